@@ -1,1 +1,3 @@
-//! x
+//! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits and the embedded store.
+
+pub mod wake;

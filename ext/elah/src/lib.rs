@@ -1,4 +1,8 @@
-//! The Ruby binding of `elah-core`: registers one Ruby class per file and holds no policy.
+//! The Ruby binding of `elah-core`: one Ruby class per file, each registered by its `init`. It holds no policy.
+
+mod errors;
+mod gvl;
+mod wait;
 
 use magnus::{Error, Ruby};
 
