@@ -16,4 +16,9 @@ module Elah
 
   # A request was used after its answer was complete, or on another thread than its worker's.
   class RequestFinished < Error; end
+
+  class Router
+    # A path leads to a route, but is not UTF-8 or has a broken percent escape: the client's fault, 400.
+    class BadPath < Error; end
+  end
 end

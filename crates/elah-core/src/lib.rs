@@ -1,3 +1,5 @@
 //! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits and the embedded store.
 
+pub mod percent;
+pub mod router;
 pub mod wake;

@@ -1,11 +1,16 @@
 //! Finds the Ruby error classes, which are declared with their sentences in `lib/elah/errors.rb`.
 
-use magnus::{ExceptionClass, Module, RModule, Ruby};
+use magnus::value::ReprValue;
+use magnus::{ExceptionClass, Module, RModule, Ruby, Value};
 
-/// The class `Elah::<name>`; `Elah::Error`'s Ruby parent when it is not loaded.
-pub(crate) fn class(ruby: &Ruby, name: &str) -> ExceptionClass {
+/// The class `Elah::<path>` (`JSON::ParseError`); Ruby's RuntimeError when `elah/errors` is not loaded.
+pub(crate) fn class(ruby: &Ruby, path: &str) -> ExceptionClass {
+    let (module, name) = path.rsplit_once("::").map_or((None, path), |(module, name)| (Some(module), name));
     ruby.class_object()
         .const_get::<_, RModule>("Elah")
-        .and_then(|elah| elah.const_get::<_, ExceptionClass>(name))
+        .and_then(|elah| match module {
+            Some(module) => elah.const_get::<_, Value>(module)?.funcall("const_get", (name,)),
+            None => elah.const_get(name),
+        })
         .unwrap_or_else(|_| ruby.exception_runtime_error())
 }

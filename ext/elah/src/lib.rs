@@ -2,12 +2,14 @@
 
 mod errors;
 mod gvl;
+mod router;
 mod wait;
 
 use magnus::{Error, Ruby};
 
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
-    let _elah = ruby.define_module("Elah")?;
+    let elah = ruby.define_module("Elah")?;
+    router::init(ruby, elah)?;
     Ok(())
 }
