@@ -1,0 +1,94 @@
+//! Which byte may stand where: one table of classes, and the scans that use it.
+
+/// May stand in a header name (RFC 9110 `tchar`).
+pub(super) const TOKEN: u8 = 1;
+/// May stand in a method: a `tchar` that is no lower-case letter.
+pub(super) const METHOD: u8 = 2;
+/// May stand in the path of a target.
+pub(super) const PATH: u8 = 4;
+/// May stand in the query of a target.
+pub(super) const QUERY: u8 = 8;
+/// May stand in a host name.
+pub(super) const HOST: u8 = 16;
+/// Is an underscore.
+pub(super) const UNDERSCORE: u8 = 32;
+
+static CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        let mut class = 0;
+        let is_sign = matches!(
+            byte,
+            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+        );
+        if byte.is_ascii_alphanumeric() || is_sign {
+            class |= TOKEN;
+            if !byte.is_ascii_lowercase() {
+                class |= METHOD;
+            }
+        }
+        // Path and query: the ASCII that hyper's URI type takes, without `#` (it would cut the target there).
+        if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'<' | b'>' | b'`' | b'?') {
+            class |= PATH;
+        }
+        if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'<' | b'>' | b'"') {
+            class |= QUERY;
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            class |= HOST;
+        }
+        if byte == b'_' {
+            class |= UNDERSCORE;
+        }
+        table[byte as usize] = class;
+        byte += 1;
+    }
+    table
+}
+
+/// The classes of `byte`, as a set of the constants above.
+#[inline]
+pub(super) fn class_of(byte: u8) -> u8 {
+    CLASSES[byte as usize]
+}
+
+/// How many bytes at the front of `bytes` belong to `class`.
+#[inline]
+pub(super) fn count_of(class: u8, bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| class_of(byte) & class == 0).unwrap_or(bytes.len())
+}
+
+/// Whether no byte is a control byte other than HTAB; bytes from 0x80 on are opaque text.
+#[inline]
+pub(super) fn is_field_value(bytes: &[u8]) -> bool {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut words = bytes.chunks_exact(8);
+    for word in &mut words {
+        let eight = u64::from_ne_bytes(word.try_into().expect("chunks_exact(8) yields 8 bytes"));
+        let is_del = eight ^ (LOW * 0x7f);
+        let controls = (eight.wrapping_sub(LOW * 0x20) & !eight) | (is_del.wrapping_sub(LOW) & !is_del);
+        // A borrow can also mark the byte above a control byte: then the slow look decides.
+        if controls & HIGH != 0 && !word.iter().all(|&byte| is_value_byte(byte)) {
+            return false;
+        }
+    }
+    words.remainder().iter().all(|&byte| is_value_byte(byte))
+}
+
+#[inline]
+fn is_value_byte(byte: u8) -> bool {
+    (byte >= b' ' && byte != 0x7f) || byte == b'\t'
+}
+
+/// `bytes` without spaces at both ends. A tab stays: around the value of a header that frames the message it is legal
+/// but never sent, and some parsers read it otherwise.
+#[inline]
+pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().take_while(|&&byte| byte == b' ').count();
+    let end = bytes[start..].iter().rev().take_while(|&&byte| byte == b' ').count();
+    &bytes[start..bytes.len() - end]
+}
