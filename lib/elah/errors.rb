@@ -17,6 +17,33 @@ module Elah
   # A request was used after its answer was complete, or on another thread than its worker's.
   class RequestFinished < Error; end
 
+  # The request breaks a rule of HTTP or a bound of the server; noticed after its handler had begun to read it.
+  class BadRequest < Error
+    # @return [Integer] the HTTP status that fits
+    attr_reader :status
+
+    # @return [String] the stable code of the problem
+    attr_reader :code
+
+    # @param message [String]
+    # @param status [Integer]
+    # @param code [String]
+    def initialize(message, status = 400, code = "bad_request")
+      super(message)
+      @status = status
+      @code = code
+    end
+  end
+
+  # A response header has a name or a value that HTTP does not allow, a line break for example.
+  class InvalidHeader < Error; end
+
+  # A response status that is not one of 200 to 599.
+  class InvalidStatus < Error; end
+
+  # An address cannot be listened on.
+  class ListenError < Error; end
+
   class Router
     # A path leads to a route, but is not UTF-8 or has a broken percent escape: the client's fault, 400.
     class BadPath < Error; end

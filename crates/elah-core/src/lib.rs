@@ -1,6 +1,26 @@
 //! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits and the embedded store.
 
+mod admission;
+mod clock;
+mod connection;
+mod descriptor_watch;
+mod exchange;
 mod guard;
+mod guarded_socket;
+pub mod limits;
+pub mod listener;
+mod metrics;
 pub mod percent;
+pub mod problem;
+mod reply;
+pub mod request;
+mod request_body;
+pub mod response;
+mod response_stream;
 pub mod router;
+mod timers;
 pub mod wake;
+pub mod worker;
+
+pub use metrics::Counts;
+pub use response_stream::Written;

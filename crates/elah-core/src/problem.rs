@@ -1,18 +1,19 @@
 //! The answers that the server gives by itself, as `application/problem+json` (RFC 9457).
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// An error answer with a stable code. `detail` is a sentence for people; `code` is for programs and never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub status: u16,
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub detail: String,
 }
 
 impl Problem {
-    pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Self {
-        Problem { status, code, detail: detail.into() }
+    pub fn new(status: u16, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
+        Problem { status, code: code.into(), detail: detail.into() }
     }
 
     /// The JSON body, with the id under which the log knows the request.
@@ -23,7 +24,7 @@ impl Problem {
         let _ = write!(json, ",\"status\":{},\"detail\":", self.status);
         push_string(&mut json, &self.detail);
         json.push_str(",\"code\":");
-        push_string(&mut json, self.code);
+        push_string(&mut json, &self.code);
         json.push_str(",\"request_id\":");
         push_string(&mut json, request_id);
         json.push('}');

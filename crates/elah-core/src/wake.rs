@@ -1,7 +1,10 @@
 //! Waking the loop: the list of waits that are over, filled by the loop's own tasks and, under a lock, by other threads.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
 
 use tokio::sync::Notify;
 
@@ -18,7 +21,6 @@ pub struct RemoteWaker {
 struct Remote {
     ended: Mutex<Vec<WaitId>>,
     has_ended: AtomicBool,
-    interrupted: AtomicBool,
     notify: Notify,
 }
 
@@ -28,7 +30,6 @@ impl RemoteWaker {
             shared: Arc::new(Remote {
                 ended: Mutex::new(Vec::new()),
                 has_ended: AtomicBool::new(false),
-                interrupted: AtomicBool::new(false),
                 notify: Notify::new(),
             }),
         }
@@ -43,20 +44,11 @@ impl RemoteWaker {
 
     /// Makes the running or next turn return at once.
     pub fn interrupt(&self) {
-        self.shared.interrupted.store(true, Ordering::Release);
         self.shared.notify.notify_one();
     }
 
-    pub(crate) fn take_interrupt(&self) -> bool {
-        self.shared.interrupted.load(Ordering::Relaxed) && self.shared.interrupted.swap(false, Ordering::AcqRel)
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.shared.has_ended.load(Ordering::Acquire)
-    }
-
     pub(crate) fn drain_into(&self, waits: &mut Vec<WaitId>) {
-        if self.has_ended() {
+        if self.shared.has_ended.load(Ordering::Acquire) {
             let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
             self.shared.has_ended.store(false, Ordering::Release);
             waits.append(&mut ended);
@@ -65,5 +57,47 @@ impl RemoteWaker {
 
     pub(crate) async fn notified(&self) {
         self.shared.notify.notified().await;
+    }
+}
+
+/// The part of the loop that ends waits from its own thread: no lock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalWaker {
+    ended: Rc<Ended>,
+}
+
+#[derive(Debug, Default)]
+struct Ended {
+    waits: RefCell<Vec<WaitId>>,
+    turn: RefCell<Option<Waker>>,
+}
+
+impl LocalWaker {
+    pub(crate) fn end_wait(&self, id: WaitId) {
+        self.ended.waits.borrow_mut().push(id);
+        self.wake_turn();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ended.waits.borrow().is_empty()
+    }
+
+    pub(crate) fn drain_into(&self, waits: &mut Vec<WaitId>) {
+        waits.append(&mut self.ended.waits.borrow_mut());
+    }
+
+    /// Remembers the turn that waits, so that it ends when there is work.
+    pub(crate) fn register_turn(&self, waker: &Waker) {
+        let mut turn = self.ended.turn.borrow_mut();
+        match &mut *turn {
+            Some(known) => known.clone_from(waker),
+            None => *turn = Some(waker.clone()),
+        }
+    }
+
+    pub(crate) fn wake_turn(&self) {
+        if let Some(waker) = self.ended.turn.borrow_mut().take() {
+            waker.wake();
+        }
     }
 }

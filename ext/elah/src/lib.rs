@@ -1,8 +1,14 @@
 //! The Ruby binding of `elah-core`: one Ruby class per file, each registered by its `init`. It holds no policy.
 
 mod errors;
+mod event_loop;
 mod gvl;
+mod header_set;
+mod listening_socket;
+mod request;
+mod response_stream;
 mod router;
+mod stall;
 mod wait;
 
 use magnus::{Error, Ruby};
@@ -10,6 +16,11 @@ use magnus::{Error, Ruby};
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
+    event_loop::init(ruby, elah)?;
+    header_set::init(ruby, elah)?;
+    listening_socket::init(ruby, elah)?;
+    request::init(ruby, elah)?;
+    response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
     Ok(())
 }

@@ -26,7 +26,6 @@ impl RubyRouter {
     }
 
     /// The routes as they are now; later additions do not change what this returns.
-    #[expect(dead_code, reason = "the loop resolves with it")]
     pub(crate) fn snapshot(&self) -> Arc<Router> {
         Arc::clone(&self.router.borrow())
     }

@@ -102,6 +102,14 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
     }
 }
 
+/// Suspends the fiber until `id`, a wait of this thread's loop, has ended.
+pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
+    match running_loop(ruby)? {
+        Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>("park", (id,)).map(|_| ()),
+        None => Err(Error::new(ruby.exception_fiber_error(), "Only a fiber of the worker's loop can wait here.")),
+    }
+}
+
 /// The loop of this thread when a fiber of it, and not the loop itself, is running.
 fn running_loop(ruby: &Ruby) -> Result<Option<Value>, Error> {
     let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.ruby_loop)) else {

@@ -1,0 +1,299 @@
+//! One connection from accept to close: hyper over the guarded socket, the connection's timers, and what happens when either says stop.
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hyper::server::conn::http1;
+use tokio::io::ReadBuf;
+
+use crate::exchange::ExchangeService;
+use crate::guard::{Guard, Phase};
+use crate::guarded_socket::GuardedSocket;
+use crate::listener::Socket;
+use crate::problem::{Problem, reason};
+use crate::wake::WaitId;
+use crate::worker::Shared;
+
+/// After a refusal the peer may still be sending: its bytes are read and dropped for so long, else the reset that closing causes
+/// would destroy the answer on its way.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// What is known of a connection outside its own task: its peer, its clocks, and the order that its task should follow next.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    pub(crate) key: usize,
+    pub(crate) remote: Option<IpAddr>,
+    pub(crate) is_tcp: bool,
+    pub(crate) local_port: u16,
+    opened_ms: u64,
+    /// Requests that are with the application.
+    in_flight: Cell<u32>,
+    answered: Cell<u64>,
+    /// Request heads that were passed to hyper.
+    heads: Cell<u64>,
+    phase: Cell<Phase>,
+    /// When the unfinished head began; 0 when there is none.
+    head_since_ms: Cell<u64>,
+    /// Since when the connection waits for bytes; 0 when it does not.
+    read_wait_since_ms: Cell<u64>,
+    /// Since when the peer takes nothing of what is sent; 0 when it does.
+    write_wait_since_ms: Cell<u64>,
+    saw_end_of_stream: Cell<bool>,
+    refusal: RefCell<Option<Problem>>,
+    is_refused: Cell<bool>,
+    order: Cell<Order>,
+    task: RefCell<Option<Waker>>,
+}
+
+/// What the connection's task is told from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    GoOn,
+    /// Close at once; nothing more can be said to this peer.
+    Close,
+    /// Send the refusal now: no request is in flight.
+    Refuse,
+    /// Give the descriptor to the application, which ends the wait.
+    HandOver(WaitId),
+}
+
+impl ConnectionState {
+    pub(crate) fn new(key: usize, remote: Option<IpAddr>, is_tcp: bool, local_port: u16, now_ms: u64) -> Self {
+        ConnectionState {
+            key,
+            remote,
+            is_tcp,
+            local_port,
+            opened_ms: now_ms,
+            in_flight: Cell::new(0),
+            answered: Cell::new(0),
+            heads: Cell::new(0),
+            phase: Cell::new(Phase::BetweenMessages),
+            head_since_ms: Cell::new(0),
+            read_wait_since_ms: Cell::new(0),
+            write_wait_since_ms: Cell::new(0),
+            saw_end_of_stream: Cell::new(false),
+            refusal: RefCell::new(None),
+            is_refused: Cell::new(false),
+            order: Cell::new(Order::GoOn),
+            task: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn request_began(&self) {
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
+    pub(crate) fn request_answered(&self) {
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        self.answered.set(self.answered.get() + 1);
+    }
+
+    /// True while requests that were read ahead are still to be answered.
+    pub(crate) fn has_more_requests(&self) -> bool {
+        self.heads.get() > self.answered.get()
+    }
+
+    /// Notes where in the stream the guard stands after `heads` request heads.
+    pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
+        self.phase.set(phase);
+        self.heads.set(heads);
+        if phase != Phase::InHead {
+            self.head_since_ms.set(0);
+        } else if self.head_since_ms.get() == 0 {
+            self.head_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_read(&self) {
+        self.read_wait_since_ms.set(0);
+    }
+
+    pub(crate) fn note_read_wait(&self, now_ms: u64) {
+        if self.read_wait_since_ms.get() == 0 {
+            self.read_wait_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_written(&self) {
+        self.write_wait_since_ms.set(0);
+    }
+
+    pub(crate) fn note_write_wait(&self, now_ms: u64) {
+        if self.write_wait_since_ms.get() == 0 {
+            self.write_wait_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_end_of_stream(&self) {
+        self.saw_end_of_stream.set(true);
+    }
+
+    /// Refuses what the peer sends next; the first refusal stands.
+    pub(crate) fn refuse(&self, problem: Problem) {
+        self.is_refused.set(true);
+        self.refusal.borrow_mut().get_or_insert(problem);
+    }
+
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
+    pub(crate) fn take_refusal(&self) -> Option<Problem> {
+        self.refusal.borrow_mut().take()
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        self.order.set(order);
+        self.wake();
+    }
+
+    pub(crate) fn wake(&self) {
+        let task = self.task.borrow_mut().take();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// A drain closes a connection between two requests at once, and a fresh one when its first request is not there soon.
+    pub(crate) fn may_close_for_drain(&self) -> bool {
+        self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.answered.get() > 0
+    }
+
+    /// Applies the time bounds; called on every tick of the worker.
+    pub(crate) fn check_time(&self, shared: &Shared) {
+        let now = shared.clock.now_ms();
+        let limits = &shared.limits;
+        let over = |since: u64, bound: u64| since > 0 && now.saturating_sub(since) > bound;
+        if over(self.write_wait_since_ms.get(), limits.write_ms) {
+            return self.order(Order::Close);
+        }
+        match self.phase.get() {
+            Phase::InHead if over(self.head_since_ms.get(), limits.header_ms) => {
+                let seconds = limits.header_ms as f64 / 1000.0;
+                self.refuse(Problem::new(408, "header_timeout", format!("The request head was not complete after {seconds} s.")));
+                if self.in_flight.get() == 0 {
+                    self.order(Order::Refuse);
+                }
+            }
+            Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms) => {
+                let seconds = limits.body_ms as f64 / 1000.0;
+                self.refuse(Problem::new(408, "body_timeout", format!("No byte of the request body came for {seconds} s.")));
+                self.wake();
+            }
+            Phase::BetweenMessages if self.in_flight.get() == 0 => {
+                let (since, bound) = if self.answered.get() == 0 {
+                    let bound = if shared.is_draining() { shared.fresh_grace_ms() } else { limits.header_ms };
+                    (self.opened_ms, bound)
+                } else {
+                    (self.read_wait_since_ms.get(), limits.keepalive_ms)
+                };
+                if over(since, bound) {
+                    self.order(Order::Close);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+enum End {
+    Finished,
+    Closed,
+    Refused,
+    HandedOver(WaitId),
+}
+
+/// Serves the connection until it ends.
+pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket: Socket) {
+    let guard = Guard::new(Rc::clone(&shared.guard_limits));
+    let guarded = GuardedSocket::new(socket, guard, Rc::clone(&shared), Rc::clone(&state));
+    let service = ExchangeService::new(Rc::clone(&shared), Rc::clone(&state));
+    let mut connection = http1::Builder::new()
+        .pipeline_flush(true)
+        .half_close(true)
+        .max_buf_size(shared.connection_buffer_bytes())
+        .serve_connection(guarded, service);
+
+    let end = poll_fn(|context| {
+        *state.task.borrow_mut() = Some(context.waker().clone());
+        match state.order.get() {
+            Order::GoOn => {}
+            Order::Close => return Poll::Ready(End::Closed),
+            Order::Refuse => return Poll::Ready(End::Refused),
+            Order::HandOver(wait) => return Poll::Ready(End::HandedOver(wait)),
+        }
+        connection.poll_without_shutdown(context).map(|_| End::Finished)
+    })
+    .await;
+
+    let parts = connection.into_parts();
+    let mut guarded = parts.io;
+    match end {
+        End::Closed => {}
+        End::HandedOver(wait) => {
+            let (socket, held) = guarded.into_parts();
+            shared.hand_over(wait, socket.into_descriptor(), unread(&parts.read_buf, &held));
+            shared.close_connection(&state);
+            return;
+        }
+        End::Finished | End::Refused => {
+            let refusal = state.take_refusal();
+            let lingers = refusal.is_some() || (guarded.has_unread() && !state.saw_end_of_stream.get());
+            if let Some(problem) = refusal {
+                shared.metrics.refused();
+                let _ = tokio::time::timeout(LINGER, send(guarded.socket(), refusal_bytes(&shared, &problem))).await;
+            }
+            let _ = poll_fn(|context| guarded.socket().poll_shutdown(context)).await;
+            if lingers {
+                let _ = tokio::time::timeout(LINGER, discard(guarded.socket())).await;
+            }
+        }
+    }
+    drop(guarded);
+    shared.close_connection(&state);
+}
+
+fn unread(read_by_hyper: &Bytes, held: &BytesMut) -> Vec<u8> {
+    [read_by_hyper.as_ref(), held.as_ref()].concat()
+}
+
+fn refusal_bytes(shared: &Shared, problem: &Problem) -> Vec<u8> {
+    let body = problem.to_json(&shared.new_request_id());
+    format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        problem.status,
+        reason(problem.status),
+        body.len()
+    )
+    .into_bytes()
+}
+
+async fn send(socket: &mut Socket, bytes: Vec<u8>) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        sent += poll_fn(|context| socket.poll_write(context, &bytes[sent..])).await?;
+    }
+    Ok(())
+}
+
+async fn discard(socket: &mut Socket) -> io::Result<()> {
+    let mut scratch = [0_u8; 4096];
+    let mut dropped = 0;
+    while dropped < LINGER_BYTES_MAX {
+        let mut buffer = ReadBuf::new(&mut scratch);
+        poll_fn(|context| socket.poll_read(context, &mut buffer)).await?;
+        if buffer.filled().is_empty() {
+            break;
+        }
+        dropped += buffer.filled().len();
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Fibers that wait for a file descriptor of the application: a socket or pipe of a gem.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::oneshot;
+
+use crate::wake::{LocalWaker, WaitId};
+
+/// What a descriptor should be, or is, ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Readiness {
+    pub readable: bool,
+    pub writable: bool,
+    pub priority: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct DescriptorWatches {
+    running: RefCell<HashMap<WaitId, oneshot::Sender<()>>>,
+    ended: RefCell<HashMap<WaitId, Readiness>>,
+    waker: LocalWaker,
+}
+
+impl DescriptorWatches {
+    pub(crate) fn new(waker: LocalWaker) -> Self {
+        DescriptorWatches { running: RefCell::new(HashMap::new()), ended: RefCell::new(HashMap::new()), waker }
+    }
+
+    /// Registers `descriptor` and returns the task that waits for it. Must be called inside the runtime.
+    pub(crate) fn watch(
+        self: Rc<Self>,
+        wait: WaitId,
+        descriptor: OwnedFd,
+        wanted: Readiness,
+    ) -> io::Result<impl Future<Output = ()>> {
+        let descriptor = register(descriptor, wanted)?;
+        let (cancel, cancelled) = oneshot::channel();
+        self.running.borrow_mut().insert(wait, cancel);
+        Ok(async move {
+            let ready = tokio::select! {
+                ready = descriptor.ready(interest(wanted)) => ready,
+                _ = cancelled => return,
+            };
+            let found = match ready {
+                Ok(guard) => {
+                    let ready = guard.ready();
+                    Readiness {
+                        readable: wanted.readable && (ready.is_readable() || ready.is_read_closed() || ready.is_error()),
+                        writable: wanted.writable && (ready.is_writable() || ready.is_write_closed() || ready.is_error()),
+                        priority: wanted.priority && ready.is_priority(),
+                    }
+                }
+                // The next read or write of the application will meet the error itself.
+                Err(_) => wanted,
+            };
+            self.running.borrow_mut().remove(&wait);
+            self.ended.borrow_mut().insert(wait, found);
+            self.waker.end_wait(wait);
+        })
+    }
+
+    pub(crate) fn take(&self, wait: WaitId) -> Option<Readiness> {
+        self.ended.borrow_mut().remove(&wait)
+    }
+
+    pub(crate) fn cancel(&self, wait: WaitId) {
+        // Dropping the sender ends the task.
+        self.running.borrow_mut().remove(&wait);
+        self.ended.borrow_mut().remove(&wait);
+    }
+}
+
+#[expect(unsafe_code, reason = "the one registration of a descriptor that tokio did not open")]
+fn register(descriptor: OwnedFd, wanted: Readiness) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open and stays the same descriptor for as long as the `AsyncFd` owns it.
+    unsafe { AsyncFd::register_with_interest(descriptor, interest(wanted)) }.map_err(io::Error::from)
+}
+
+fn interest(readiness: Readiness) -> Interest {
+    let mut interest = match (readiness.readable, readiness.writable) {
+        (true, true) => Interest::READABLE | Interest::WRITABLE,
+        (false, true) => Interest::WRITABLE,
+        (_, false) => Interest::READABLE,
+    };
+    if readiness.priority {
+        interest |= Interest::PRIORITY;
+    }
+    interest
+}

@@ -1,0 +1,180 @@
+//! One request and its answer, seen from the connection: hyper calls this service, the worker hands the request to a fiber, and the
+//! answer comes back through the reply slot.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::header::{CONNECTION, HeaderValue};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::service::Service;
+
+use crate::connection::ConnectionState;
+use crate::problem::Problem;
+use crate::reply::ReplySlot;
+use crate::request_body::{self, RequestBody};
+use crate::response::{Headers, Response, ResponseBody};
+use crate::router::{Match, Resolution};
+use crate::worker::{RequestId, Shared};
+
+/// A request as the application gets it.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) parts: http::request::Parts,
+    pub(crate) body: RequestBody,
+    pub(crate) route: Option<Match>,
+    pub(crate) connection: Rc<ConnectionState>,
+    pub(crate) reply: Rc<ReplySlot>,
+    /// When it is answered 504, in the worker's milliseconds; 0 once its answer has begun.
+    pub(crate) deadline_ms: u64,
+}
+
+pub(crate) struct ExchangeService {
+    shared: Rc<Shared>,
+    connection: Rc<ConnectionState>,
+}
+
+impl ExchangeService {
+    pub(crate) fn new(shared: Rc<Shared>, connection: Rc<ConnectionState>) -> Self {
+        ExchangeService { shared, connection }
+    }
+}
+
+type Collecting = Pin<Box<dyn Future<Output = Result<RequestBody, Problem>>>>;
+
+/// The answer to come: first the body is read, then the application is waited for.
+pub(crate) struct ExchangeFuture {
+    shared: Rc<Shared>,
+    connection: Rc<ConnectionState>,
+    stage: Stage,
+}
+
+enum Stage {
+    Collecting { parts: Box<http::request::Parts>, route: Option<Match>, body: Collecting },
+    Waiting { id: RequestId, reply: Rc<ReplySlot> },
+    Refused(Problem),
+    Over,
+}
+
+impl Service<http::Request<Incoming>> for ExchangeService {
+    type Response = http::Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = ExchangeFuture;
+
+    fn call(&self, request: http::Request<Incoming>) -> ExchangeFuture {
+        self.connection.request_began();
+        let (parts, body) = request.into_parts();
+        let stage = match self.shared.router.resolve(parts.method.as_str(), parts.uri.path()) {
+            Resolution::BadPath(cause) => Stage::Refused(Problem::new(400, "invalid_path", cause.to_string())),
+            Resolution::Route(route) => self.begin(parts, body, Some(route)),
+            Resolution::MethodNotAllowed(_) | Resolution::NotFound => self.begin(parts, body, None),
+        };
+        ExchangeFuture { shared: Rc::clone(&self.shared), connection: Rc::clone(&self.connection), stage }
+    }
+}
+
+impl ExchangeService {
+    fn begin(&self, parts: http::request::Parts, body: Incoming, route: Option<Match>) -> Stage {
+        if body.is_end_stream() {
+            return enter(&self.shared, &self.connection, parts, RequestBody::Empty, route);
+        }
+        if route.as_ref().is_some_and(|route| self.shared.streams_body(route.id)) {
+            return enter(&self.shared, &self.connection, parts, RequestBody::Streamed(body), route);
+        }
+        let body = Box::pin(request_body::collect(body, self.shared.limits.body_memory_bytes));
+        Stage::Collecting { parts: Box::new(parts), route, body }
+    }
+}
+
+/// Gives the request to the worker, which may turn it away.
+fn enter(
+    shared: &Rc<Shared>,
+    connection: &Rc<ConnectionState>,
+    parts: http::request::Parts,
+    body: RequestBody,
+    route: Option<Match>,
+) -> Stage {
+    let reply = Rc::new(ReplySlot::new());
+    let exchange =
+        Exchange { parts, body, route, connection: Rc::clone(connection), reply: Rc::clone(&reply), deadline_ms: 0 };
+    match shared.admit(exchange) {
+        Ok(id) => Stage::Waiting { id, reply },
+        Err(problem) => Stage::Refused(problem),
+    }
+}
+
+impl Future for ExchangeFuture {
+    type Output = Result<http::Response<ResponseBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        loop {
+            let response = match &mut this.stage {
+                Stage::Collecting { body, .. } => {
+                    let collected = ready!(body.as_mut().poll(context));
+                    let Stage::Collecting { parts, route, .. } = std::mem::replace(&mut this.stage, Stage::Over) else {
+                        continue;
+                    };
+                    this.stage = match collected {
+                        Ok(body) => enter(&this.shared, &this.connection, *parts, body, route),
+                        // The guard knows better than hyper why the body ended.
+                        Err(problem) => Stage::Refused(this.connection.take_refusal().unwrap_or(problem)),
+                    };
+                    continue;
+                }
+                Stage::Waiting { reply, .. } => match ready!(reply.poll(context)) {
+                    Some(response) => response,
+                    None => this.shared.problem_response(&Problem::new(500, "no_answer", "The handler ended without an answer.")),
+                },
+                Stage::Refused(problem) => {
+                    this.shared.metrics.refused();
+                    let mut response = this.shared.problem_response(problem);
+                    if closes_connection(problem.status) {
+                        response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+                    }
+                    response
+                }
+                Stage::Over => return Poll::Pending,
+            };
+            this.stage = Stage::Over;
+            this.connection.request_answered();
+            let mut response = response.into_http();
+            if this.shared.is_draining() && !this.connection.has_more_requests() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            return Poll::Ready(Ok(response));
+        }
+    }
+}
+
+/// After these the rest of the stream cannot be trusted or is not wanted.
+fn closes_connection(status: u16) -> bool {
+    matches!(status, 400 | 408 | 413 | 507)
+}
+
+impl Drop for ExchangeFuture {
+    fn drop(&mut self) {
+        if let Stage::Waiting { id, reply } = &self.stage {
+            reply.close();
+            self.shared.client_gone(*id);
+        }
+    }
+}
+
+impl Shared {
+    /// The problem as an answer, with a new request id.
+    pub(crate) fn problem_response(&self, problem: &Problem) -> Response {
+        let mut headers = Headers::new();
+        // Both values are static and valid.
+        let _ = headers.append(b"content-type", b"application/problem+json");
+        if problem.status == 503 {
+            let _ = headers.append(b"retry-after", b"1");
+        }
+        let body = Bytes::from(problem.to_json(&self.new_request_id()));
+        Response::new(problem.status, headers, body).unwrap_or_else(|| Response::empty(http::StatusCode::INTERNAL_SERVER_ERROR))
+    }
+}

@@ -1,0 +1,240 @@
+//! Listening sockets: bound before a worker exists, accepted from inside its loop.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Type};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::connection;
+use crate::worker::Shared;
+
+/// How long `accept` rests when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// A bound, listening socket. It holds no runtime, so that it may cross a fork.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Bound,
+}
+
+#[derive(Debug)]
+enum Bound {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+/// Why an address could not be listened on.
+#[derive(Debug)]
+pub enum ListenerError {
+    /// Neither `tcp://HOST:PORT` nor `unix:///PATH`.
+    UnknownAddress(String),
+    /// The system refused.
+    Refused { address: String, cause: io::Error },
+}
+
+impl fmt::Display for ListenerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenerError::UnknownAddress(address) => {
+                write!(formatter, "Cannot listen on {address:?}: write tcp://HOST:PORT, tcp://[::1]:PORT or unix:///PATH.")
+            }
+            ListenerError::Refused { address, cause } => write!(formatter, "Cannot listen on {address}: {cause}."),
+        }
+    }
+}
+
+impl std::error::Error for ListenerError {}
+
+impl Listener {
+    /// Binds `tcp://HOST:PORT` (port 0 takes a free one) or `unix:///PATH`, with room for `backlog` connections that nobody has
+    /// accepted yet. A socket file that no process listens on any more is replaced.
+    pub fn bind(address: &str, backlog: i32) -> Result<Listener, ListenerError> {
+        let refused = |cause| ListenerError::Refused { address: address.to_owned(), cause };
+        if let Some(host_and_port) = address.strip_prefix("tcp://") {
+            let resolved: Vec<SocketAddr> = host_and_port.to_socket_addrs().map_err(refused)?.collect();
+            let first = resolved.first().ok_or_else(|| ListenerError::UnknownAddress(address.to_owned()))?;
+            bind_tcp(*first, backlog).map(|socket| Listener { socket: Bound::Tcp(socket) }).map_err(refused)
+        } else if let Some(path) = address.strip_prefix("unix://").filter(|path| path.starts_with('/')) {
+            let path = PathBuf::from(path);
+            let socket = bind_unix(&path, backlog).map_err(refused)?;
+            Ok(Listener { socket: Bound::Unix(socket, path) })
+        } else {
+            Err(ListenerError::UnknownAddress(address.to_owned()))
+        }
+    }
+
+    /// The address as `bind` takes it, with the port that was really bound.
+    pub fn address(&self) -> String {
+        match &self.socket {
+            Bound::Tcp(socket) => socket.local_addr().map_or_else(|_| "tcp://?".to_owned(), |address| format!("tcp://{address}")),
+            Bound::Unix(_, path) => format!("unix://{}", path.display()),
+        }
+    }
+
+    /// The path of a Unix socket, which whoever stops the server removes.
+    pub fn socket_path(&self) -> Option<&Path> {
+        match &self.socket {
+            Bound::Tcp(_) => None,
+            Bound::Unix(_, path) => Some(path),
+        }
+    }
+
+    /// A second handle on the same socket, for a worker.
+    pub(crate) fn accepting(&self) -> io::Result<Accepting> {
+        Ok(match &self.socket {
+            Bound::Tcp(socket) => {
+                let socket = socket.try_clone()?;
+                socket.set_nonblocking(true)?;
+                Accepting::Tcp(tokio::net::TcpListener::from_std(socket)?)
+            }
+            Bound::Unix(socket, _) => {
+                let socket = socket.try_clone()?;
+                socket.set_nonblocking(true)?;
+                Accepting::Unix(tokio::net::UnixListener::from_std(socket)?)
+            }
+        })
+    }
+}
+
+fn bind_tcp(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+fn bind_unix(path: &Path, backlog: i32) -> io::Result<UnixListener> {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        match std::os::unix::net::UnixStream::connect(path) {
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another process listens on this socket")),
+            Err(_) => std::fs::remove_file(path)?,
+        }
+    }
+    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&socket2::SockAddr::unix(path)?)?;
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+/// A listener inside a worker's loop.
+#[derive(Debug)]
+pub(crate) enum Accepting {
+    Tcp(tokio::net::TcpListener),
+    Unix(tokio::net::UnixListener),
+}
+
+impl Accepting {
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
+        match self {
+            Accepting::Tcp(listener) => listener.poll_accept(context).map_ok(|(stream, peer)| {
+                let _ = stream.set_nodelay(true);
+                (Socket::Tcp(stream), Some(peer))
+            }),
+            Accepting::Unix(listener) => listener.poll_accept(context).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
+        }
+    }
+
+    fn is_tcp(&self) -> bool {
+        matches!(self, Accepting::Tcp(_))
+    }
+
+    fn local_port(&self) -> u16 {
+        match self {
+            Accepting::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
+            Accepting::Unix(_) => 0,
+        }
+    }
+}
+
+/// Accepts until the worker drains, and then whatever the kernel had already accepted for it, so that nobody is turned away by a stop.
+pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
+    let local_port = listener.local_port();
+    loop {
+        let accepted = std::future::poll_fn(|context| {
+            shared.register_acceptor(context.waker());
+            if !shared.is_draining() && shared.connections_full() {
+                return Poll::Pending;
+            }
+            match listener.poll_accept(context) {
+                Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
+                Poll::Pending if shared.is_draining() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+        match accepted {
+            None => return,
+            Some(Ok((socket, peer))) => {
+                let remote = peer.map(|peer| peer.ip().to_canonical());
+                let state = shared.open_connection(remote, listener.is_tcp(), local_port);
+                tokio::task::spawn_local(connection::serve(Rc::clone(&shared), state, socket));
+            }
+            Some(Err(error)) if is_of_the_peer(&error) => {}
+            Some(Err(_)) if shared.is_draining() => return,
+            Some(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+        }
+    }
+}
+
+/// Errors that concern one connection that came and went, not the listener.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted
+    )
+}
+
+/// An accepted stream of either kind.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(tokio::net::TcpStream),
+    Unix(tokio::net::UnixStream),
+}
+
+impl Socket {
+    pub(crate) fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+
+    pub(crate) fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    pub(crate) fn poll_write_vectored(&mut self, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match self {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        }
+    }
+
+    pub(crate) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+
+    /// The bare descriptor (still non-blocking, as Ruby keeps its own sockets), for a program that takes the connection over.
+    pub(crate) fn into_descriptor(self) -> io::Result<std::os::fd::OwnedFd> {
+        Ok(match self {
+            Socket::Tcp(stream) => stream.into_std()?.into(),
+            Socket::Unix(stream) => stream.into_std()?.into(),
+        })
+    }
+}

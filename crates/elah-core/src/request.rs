@@ -1,0 +1,104 @@
+//! What a handler may read of a request, in the core's own terms.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::exchange::Exchange;
+use crate::request_body::RequestBody;
+use crate::router::Router;
+
+/// A look at a request for the length of one call.
+#[derive(Debug)]
+pub struct RequestView<'a> {
+    exchange: &'a Exchange,
+    router: &'a Router,
+}
+
+/// Where the body is.
+#[derive(Debug)]
+pub enum BodyPlace<'a> {
+    Empty,
+    Memory(&'a Bytes),
+    Spooled { bytes: u64 },
+    Streamed,
+}
+
+impl<'a> RequestView<'a> {
+    pub(crate) fn new(exchange: &'a Exchange, router: &'a Router) -> Self {
+        RequestView { exchange, router }
+    }
+
+    pub fn method(&self) -> &'a str {
+        self.exchange.parts.method.as_str()
+    }
+
+    /// The path as it was sent, percent-encoded, without the query.
+    pub fn path(&self) -> &'a str {
+        self.exchange.parts.uri.path()
+    }
+
+    /// The query as it was sent, without the question mark; empty when there is none.
+    pub fn query(&self) -> &'a str {
+        self.exchange.parts.uri.query().unwrap_or("")
+    }
+
+    /// "HTTP/1.1" or "HTTP/1.0".
+    pub fn protocol(&self) -> &'static str {
+        if self.exchange.parts.version == http::Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" }
+    }
+
+    /// The value of a header; repeated ones are joined with ", ", cookies with "; ".
+    pub fn header(&self, name: &str) -> Option<Cow<'a, [u8]>> {
+        let mut values = self.exchange.parts.headers.get_all(name).iter();
+        let first = values.next()?.as_bytes();
+        let Some(second) = values.next() else { return Some(Cow::Borrowed(first)) };
+        let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
+        let mut joined = first.to_vec();
+        for value in std::iter::once(second).chain(values) {
+            joined.extend_from_slice(separator);
+            joined.extend_from_slice(value.as_bytes());
+        }
+        Some(Cow::Owned(joined))
+    }
+
+    /// The names of the headers, lower-case, each once.
+    pub fn header_names(&self) -> impl Iterator<Item = &'a str> {
+        self.exchange.parts.headers.keys().map(|name| name.as_str())
+    }
+
+    /// The route and the values of its parameters, percent-decoded.
+    pub fn route(&self) -> Option<u32> {
+        self.exchange.route.as_ref().map(|route| route.id)
+    }
+
+    pub fn route_params(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let path = self.path();
+        let router = self.router;
+        self.exchange.route.iter().flat_map(move |route| route.params(router, path))
+    }
+
+    /// Where the part of the path below a mount begins, in bytes.
+    pub fn mount_at(&self) -> Option<usize> {
+        self.exchange.route.as_ref().and_then(|route| route.path_info_at)
+    }
+
+    pub fn body(&self) -> BodyPlace<'a> {
+        match &self.exchange.body {
+            RequestBody::Empty => BodyPlace::Empty,
+            RequestBody::Memory(bytes) => BodyPlace::Memory(bytes),
+            RequestBody::Spooled { bytes, .. } => BodyPlace::Spooled { bytes: *bytes },
+            RequestBody::Streamed(_) => BodyPlace::Streamed,
+        }
+    }
+
+    /// The peer's address; `None` on a Unix socket.
+    pub fn remote_ip(&self) -> Option<String> {
+        self.exchange.connection.remote.map(|address| address.to_string())
+    }
+
+    /// The port that the request came in on; 0 on a Unix socket.
+    pub fn local_port(&self) -> u16 {
+        self.exchange.connection.local_port
+    }
+}

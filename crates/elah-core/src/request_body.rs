@@ -1,0 +1,84 @@
+//! A request body: kept in memory while it is small, spooled to an unlinked file when it is not, or left with hyper to be read bit by bit.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+
+use bytes::{Bytes, BytesMut};
+use http_body::Body;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+
+use crate::problem::Problem;
+
+#[derive(Debug)]
+pub(crate) enum RequestBody {
+    Empty,
+    Memory(Bytes),
+    Spooled { file: File, bytes: u64 },
+    Streamed(Incoming),
+}
+
+/// Reads the whole body. What goes beyond `memory_bytes` goes to a file that has no name, so that nothing is left behind by a crash.
+pub(crate) async fn collect(mut body: Incoming, memory_bytes: usize) -> Result<RequestBody, Problem> {
+    let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+    let mut memory = BytesMut::with_capacity(announced.min(memory_bytes));
+    let mut spool: Option<Spool> = None;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(incomplete)?.into_data() else { continue };
+        match &mut spool {
+            Some(spool) => spool.append(data).await.map_err(|cause| unspoolable(&cause))?,
+            None if memory.len() + data.len() <= memory_bytes => memory.extend_from_slice(&data),
+            None => {
+                let mut started = Spool::create().await.map_err(|cause| unspoolable(&cause))?;
+                started.append(std::mem::take(&mut memory).freeze()).await.map_err(|cause| unspoolable(&cause))?;
+                started.append(data).await.map_err(|cause| unspoolable(&cause))?;
+                spool = Some(started);
+            }
+        }
+    }
+    match spool {
+        Some(spool) => spool.finish().await.map_err(|cause| unspoolable(&cause)),
+        None if memory.is_empty() => Ok(RequestBody::Empty),
+        None => Ok(RequestBody::Memory(memory.freeze())),
+    }
+}
+
+/// A body that ended before its announced end.
+pub(crate) fn incomplete(_: hyper::Error) -> Problem {
+    Problem::new(400, "incomplete_body", "The request body ended before its announced length.")
+}
+
+fn unspoolable(cause: &io::Error) -> Problem {
+    Problem::new(507, "spool_failed", format!("The request body is too long for memory and could not be spooled to disk: {cause}."))
+}
+
+/// The file of one body. Its writes happen on tokio's blocking threads, as a disk may be slow.
+struct Spool {
+    file: Option<File>,
+    bytes: u64,
+}
+
+impl Spool {
+    async fn create() -> io::Result<Self> {
+        let file = blocking(tempfile::tempfile).await?;
+        Ok(Spool { file: Some(file), bytes: 0 })
+    }
+
+    async fn append(&mut self, data: Bytes) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Err(io::Error::other("an earlier write failed")) };
+        self.bytes += data.len() as u64;
+        self.file = Some(blocking(move || file.write_all(&data).map(|()| file)).await?);
+        Ok(())
+    }
+
+    async fn finish(self) -> io::Result<RequestBody> {
+        let bytes = self.bytes;
+        let Some(mut file) = self.file else { return Err(io::Error::other("an earlier write failed")) };
+        let file = blocking(move || file.seek(SeekFrom::Start(0)).map(|_| file)).await?;
+        Ok(RequestBody::Spooled { file, bytes })
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}

@@ -1,0 +1,198 @@
+//! An answer on its way from the application to hyper: status, headers and one of four kinds of body.
+
+use std::fmt;
+use std::fs::File;
+use std::future::Future;
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http_body::{Body, Frame, SizeHint};
+
+use crate::response_stream::StreamState;
+
+/// Bytes read from a file at a time.
+const FILE_CHUNK_BYTES: usize = 64 * 1024;
+
+/// Headers that were checked once and may be sent many times.
+#[derive(Debug, Clone, Default)]
+pub struct Headers {
+    map: HeaderMap,
+}
+
+/// A header that HTTP does not allow: its name or value has bytes that would end the line or the head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidHeader {
+    name: String,
+    part: &'static str,
+}
+
+impl fmt::Display for InvalidHeader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "The {} of the response header {:?} has bytes that HTTP does not allow.", self.part, self.name)
+    }
+}
+
+impl std::error::Error for InvalidHeader {}
+
+impl Headers {
+    pub fn new() -> Self {
+        Headers { map: HeaderMap::new() }
+    }
+
+    /// Adds a header; a name that is there already gets a second value. The framing headers (`connection: keep-alive`,
+    /// `transfer-encoding`, `keep-alive`) are the server's and are left out. `content-length` is kept: it must be true.
+    pub fn append(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
+        let invalid = |part| InvalidHeader { name: String::from_utf8_lossy(name).into_owned(), part };
+        let header = HeaderName::from_bytes(name).map_err(|_| invalid("name"))?;
+        let value = HeaderValue::from_bytes(value).map_err(|_| invalid("value"))?;
+        if header == http::header::TRANSFER_ENCODING || header.as_str() == "keep-alive" {
+            return Ok(());
+        }
+        if header == http::header::CONNECTION && !value.as_bytes().eq_ignore_ascii_case(b"close") {
+            return Ok(());
+        }
+        self.map.append(header, value);
+        Ok(())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.map.contains_key(name)
+    }
+}
+
+/// A complete answer, or the head of a streamed one.
+#[derive(Debug)]
+pub struct Response {
+    pub(crate) status: http::StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: ResponseBody,
+}
+
+impl Response {
+    /// An answer whose body is at hand. `None` when `status` is not one of 200 to 599.
+    pub fn new(status: u16, headers: Headers, body: Bytes) -> Option<Self> {
+        Some(Response { status: final_status(status)?, headers: headers.map, body: ResponseBody::Full(Some(body)) })
+    }
+
+    /// An answer that sends `file` from its current position. `None` when `status` is not one of 200 to 599.
+    pub fn from_file(status: u16, headers: Headers, file: File, bytes: u64) -> Option<Self> {
+        let body = ResponseBody::File(FileBody { file: Some(file), reading: None, bytes_left: bytes });
+        Some(Response { status: final_status(status)?, headers: headers.map, body })
+    }
+
+    pub(crate) fn empty(status: http::StatusCode) -> Self {
+        Response { status, headers: HeaderMap::new(), body: ResponseBody::Full(None) }
+    }
+
+    pub(crate) fn streamed(status: u16, headers: Headers, stream: Rc<StreamState>) -> Option<Self> {
+        let bytes = headers.map.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = ResponseBody::Stream(StreamBody { stream, bytes });
+        Some(Response { status: final_status(status)?, headers: headers.map, body })
+    }
+
+    pub(crate) fn into_http(self) -> http::Response<ResponseBody> {
+        let mut response = http::Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+fn final_status(status: u16) -> Option<http::StatusCode> {
+    http::StatusCode::from_u16(status).ok().filter(|_| (200..600).contains(&status))
+}
+
+/// The body that hyper reads.
+#[derive(Debug)]
+pub(crate) enum ResponseBody {
+    Full(Option<Bytes>),
+    Stream(StreamBody),
+    File(FileBody),
+}
+
+#[derive(Debug)]
+pub(crate) struct StreamBody {
+    stream: Rc<StreamState>,
+    /// What a content-length header of the application promises.
+    bytes: Option<u64>,
+}
+
+impl Drop for StreamBody {
+    fn drop(&mut self) {
+        self.stream.reader_left();
+    }
+}
+
+pub(crate) struct FileBody {
+    file: Option<File>,
+    reading: Option<tokio::task::JoinHandle<(File, io::Result<Bytes>)>>,
+    bytes_left: u64,
+}
+
+impl fmt::Debug for FileBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("FileBody").field("bytes_left", &self.bytes_left).finish_non_exhaustive()
+    }
+}
+
+impl FileBody {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.bytes_left == 0 {
+            return Poll::Ready(None);
+        }
+        if let Some(mut file) = self.file.take() {
+            let wanted = usize::try_from(self.bytes_left).unwrap_or(FILE_CHUNK_BYTES).min(FILE_CHUNK_BYTES);
+            self.reading = Some(tokio::task::spawn_blocking(move || {
+                let mut chunk = BytesMut::zeroed(wanted);
+                let outcome = file.read_exact(&mut chunk).map(|()| chunk.freeze());
+                (file, outcome)
+            }));
+        }
+        let Some(reading) = self.reading.as_mut() else { return Poll::Ready(None) };
+        let (file, outcome) = match std::task::ready!(Pin::new(reading).poll(context)) {
+            Ok(done) => done,
+            Err(failed) => return Poll::Ready(Some(Err(io::Error::other(failed)))),
+        };
+        self.reading = None;
+        if let Ok(chunk) = &outcome {
+            self.file = Some(file);
+            self.bytes_left = self.bytes_left.saturating_sub(chunk.len() as u64);
+        }
+        Poll::Ready(Some(outcome))
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let chunk = match &mut *self {
+            ResponseBody::Full(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty()).map(Ok)),
+            ResponseBody::Stream(body) => body.stream.poll_chunk(context),
+            ResponseBody::File(body) => body.poll_chunk(context),
+        };
+        chunk.map(|chunk| chunk.map(|bytes| bytes.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            ResponseBody::Full(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            ResponseBody::Stream(_) => false,
+            ResponseBody::File(body) => body.bytes_left == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            ResponseBody::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            ResponseBody::Stream(StreamBody { bytes: Some(bytes), .. }) => SizeHint::with_exact(*bytes),
+            ResponseBody::Stream(_) => SizeHint::default(),
+            ResponseBody::File(body) => SizeHint::with_exact(body.bytes_left),
+        }
+    }
+}

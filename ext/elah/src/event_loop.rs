@@ -1,0 +1,271 @@
+//! `Elah::EventLoop`: the worker's loop as Ruby turns it. The fibers themselves are Ruby's affair (`lib/elah/event_loop.rb`).
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use elah_core::limits::Limits;
+use elah_core::wake::RemoteWaker;
+use elah_core::worker::{Cancelled, Readiness, Worker};
+use magnus::value::{Opaque, ReprValue};
+use magnus::{DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, Symbol, TryConvert, TypedData, Value, function, gc, method};
+
+use crate::errors;
+use crate::gvl::without_gvl;
+use crate::listening_socket::ListeningSocket;
+use crate::request::Request;
+use crate::router::RubyRouter;
+use crate::stall::Heartbeat;
+use crate::wait::{self, Parking};
+
+thread_local! {
+    static WORKER: RefCell<Option<Rc<Worker>>> = const { RefCell::new(None) };
+}
+
+/// The worker of the calling thread.
+pub(crate) fn worker(ruby: &Ruby) -> Result<Rc<Worker>, Error> {
+    WORKER.with(|cell| cell.borrow().clone()).ok_or_else(|| {
+        Error::new(errors::class(ruby, "RequestFinished"), "No loop runs on this thread: a request belongs to the thread of its worker.")
+    })
+}
+
+#[derive(TypedData)]
+#[magnus(class = "Elah::EventLoop", free_immediately)]
+pub(crate) struct EventLoop {
+    waker: RemoteWaker,
+    heartbeat: Arc<Heartbeat>,
+    process_id: u32,
+}
+
+impl DataTypeFunctions for EventLoop {}
+
+impl EventLoop {
+    fn open(ruby: &Ruby, limits: RHash, router: &RubyRouter, streamed_routes: Vec<u32>) -> Result<Value, Error> {
+        if WORKER.with(|cell| cell.borrow().is_some()) {
+            return Err(Error::new(errors::class(ruby, "Error"), "A loop runs on this thread already."));
+        }
+        let limits = read_limits(ruby, limits)?;
+        let streamed_routes: HashSet<u32> = streamed_routes.into_iter().collect();
+        let worker = Worker::new(limits, router.snapshot(), streamed_routes)
+            .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
+        let worker = Rc::new(worker);
+        let event_loop = EventLoop {
+            waker: worker.waker().clone(),
+            heartbeat: Arc::new(Heartbeat::new()),
+            process_id: std::process::id(),
+        };
+        let event_loop = ruby.obj_wrap(event_loop).as_value();
+        // One for the life of the process: `wait` and the fibers find it here.
+        gc::register_mark_object(event_loop);
+        let waits = Rc::clone(&worker);
+        wait::set_parking(Some(Parking {
+            waker: worker.waker().clone(),
+            next_wait: Box::new(move || waits.new_wait()),
+            ruby_loop: Opaque::from(event_loop),
+        }));
+        WORKER.with(|cell| *cell.borrow_mut() = Some(worker));
+        Ok(event_loop)
+    }
+
+    fn listen(ruby: &Ruby, _: &Self, socket: &ListeningSocket) -> Result<(), Error> {
+        worker(ruby)?
+            .listen(socket.core())
+            .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", socket.address())))
+    }
+
+    /// Runs connections and timers without the GVL until there is work; gives the requests that may start.
+    fn turn(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
+        if std::process::id() != rb_self.process_id {
+            return Err(Error::new(errors::class(ruby, "Error"), "This loop belongs to the parent process: a loop does not survive a fork."));
+        }
+        let worker = worker(ruby)?;
+        rb_self.heartbeat.rest();
+        let turned = without_gvl(ruby, || worker.turn(), &|| rb_self.waker.interrupt());
+        rb_self.heartbeat.begin();
+        turned?;
+        let requests = ruby.ary_new();
+        while let Some(id) = worker.next_request() {
+            requests.push(Request::new(id))?;
+        }
+        Ok(requests)
+    }
+
+    /// The ids of the waits that have ended, or nil.
+    fn ended_waits(ruby: &Ruby, _: &Self) -> Result<Option<RArray>, Error> {
+        let mut ended = Vec::new();
+        worker(ruby)?.take_ended_waits(&mut ended);
+        if ended.is_empty() {
+            return Ok(None);
+        }
+        let array = ruby.ary_new_capa(ended.len());
+        for id in ended {
+            array.push(id)?;
+        }
+        Ok(Some(array))
+    }
+
+    /// The requests to cancel as pairs of request id and reason, or nil.
+    fn cancelled_requests(ruby: &Ruby, _: &Self) -> Result<Option<RArray>, Error> {
+        let cancelled = worker(ruby)?.take_cancelled();
+        if cancelled.is_empty() {
+            return Ok(None);
+        }
+        let array = ruby.ary_new_capa(cancelled.len());
+        for (id, reason) in cancelled {
+            let reason = match reason {
+                Cancelled::Overdue => ruby.to_symbol("overdue"),
+            };
+            array.push((id.to_bits(), reason))?;
+        }
+        Ok(Some(array))
+    }
+
+    fn new_wait(ruby: &Ruby, _: &Self) -> Result<u64, Error> {
+        Ok(worker(ruby)?.new_wait())
+    }
+
+    fn start_timer(ruby: &Ruby, _: &Self, wait: u64, seconds: f64) -> Result<(), Error> {
+        let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        worker(ruby)?.start_timer(wait, duration);
+        Ok(())
+    }
+
+    /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
+    fn watch(ruby: &Ruby, _: &Self, wait: u64, descriptor: i32, events: u32) -> Result<(), Error> {
+        let failed = |cause| Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."));
+        if descriptor < 0 {
+            return Err(failed(std::io::Error::from_raw_os_error(9)));
+        }
+        // SAFETY: the caller's IO is open; the borrow ends with the duplication.
+        let duplicate = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(failed)?;
+        worker(ruby)?.watch(wait, duplicate, readiness(events)).map_err(failed)
+    }
+
+    /// What the descriptor of `wait` is ready for, as bits; nil when something else ended the wait.
+    fn readiness(ruby: &Ruby, _: &Self, wait: u64) -> Result<Option<u32>, Error> {
+        Ok(worker(ruby)?.take_readiness(wait).map(bits))
+    }
+
+    fn cancel_wait(ruby: &Ruby, _: &Self, wait: u64) -> Result<(), Error> {
+        worker(ruby)?.cancel_wait(wait);
+        Ok(())
+    }
+
+    /// Makes the turn return; may be called from any thread and from a trap.
+    fn interrupt(&self) {
+        self.waker.interrupt();
+    }
+
+    /// Ends a wait from any thread.
+    fn end_wait(&self, wait: u64) {
+        self.waker.end_wait(wait);
+    }
+
+    fn drain(ruby: &Ruby, _: &Self) -> Result<(), Error> {
+        worker(ruby)?.drain();
+        Ok(())
+    }
+
+    fn is_drained(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+        Ok(worker(ruby)?.is_drained())
+    }
+
+    fn new_request_id(ruby: &Ruby, _: &Self) -> Result<String, Error> {
+        Ok(worker(ruby)?.new_request_id())
+    }
+
+    fn counts(ruby: &Ruby, _: &Self) -> Result<RHash, Error> {
+        let worker = worker(ruby)?;
+        let counts = worker.counts();
+        let hash = ruby.hash_new();
+        for (name, count) in [
+            ("connections", counts.connections),
+            ("requests", counts.requests),
+            ("refused", counts.refused),
+            ("turns", counts.turns),
+            ("open_connections", worker.open_connections() as u64),
+            ("open_requests", worker.open_requests() as u64),
+        ] {
+            hash.aset(ruby.to_symbol(name), count)?;
+        }
+        Ok(hash)
+    }
+
+    /// Blocks, without the GVL, until the loop's thread has been with Ruby for longer than `seconds`. Gives those seconds, or nil
+    /// when the thread was asked for meanwhile.
+    fn wait_for_stall(ruby: &Ruby, rb_self: &Self, seconds: f64) -> Result<Option<f64>, Error> {
+        let bound = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let heartbeat = Arc::clone(&rb_self.heartbeat);
+        let stalled = without_gvl(ruby, || heartbeat.wait_for_stall(bound), &|| heartbeat.interrupt())?;
+        Ok(stalled.flatten().map(|stalled| stalled.as_secs_f64()))
+    }
+
+    /// Ends the loop of this thread: its connections are closed and its runtime is dropped.
+    fn close(_: &Self) {
+        wait::set_parking(None);
+        let worker = WORKER.with(|cell| cell.borrow_mut().take());
+        drop(worker);
+    }
+}
+
+fn readiness(events: u32) -> Readiness {
+    Readiness { readable: events & 1 != 0, priority: events & 2 != 0, writable: events & 4 != 0 }
+}
+
+fn bits(readiness: Readiness) -> u32 {
+    u32::from(readiness.readable) | u32::from(readiness.priority) << 1 | u32::from(readiness.writable) << 2
+}
+
+fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
+    fn number<T: TryConvert>(ruby: &Ruby, limits: RHash, name: &str) -> Result<T, Error> {
+        let value: Option<T> = limits.lookup(Symbol::new(name))?;
+        value.ok_or_else(|| Error::new(ruby.exception_key_error(), format!("The limit {name} is missing.")))
+    }
+    let millis = |name: &str| number::<f64>(ruby, limits, name).map(|seconds| (seconds * 1000.0).round() as u64);
+    let count = |name: &str| number::<usize>(ruby, limits, name);
+    Ok(Limits {
+        connections_max: count("connections_max")?,
+        fibers_max: count("fibers_max")?,
+        queue_max: count("queue_max")?,
+        queue_ms: millis("queue_seconds")?,
+        header_bytes_max: count("header_bytes_max")?,
+        headers_max: count("headers_max")?,
+        uri_bytes_max: count("uri_bytes_max")?,
+        body_bytes_max: number(ruby, limits, "body_bytes_max")?,
+        body_memory_bytes: count("body_memory_bytes")?,
+        header_ms: millis("header_seconds")?,
+        body_ms: millis("body_seconds")?,
+        keepalive_ms: millis("keepalive_seconds")?,
+        request_ms: millis("request_seconds")?,
+        write_ms: millis("write_seconds")?,
+        response_buffer_bytes: count("response_buffer_bytes")?,
+        pipeline_max: number(ruby, limits, "pipeline_max")?,
+    })
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = elah.define_class("EventLoop", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("open", function!(EventLoop::open, 3))?;
+    class.define_method("listen", method!(EventLoop::listen, 1))?;
+    class.define_method("turn", method!(EventLoop::turn, 0))?;
+    class.define_method("ended_waits", method!(EventLoop::ended_waits, 0))?;
+    class.define_method("cancelled_requests", method!(EventLoop::cancelled_requests, 0))?;
+    class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;
+    class.define_method("start_timer", method!(EventLoop::start_timer, 2))?;
+    class.define_method("watch", method!(EventLoop::watch, 3))?;
+    class.define_method("readiness", method!(EventLoop::readiness, 1))?;
+    class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
+    class.define_method("interrupt", method!(EventLoop::interrupt, 0))?;
+    class.define_method("end_wait", method!(EventLoop::end_wait, 1))?;
+    class.define_method("drain", method!(EventLoop::drain, 0))?;
+    class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
+    class.define_method("new_request_id", method!(EventLoop::new_request_id, 0))?;
+    class.define_method("counts", method!(EventLoop::counts, 0))?;
+    class.define_method("wait_for_stall", method!(EventLoop::wait_for_stall, 1))?;
+    class.define_method("close", method!(EventLoop::close, 0))?;
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! `Elah::ResponseStream`: an answer that a handler writes bit by bit.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use elah_core::Written;
+use magnus::{Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
+
+use crate::errors;
+use crate::event_loop::worker;
+use crate::wait::park;
+
+#[magnus::wrap(class = "Elah::ResponseStream", free_immediately)]
+pub(crate) struct ResponseStream {
+    /// The core's key, or `CLOSED`.
+    key: Cell<usize>,
+}
+
+const CLOSED: usize = usize::MAX;
+
+// SAFETY: Ruby moves the object between threads only with the GVL, and every method refuses to run off the worker's thread.
+unsafe impl Sync for ResponseStream {}
+
+impl ResponseStream {
+    pub(crate) fn new(key: usize) -> Self {
+        ResponseStream { key: Cell::new(key) }
+    }
+
+    /// Sends a piece. Suspends the fiber while the client has too much unread.
+    fn write(ruby: &Ruby, rb_self: Obj<Self>, chunk: RString) -> Result<usize, Error> {
+        let worker = worker(ruby)?;
+        // SAFETY: the bytes are copied before Ruby runs again.
+        let bytes = Bytes::copy_from_slice(unsafe { chunk.as_slice() });
+        let length = bytes.len();
+        match worker.write(rb_self.key.get(), bytes) {
+            Written::Room => return Ok(length),
+            Written::Full => park(ruby, worker.wait_for_room(rb_self.key.get()))?,
+            Written::ClientGone => {}
+        }
+        if worker.is_client_gone(rb_self.key.get()) {
+            return Err(Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the answer was complete."));
+        }
+        Ok(length)
+    }
+
+    fn close(ruby: &Ruby, rb_self: Obj<Self>) -> Result<(), Error> {
+        rb_self.end(ruby, true)
+    }
+
+    /// Breaks the connection, so that the client does not take the part for the whole.
+    fn break_off(ruby: &Ruby, rb_self: Obj<Self>) -> Result<(), Error> {
+        rb_self.end(ruby, false)
+    }
+
+    fn end(&self, ruby: &Ruby, complete: bool) -> Result<(), Error> {
+        if self.key.get() != CLOSED {
+            worker(ruby)?.close_stream(self.key.replace(CLOSED), complete);
+        }
+        Ok(())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.key.get() == CLOSED
+    }
+
+    fn is_client_gone(ruby: &Ruby, rb_self: Obj<Self>) -> Result<bool, Error> {
+        Ok(worker(ruby)?.is_client_gone(rb_self.key.get()))
+    }
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = elah.define_class("ResponseStream", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("write", method!(ResponseStream::write, 1))?;
+    class.define_method("close", method!(ResponseStream::close, 0))?;
+    class.define_method("break_off", method!(ResponseStream::break_off, 0))?;
+    class.define_method("closed?", method!(ResponseStream::is_closed, 0))?;
+    class.define_method("client_gone?", method!(ResponseStream::is_client_gone, 0))?;
+    Ok(())
+}
