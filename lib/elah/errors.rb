@@ -14,6 +14,9 @@ module Elah
   # The request took longer than its deadline; the client has been answered 504.
   class DeadlineExceeded < Error; end
 
+  # Only a fiber of the worker's loop can do this; the loop itself, or another thread, cannot.
+  class OutsideLoop < Error; end
+
   # A request was used after its answer was complete, or on another thread than its worker's.
   class RequestFinished < Error; end
 

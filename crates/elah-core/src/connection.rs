@@ -9,7 +9,6 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use hyper::server::conn::http1;
 use tokio::io::ReadBuf;
 
 use crate::exchange::ExchangeService;
@@ -216,11 +215,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
     let guard = Guard::new(Rc::clone(&shared.guard_limits));
     let guarded = GuardedSocket::new(socket, guard, Rc::clone(&shared), Rc::clone(&state));
     let service = ExchangeService::new(Rc::clone(&shared), Rc::clone(&state));
-    let mut connection = http1::Builder::new()
-        .pipeline_flush(true)
-        .half_close(true)
-        .max_buf_size(shared.connection_buffer_bytes())
-        .serve_connection(guarded, service);
+    let mut connection = shared.http.serve_connection(guarded, service);
 
     let end = poll_fn(|context| {
         *state.task.borrow_mut() = Some(context.waker().clone());

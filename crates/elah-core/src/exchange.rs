@@ -31,6 +31,8 @@ pub(crate) struct Exchange {
     pub(crate) reply: Rc<ReplySlot>,
     /// When it is answered 504, in the worker's milliseconds; 0 once its answer has begun.
     pub(crate) deadline_ms: u64,
+    /// The id under which the log knows the request, once somebody has asked for it.
+    pub(crate) request_id: Option<String>,
 }
 
 pub(crate) struct ExchangeService {
@@ -100,7 +102,7 @@ fn enter(
 ) -> Stage {
     let reply = Rc::new(ReplySlot::new());
     let exchange =
-        Exchange { parts, body, route, connection: Rc::clone(connection), reply: Rc::clone(&reply), deadline_ms: 0 };
+        Exchange { parts, body, route, connection: Rc::clone(connection), reply: Rc::clone(&reply), deadline_ms: 0, request_id: None };
     match shared.admit(exchange) {
         Ok(id) => Stage::Waiting { id, reply },
         Err(problem) => Stage::Refused(problem),
@@ -128,11 +130,11 @@ impl Future for ExchangeFuture {
                 }
                 Stage::Waiting { reply, .. } => match ready!(reply.poll(context)) {
                     Some(response) => response,
-                    None => this.shared.problem_response(&Problem::new(500, "no_answer", "The handler ended without an answer.")),
+                    None => this.shared.problem_response(None, &Problem::new(500, "no_answer", "The handler ended without an answer.")),
                 },
                 Stage::Refused(problem) => {
                     this.shared.metrics.refused();
-                    let mut response = this.shared.problem_response(problem);
+                    let mut response = this.shared.problem_response(None, problem);
                     if closes_connection(problem.status) {
                         response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
                     }
@@ -166,15 +168,18 @@ impl Drop for ExchangeFuture {
 }
 
 impl Shared {
-    /// The problem as an answer, with a new request id.
-    pub(crate) fn problem_response(&self, problem: &Problem) -> Response {
+    /// The problem as an answer, with the id of its request or a new one.
+    pub(crate) fn problem_response(&self, request_id: Option<&str>, problem: &Problem) -> Response {
         let mut headers = Headers::new();
         // Both values are static and valid.
         let _ = headers.append(b"content-type", b"application/problem+json");
         if problem.status == 503 {
             let _ = headers.append(b"retry-after", b"1");
         }
-        let body = Bytes::from(problem.to_json(&self.new_request_id()));
+        let body = Bytes::from(match request_id {
+            Some(id) => problem.to_json(id),
+            None => problem.to_json(&self.new_request_id()),
+        });
         Response::new(problem.status, headers, body).unwrap_or_else(|| Response::empty(http::StatusCode::INTERNAL_SERVER_ERROR))
     }
 }

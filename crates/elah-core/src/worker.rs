@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use hyper::server::conn::http1;
 use slab::Slab;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
@@ -45,6 +46,10 @@ const TICK: Duration = Duration::from_millis(50);
 /// Bytes read from a socket at a time; one buffer serves all connections.
 const SCRATCH_BYTES: usize = 64 * 1024;
 
+/// What hyper reads at least at a time, and the number of headers for which it has room on its stack.
+const HYPER_READ_BYTES: usize = 8 * 1024;
+const HYPER_HEADERS_MAX: usize = 100;
+
 /// How long a connection that has never sent a request is given to do so when the worker drains.
 const FRESH_GRACE_MS: u64 = 500;
 
@@ -52,6 +57,7 @@ const FRESH_GRACE_MS: u64 = 500;
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) guard_limits: Rc<GuardLimits>,
+    pub(crate) http: http1::Builder,
     pub(crate) clock: Clock,
     pub(crate) router: Arc<Router>,
     pub(crate) metrics: Metrics,
@@ -95,10 +101,6 @@ impl Shared {
 
     pub(crate) fn connections_full(&self) -> bool {
         self.connections.borrow().len() >= self.limits.connections_max
-    }
-
-    pub(crate) fn connection_buffer_bytes(&self) -> usize {
-        (self.limits.header_bytes_max + 8 * 1024).max(64 * 1024)
     }
 
     pub(crate) fn register_acceptor(&self, waker: &Waker) {
@@ -158,18 +160,23 @@ impl Shared {
         format!("{}-{number}", self.request_id_prefix)
     }
 
+    /// The id of a request, made when it is first asked for; `None` when the request is finished.
+    fn request_id(&self, id: RequestId) -> Option<String> {
+        self.admission.with(id, |exchange| exchange.request_id.get_or_insert_with(|| self.new_request_id()).clone())
+    }
+
     fn tick(&self) {
         let now = self.clock.refresh();
         for exchange in self.admission.take_impatient(&self.limits, now) {
             self.metrics.refused();
             let seconds = self.limits.queue_ms as f64 / 1000.0;
             let detail = format!("The request waited {seconds} s for a free fiber: try again later.");
-            exchange.reply.send(self.problem_response(&Problem::new(503, "overloaded", detail)));
+            exchange.reply.send(self.problem_response(exchange.request_id.as_deref(), &Problem::new(503, "overloaded", detail)));
         }
         for id in self.admission.take_overdue(now) {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
-            let response = self.problem_response(&problem);
+            let response = self.problem_response(self.request_id(id).as_deref(), &problem);
             if self.admission.with(id, |exchange| exchange.reply.send(response)).unwrap_or(false) {
                 self.cancelled.borrow_mut().push((id, Cancelled::Overdue));
                 self.local_waker.wake_turn();
@@ -210,6 +217,7 @@ impl Worker {
                 uri_bytes_max: limits.uri_bytes_max,
                 body_bytes_max: limits.body_bytes_max,
             }),
+            http: http_builder(&limits),
             limits,
             clock: Clock::new(),
             router,
@@ -372,8 +380,9 @@ impl Worker {
         self.shared.metrics.counts()
     }
 
-    pub fn new_request_id(&self) -> String {
-        self.shared.new_request_id()
+    /// The id under which the log knows a request, made when it is first asked for; `None` when the request is finished.
+    pub fn request_id(&self, id: RequestId) -> Option<String> {
+        self.shared.request_id(id)
     }
 
     /// Reads from a request; `None` when it has been finished.
@@ -392,7 +401,7 @@ impl Worker {
 
     /// Answers with one of the server's own problems.
     pub fn respond_with_problem(&self, id: RequestId, problem: &Problem) -> bool {
-        let response = self.shared.problem_response(problem);
+        let response = self.shared.problem_response(self.shared.request_id(id).as_deref(), problem);
         self.respond(id, response)
     }
 
@@ -402,7 +411,7 @@ impl Worker {
             && exchange.reply.is_waiting()
         {
             let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
-            exchange.reply.send(self.shared.problem_response(&problem));
+            exchange.reply.send(self.shared.problem_response(exchange.request_id.as_deref(), &problem));
         }
     }
 
@@ -529,6 +538,17 @@ impl Worker {
     pub fn take_hijacked(&self, wait: WaitId) -> Option<HandedOver> {
         self.shared.hijacked.borrow_mut().remove(&wait)
     }
+}
+
+/// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
+fn http_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.pipeline_flush(true).half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
+    if limits.headers_max > HYPER_HEADERS_MAX {
+        // Costs hyper an allocation per request, so not unless it is needed.
+        builder.max_headers(limits.headers_max);
+    }
+    builder
 }
 
 /// Six characters that tell this worker's request ids from another's.

@@ -11,7 +11,7 @@ use elah_core::limits::Limits;
 use elah_core::wake::RemoteWaker;
 use elah_core::worker::{Cancelled, Readiness, Worker};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, Symbol, TryConvert, TypedData, Value, function, gc, method};
+use magnus::{Class, DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method};
 
 use crate::errors;
 use crate::gvl::without_gvl;
@@ -59,7 +59,7 @@ impl EventLoop {
         };
         let event_loop = ruby.obj_wrap(event_loop).as_value();
         // One for the life of the process: `wait` and the fibers find it here.
-        gc::register_mark_object(event_loop);
+        ruby.gc_register_mark_object(event_loop);
         let waits = Rc::clone(&worker);
         wait::set_parking(Some(Parking {
             waker: worker.waker().clone(),
@@ -173,10 +173,6 @@ impl EventLoop {
         Ok(worker(ruby)?.is_drained())
     }
 
-    fn new_request_id(ruby: &Ruby, _: &Self) -> Result<String, Error> {
-        Ok(worker(ruby)?.new_request_id())
-    }
-
     fn counts(ruby: &Ruby, _: &Self) -> Result<RHash, Error> {
         let worker = worker(ruby)?;
         let counts = worker.counts();
@@ -221,7 +217,7 @@ fn bits(readiness: Readiness) -> u32 {
 
 fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
     fn number<T: TryConvert>(ruby: &Ruby, limits: RHash, name: &str) -> Result<T, Error> {
-        let value: Option<T> = limits.lookup(Symbol::new(name))?;
+        let value: Option<T> = limits.lookup(ruby.to_symbol(name))?;
         value.ok_or_else(|| Error::new(ruby.exception_key_error(), format!("The limit {name} is missing.")))
     }
     let millis = |name: &str| number::<f64>(ruby, limits, name).map(|seconds| (seconds * 1000.0).round() as u64);
@@ -263,7 +259,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("end_wait", method!(EventLoop::end_wait, 1))?;
     class.define_method("drain", method!(EventLoop::drain, 0))?;
     class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
-    class.define_method("new_request_id", method!(EventLoop::new_request_id, 0))?;
     class.define_method("counts", method!(EventLoop::counts, 0))?;
     class.define_method("wait_for_stall", method!(EventLoop::wait_for_stall, 1))?;
     class.define_method("close", method!(EventLoop::close, 0))?;

@@ -1,7 +1,7 @@
 //! `Elah::ListeningSocket`: a bound address, made before the worker.
 
 use elah_core::listener::Listener;
-use magnus::{Error, Module, Object, RModule, Ruby, function, method};
+use magnus::{Class, Error, Module, Object, RModule, Ruby, function, method};
 
 use crate::errors;
 

@@ -8,8 +8,7 @@ use elah_core::problem::Problem;
 use elah_core::request::{BodyPlace, RequestView};
 use elah_core::response::Response;
 use elah_core::worker::{RequestId, Worker};
-use magnus::encoding::{CodingSystem, RbEncoding};
-use magnus::{Error, Module, RArray, RHash, RModule, RString, Ruby, Value, method};
+use magnus::{Class, Error, Module, RHash, RModule, RString, Ruby, Value, method};
 
 use crate::errors;
 use crate::event_loop::worker;
@@ -36,8 +35,11 @@ impl Request {
         self.id.to_bits()
     }
 
+    fn id(ruby: &Ruby, rb_self: &Self) -> Result<String, Error> {
+        worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
+    }
+
     fn request_method(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
-        // The methods of HTTP are few: a known one is the same frozen string each time.
         rb_self.read(ruby, |request| ruby.str_new(request.method()))
     }
 
@@ -221,7 +223,7 @@ fn text(ruby: &Ruby, bytes: &[u8]) -> RString {
 }
 
 fn binary(ruby: &Ruby, bytes: &[u8]) -> RString {
-    ruby.enc_str_new(bytes, RbEncoding::from(ruby.ascii8bit_encindex()))
+    ruby.str_from_slice(bytes)
 }
 
 fn finished(ruby: &Ruby) -> Error {
@@ -243,6 +245,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = elah.define_class("Request", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("key", method!(Request::key, 0))?;
+    class.define_method("id", method!(Request::id, 0))?;
     class.define_method("request_method", method!(Request::request_method, 0))?;
     class.define_method("path", method!(Request::path, 0))?;
     class.define_method("query_string", method!(Request::query_string, 0))?;

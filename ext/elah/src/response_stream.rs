@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use elah_core::Written;
-use magnus::{Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
+use magnus::{Class, Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
 
 use crate::errors;
 use crate::event_loop::worker;

@@ -106,7 +106,7 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
 pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
     match running_loop(ruby)? {
         Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>("park", (id,)).map(|_| ()),
-        None => Err(Error::new(ruby.exception_fiber_error(), "Only a fiber of the worker's loop can wait here.")),
+        None => Err(Error::new(crate::errors::class(ruby, "OutsideLoop"), "Only a fiber of the worker's loop can wait here.")),
     }
 }
 

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Elah
+  # The log of a worker: a line per event on one stream, with the time, the level and a sentence.
+  class Log
+    LEVELS = %w[debug info warn error].freeze
+
+    # @param level [String] one of {LEVELS}; lines below it are not written
+    # @param out [IO]
+    def initialize(level: "info", out: $stderr)
+      @threshold = LEVELS.index(level) or raise ArgumentError, "The level #{level.inspect} is none of #{LEVELS.join(', ')}."
+      @out = out
+    end
+
+    LEVELS.each_with_index do |level, rank|
+      define_method(level) { |message| write(level, message) if rank >= @threshold }
+      define_method(:"#{level}?") { rank >= @threshold }
+    end
+
+    # Writes an exception with its backtrace.
+    #
+    # @param exception [Exception]
+    # @param context [String] what was going on, as the beginning of the line
+    def exception(exception, context)
+      backtrace = (exception.backtrace || []).map { |line| "\n    #{line}" }.join
+      error("#{context}: #{exception.class}: #{exception.message}#{backtrace}")
+    end
+
+    private
+
+    def write(level, message)
+      @out.write("#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{message}\n")
+    end
+  end
+end

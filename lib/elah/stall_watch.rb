@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Elah
+  # A thread that sleeps without Ruby's global lock and wakes only when a handler holds the loop: then it reports the Ruby line on
+  # which the loop's thread stands.
+  class StallWatch
+    # Lines of the backtrace that are logged.
+    LINES = 8
+
+    # @param event_loop [Elah::EventLoop]
+    # @param seconds [Float] how long a handler may hold the loop
+    # @param log [Elah::Log]
+    # @return [Elah::StallWatch]
+    def self.start(event_loop, seconds, log) = new(event_loop, seconds, log, Thread.current)
+
+    # @param watched [Thread] the thread of the loop
+    def initialize(event_loop, seconds, log, watched)
+      @thread = Thread.new do
+        Thread.current.name = "elah stall watch"
+        loop do
+          stalled = event_loop.wait_for_stall(seconds) or next
+          log.warn(report(stalled, watched.backtrace || []))
+        end
+      end
+      @thread.report_on_exception = false
+    end
+
+    # Ends the thread.
+    def stop = @thread.kill.join
+
+    private
+
+    def report(stalled, backtrace)
+      own = File.join(__dir__, "")
+      lines = backtrace.take_while { |line| !line.start_with?(own) || line.include?("/api/") }
+      lines = backtrace if lines.empty?
+      "A handler has held the loop for #{(stalled * 1000).round} ms; it stands at\n    #{lines.first(LINES).join("\n    ")}"
+    end
+  end
+end

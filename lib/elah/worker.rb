@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative "event_loop"
+require_relative "scheduler"
+require_relative "stall_watch"
+
+module Elah
+  # One worker: the app, the loop that runs it, and the signals that end it.
+  class Worker
+    # Exit status of a worker that gave up on requests which did not end within `drain_seconds`.
+    DRAIN_EXCEEDED = 75
+
+    # @param app [#handle, #call] an Elah::API, or any Rack app
+    # @param config [Elah::Config]
+    # @param log [Elah::Log]
+    def initialize(app, config, log)
+      @config = config
+      @log = log
+      @app = native(app)
+    end
+
+    # Serves on the sockets until INT or TERM, then answers what was accepted.
+    #
+    # @param sockets [Array<Elah::ListeningSocket>]
+    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or with what a handler's `exit` gave
+    def run(sockets)
+      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes)
+      Fiber.set_scheduler(Scheduler.new(@loop))
+      @config.run_hooks(:before_worker_boot)
+      watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
+      trap_signals
+      sockets.each { |socket| @loop.listen(socket) }
+      @log.info("Elah #{VERSION} listening on #{sockets.map(&:address).join(' and ')}")
+      @loop.run(@app, method(:failed))
+      @log.info("Drained; bye")
+    ensure
+      watch&.stop
+      @config.run_hooks(:before_worker_shutdown)
+      Fiber.set_scheduler(nil)
+      @loop&.close
+    end
+
+    private
+
+    def native(app)
+      return app if app.respond_to?(:handle)
+
+      require_relative "rack/adapter"
+      Rack::Adapter.new(app, log: @log)
+    end
+
+    def trap_signals
+      %w[INT TERM].each { |signal| trap(signal) { drain } }
+    end
+
+    # Runs in a trap: it only sets things going.
+    def drain
+      return if @draining
+
+      @draining = true
+      deadline = @loop.new_wait
+      @loop.after_wait(deadline) { give_up }
+      @loop.start_timer(deadline, @config.drain_seconds)
+      @loop.request_drain
+    end
+
+    def give_up
+      @log.warn("#{@loop.counts[:open_requests]} requests did not end within #{@config.drain_seconds} s of draining; stopping")
+      exit(DRAIN_EXCEEDED)
+    end
+
+    # A handler ended with an exception.
+    def failed(exception, request)
+      return @log.exception(exception, "A spawned fiber failed") unless request
+      return if exception.is_a?(DeadlineExceeded) && overdue(request)
+
+      if request.awaits_answer?
+        @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed")
+        status, code, detail = problem(exception)
+        request.respond_with_problem(status, code, detail)
+      else
+        @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed after its answer had begun")
+      end
+    end
+
+    def problem(exception)
+      return [exception.status, exception.code, exception.message] if exception.is_a?(BadRequest)
+
+      [500, "internal_error", "The request failed. The log knows it by its id."]
+    end
+
+    def overdue(request)
+      place = "Request #{request.id} #{request.request_method} #{request.path}"
+      @log.warn("#{place} was cancelled after #{@config.request_seconds} s")
+      true
+    end
+  end
+end
