@@ -37,7 +37,7 @@ module Elah
 
     # Runs until {request_drain} was called and everything accepted before it is answered.
     #
-    # @param handler [#call] gets each Elah::Request in a fiber of its own, and answers it
+    # @param handler [#handle] gets each Elah::Request in a fiber of its own, and answers it
     # @param failed [#call] gets each exception that a handler or a spawned fiber ended with, and its request or nil
     # @raise [NoMemoryError, SystemExit, SignalException] one that ended a handler
     def run(handler, failed)
@@ -151,7 +151,7 @@ module Elah
     end
 
     def serve(task)
-      @handler.call(task.request)
+      @handler.handle(task.request)
     rescue Exception => e # rubocop:disable Lint/RescueException -- the loop must outlive whatever a handler does
       @fatal = e if FATAL.any? { |fatal| fatal === e }
       @failed.call(e, task.request)

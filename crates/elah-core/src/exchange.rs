@@ -101,8 +101,15 @@ fn enter(
     route: Option<Match>,
 ) -> Stage {
     let reply = Rc::new(ReplySlot::new());
-    let exchange =
-        Exchange { parts, body, route, connection: Rc::clone(connection), reply: Rc::clone(&reply), deadline_ms: 0, request_id: None };
+    let exchange = Exchange {
+        parts,
+        body,
+        route,
+        connection: Rc::clone(connection),
+        reply: Rc::clone(&reply),
+        deadline_ms: 0,
+        request_id: None,
+    };
     match shared.admit(exchange) {
         Ok(id) => Stage::Waiting { id, reply },
         Err(problem) => Stage::Refused(problem),
@@ -130,7 +137,9 @@ impl Future for ExchangeFuture {
                 }
                 Stage::Waiting { reply, .. } => match ready!(reply.poll(context)) {
                     Some(response) => response,
-                    None => this.shared.problem_response(None, &Problem::new(500, "no_answer", "The handler ended without an answer.")),
+                    None => this
+                        .shared
+                        .problem_response(None, &Problem::new(500, "no_answer", "The handler ended without an answer.")),
                 },
                 Stage::Refused(problem) => {
                     this.shared.metrics.refused();

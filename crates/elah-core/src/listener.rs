@@ -190,7 +190,10 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
 fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
     )
 }
 
@@ -216,7 +219,11 @@ impl Socket {
         }
     }
 
-    pub(crate) fn poll_write_vectored(&mut self, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_write_vectored(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         match self {
             Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
             Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),

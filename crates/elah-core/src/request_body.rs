@@ -49,7 +49,11 @@ pub(crate) fn incomplete(_: hyper::Error) -> Problem {
 }
 
 fn unspoolable(cause: &io::Error) -> Problem {
-    Problem::new(507, "spool_failed", format!("The request body is too long for memory and could not be spooled to disk: {cause}."))
+    Problem::new(
+        507,
+        "spool_failed",
+        format!("The request body is too long for memory and could not be spooled to disk: {cause}."),
+    )
 }
 
 /// The file of one body. Its writes happen on tokio's blocking threads, as a disk may be slow.

@@ -27,11 +27,7 @@ struct Remote {
 impl RemoteWaker {
     pub(crate) fn new() -> Self {
         RemoteWaker {
-            shared: Arc::new(Remote {
-                ended: Mutex::new(Vec::new()),
-                has_ended: AtomicBool::new(false),
-                notify: Notify::new(),
-            }),
+            shared: Arc::new(Remote { ended: Mutex::new(Vec::new()), has_ended: AtomicBool::new(false), notify: Notify::new() }),
         }
     }
 

@@ -20,8 +20,8 @@ use slab::Slab;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
-pub use crate::admission::RequestId;
 use crate::admission::Admission;
+pub use crate::admission::RequestId;
 use crate::clock::Clock;
 use crate::connection::{ConnectionState, Order};
 use crate::descriptor_watch::DescriptorWatches;
@@ -422,8 +422,7 @@ impl Worker {
 
     /// Begins a streamed answer; `None` as for `respond`, or when `status` is not one of 200 to 599.
     pub fn start_stream(&self, id: RequestId, status: u16, headers: Headers) -> Option<usize> {
-        let stream =
-            Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
+        let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
         let response = Response::streamed(status, headers, Rc::clone(&stream))?;
         self.respond(id, response).then(|| self.streams.borrow_mut().insert(stream))
     }

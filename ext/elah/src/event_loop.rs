@@ -11,7 +11,9 @@ use elah_core::limits::Limits;
 use elah_core::wake::RemoteWaker;
 use elah_core::worker::{Cancelled, Readiness, Worker};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Class, DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method};
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
+};
 
 use crate::errors;
 use crate::gvl::without_gvl;
@@ -28,7 +30,10 @@ thread_local! {
 /// The worker of the calling thread.
 pub(crate) fn worker(ruby: &Ruby) -> Result<Rc<Worker>, Error> {
     WORKER.with(|cell| cell.borrow().clone()).ok_or_else(|| {
-        Error::new(errors::class(ruby, "RequestFinished"), "No loop runs on this thread: a request belongs to the thread of its worker.")
+        Error::new(
+            errors::class(ruby, "RequestFinished"),
+            "No loop runs on this thread: a request belongs to the thread of its worker.",
+        )
     })
 }
 
@@ -52,11 +57,8 @@ impl EventLoop {
         let worker = Worker::new(limits, router.snapshot(), streamed_routes)
             .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
         let worker = Rc::new(worker);
-        let event_loop = EventLoop {
-            waker: worker.waker().clone(),
-            heartbeat: Arc::new(Heartbeat::new()),
-            process_id: std::process::id(),
-        };
+        let event_loop =
+            EventLoop { waker: worker.waker().clone(), heartbeat: Arc::new(Heartbeat::new()), process_id: std::process::id() };
         let event_loop = ruby.obj_wrap(event_loop).as_value();
         // One for the life of the process: `wait` and the fibers find it here.
         ruby.gc_register_mark_object(event_loop);
@@ -71,15 +73,18 @@ impl EventLoop {
     }
 
     fn listen(ruby: &Ruby, _: &Self, socket: &ListeningSocket) -> Result<(), Error> {
-        worker(ruby)?
-            .listen(socket.core())
-            .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", socket.address())))
+        worker(ruby)?.listen(socket.core()).map_err(|cause| {
+            Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", socket.address()))
+        })
     }
 
     /// Runs connections and timers without the GVL until there is work; gives the requests that may start.
     fn turn(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
         if std::process::id() != rb_self.process_id {
-            return Err(Error::new(errors::class(ruby, "Error"), "This loop belongs to the parent process: a loop does not survive a fork."));
+            return Err(Error::new(
+                errors::class(ruby, "Error"),
+                "This loop belongs to the parent process: a loop does not survive a fork.",
+            ));
         }
         let worker = worker(ruby)?;
         rb_self.heartbeat.rest();
@@ -135,7 +140,8 @@ impl EventLoop {
 
     /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
     fn watch(ruby: &Ruby, _: &Self, wait: u64, descriptor: i32, events: u32) -> Result<(), Error> {
-        let failed = |cause| Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."));
+        let failed =
+            |cause| Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."));
         if descriptor < 0 {
             return Err(failed(std::io::Error::from_raw_os_error(9)));
         }

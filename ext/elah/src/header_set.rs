@@ -2,7 +2,9 @@
 
 use elah_core::response::Headers;
 use magnus::r_hash::ForEach;
-use magnus::{Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, Value, function, method, value::ReprValue};
+use magnus::{
+    Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, Value, function, method, value::ReprValue,
+};
 
 use crate::errors;
 

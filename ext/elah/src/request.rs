@@ -203,7 +203,9 @@ impl Request {
         park(ruby, wait)?;
         match worker.take_hijacked(wait) {
             Some(Ok((descriptor, unread))) => Ok((descriptor.into_raw_fd(), binary(ruby, &unread))),
-            Some(Err(cause)) => Err(Error::new(ruby.exception_io_error(), format!("The connection cannot be taken over: {cause}."))),
+            Some(Err(cause)) => {
+                Err(Error::new(ruby.exception_io_error(), format!("The connection cannot be taken over: {cause}.")))
+            }
             None => Err(finished(ruby)),
         }
     }

@@ -38,7 +38,10 @@ impl ResponseStream {
             Written::ClientGone => {}
         }
         if worker.is_client_gone(rb_self.key.get()) {
-            return Err(Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the answer was complete."));
+            return Err(Error::new(
+                errors::class(ruby, "ClientGone"),
+                "The client closed the connection before the answer was complete.",
+            ));
         }
         Ok(length)
     }

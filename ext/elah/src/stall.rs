@@ -1,7 +1,7 @@
 //! How long the loop's thread has been with Ruby, so that another thread can say who holds it.
 
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Beats once at each end of a turn. All times are nanoseconds since `origin`.
