@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Loads what every test needs: minitest and the library.
+# Owns what every test needs: the load path, minitest, and the library.
+$LOAD_PATH.unshift(File.expand_path("../lib", __dir__), File.expand_path(__dir__))
 require "minitest/autorun"
-require "elah/errors"
-require "elah/elah"
+require "elah"

@@ -1,12 +1,16 @@
 # frozen_string_literal: true
 
-# The tree of errors that Elah raises. The native side looks them up here by name.
+# Owns the root of Elah's errors and those that no single part raises. Every error of Elah descends from Elah::Error,
+# so that `rescue Elah::Error` catches what Elah says and nothing that Ruby or an app says.
 module Elah
-  # The root: `rescue Elah::Error` catches all that Elah raises by itself.
+  # The root of all errors of Elah. Its message is a sentence.
   class Error < StandardError; end
 
-  # A fault of Elah, not of its user: the message asks for a report.
-  class InternalError < Error; end
+  # An option, a setting or the config file has a name or a value that Elah does not know. Raised at boot only.
+  class OptionError < Error; end
+
+  # The app file is missing, or is not an app. Raised at boot only.
+  class AppFileError < Error; end
 
   # The client closed the connection before its answer was complete.
   class ClientGone < Error; end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+# Owns the load order of the library: what `require "elah"` gives at once, and what is loaded when it is first named.
+# It never loads Rack, Rails, ActiveSupport or an app.
+require_relative "elah/version"
+require_relative "elah/errors"
+require_relative "elah/native"
+
+# A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
+module Elah
+  autoload :AppFile, "elah/app_file"
+  autoload :CLI, "elah/cli"
+  autoload :Config, "elah/config"
+  autoload :Options, "elah/options"
+  autoload :Pidfile, "elah/pidfile"
+  autoload :Server, "elah/server"
+
+  class << self
+    # The configuration of this process: the one that `elah serve` was given or, under another server, the one that the
+    # environment and config/elah.rb give.
+    #
+    # @return [Elah::Config]
+    # @raise [Elah::OptionError] when the environment or the file holds a wrong value
+    def config = @config ||= Config.load
+
+    # @param config [Elah::Config]
+    attr_writer :config
+
+    # The app's own settings, from `--set`, the environment and config/elah.rb.
+    #
+    # @return [Elah::Settings]
+    def settings = config.settings
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require_relative "../options"
+
+module Elah
+  module CLI
+    # Owns the texts of `elah help`; the part on options is written from the table.
+    module Help
+      OVERVIEW = <<~TEXT
+        Usage: elah COMMAND
+
+          elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
+          elah routes [FILE]   lists the routes of an app
+          elah version         prints the version
+          elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
+      TEXT
+      ROUTES = <<~TEXT
+        Usage: elah routes [FILE] [--config PATH] [--environment NAME]
+
+        Lists verb, path and description of every route of the app in FILE (default: app.rb, else config.ru).
+      TEXT
+      VERSION = "Usage: elah version\n"
+      SERVE = <<~TEXT
+        Usage: elah serve [FILE] [options]
+
+        Serves the app in FILE (default: app.rb, else config.ru) until INT or TERM.
+
+        A flag beats the environment, which beats the config file, which beats the default. The variable of an option is
+        ELAH_ and its name in capitals, as ELAH_QUEUE_MAX; the config file takes the name itself, as `queue_max 500`.
+        A number of bytes may end in K, M or G. Relative paths start at the working directory.
+      TEXT
+      WIDTH = 100
+
+      class << self
+        # @param argv [Array<String>] the name of a command, or nothing
+        # @param out [IO]
+        # @raise [Elah::OptionError] when there is no such command
+        def run(argv, out:)
+          return out.puts(OVERVIEW) if argv.empty?
+
+          CLI.command(argv.first)
+          out.puts(argv.first == "serve" ? serve : { "routes" => ROUTES, "version" => VERSION }.fetch(argv.first, OVERVIEW))
+        end
+
+        private
+
+        def serve
+          groups = Options::GROUPS.map do |group, title|
+            "\n#{title}:\n#{Options.all.select { |option| option.group == group }.map { |option| entry(option) }.join}"
+          end
+          SERVE + groups.join + settings
+        end
+
+        def entry(option)
+          flag = option.type == :boolean ? option.flag.sub("--", "--[no-]") : option.flag
+          head = [Arguments::SHORT[option.name], flag].compact.join(", ")
+          head = "#{head} #{option.placeholder}" if option.placeholder
+          "  #{head}\n#{wrap(option.summary)}#{wrap("(#{facts(option).join('; ')})")}"
+        end
+
+        def facts(option)
+          default = option.default.is_a?(Array) ? option.default.join(",") : option.default
+          ["default #{default.nil? ? 'none' : default}#{" #{option.unit}" if option.unit}",
+           ("from #{option.range.begin} to #{option.range.end}" if option.range),
+           ("also #{option.variable} in the environment" if option.variable)].compact
+        end
+
+        def settings
+          "\nSettings of the app:\n  --set NAME=VALUE\n" +
+            wrap("Gives the app a setting, which it reads as Elah.settings[\"name\"]; may be repeated. " \
+                 "The environment variable NAME and `set :name, VALUE` in the config file do the same.")
+        end
+
+        def wrap(text) = text.gsub(/(.{1,#{WIDTH - 8}})(?:\s+|\z)/) { "        #{Regexp.last_match(1)}\n" }
+      end
+    end
+  end
+end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+require_relative "../../elah"
+
+module Elah
+  module CLI
+    # Owns `elah routes [FILE]`: it lists verb, path and description of every route of an app that can tell them, as
+    # Elah::API and Grape can.
+    module Routes
+      # @param argv [Array<String>]
+      # @param out [IO]
+      # @raise [Elah::Error]
+      def self.run(argv, out:)
+        arguments = Arguments.new(argv)
+        return Help.run(["routes"], out: out) if arguments.help?
+
+        Elah.config = arguments.config
+        app = AppFile.load(arguments.file)
+        unless app.respond_to?(:routes)
+          raise AppFileError, "The app is a #{app.is_a?(Module) ? app : app.class}, which does not tell its routes; an Elah::API does."
+        end
+
+        print_table(app.routes.map { |route| [route.request_method, route.path, route.description].map(&:to_s) }, out)
+      end
+
+      def self.print_table(rows, out)
+        widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
+        rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
+      end
+      private_class_method :print_table
+    end
+  end
+end

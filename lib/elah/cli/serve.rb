@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "../../elah"
+
+module Elah
+  module CLI
+    # Owns `elah serve [FILE]`: it brings the configuration, the app and the server together.
+    module Serve
+      # @param argv [Array<String>]
+      # @param out [IO]
+      # @raise [Elah::Error]
+      def self.run(argv, out:)
+        arguments = Arguments.new(argv)
+        return Help.run(["serve"], out: out) if arguments.help?
+
+        config = Elah.config = arguments.config
+        Options::Environment.announce(config)
+        app = AppFile.load(arguments.file)
+        Pidfile.hold(config.pidfile) { Server.new(app, config).run }
+      end
+    end
+  end
+end

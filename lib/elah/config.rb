@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require_relative "options"
+require_relative "options/environment"
+require_relative "settings"
+
+module Elah
+  # Owns the values of all options in one process. A flag beats the environment, which beats the config file, which beats
+  # the default. Frozen; it answers every option by its name.
+  class Config
+    autoload :Dsl, "elah/config/dsl"
+
+    HOOKS = %i[before_worker_boot before_worker_shutdown].freeze
+
+    # @return [Elah::Settings] the app's own settings
+    attr_reader :settings
+
+    # @return [Hash{Symbol=>Numeric}] the bounds that the core keeps, frozen
+    attr_reader :limits
+
+    # Reads the environment and the config file below the flags.
+    #
+    # @param flags [Hash{Symbol=>Object}] options by name, unchecked
+    # @param settings [Hash{String=>String}] what `--set` gave
+    # @param env [Hash{String=>String}]
+    # @return [Elah::Config]
+    # @raise [Elah::OptionError]
+    def self.load(flags: {}, settings: {}, env: ENV)
+      flags = check(flags) { |option| "flag #{option.flag}" }
+      environment = Options::Environment.read(env)
+      file = read_file(flags[:config] || environment[:config])
+      new([file.values, environment, flags], hooks: file.hooks,
+          settings: Settings.new(flags: settings, file: file.settings, env: env))
+    end
+
+    # The defaults with some values in their place; reads neither a file nor the environment's options.
+    #
+    # @param values [Hash{Symbol=>Object}] options by name, unchecked
+    # @return [Elah::Config]
+    # @raise [Elah::OptionError]
+    def self.build(**values)
+      new([check(values) { "given in Ruby" }], hooks: {}, settings: Settings.new)
+    end
+
+    def self.check(values)
+      values.to_h do |name, value|
+        option = Options.fetch(name, source: "given in Ruby")
+        [option.name, option.check(value, source: yield(option))]
+      end
+    end
+
+    def self.read_file(path)
+      default = Options.fetch(:config, source: "default").default
+      raise OptionError, "There is no config file #{path}." if path && !File.file?(path)
+
+      path || File.file?(default) ? Dsl.read(path || default) : Dsl.new
+    end
+    private_class_method :new, :check, :read_file
+
+    # @param layers [Array<Hash{Symbol=>Object}>] checked values, the weakest layer first
+    def initialize(layers, hooks:, settings:)
+      defaults = Options.all.to_h { |option| [option.name, option.default] }
+      @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
+      @values[:data] = File.expand_path(@values[:data]).freeze
+      @values.freeze
+      @limits = Options.all.select(&:limit).to_h { |option| [option.name, @values[option.name]] }.freeze
+      @hooks = hooks.freeze
+      @settings = settings
+      freeze
+    end
+
+    Options.all.each do |option|
+      define_method(option.name) { @values.fetch(option.name) }
+      define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
+    end
+
+    # Runs the blocks that the config file gave for a moment of the worker's life, in their order.
+    #
+    # @param name [Symbol] one of {HOOKS}
+    # @raise [KeyError] when there is no such moment
+    def run_hooks(name)
+      HOOKS.include?(name) or raise KeyError, "There is no hook #{name}; the hooks are #{HOOKS.join(', ')}."
+      @hooks.fetch(name, []).each(&:call)
+    end
+
+    private
+
+    # A port is one more address of its layer, so that PORT beats a `bind` of the config file.
+    def with_port(layer)
+      return layer unless layer[:port]
+
+      everywhere = Listener.new(host: "0.0.0.0", port: layer[:port]).freeze
+      layer.merge(bind: [*layer[:bind], everywhere].freeze)
+    end
+  end
+end

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require_relative "listener"
+require_relative "options/option"
+
+module Elah
+  # Owns the table of options, their only definition: the flags and the help of `elah`, the environment variables, the
+  # names that config/elah.rb knows, the checks, the core's limits and docs/configuration.md all come from it.
+  module Options
+    # The headings of the help and of the docs, in their order.
+    GROUPS = {
+      listening: "Listening",
+      process: "Process",
+      logs: "Logs",
+      admission: "Admission: what runs at once, and what waits",
+      requests: "Size of a request and of its answer",
+      times: "Time",
+      parsers: "Parsers of JSON, forms and uploads",
+      store: "Embedded store"
+    }.freeze
+
+    SECONDS = (0.001..86_400.0).freeze
+    BYTES = (1..(1 << 40)).freeze
+
+    @table = {}
+
+    class << self
+      # @return [Array<Option>] every option, in the order of the help
+      def all = @table.values
+
+      # @return [Array<Symbol>]
+      def names = @table.keys
+
+      # @param name [Symbol, String]
+      # @param source [String] where the name was written, for the message
+      # @return [Option]
+      # @raise [OptionError] when no option has this name; the message gives the nearest and all valid names
+      def fetch(name, source:)
+        @table.fetch(name.to_sym) do
+          raise OptionError, "There is no option #{name} (#{source}).#{did_you_mean(name, names)} " \
+                             "The options are #{names.join(', ')}."
+        end
+      end
+
+      # @param word [String, Symbol] what was written
+      # @param candidates [Array<String, Symbol>] what would have been right
+      # @return [String] " Did you mean x?", or an empty text when nothing is near
+      def did_you_mean(word, candidates)
+        require "did_you_mean"
+        nearest = DidYouMean::SpellChecker.new(dictionary: candidates.map(&:to_s)).correct(word.to_s).first
+        nearest ? " Did you mean #{nearest}?" : ""
+      end
+
+      private
+
+      def group(name)
+        @group = name
+        yield
+      end
+
+      def option(name, type, summary, **attributes)
+        @table[name] = Option.new(name: name, type: type, group: @group, summary: summary, **attributes).freeze
+      end
+
+      # A bound that the core keeps.
+      def limit(name, type, summary, **attributes) = option(name, type, summary, limit: true, **attributes)
+    end
+
+    group :listening do
+      option :bind, :listeners, "Listens on this address; may be repeated. Port 0 lets the system choose and the chosen one is printed.",
+             default: [Listener.parse("tcp://127.0.0.1:9292")].freeze
+      option :port, :integer, "Listens on this TCP port of every IPv4 address, as --bind tcp://0.0.0.0:PORT does.",
+             range: 0..65_535, variable: "PORT"
+    end
+
+    group :process do
+      option :config, :path, "Reads this file of options, settings and hooks; without the option config/elah.rb is read if it exists.",
+             default: "config/elah.rb"
+      option :environment, :string, "Names the environment, which the app reads as RACK_ENV.",
+             default: "development", variable: "RACK_ENV"
+      option :workers, :integer, "Runs this many worker processes; this version serves with one.",
+             default: 1, range: 1..1, variable: "WEB_CONCURRENCY"
+      option :data, :path, "Keeps the embedded store in this folder, which is made when it is missing.", default: "data"
+      option :pidfile, :path, "Writes the process id to this file, and refuses to start while the process in it lives.", variable: "PIDFILE"
+      limit :drain_seconds, :float, "Lets the requests that run finish for this long after INT or TERM.",
+            unit: "seconds", default: 30.0, range: 0.0..86_400.0
+      limit :stall_ms, :integer, "Reports a handler that holds the loop for longer, with the Ruby line it stands on.",
+            unit: "ms", default: 100, range: 1..3_600_000
+    end
+
+    group :logs do
+      option :log_level, :choice, "Writes log lines of this level and above.", default: "info", values: %w[debug info warn error].freeze
+      option :log_requests, :boolean, "Writes a line for every request.", default: false
+    end
+
+    group :admission do
+      limit :connections_max, :integer, "Holds this many open connections; further ones wait in the listening socket.",
+            default: 16_384, range: 1..1_000_000
+      limit :fibers_max, :integer, "Runs this many requests at once.", default: 16_384, range: 1..30_000
+      limit :queue_max, :integer, "Lets this many requests wait for a fiber; the next one is answered 503 at once.",
+            default: 1024, range: 0..1_000_000
+      limit :queue_seconds, :float, "Lets a request wait this long for a fiber, then answers 503 with Retry-After.",
+            unit: "seconds", default: 1.0, range: SECONDS
+      limit :pipeline_max, :integer, "Reads this many requests of one connection ahead of their answers.", default: 16, range: 1..1024
+    end
+
+    group :requests do
+      limit :uri_bytes_max, :integer, "Answers 414 to a longer request target.", unit: "bytes", default: 8192, range: 64..1_048_576
+      limit :header_bytes_max, :integer, "Answers 431 when all headers together are longer.",
+            unit: "bytes", default: 16_384, range: 256..1_048_576
+      limit :headers_max, :integer, "Answers 431 to more headers.", default: 100, range: 1..1000
+      limit :body_bytes_max, :integer, "Answers 413 to a longer request body.", unit: "bytes", default: 10_485_760, range: BYTES
+      limit :body_memory_bytes, :integer, "Keeps a request body up to this size in memory and a longer one in an unlinked temporary file.",
+            unit: "bytes", default: 131_072, range: 0..(1 << 30)
+      limit :response_buffer_bytes, :integer, "Holds this much of a streamed answer that its client has not read yet, then suspends the fiber.",
+            unit: "bytes", default: 65_536, range: 1024..(1 << 30)
+    end
+
+    group :times do
+      limit :header_seconds, :float, "Answers 408 and closes when the head of a request takes longer.",
+            unit: "seconds", default: 10.0, range: SECONDS
+      limit :body_seconds, :float, "Answers 408 when no byte of a request body comes for this long.",
+            unit: "seconds", default: 10.0, range: SECONDS
+      limit :request_seconds, :float, "Cancels the fiber of a handler that runs longer, and answers 504.",
+            unit: "seconds", default: 60.0, range: SECONDS
+      limit :write_seconds, :float, "Closes a connection whose client takes no byte of its answer for this long.",
+            unit: "seconds", default: 15.0, range: SECONDS
+      limit :keepalive_seconds, :float, "Closes a connection that is idle between two requests for longer.",
+            unit: "seconds", default: 60.0, range: SECONDS
+    end
+
+    group :parsers do
+      option :json_depth_max, :integer, "Refuses JSON that is nested deeper.", default: 100, range: 1..1000
+      option :params_max, :integer, "Refuses a query or a form with more parameters.", default: 4096, range: 1..1_000_000
+      option :param_depth_max, :integer, "Refuses parameters that are nested deeper, as a[b][c] is by 2.", default: 32, range: 1..1000
+      option :parts_max, :integer, "Refuses a multipart body with more parts.", default: 128, range: 1..100_000
+    end
+
+    group :store do
+      option :store_bytes_max, :integer, "Lets the store grow to this size; the address space is reserved, the disk is not.",
+             unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)
+    end
+
+    @table.freeze
+  end
+end
