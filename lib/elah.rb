@@ -11,9 +11,11 @@ module Elah
   autoload :AppFile, "elah/app_file"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"
+  autoload :Listener, "elah/listener"
   autoload :Options, "elah/options"
   autoload :Pidfile, "elah/pidfile"
   autoload :Server, "elah/server"
+  autoload :Settings, "elah/settings"
 
   class << self
     # The configuration of this process: the one that `elah serve` was given or, under another server, the one that the

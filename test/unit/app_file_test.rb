@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+# How an app gets out of its file, and what is said when it does not.
+require "test_helper"
+require "tmpdir"
+
+class AppFileTest < Minitest::Test
+  def in_folder(files)
+    Dir.mktmpdir do |folder|
+      files.each { |name, source| File.write(File.join(folder, name), source) }
+      Dir.chdir(folder) { yield folder }
+    end
+  end
+
+  def load(source, name = "app.rb") = in_folder(name => source) { Elah::AppFile.load(name) }
+
+  def refuse(source, name = "app.rb") = assert_raises(Elah::AppFileError) { load(source, name) }.message
+
+  def test_a_ruby_file_runs_its_app
+    assert_equal [204, {}, []], load("run ->(env) { [204, {}, []] }").call({})
+  end
+
+  def test_a_ruby_file_is_ordinary_ruby
+    in_folder("app.rb" => "require_relative 'part'\nrun AppFileTestPart.new(__FILE__, __dir__, Elah::Config)",
+              "part.rb" => "AppFileTestPart = Struct.new(:file, :dir, :config) { def call(env) = [200, {}, [env]] }") do |folder|
+      app = Elah::AppFile.load("app.rb")
+      assert_equal [File.realpath("app.rb"), File.realpath(folder), Elah::Config], [File.realpath(app.file), File.realpath(app.dir), app.config]
+      assert_equal "AppFileTestPart", app.class.name
+    end
+  end
+
+  def test_run_is_gone_after_the_file
+    load("run ->(env) {}")
+    assert_raises(NoMethodError) { TOPLEVEL_BINDING.receiver.run(1) }
+    assert_raises(ArgumentError) { load("raise ArgumentError, 'broken'") }
+    assert_raises(NoMethodError) { TOPLEVEL_BINDING.receiver.run(1) }
+  end
+
+  def test_a_rackup_file_goes_through_rack
+    app = load("use(Class.new { def initialize(app) = @app = app\n def call(env) = @app.call(env + 1) })\nrun ->(env) { [env, {}, []] }", "config.ru")
+    assert_equal [42, {}, []], app.call(41)
+  end
+
+  def test_without_a_name_app_rb_comes_before_config_ru
+    in_folder("app.rb" => "run ->(_) { :app }", "config.ru" => "run ->(_) { :ru }") do
+      assert_equal :app, Elah::AppFile.load.call({})
+      File.delete("app.rb")
+      assert_equal :ru, Elah::AppFile.load.call({})
+      File.delete("config.ru")
+      assert_match(/neither app\.rb nor config\.ru/, assert_raises(Elah::AppFileError) { Elah::AppFile.load }.message)
+    end
+  end
+
+  def test_errors_say_what_to_write
+    assert_match(/end it with `run MyAPI`/, refuse("1"))
+    assert_match(/calls `run` 2 times/, refuse("run ->(_) {}\nrun ->(_) {}"))
+    assert_match(/no app: `run` takes/, refuse("run 'text'"))
+    assert_match(/ends in \.rb or \.ru/, refuse("", "app.py"))
+    assert_match(/no app file .*nothing\.rb/, assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }.message)
+  end
+
+  def test_errors_of_the_file_keep_their_class_and_line
+    error = assert_raises(SyntaxError) { load("run(\n") }
+    assert_match(/app\.rb:/, error.message)
+    error = assert_raises(NameError) { load("\nAppFileTestNowhere") }
+    assert_match(/app\.rb:2/, error.backtrace.first)
+  end
+end

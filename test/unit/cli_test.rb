@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+# The command line: what it understands, and what it says to what it does not.
+require "test_helper"
+require "open3"
+require "stringio"
+require "tmpdir"
+
+class CliTest < Minitest::Test
+  EXECUTABLE = File.expand_path("../../exe/elah", __dir__)
+  STACKS = %w[RUBY_FIBER_VM_STACK_SIZE RUBY_FIBER_MACHINE_STACK_SIZE MALLOC_ARENA_MAX].freeze
+
+  def elah(*argv)
+    out = StringIO.new
+    err = StringIO.new
+    [Elah::CLI.start(argv, out: out, err: err), out.string, err.string]
+  end
+
+  def arguments(*argv, env: {}) = Elah::CLI::Arguments.new(argv, env: env)
+
+  def refuse(*argv)
+    status, out, err = elah(*argv)
+    assert_equal [2, ""], [status, out]
+    err
+  end
+
+  def test_flags_of_every_option_reach_the_configuration
+    Elah::Options.all.each do |option|
+      next if %i[config boolean listeners].intersect?([option.name, option.type])
+
+      value = option.default&.to_s || "1"
+      config = arguments(option.flag, value).config
+      expected = option.name == :data ? File.expand_path(value) : option.check(value, source: "test")
+      assert_equal expected, config.public_send(option.name)
+      assert_equal expected, arguments("#{option.flag}=#{value}").config.public_send(option.name)
+    end
+  end
+
+  def test_addresses_repeat_and_booleans_are_negated
+    assert_equal %w[tcp://a:1 unix:///b], arguments("-b", "tcp://a:1", "--bind", "unix:///b").config.bind.map(&:to_s)
+    assert_equal [true, false], [arguments("--log-requests").config.log_requests, arguments("--no-log-requests").config.log_requests]
+  end
+
+  def test_the_file_stands_anywhere_among_the_flags
+    assert_equal "my.rb", arguments("--queue-max", "3", "my.rb", "-p", "4").file
+    assert_nil arguments("--queue-max", "3").file
+    assert_includes refuse("serve", "a.rb", "b.rb"), "not also b.rb"
+  end
+
+  def test_settings_are_pairs
+    assert_equal "a=b", arguments("--set", "links_api_key=a=b").config.settings["links_api_key"]
+    assert_includes refuse("serve", "--set", "links_api_key"), "NAME=VALUE"
+  end
+
+  def test_an_unknown_flag_is_answered_with_the_nearest_and_all
+    message = refuse("serve", "--quue-max", "3")
+    assert_includes message, "Did you mean --queue-max?"
+    Elah::Options.all.each { |option| assert_includes message, option.flag }
+    assert_includes refuse("serve", "--queue-m=3"), "no flag --queue-m."
+    assert_includes refuse("serve", "-z"), "-z"
+    assert_includes refuse("serve", "--queue-max"), "--queue-max"
+  end
+
+  def test_a_wrong_value_names_the_range
+    assert_includes refuse("serve", "--queue-max", "-3"), "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
+    assert_includes refuse("serve", "--workers", "2"), "from 1 to 1"
+    assert_includes refuse("serve", "--log-level", "loud"), "one of debug, info, warn, error"
+    assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT"
+  end
+
+  def test_an_unknown_command_is_answered_with_the_nearest_and_all
+    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, routes, version, help."
+    assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
+    assert_includes refuse("help", "srve"), "Did you mean serve?"
+  end
+
+  def test_help_of_serve_tells_every_option_with_its_default_and_range
+    status, help, = elah("help", "serve")
+    assert_equal 0, status
+    Elah::Options.all.each do |option|
+      assert_includes help.gsub("[no-]", ""), option.flag
+      assert_includes help.gsub(/\s+/, " "), option.summary
+      assert_includes help, "from #{option.range.begin} to #{option.range.end}" if option.range.is_a?(Range) && option.type == :integer
+    end
+    assert_match(/default 16384 bytes/, help)
+    assert_match(/flag beats the environment/, help)
+    assert_operator help.lines.map(&:chomp).map(&:size).max, :<=, 120
+    assert_equal help, elah("serve", "--help")[1]
+  end
+
+  def test_help_is_what_no_command_gives
+    assert_equal elah("help"), elah
+    assert_equal elah("help"), elah("--help")
+    %w[serve routes version help].each { |command| assert_includes elah[1], "elah #{command}" }
+    assert_includes elah("help", "routes")[1], "elah routes"
+  end
+
+  def test_version
+    assert_equal [0, "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n", ""], elah("version")
+    assert_equal elah("version"), elah("--version")
+  end
+
+  def test_routes_are_listed_for_an_app_that_tells_them
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, <<~RUBY)
+        route = Struct.new(:request_method, :path, :description)
+        app = ->(env) {}
+        app.define_singleton_method(:routes) { [route.new("GET", "/links/:code", "One link"), route.new("DELETE", "/", nil)] }
+        run app
+      RUBY
+      assert_equal [0, "GET     /links/:code  One link\nDELETE  /\n", ""], elah("routes", path)
+      File.write(path, "run ->(env) {}")
+      status, _, err = elah("routes", path)
+      assert_equal 1, status
+      assert_includes err, "Proc, which does not tell its routes"
+    end
+  end
+
+  def test_the_executable_gives_fibers_the_stack_of_a_thread
+    ENV.to_h.slice(*STACKS).each_key { |name| flunk "#{name} is set for the tests" }
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, <<~RUBY)
+        def depth(levels) = (@levels = levels) && depth(levels + 1)
+        def levels
+          depth(1)
+        rescue SystemStackError
+          @levels
+        end
+        main = levels
+        fiber = Fiber.new { levels }.resume
+        abort "main \#{main}, fiber \#{fiber}" unless fiber > main * 0.9
+        puts ENV.values_at(*#{STACKS}).join(" ")
+        exit
+      RUBY
+      out, status = Open3.capture2e(EXECUTABLE, "serve", path)
+      assert_equal ["1048576 1048576 2\n", 0], [out, status.exitstatus]
+    end
+  end
+
+  def test_the_executable_leaves_what_the_user_set
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, "puts ENV.values_at(*#{STACKS}).join(' ')\nexit")
+      out, = Open3.capture2e({ "MALLOC_ARENA_MAX" => "7" }, EXECUTABLE, "serve", path)
+      assert_equal "1048576 1048576 7\n", out
+    end
+  end
+
+  def test_the_executable_exits_with_the_status_of_the_command
+    out, status = Open3.capture2e(EXECUTABLE, "serve", "--nothing")
+    assert_includes out, "elah: There is no flag --nothing."
+    assert_equal 2, status.exitstatus
+    out, status = Open3.capture2e(EXECUTABLE, "serve", "/nowhere/app.rb")
+    assert_equal ["elah: There is no app file /nowhere/app.rb.\n", 1], [out, status.exitstatus]
+  end
+
+  def test_the_executable_tells_the_app_its_environment
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, "puts ENV['RACK_ENV'], Elah.config.environment, Elah.settings['x_y']\nexit")
+      out, = Open3.capture2e(EXECUTABLE, "serve", path, "-e", "staging", "--set", "x_y=1")
+      assert_equal %w[staging staging 1], out.split
+    end
+  end
+end

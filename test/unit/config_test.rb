@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+# Where the values of the options come from, and which source wins.
+require "test_helper"
+require "tmpdir"
+
+class ConfigTest < Minitest::Test
+  def load(file: nil, **arguments)
+    Dir.mktmpdir do |folder|
+      Dir.chdir(folder) do
+        if file
+          Dir.mkdir("config")
+          File.write("config/elah.rb", file)
+        end
+        return Elah::Config.load(env: {}, **arguments)
+      end
+    end
+  end
+
+  def refuse(**arguments) = assert_raises(Elah::OptionError) { load(**arguments) }.message
+
+  def test_every_option_is_answered_by_name_with_its_default
+    config = load
+    Elah::Options.all.each do |option|
+      next if option.name == :data
+
+      expected = option.default
+      expected.nil? ? assert_nil(config.public_send(option.name)) : assert_equal(expected, config.public_send(option.name))
+    end
+    assert_equal false, config.log_requests?
+    assert_predicate config, :frozen?
+  end
+
+  def test_limits_are_the_rows_marked_so
+    limits = load(flags: { queue_max: "7" }).limits
+    assert_equal 7, limits[:queue_max]
+    assert_equal Elah::Options.all.select(&:limit).map(&:name), limits.keys
+    assert(limits.values.all? { |value| value.is_a?(Numeric) })
+    assert_predicate limits, :frozen?
+  end
+
+  def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default
+    assert_equal 1024, load.queue_max
+    assert_equal 1, load(file: "queue_max 1").queue_max
+    assert_equal 2, load(file: "queue_max 1", env: { "ELAH_QUEUE_MAX" => "2" }).queue_max
+    assert_equal 3, load(file: "queue_max 1", env: { "ELAH_QUEUE_MAX" => "2" }, flags: { queue_max: "3" }).queue_max
+  end
+
+  def test_usual_variables_are_read_and_elahs_own_name_beats_them
+    env = { "PORT" => "3000", "RACK_ENV" => "production", "PIDFILE" => "a.pid", "WEB_CONCURRENCY" => "1", "ELAH_DATA" => "/srv/data" }
+    config = load(env: env)
+    assert_equal [3000, "production", "a.pid", 1, "/srv/data"],
+                 [config.port, config.environment, config.pidfile, config.workers, config.data]
+    assert_equal "staging", load(env: { "RACK_ENV" => "production", "ELAH_ENVIRONMENT" => "staging" }).environment
+    assert_nil load(env: { "PIDFILE" => "" }).pidfile
+  end
+
+  def test_a_port_is_an_address_of_its_layer
+    assert_equal ["tcp://127.0.0.1:9292"], load.bind.map(&:to_s)
+    assert_equal ["tcp://0.0.0.0:3000"], load(env: { "PORT" => "3000" }, file: %(bind "tcp://127.0.0.1:1")).bind.map(&:to_s)
+    assert_equal ["tcp://127.0.0.1:4"], load(env: { "PORT" => "3000" }, flags: { bind: ["tcp://127.0.0.1:4"] }).bind.map(&:to_s)
+    both = load(file: %(port 5\nbind "tcp://[::1]:6"\nbind "unix:///tmp/x.sock"))
+    assert_equal %w[tcp://[::1]:6 unix:///tmp/x.sock tcp://0.0.0.0:5], both.bind.map(&:to_s)
+    assert_equal %w[tcp://a:1 unix:///b], load(env: { "ELAH_BIND" => "tcp://a:1, unix:///b" }).bind.map(&:to_s)
+  end
+
+  def test_wrong_values_name_their_source
+    assert_includes refuse(env: { "PORT" => "http" }), "environment variable PORT"
+    assert_includes refuse(flags: { queue_max: "x" }), "flag --queue-max"
+    assert_match(%r{config/elah\.rb:2}, refuse(file: "port 1\nqueue_max 'x'"))
+  end
+
+  def test_an_unknown_word_of_the_file_is_answered_with_its_line_the_nearest_and_all
+    message = refuse(file: "port 1\n\nwokers 2")
+    assert_includes message, "config/elah.rb:3"
+    assert_includes message, "Did you mean workers?"
+    assert_includes message, "before_worker_boot"
+    refute_includes message, "config,"
+  end
+
+  def test_a_file_is_read_by_its_name_and_must_exist_then
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "mine.rb")
+      File.write(path, "queue_max 9")
+      assert_equal 9, load(flags: { config: path }).queue_max
+      assert_equal 9, load(env: { "ELAH_CONFIG" => path }).queue_max
+      assert_includes refuse(flags: { config: "#{path}x" }), "#{path}x"
+    end
+  end
+
+  def test_an_error_of_the_files_own_code_keeps_its_class
+    assert_raises(ZeroDivisionError) { load(file: "1 / 0") }
+  end
+
+  def test_hooks_run_in_their_order
+    $config_test_calls = []
+    config = load(file: "before_worker_boot { $config_test_calls << 1 }\nbefore_worker_boot { $config_test_calls << 2 }")
+    config.run_hooks(:before_worker_boot)
+    config.run_hooks(:before_worker_shutdown)
+    assert_equal [1, 2], $config_test_calls
+    assert_raises(KeyError) { config.run_hooks(:before_lunch) }
+    assert_includes refuse(file: "before_worker_boot"), "needs a block"
+  end
+
+  def test_settings_come_from_flags_the_environment_and_the_file
+    file = %(set :links_api_key, "file"\nset "links_sizes", [1, 2])
+    settings = load(file: file).settings
+    assert_equal ["file", [1, 2], nil], [settings["links_api_key"], settings[:links_sizes], settings["other"]]
+    assert_equal "env", load(file: file, env: { "LINKS_API_KEY" => "env" }).settings["links_api_key"]
+    flagged = load(file: file, env: { "LINKS_API_KEY" => "env" }, settings: { "links_api_key" => "flag" }).settings
+    assert_equal "flag", flagged["links_api_key"]
+    assert flagged.key?(:links_sizes)
+    refute flagged.key?(:other)
+    refute_includes flagged.inspect, "flag"
+  end
+
+  def test_a_missing_setting_says_how_to_give_it
+    settings = load.settings
+    assert_equal 4, settings.fetch(:links_size, 4)
+    message = assert_raises(Elah::OptionError) { settings.fetch(:links_size) }.message
+    ["--set links_size=VALUE", "LINKS_SIZE", "set :links_size, VALUE"].each { |way| assert_includes message, way }
+  end
+
+  def test_build_takes_values_over_the_defaults
+    config = Elah::Config.build(request_seconds: 1, bind: "tcp://127.0.0.1:0")
+    assert_in_delta 1.0, config.request_seconds
+    assert_equal 0, config.bind.first.port
+    assert_raises(Elah::OptionError) { Elah::Config.build(request_second: 1) }
+  end
+end

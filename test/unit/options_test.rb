@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+# The table of options: every row is complete, takes its default and refuses what lies outside.
+require "test_helper"
+
+class OptionsTest < Minitest::Test
+  Options = Elah::Options
+
+  Options.all.each do |option|
+    define_method("test_#{option.name}_is_complete") do
+      assert_match(/\A[A-Z].*\.\z/, option.summary, "the summary is a sentence")
+      assert_includes Options::GROUPS, option.group
+      assert_predicate option, :frozen?
+      assert option.range, "a number has a range" if %i[integer float].include?(option.type)
+      suffix = { "seconds" => "_seconds", "ms" => "_ms", "bytes" => "bytes" }[option.unit]
+      assert_includes option.name.to_s, suffix, "the unit is in the name" if suffix
+    end
+
+    define_method("test_#{option.name}_takes_its_default_and_what_it_prints_as") do
+      next if option.default.nil?
+
+      assert_equal option.default, option.check(option.default, source: "test")
+      text = option.type == :listeners ? option.default.join(",") : option.default.to_s
+      assert_equal option.default, option.check(text, source: "test")
+    end
+
+    define_method("test_#{option.name}_refuses_a_wrong_value_and_says_what_is_right") do
+      wrong = { integer: "many", float: "long", boolean: "perhaps", choice: "loud", listeners: "http://x" }.fetch(option.type, "")
+      error = assert_raises(Elah::OptionError) { option.check(wrong, source: "flag #{option.flag}") }
+      assert_includes error.message, "#{option.name} must be #{option.expectation}, not #{wrong.inspect}"
+      assert_includes error.message, option.flag
+    end
+
+    next unless option.range
+
+    define_method("test_#{option.name}_keeps_its_range") do
+      low, high = option.range.minmax
+      assert_equal low, option.check(low, source: "test")
+      assert_equal high, option.check(high.to_s, source: "test")
+      [low - 1, high + 1].each do |outside|
+        error = assert_raises(Elah::OptionError) { option.check(outside, source: "test") }
+        assert_includes error.message, "from #{low} to #{high}"
+      end
+    end
+  end
+
+  def test_names_of_flags_and_variables_follow_from_the_name
+    option = Options.fetch(:port, source: "test")
+    assert_equal "--port", option.flag
+    assert_equal %w[ELAH_PORT PORT], option.variables
+    assert_equal "--header-bytes-max", Options.fetch(:header_bytes_max, source: "test").flag
+  end
+
+  def test_bytes_take_a_suffix_and_counts_do_not
+    bytes = Options.fetch(:body_bytes_max, source: "test")
+    assert_equal 20 * 1024 * 1024, bytes.check("20M", source: "test")
+    assert_equal 1_000_000, bytes.check("1_000_000", source: "test")
+    assert_raises(Elah::OptionError) { Options.fetch(:queue_max, source: "test").check("1K", source: "test") }
+  end
+
+  def test_numbers_that_are_no_numbers_are_refused
+    seconds = Options.fetch(:request_seconds, source: "test")
+    [Float::NAN, Float::INFINITY, "", "1s", nil, [], Complex(1, 1)].each do |value|
+      assert_raises(Elah::OptionError, value.inspect) { seconds.check(value, source: "test") }
+    end
+    assert_raises(Elah::OptionError) { Options.fetch(:queue_max, source: "test").check(1.5, source: "test") }
+  end
+
+  def test_an_unknown_name_is_answered_with_the_nearest_and_all
+    error = assert_raises(Elah::OptionError) { Options.fetch("quue_max", source: "app.rb:3") }
+    assert_includes error.message, "app.rb:3"
+    assert_includes error.message, "Did you mean queue_max?"
+    Options.names.each { |name| assert_includes error.message, name.to_s }
+  end
+
+  def test_a_word_unlike_any_other_gets_no_suggestion
+    assert_equal "", Options.did_you_mean("zzzzzzzzzz", Options.names)
+  end
+end

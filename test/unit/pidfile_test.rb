@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "tmpdir"
+
+class PidfileTest < Minitest::Test
+  def setup
+    @folder = Dir.mktmpdir
+    @path = File.join(@folder, "elah.pid")
+  end
+
+  def teardown = FileUtils.remove_entry(@folder)
+
+  def hold = Elah::Pidfile.hold(@path) { File.read(@path) }
+
+  # A process that lives until the block ends.
+  def with_process
+    input, output = IO.pipe
+    pid = Process.spawn("cat", in: input, out: File::NULL)
+    input.close
+    yield pid
+  ensure
+    output.close
+    Process.wait(pid)
+  end
+
+  def test_it_holds_the_process_id_while_the_block_runs
+    assert_equal "#{Process.pid}\n", hold
+    refute_path_exists @path
+  end
+
+  def test_it_is_removed_when_the_block_raises
+    assert_raises(RuntimeError) { Elah::Pidfile.hold(@path) { raise "x" } }
+    refute_path_exists @path
+  end
+
+  def test_a_living_process_keeps_it
+    with_process do |pid|
+      File.write(@path, pid.to_s)
+      assert_includes assert_raises(Elah::Pidfile::Held) { hold }.message, "process #{pid}"
+      assert_equal pid.to_s, File.read(@path)
+    end
+  end
+
+  def test_a_stale_or_senseless_one_is_replaced
+    dead = nil
+    with_process { |pid| dead = pid }
+    [dead, "no number", "", -1, 0, Process.pid].each do |content|
+      File.write(@path, content.to_s)
+      assert_equal "#{Process.pid}\n", hold, content.inspect
+    end
+  end
+
+  def test_one_that_was_taken_over_is_left
+    Elah::Pidfile.hold(@path) { File.write(@path, "1") }
+    assert_equal "1", File.read(@path)
+  end
+
+  def test_no_path_writes_nothing
+    assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
+    assert_empty Dir.children(@folder)
+  end
+end
