@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Guard, GuardLimits, Phase, Step};
 
+mod properties;
 mod rules;
 
 /// Small bounds, so that the cases that pass them stay readable.
