@@ -62,8 +62,6 @@ enum State {
     /// Bytes of a Content-Length body that are still to come; never 0.
     Length(u64),
     Chunked(ChunkScan),
-    /// The connection speaks another protocol now.
-    Released,
     Refused(Rejection),
 }
 
@@ -91,18 +89,13 @@ impl Guard {
         match &self.state {
             State::Head(head) if !head.is_started() => Phase::BetweenMessages,
             State::Head(_) | State::Refused(_) => Phase::InHead,
-            State::Length(_) | State::Chunked(_) | State::Released => Phase::InBody,
+            State::Length(_) | State::Chunked(_) => Phase::InBody,
         }
     }
 
     /// Heads that have passed.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
-    }
-
-    /// Lets everything through from here on: the connection was upgraded or hijacked and no longer speaks HTTP.
-    pub(crate) fn release(&mut self) {
-        self.state = State::Released;
     }
 
     /// How many bytes at the front of `input` may pass; an error only when that is none and never will be.
@@ -133,7 +126,6 @@ impl Guard {
                 Err(_) if passed > 0 => (0, false),
                 outcome => outcome?,
             },
-            State::Released => (body.len(), false),
             State::Refused(rejection) => return Err(rejection.clone()),
             State::Head(_) => (0, false),
         };

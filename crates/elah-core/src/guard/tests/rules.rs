@@ -69,13 +69,6 @@ fn phases_follow_the_stream() {
 }
 
 #[test]
-fn a_released_connection_is_not_judged() {
-    let mut guard = Guard::new(limits());
-    guard.release();
-    assert_eq!(guard.step(b"\x81\x05hello\n"), Step::Pass(8));
-}
-
-#[test]
 fn one_pass_holds_one_message() {
     let one = with_headers("Content-Length: 2\r\n");
     let stream = [&one[..], b"ab", &one, b"cd"].concat();
