@@ -95,14 +95,18 @@ class ElahServer
     end
   end
 
-  # Sends a signal.
-  def signal(name) = Process.kill(name, @pid)
+  # Sends a signal, unless the server has ended.
+  def signal(name)
+    Process.kill(name, @pid) unless ended?
+  rescue Errno::ESRCH
+    @process.join
+  end
 
   # Ends it and checks that it ended by itself, with status 0.
   #
   # @raise [Failure]
-  def stop(signal: :TERM, seconds: 20)
-    Process.kill(signal, @pid) unless ended?
+  def stop(with: :TERM, seconds: 20)
+    signal(with)
     status = wait_until_ended(seconds)
     raise Failure, "The server ended with #{status}:\n#{log}" unless status.success?
   ensure
@@ -119,8 +123,8 @@ class ElahServer
 
   # Ends it at once, if it runs, and removes its folder.
   def kill
-    Process.kill(:KILL, @pid) if @process && !ended?
-    @process&.join
+    signal(:KILL)
+    @process.join
     FileUtils.remove_entry(@folder, true)
   end
 
