@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+require "open3"
+require "rbconfig"
+
+# Owns the order, the time and the sum of all gates and tests. `bin/test` runs it, after setting up. Its last line is
+# "N passed, N failed, N skipped" over all steps; a formatter or linter counts as one test.
+class Gate
+  ROOT = File.expand_path("..", __dir__)
+  RUBY = [RbConfig.ruby, "-w", "-Ilib", "-Itest"].freeze
+
+  # A command that runs longer hangs.
+  COMMAND_SECONDS = 600
+  DOT_SECONDS = 10
+
+  # One step: how it is called, and the commands that it runs, by what they check.
+  Step = Struct.new(:name, :commands)
+
+  # What a command's tests came to.
+  Tally = Struct.new(:passed, :failed, :skipped) do
+    def +(other) = Tally.new(*to_a.zip(other.to_a).map(&:sum))
+    def to_s = "#{passed} passed, #{failed} failed#{", #{skipped} skipped" if skipped.positive?}"
+  end
+
+  CARGO_RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/.freeze
+  MINITEST_RESULT = /^(\d+) runs, \d+ assertions, (\d+) failures, (\d+) errors, (\d+) skips/.freeze
+
+  def self.steps
+    [
+      Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
+      Step.new("lint", { "clippy" => %w[cargo clippy --locked --workspace --all-targets --quiet -- -D warnings] }),
+      Step.new("core", { "cargo test" => %w[cargo test --locked --workspace --exclude elah --quiet] }),
+      Step.new("unit", ruby_tests("test/unit/**/*_test.rb")),
+      Step.new("architecture", ruby_tests("test/architecture_test.rb")),
+      Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
+      Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
+      Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
+      Step.new("docs", ruby_tests("test/docs_test.rb"))
+    ]
+  end
+
+  # Every file runs in a process of its own: what one loads and patches is not there for the next.
+  def self.ruby_tests(pattern) = Dir[pattern].sort.to_h { |file| [file, [*RUBY, file]] }
+
+  # @param words [Array<String>] names of steps and test files; none means all steps
+  # @return [Boolean] whether all passed
+  def run(words)
+    steps = choose(words)
+    tallies = steps.to_h { |step| [step, run_step(step)] }
+    failed = tallies.flat_map { |_, results| results.select { |_, tally| tally.failed.positive? }.keys }
+    puts "\nFailed: #{failed.join(', ')}" if failed.any?
+    puts tallies.values.flat_map(&:values).reduce(Tally.new(0, 0, 0), :+)
+    failed.empty?
+  end
+
+  private
+
+  def choose(words)
+    steps = self.class.steps
+    return steps if words.empty?
+
+    words.map do |word|
+      next Step.new(word, self.class.ruby_tests(word)) if File.file?(word)
+
+      steps.find { |step| step.name == word } or abort "There is no step #{word}; the steps are #{steps.map(&:name).join(', ')}."
+    end
+  end
+
+  def run_step(step)
+    puts "\n#{step.name}"
+    step.commands.to_h { |title, command| [title, run_command(title, command)] }
+  end
+
+  # Shows the output of a command that fails, and of one that passes its line alone.
+  def run_command(title, command)
+    print "  #{title} "
+    started_at = monotonic
+    output, status = capture(command)
+    tally = tally(output, status)
+    puts "#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    puts output unless status.success?
+    tally
+  end
+
+  # Runs a command in a process group of its own, ends it when it hangs, and prints a dot now and then.
+  def capture(command)
+    Open3.popen2e(*command, pgroup: true) do |input, output, process|
+      input.close
+      reader = Thread.new { output.read }
+      waited = 0
+      until process.join(DOT_SECONDS)
+        print "."
+        waited += DOT_SECONDS
+        Process.kill(:KILL, -process.pid) if waited >= COMMAND_SECONDS
+      end
+      [reader.value, process.value]
+    end
+  end
+
+  # A command that ends badly has failed, whatever it counted.
+  def tally(output, status)
+    counts = output.scan(CARGO_RESULT).map { |passed, failed, ignored| Tally.new(passed.to_i, failed.to_i, ignored.to_i) } +
+             output.scan(MINITEST_RESULT).map { |result| minitest_tally(*result.map(&:to_i)) }
+    sum = counts.reduce(Tally.new(0, 0, 0), :+)
+    sum.passed += 1 if counts.empty? && status.success?
+    sum.failed += 1 if sum.failed.zero? && !status.success?
+    sum
+  end
+
+  def minitest_tally(runs, failures, errors, skips) = Tally.new(runs - failures - errors - skips, failures + errors, skips)
+
+  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
+$stdout.sync = true
+Dir.chdir(Gate::ROOT)
+if ARGV == ["--list"]
+  puts Gate.steps.map(&:name)
+else
+  exit Gate.new.run(ARGV)
+end
