@@ -105,9 +105,9 @@ module Elah
     end
 
     group :requests do
-      limit :uri_bytes_max, :integer, "Answers 414 to a longer request target.", unit: "bytes", default: 8192, range: 64..1_048_576
+      limit :uri_bytes_max, :integer, "Answers 414 to a longer request target.", unit: "bytes", default: 8192, range: 64..65_534
       limit :header_bytes_max, :integer, "Answers 431 when all headers together are longer.",
-            unit: "bytes", default: 16_384, range: 256..1_048_576
+            unit: "bytes", default: 16_384, range: 256..65_535
       limit :headers_max, :integer, "Answers 431 to more headers.", default: 100, range: 1..1000
       limit :body_bytes_max, :integer, "Answers 413 to a longer request body.", unit: "bytes", default: 10_485_760, range: BYTES
       limit :body_memory_bytes, :integer, "Keeps a request body up to this size in memory and a longer one in an unlinked temporary file.",

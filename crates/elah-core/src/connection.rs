@@ -57,8 +57,6 @@ pub(crate) enum Order {
     GoOn,
     /// Close at once; nothing more can be said to this peer.
     Close,
-    /// Send the refusal now: no request is in flight.
-    Refuse,
     /// Give the descriptor to the application, which ends the wait.
     HandOver(WaitId),
 }
@@ -95,6 +93,10 @@ impl ConnectionState {
         self.answered.set(self.answered.get() + 1);
     }
 
+    pub(crate) fn has_request_in_flight(&self) -> bool {
+        self.in_flight.get() > 0
+    }
+
     /// True while requests that were read ahead are still to be answered.
     pub(crate) fn has_more_requests(&self) -> bool {
         self.heads.get() > self.answered.get()
@@ -103,10 +105,10 @@ impl ConnectionState {
     /// Notes where in the stream the guard stands after `heads` request heads.
     pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
         self.phase.set(phase);
-        self.heads.set(heads);
+        let is_new = self.heads.replace(heads) != heads;
         if phase != Phase::InHead {
             self.head_since_ms.set(0);
-        } else if self.head_since_ms.get() == 0 {
+        } else if is_new || self.head_since_ms.get() == 0 {
             self.head_since_ms.set(now_ms);
         }
     }
@@ -178,9 +180,7 @@ impl ConnectionState {
             Phase::InHead if over(self.head_since_ms.get(), limits.header_ms) => {
                 let seconds = limits.header_ms as f64 / 1000.0;
                 self.refuse(Problem::new(408, "header_timeout", format!("The request head was not complete after {seconds} s.")));
-                if self.in_flight.get() == 0 {
-                    self.order(Order::Refuse);
-                }
+                self.wake();
             }
             Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms) => {
                 let seconds = limits.body_ms as f64 / 1000.0;
@@ -206,7 +206,6 @@ impl ConnectionState {
 enum End {
     Finished,
     Closed,
-    Refused,
     HandedOver(WaitId),
 }
 
@@ -222,7 +221,6 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
         match state.order.get() {
             Order::GoOn => {}
             Order::Close => return Poll::Ready(End::Closed),
-            Order::Refuse => return Poll::Ready(End::Refused),
             Order::HandOver(wait) => return Poll::Ready(End::HandedOver(wait)),
         }
         connection.poll_without_shutdown(context).map(|_| End::Finished)
@@ -239,8 +237,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
             shared.close_connection(&state);
             return;
         }
-        End::Finished | End::Refused => {
-            let refusal = state.take_refusal();
+        End::Finished => {
+            let refusal = state.take_refusal().filter(|_| guarded.ends_in_refusal());
             let lingers = refusal.is_some() || (guarded.has_unread() && !state.saw_end_of_stream.get());
             if let Some(problem) = refusal {
                 shared.metrics.refused();

@@ -144,7 +144,7 @@ impl Future for ExchangeFuture {
                 Stage::Refused(problem) => {
                     this.shared.metrics.refused();
                     let mut response = this.shared.problem_response(None, problem);
-                    if closes_connection(problem.status) {
+                    if closes_connection(problem.status) || this.connection.is_refused() {
                         response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
                     }
                     response

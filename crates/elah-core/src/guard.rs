@@ -62,7 +62,10 @@ enum State {
     /// Bytes of a Content-Length body that are still to come; never 0.
     Length(u64),
     Chunked(ChunkScan),
-    Refused(Rejection),
+    Refused {
+        rejection: Rejection,
+        phase: Phase,
+    },
 }
 
 impl Guard {
@@ -79,17 +82,19 @@ impl Guard {
             Ok(0) => Step::NeedMore,
             Ok(bytes) => Step::Pass(bytes),
             Err(rejection) => {
-                self.state = State::Refused(rejection.clone());
+                self.state = State::Refused { rejection: rejection.clone(), phase: self.phase() };
                 Step::Reject(rejection)
             }
         }
     }
 
+    /// Where the stream stands; after a refusal, where that found it.
     pub(crate) fn phase(&self) -> Phase {
         match &self.state {
             State::Head(head) if !head.is_started() => Phase::BetweenMessages,
-            State::Head(_) | State::Refused(_) => Phase::InHead,
+            State::Head(_) => Phase::InHead,
             State::Length(_) | State::Chunked(_) => Phase::InBody,
+            State::Refused { phase, .. } => *phase,
         }
     }
 
@@ -126,7 +131,7 @@ impl Guard {
                 Err(_) if passed > 0 => (0, false),
                 outcome => outcome?,
             },
-            State::Refused(rejection) => return Err(rejection.clone()),
+            State::Refused { rejection, .. } => return Err(rejection.clone()),
             State::Head(_) => (0, false),
         };
         if is_whole {

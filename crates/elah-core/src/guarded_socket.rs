@@ -22,13 +22,15 @@ pub(crate) struct GuardedSocket {
     held: BytesMut,
     /// How many bytes at the front of `held` the guard has passed.
     passed: usize,
+    /// Whether hyper was told that the stream ends where a message was refused, so that the refusal is the next answer.
+    ends_in_refusal: bool,
     shared: Rc<Shared>,
     state: Rc<ConnectionState>,
 }
 
 impl GuardedSocket {
     pub(crate) fn new(socket: Socket, guard: Guard, shared: Rc<Shared>, state: Rc<ConnectionState>) -> Self {
-        GuardedSocket { socket, guard, held: BytesMut::new(), passed: 0, shared, state }
+        GuardedSocket { socket, guard, held: BytesMut::new(), passed: 0, ends_in_refusal: false, shared, state }
     }
 
     /// The stream and what was read of it and not used.
@@ -40,6 +42,11 @@ impl GuardedSocket {
     /// and could take the answer with it.
     pub(crate) fn has_unread(&self) -> bool {
         !self.held.is_empty() || self.guard.phase() != Phase::BetweenMessages
+    }
+
+    /// True when everything before a refused message is answered, and the refusal itself is not.
+    pub(crate) fn ends_in_refusal(&self) -> bool {
+        self.ends_in_refusal
     }
 
     pub(crate) fn socket(&mut self) -> &mut Socket {
@@ -77,6 +84,20 @@ impl GuardedSocket {
 
     fn note_progress(&self) {
         self.state.note_progress(self.guard.phase(), self.guard.messages(), self.shared.clock.now_ms());
+    }
+
+    /// What hyper reads where a message is refused: the end of the stream. A refused body ends at once, so that its request is
+    /// answered with the refusal. A refused head ends the stream only when nothing before it awaits an answer: until then the
+    /// end would mark those answers with `connection: close`.
+    fn poll_refused(&mut self) -> Poll<io::Result<()>> {
+        if self.guard.phase() == Phase::InBody {
+            return Poll::Ready(Ok(()));
+        }
+        if self.state.has_request_in_flight() {
+            return Poll::Pending;
+        }
+        self.ends_in_refusal = true;
+        Poll::Ready(Ok(()))
     }
 
     /// Reads once. What the guard passes at once goes to `buffer` without another copy; the rest is held. False at the peer's end.
@@ -128,7 +149,7 @@ impl hyper::rt::Read for GuardedSocket {
                 return Poll::Ready(Ok(()));
             }
             if this.state.is_refused() {
-                return Poll::Ready(Ok(()));
+                return this.poll_refused();
             }
             match this.poll_fill(context, &mut buffer) {
                 Poll::Ready(Ok(true)) if buffer.remaining() < room => return Poll::Ready(Ok(())),
@@ -153,7 +174,13 @@ impl hyper::rt::Read for GuardedSocket {
 impl GuardedSocket {
     fn note_write<T>(&self, outcome: &Poll<T>) {
         match outcome {
-            Poll::Ready(_) => self.state.note_written(),
+            Poll::Ready(_) => {
+                self.state.note_written();
+                if self.state.is_refused() {
+                    // hyper waits for a read that nothing would end: it looks again when this answer is out.
+                    self.state.wake();
+                }
+            }
             Poll::Pending => self.state.note_write_wait(self.shared.clock.now_ms()),
         }
     }
