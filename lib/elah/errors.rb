@@ -51,6 +51,14 @@ module Elah
   # An address cannot be listened on.
   class ListenError < Error; end
 
+  module JSON
+    # A value has no form in JSON: NaN, a string that is not UTF-8, too deep a nesting.
+    class GenerateError < Error; end
+
+    # A text is not JSON. The message says where.
+    class ParseError < Error; end
+  end
+
   class Router
     # A path leads to a route, but is not UTF-8 or has a broken percent escape: the client's fault, 400.
     class BadPath < Error; end

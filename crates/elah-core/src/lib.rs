@@ -7,6 +7,7 @@ mod descriptor_watch;
 mod exchange;
 mod guard;
 mod guarded_socket;
+pub mod json_text;
 pub mod limits;
 pub mod listener;
 mod metrics;

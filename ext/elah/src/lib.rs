@@ -4,11 +4,13 @@ mod errors;
 mod event_loop;
 mod gvl;
 mod header_set;
+mod json_writer;
 mod listening_socket;
 mod request;
 mod response_stream;
 mod router;
 mod stall;
+mod utf8;
 mod wait;
 
 use magnus::{Error, Ruby};
@@ -18,6 +20,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
     event_loop::init(ruby, elah)?;
     header_set::init(ruby, elah)?;
+    json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;

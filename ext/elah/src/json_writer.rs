@@ -1,0 +1,305 @@
+//! `Elah::JSON.generate`: writes a Ruby value as JSON without a tree in between.
+//!
+//! The text grows in a buffer that this thread keeps between calls. While it grows nothing but this call has the buffer, so that
+//! a `to_json` which generates again, or suspends its fiber, finds another one.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use elah_core::json_text::{write_float, write_string};
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::value::ReprValue;
+use magnus::{Class, Error, Module, Object, RClass, RModule, RString, Ruby, Value, function};
+use rb_sys::{VALUE, ruby_value_type as Type};
+
+use crate::errors::class;
+use crate::gvl::panicked;
+use crate::utf8::{self, Text};
+
+/// The deepest nesting of arrays and objects, as `JSON.generate` has it.
+const DEPTH_MAX: usize = 100;
+/// A larger buffer is given back after its call.
+const KEPT_BYTES_MAX: usize = 256 * 1024;
+
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// `Elah::JSON.generate(value)` → a UTF-8 String. Raises `Elah::JSON::GenerateError` for what JSON cannot hold.
+fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
+    let mut writer = Writer::new(ruby, BUFFER.take());
+    let written = writer.write(value.as_raw());
+    let Writer { mut out, is_ascii, .. } = writer;
+    let text = written.and_then(|()| utf8::new_string(&out, is_ascii));
+    if out.capacity() <= KEPT_BYTES_MAX {
+        out.clear();
+        BUFFER.set(out);
+    }
+    text
+}
+
+struct Writer<'r> {
+    ruby: &'r Ruby,
+    out: Vec<u8>,
+    is_ascii: bool,
+    depth: usize,
+    /// What `to_json` is given: the json library's state once it was needed, nil when that library is not loaded.
+    state: Option<Value>,
+}
+
+/// One walk over the pairs of a Hash.
+struct Walk<'w, 'r> {
+    writer: &'w mut Writer<'r>,
+    is_first: bool,
+    written: Result<(), Error>,
+}
+
+impl<'r> Writer<'r> {
+    fn new(ruby: &'r Ruby, out: Vec<u8>) -> Self {
+        Self { ruby, out, is_ascii: true, depth: 0, state: None }
+    }
+
+    fn write(&mut self, value: VALUE) -> Result<(), Error> {
+        if rb_sys::SPECIAL_CONST_P(value) {
+            return self.write_immediate(value);
+        }
+        // SAFETY: `value` is a live object: it is on this stack or reachable from one that is.
+        let (kind, class) = unsafe { (rb_sys::RB_BUILTIN_TYPE(value), (*(value as *const rb_sys::RBasic)).klass) };
+        // SAFETY: reading the class constants of a running interpreter.
+        unsafe {
+            match kind {
+                Type::RUBY_T_STRING if class == rb_sys::rb_cString => self.write_text(value),
+                Type::RUBY_T_HASH if class == rb_sys::rb_cHash => self.write_hash(value),
+                Type::RUBY_T_ARRAY if class == rb_sys::rb_cArray => self.write_array(value),
+                Type::RUBY_T_SYMBOL => self.write_text(rb_sys::rb_sym2str(value)),
+                Type::RUBY_T_FLOAT => self.write_float(value),
+                Type::RUBY_T_BIGNUM => {
+                    let digits = protect(|| rb_sys::rb_big2str(value, 10))?;
+                    self.append(Value::from_raw(digits))
+                }
+                _ => self.write_other(value, kind),
+            }
+        }
+    }
+
+    fn write_immediate(&mut self, value: VALUE) -> Result<(), Error> {
+        if rb_sys::FIXNUM_P(value) {
+            // SAFETY: it is a fixnum.
+            let number = unsafe { rb_sys::FIX2LONG(value) };
+            self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        } else if value == rb_sys::Qnil as VALUE {
+            self.out.extend_from_slice(b"null");
+        } else if value == rb_sys::Qtrue as VALUE {
+            self.out.extend_from_slice(b"true");
+        } else if value == rb_sys::Qfalse as VALUE {
+            self.out.extend_from_slice(b"false");
+        } else if rb_sys::FLONUM_P(value) {
+            return self.write_float(value);
+        } else {
+            // SAFETY: of Ruby's immediate values only a static symbol is left.
+            return self.write_text(unsafe { rb_sys::rb_sym2str(value) });
+        }
+        Ok(())
+    }
+
+    fn write_float(&mut self, value: VALUE) -> Result<(), Error> {
+        // SAFETY: it is a Float.
+        let number = unsafe { rb_sys::rb_float_value(value) };
+        if !number.is_finite() {
+            let name = if number.is_nan() { "NaN" } else { "an infinite number" };
+            return Err(self.refuse(format!("JSON has no form for {name}.")));
+        }
+        write_float(&mut self.out, number);
+        Ok(())
+    }
+
+    fn write_text(&mut self, string: VALUE) -> Result<(), Error> {
+        // SAFETY: the text is copied before Ruby runs again.
+        match unsafe { utf8::text(string) } {
+            Text::Utf8 { text, is_ascii } => {
+                write_string(&mut self.out, text);
+                self.is_ascii &= is_ascii;
+                Ok(())
+            }
+            Text::Foreign => {
+                let converted = self.converted(string)?;
+                self.write_text(converted.as_raw())
+            }
+            Text::Broken => Err(self.refuse_broken(string)),
+        }
+    }
+
+    /// Appends a String that is JSON already.
+    fn append(&mut self, json: Value) -> Result<(), Error> {
+        // SAFETY: the text is copied before Ruby runs again.
+        match unsafe { utf8::text(json.as_raw()) } {
+            Text::Utf8 { text, is_ascii } => {
+                self.out.extend_from_slice(text.as_bytes());
+                self.is_ascii &= is_ascii;
+                Ok(())
+            }
+            Text::Foreign => {
+                let converted = self.converted(json.as_raw())?;
+                self.append(converted)
+            }
+            Text::Broken => Err(self.refuse_broken(json.as_raw())),
+        }
+    }
+
+    fn write_array(&mut self, array: VALUE) -> Result<(), Error> {
+        self.enter()?;
+        self.out.push(b'[');
+        let mut index = 0;
+        // The length is read anew each time: a `to_json` may have changed the array.
+        // SAFETY: `array` is a live Array and `index` is below its length.
+        while index < unsafe { rb_sys::RARRAY_LEN(array) } {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.write(unsafe { rb_sys::RARRAY_AREF(array, index as isize) })?;
+            index += 1;
+        }
+        self.out.push(b']');
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn write_hash(&mut self, hash: VALUE) -> Result<(), Error> {
+        unsafe extern "C" fn pair(key: VALUE, value: VALUE, walk: VALUE) -> c_int {
+            // SAFETY: `walk` is the one below, used by nobody else during the walk.
+            let walk = unsafe { &mut *(walk as *mut Walk<'_, '_>) };
+            let ruby = walk.writer.ruby;
+            let written = catch_unwind(AssertUnwindSafe(|| walk.writer.write_pair(key, value, walk.is_first)));
+            walk.is_first = false;
+            walk.written = written.unwrap_or_else(|panic| Err(panicked(ruby, &*panic)));
+            let next = if walk.written.is_ok() { rb_sys::st_retval::ST_CONTINUE } else { rb_sys::st_retval::ST_STOP };
+            next as c_int
+        }
+
+        self.enter()?;
+        self.out.push(b'{');
+        let mut walk = Walk { writer: self, is_first: true, written: Ok(()) };
+        let walk_pointer = std::ptr::from_mut(&mut walk) as VALUE;
+        protect(|| {
+            // SAFETY: `hash` is a live Hash; `pair` neither raises nor panics across Ruby's frames.
+            unsafe { rb_sys::rb_hash_foreach(hash, Some(pair), walk_pointer) };
+            rb_sys::Qnil as VALUE
+        })?;
+        walk.written?;
+        self.out.push(b'}');
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn write_pair(&mut self, key: VALUE, value: VALUE, is_first: bool) -> Result<(), Error> {
+        if !is_first {
+            self.out.push(b',');
+        }
+        self.write_key(key)?;
+        self.out.push(b':');
+        self.write(value)
+    }
+
+    fn write_key(&mut self, key: VALUE) -> Result<(), Error> {
+        // SAFETY: the pair is reachable from the Hash that is walked.
+        unsafe {
+            match rb_sys::RB_TYPE(key) {
+                Type::RUBY_T_SYMBOL => self.write_text(rb_sys::rb_sym2str(key)),
+                Type::RUBY_T_STRING if (*(key as *const rb_sys::RBasic)).klass == rb_sys::rb_cString => self.write_text(key),
+                _ => {
+                    let text: RString = Value::from_raw(key).funcall("to_s", ())?;
+                    self.write_text(text.as_raw())
+                }
+            }
+        }
+    }
+
+    /// What is of no core class: its own `to_json`, or else its `to_s` as a string.
+    fn write_other(&mut self, value: VALUE, kind: Type) -> Result<(), Error> {
+        self.check_stack()?;
+        // SAFETY: `value` is live.
+        let object = unsafe { Value::from_raw(value) };
+        if object.respond_to("to_json", false)? {
+            let json: Value = match self.state()? {
+                state if state.is_nil() => object.funcall("to_json", ())?,
+                state => object.funcall("to_json", (state,))?,
+            };
+            return match RString::from_value(json) {
+                Some(json) => self.append(json.as_value()),
+                None => Err(self.refuse(format!("{}#to_json returned no String but {}.", object.class(), json.class()))),
+            };
+        }
+        match kind {
+            Type::RUBY_T_STRING => self.write_text(value),
+            Type::RUBY_T_HASH => self.write_hash(value),
+            Type::RUBY_T_ARRAY => self.write_array(value),
+            _ => {
+                let text: RString = object.funcall("to_s", ())?;
+                self.write_text(text.as_raw())
+            }
+        }
+    }
+
+    /// A state of the json library that knows the depth reached here, so that its bound holds across both.
+    fn state(&mut self) -> Result<Value, Error> {
+        let state = match self.state {
+            Some(state) => state,
+            None => {
+                let json = self.ruby.class_object().const_get::<_, RModule>("JSON");
+                let state_class = json.and_then(|json| json.const_get::<_, RClass>("State"));
+                match state_class {
+                    Ok(state_class) => state_class.new_instance(())?.as_value(),
+                    Err(_) => self.ruby.qnil().as_value(),
+                }
+            }
+        };
+        self.state = Some(state);
+        if !state.is_nil() {
+            state.funcall::<_, _, Value>("depth=", (self.depth,))?;
+        }
+        Ok(state)
+    }
+
+    fn enter(&mut self) -> Result<(), Error> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(self.refuse(format!("The value is nested more than {DEPTH_MAX} levels deep.")));
+        }
+        self.check_stack()
+    }
+
+    /// Refuses before the machine stack ends: what Ruby raises when it has ended would jump over Rust's frames.
+    fn check_stack(&self) -> Result<(), Error> {
+        // SAFETY: reads the bounds of the current stack.
+        if unsafe { rb_sys::ruby_stack_check() } == 0 {
+            return Ok(());
+        }
+        Err(Error::new(self.ruby.exception_sys_stack_error(), "stack level too deep"))
+    }
+
+    fn converted(&self, string: VALUE) -> Result<Value, Error> {
+        utf8::converted(string).map_err(|error| {
+            if error.is_kind_of(self.ruby.exception_encoding_error()) {
+                return self.refuse(format!("A string has no form in UTF-8: {error}."));
+            }
+            error
+        })
+    }
+
+    fn refuse_broken(&self, string: VALUE) -> Error {
+        // SAFETY: `string` is live.
+        let shown: String = unsafe { Value::from_raw(string) }.inspect().chars().take(60).collect();
+        self.refuse(format!("The string {shown} is not valid UTF-8."))
+    }
+
+    fn refuse(&self, sentence: String) -> Error {
+        Error::new(class(self.ruby, "JSON::GenerateError"), sentence)
+    }
+}
+
+pub(crate) fn init(elah: RModule) -> Result<(), Error> {
+    let json = elah.define_module("JSON")?;
+    json.define_singleton_method("generate", function!(generate, 1))?;
+    Ok(())
+}

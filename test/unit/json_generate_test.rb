@@ -1,0 +1,184 @@
+# frozen_string_literal: true
+
+# Elah::JSON.generate gives the bytes that JSON.generate gives, and refuses what JSON cannot hold.
+require "test_helper"
+require "json"
+require "set"
+require "time"
+require "bigdecimal"
+require "ostruct"
+
+class JSONGenerateTest < Minitest::Test
+  Point = Struct.new(:x, :y)
+
+  # Has a to_json of its own, which nests through the json library.
+  class Money
+    def initialize(cents) = @cents = cents
+    def to_json(*state) = { cents: @cents, parts: [@cents / 100] }.to_json(*state)
+  end
+
+  # Generates inside a generation.
+  class Inner
+    def initialize(value) = @value = value
+    def to_json(*) = Elah::JSON.generate(@value)
+  end
+
+  class Name < String; end
+  class Names < Array; end
+  class Table < Hash; end
+
+  class Label
+    def initialize(text) = @text = text
+    def to_s = @text
+  end
+
+  def assert_same_json(value)
+    expected = JSON.generate(value)
+    actual = Elah::JSON.generate(value)
+    assert_equal expected.b, actual.b
+    assert_equal Encoding::UTF_8, actual.encoding
+    assert_predicate actual, :valid_encoding?
+    assert_equal expected.ascii_only?, actual.ascii_only?
+  end
+
+  def test_core_values
+    [nil, true, false, 0, -1, 2**62, -2**62 - 1, 2**64, -(10**40), 1.0, -0.0, 0.1 + 0.2, 1e16, 1e-5, "", "text", :symbol, :"a b",
+     [], {}, [[]], { "a" => {} }, [nil, [1, [2.5, ["x"]]]], { a: 1, "b" => [{ c: nil }] }].each { |value| assert_same_json(value) }
+  end
+
+  def test_every_ascii_character_and_its_neighbours
+    (0..0x7f).each { |code| assert_same_json([code.chr, "#{"x" * 15}#{code.chr}y", "é#{code.chr}é"]) }
+    ["é", "\u2028\u2029", "\u{1F600}", "\u{10FFFF}", "\uFEFF", "日本語" * 50].each { |text| assert_same_json(text => text) }
+  end
+
+  def test_keys_of_any_class
+    time = Time.at(0).utc
+    [{ nil => 1 }, { 1 => 2 }, { 1.5 => 2 }, { true => 1 }, { a: 1, "a" => 2 }, { [1] => 2 }, { time => 1 }, { Label.new("k\n") => 1 },
+     { Name.new("n") => 1 }, { "é" => "ü", "\"" => "\\" }].each { |value| assert_same_json(value) }
+  end
+
+  def test_other_objects_use_their_to_json_or_to_s
+    [Time.at(0).utc, Date.new(2024, 2, 29), Point.new(1, "a"), Object, 1..3, Set[1, 2], 3r, 2i, BigDecimal("1.50"), Money.new(250),
+     Label.new("a\"b"), Name.new("n\n"), Names[1, 2], Table[1, 2], OpenStruct.new(a: 1), [Money.new(1), { money: Money.new(2) }],
+     Inner.new([1, "x", Inner.new({ a: Inner.new(nil) })]), Comparable, "text".dup.extend(Comparable)].each { |value| assert_same_json(value) }
+  end
+
+  def test_strings_of_other_encodings
+    ["é".encode("ISO-8859-1"), "é".encode("UTF-16LE"), "日本".encode("Shift_JIS"), "plain".encode("UTF-16BE"), "é".b, "abc".b,
+     "é".dup.force_encoding("US-ASCII"), "\u{1F600}".encode("UTF-32LE")].each { |text| assert_same_json([text, { text => 1 }]) }
+  end
+
+  def test_text_that_is_not_utf8_is_refused
+    ["\xff", "a\xed\xa0\x80", "\xc3", "ok\xf5".b, "\xc0\x80", "\xd8".dup.force_encoding("UTF-16LE"), "\xff".dup.force_encoding("Shift_JIS")].each do |text|
+      [text, [text], { text => 1 }, { a: { b: text } }].each do |value|
+        assert_kind_of Elah::Error, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(value) }
+      end
+    end
+    assert_match(/The string "a\\xFF" is not valid UTF-8/, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate("a\xff") }.message)
+  end
+
+  def test_numbers_without_a_form_in_json_are_refused
+    { Float::NAN => "NaN", Float::INFINITY => "infinite", -Float::INFINITY => "infinite" }.each do |number, word|
+      assert_match word, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate([{ a: number }]) }.message
+    end
+  end
+
+  def nested(levels, innermost = [])
+    (levels - 1).times.inject(innermost) { |value, index| index.even? ? [value] : { "a" => value } }
+  end
+
+  def test_nesting_is_bounded_as_in_the_json_library
+    assert_same_json(nested(100))
+    assert_raises(JSON::NestingError) { JSON.generate(nested(101)) }
+    assert_match "more than 100 levels", assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(nested(101)) }.message
+    loop_of_itself = []
+    loop_of_itself << { a: loop_of_itself }
+    assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(loop_of_itself) }
+    assert_raises(JSON::NestingError) { Elah::JSON.generate(nested(99, Money.new(1)).then { |value| [value] }) }
+  end
+
+  def test_endless_recursion_through_to_json_ends_with_an_exception
+    endless = Class.new { def to_json(*) = Elah::JSON.generate([self]) }.new
+    assert_raises(SystemStackError) { Elah::JSON.generate(endless) }
+    assert_raises(SystemStackError) { Fiber.new { Elah::JSON.generate(endless) }.resume }
+    assert_same_json({ "still" => "works" })
+  end
+
+  def test_what_a_callback_raises_or_throws_passes_through
+    raising = Class.new { def to_json(*) = raise(IOError, "mine") }.new
+    throwing = Class.new { def to_json(*) = throw(:out, 5) }.new
+    assert_equal "mine", assert_raises(IOError) { Elah::JSON.generate([{ a: [raising] }]) }.message
+    assert_equal(5, catch(:out) { Elah::JSON.generate({ a: [throwing] }) })
+    key = Class.new { def to_s = raise(KeyError, "key") }.new
+    assert_raises(KeyError) { Elah::JSON.generate({ key => 1 }) }
+    assert_same_json([1, "after"])
+  end
+
+  def test_a_to_json_that_returns_no_string_is_refused
+    wrong = Class.new { def to_json(*) = 5 }.new
+    assert_match "#to_json returned no String but Integer", assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate([wrong]) }.message
+  end
+
+  def test_a_callback_may_change_what_is_generated_and_may_switch_fibers
+    list = []
+    clearing = Class.new { define_method(:to_json) { |*| list.clear && "1" } }.new
+    list.push(clearing, 2, 3)
+    assert_equal "[1]", Elah::JSON.generate(list)
+
+    yielding = Class.new { def to_json(*) = Fiber.yield }.new
+    fibers = Array.new(5) { |index| Fiber.new { Elah::JSON.generate([index, yielding, "x" * index]) } }
+    fibers.each(&:resume)
+    assert_same_json({ between: true })
+    texts = fibers.reverse.map { |fiber| fiber.resume("null") }
+    assert_equal Array.new(5) { |index| JSON.generate([index, nil, "x" * index]) }.reverse, texts
+  end
+
+  def random_text(random)
+    alphabet = ["a", "B", "0", " ", "\"", "\\", "/", "\n", "\t", "\u0000", "\u001f", "\u007f", "é", "日", "\u{1F600}", "\u2028"]
+    Array.new(random.rand(40)) { alphabet[random.rand(alphabet.size)] }.join
+  end
+
+  def random_value(random, depth = 0)
+    case random.rand(depth > 4 ? 8 : 10)
+    when 0 then [nil, true, false].sample(random: random)
+    when 1 then random.rand(-1000..1000)
+    when 2 then random.rand(-(2**70)..2**70)
+    when 3 then [random.bytes(8).unpack1("D")].map { |number| number.finite? ? number : 0.5 }.first
+    when 4 then (random.rand - 0.5) * 10**random.rand(-8..20)
+    when 5, 6 then random_text(random)
+    when 7 then random_text(random).to_sym
+    when 8 then Array.new(random.rand(5)) { random_value(random, depth + 1) }
+    else Array.new(random.rand(5)) { [random_key(random), random_value(random, depth + 1)] }.to_h
+    end
+  end
+
+  def random_key(random)
+    [random_text(random), random_text(random).to_sym, random.rand(100), nil, random.rand].sample(random: random)
+  end
+
+  def test_random_values
+    random = Random.new(7)
+    3_000.times { assert_same_json(random_value(random)) }
+  end
+
+  def test_random_floats
+    random = Random.new(8)
+    numbers = Array.new(50_000) { random.bytes(8).unpack1("D") }.select(&:finite?)
+    numbers += Array.new(20_000) { (random.rand * 10**random.rand(-7..18)).round(random.rand(6)) }
+    numbers += (-320..308).flat_map { |exponent| [Float("1e#{exponent}"), Float("9.999999999999999e#{exponent - 1}"), Float("1e#{exponent}").next_float] }
+    different = numbers.reject { |number| Elah::JSON.generate(number) == number.to_s }
+    assert_empty different.first(10)
+  end
+
+  def test_under_gc_stress
+    random = Random.new(9)
+    values = Array.new(15) { random_value(random) } + [Money.new(5), Inner.new([Name.new("n"), 2**80]), "é".encode("UTF-16LE")]
+    expected = values.map { |value| JSON.generate(value) }
+    GC.stress = true
+    actual = values.map { |value| Elah::JSON.generate(value) }
+    GC.stress = false
+    assert_equal expected, actual
+  ensure
+    GC.stress = false
+  end
+end
