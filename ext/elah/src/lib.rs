@@ -4,6 +4,7 @@ mod errors;
 mod event_loop;
 mod gvl;
 mod header_set;
+mod json_parser;
 mod json_writer;
 mod listening_socket;
 mod request;
@@ -20,6 +21,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
     event_loop::init(ruby, elah)?;
     header_set::init(ruby, elah)?;
+    json_parser::init(elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
     request::init(ruby, elah)?;

@@ -1,0 +1,290 @@
+//! `Elah::JSON.parse`: builds Ruby values while serde_json reads, without a tree in between.
+//!
+//! Strict RFC 8259: no comments, no NaN, no trailing text, no lone surrogates. Of a repeated name the last value stays.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::scan_args::{get_kwargs, scan_args};
+use magnus::value::ReprValue;
+use magnus::{Error, Module, Object, RModule, RString, Ruby, TryConvert, Value, function};
+use rb_sys::VALUE;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use crate::errors::class;
+use crate::utf8::{self, Text};
+
+/// The nesting allowed when the caller names none, as `JSON.parse` has it.
+const DEPTH_MAX: usize = 100;
+/// From this magnitude on serde_json reads an integer as a float.
+const INTEGER_END: f64 = 9_223_372_036_854_775_808.0;
+
+/// `Elah::JSON.parse(text, symbolize_names: false, depth_max: 100)`. Raises `Elah::JSON::ParseError`.
+fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
+    let (source, symbolize_names, depth_max) = match arguments {
+        [source] => (RString::try_convert(*source)?, false, DEPTH_MAX),
+        _ => {
+            let arguments = scan_args::<(RString,), (), (), (), _, ()>(arguments)?;
+            let options = get_kwargs::<_, (), (Option<bool>, Option<usize>), ()>(
+                arguments.keywords,
+                &[],
+                &["symbolize_names", "depth_max"],
+            )?;
+            (arguments.required.0, options.optional.0.unwrap_or(false), options.optional.1.unwrap_or(DEPTH_MAX))
+        }
+    };
+    let mut source = source;
+    let text = loop {
+        // SAFETY: `source` stays on this stack. Building calls Ruby's allocator and Hash, which run no Ruby code for Strings.
+        match unsafe { utf8::text(source.as_raw()) } {
+            Text::Utf8 { text, .. } => break text,
+            Text::Foreign => source = converted(ruby, source)?,
+            Text::Broken => return Err(Error::new(class(ruby, "JSON::ParseError"), "The text is not valid UTF-8.")),
+        }
+    };
+    let builder = Builder { ruby, symbolize_names, depth_max, numbers: Numbers::new(text), raised: RefCell::new(None) };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    let built = Place { builder: &builder, depth: 0 }.deserialize(&mut deserializer);
+    let ended = built.and_then(|value| deserializer.end().map(|()| value));
+    ended.map_err(|error| match builder.raised.take() {
+        Some(raised) => raised,
+        None => Error::new(class(ruby, "JSON::ParseError"), format!("The text is not JSON: {error}.")),
+    })
+}
+
+fn converted(ruby: &Ruby, source: RString) -> Result<RString, Error> {
+    utf8::converted(source.as_raw())
+        .and_then(RString::try_convert)
+        .map_err(|error| Error::new(class(ruby, "JSON::ParseError"), format!("The text cannot be converted to UTF-8: {error}.")))
+}
+
+/// What all places of one document share.
+struct Builder<'s> {
+    ruby: &'s Ruby,
+    symbolize_names: bool,
+    depth_max: usize,
+    numbers: Numbers<'s>,
+    /// What Ruby raised while a value was built; the document's error is then only its messenger.
+    raised: RefCell<Option<Error>>,
+}
+
+impl Builder<'_> {
+    /// Runs Ruby's functions that may raise (at least for want of memory).
+    fn built<E: serde::de::Error>(&self, build: impl FnOnce() -> VALUE) -> Result<Value, E> {
+        match protect(build) {
+            // SAFETY: Ruby returned it.
+            Ok(value) => Ok(unsafe { Value::from_raw(value) }),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn fail<E: serde::de::Error>(&self, error: Error) -> E {
+        *self.raised.borrow_mut() = Some(error);
+        E::custom("Ruby raised")
+    }
+
+    fn string<E: serde::de::Error>(&self, text: &str) -> Result<Value, E> {
+        utf8::new_string(text.as_bytes(), text.is_ascii()).map(|string| string.as_value()).map_err(|error| self.fail(error))
+    }
+
+    /// A name of an object: one String object per name in the whole process, or a Symbol that can be collected.
+    fn name<E: serde::de::Error>(&self, text: &str) -> Result<Value, E> {
+        if self.symbolize_names {
+            let string = self.string(text)?;
+            // SAFETY: `string` is a live String.
+            return self.built(|| unsafe { rb_sys::rb_str_intern(string.as_raw()) });
+        }
+        // SAFETY: Ruby copies the bytes when it has no such String yet.
+        self.built(|| unsafe { rb_sys::rb_enc_interned_str(text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) })
+    }
+
+    fn enter<E: serde::de::Error>(&self, depth: usize) -> Result<usize, E> {
+        if depth >= self.depth_max {
+            return Err(E::custom(format!("it is nested more than {} levels deep", self.depth_max)));
+        }
+        // SAFETY: reads the bounds of the current stack.
+        if unsafe { rb_sys::ruby_stack_check() } != 0 {
+            return Err(self.fail(Error::new(self.ruby.exception_sys_stack_error(), "stack level too deep")));
+        }
+        Ok(depth + 1)
+    }
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'b, 's> {
+    builder: &'b Builder<'s>,
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Place<'_, '_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Place<'_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(self.builder.ruby.qnil().as_value())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        let ruby = self.builder.ruby;
+        Ok(if value { ruby.qtrue().as_value() } else { ruby.qfalse().as_value() })
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        self.builder.numbers.count();
+        Ok(self.builder.ruby.integer_from_i64(value).as_value())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        self.builder.numbers.count();
+        Ok(self.builder.ruby.integer_from_u64(value).as_value())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        self.builder.numbers.count();
+        let may_be_integer = value.abs() >= INTEGER_END || (value == 0.0 && value.is_sign_negative());
+        if may_be_integer && let Some(digits) = self.builder.numbers.integer() {
+            let digits = self.builder.string(digits)?;
+            // SAFETY: `digits` is a live String.
+            return self.builder.built(|| unsafe { rb_sys::rb_str_to_inum(digits.as_raw(), 10, 1) });
+        }
+        Ok(self.builder.ruby.float_from_f64(value).as_value())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        self.builder.string(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+        let place = Place { depth: self.builder.enter(self.depth)?, ..self };
+        // SAFETY: `array` is on this stack until it is returned.
+        let array = self.builder.built(|| unsafe { rb_sys::rb_ary_new() })?;
+        while let Some(element) = elements.next_element_seed(place)? {
+            self.builder.built(|| unsafe { rb_sys::rb_ary_push(array.as_raw(), element.as_raw()) })?;
+        }
+        Ok(array)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Value, A::Error> {
+        let place = Place { depth: self.builder.enter(self.depth)?, ..self };
+        // SAFETY: `hash` and `name` are on this stack while they are needed.
+        let hash = self.builder.built(|| unsafe { rb_sys::rb_hash_new() })?;
+        while let Some(name) = pairs.next_key_seed(Name { builder: self.builder })? {
+            let value = pairs.next_value_seed(place)?;
+            self.builder.built(|| unsafe { rb_sys::rb_hash_aset(hash.as_raw(), name.as_raw(), value.as_raw()) })?;
+        }
+        Ok(hash)
+    }
+}
+
+/// The place of an object's name.
+struct Name<'b, 's> {
+    builder: &'b Builder<'s>,
+}
+
+impl<'de> DeserializeSeed<'de> for Name<'_, '_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_, '_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
+        self.builder.name(text)
+    }
+}
+
+/// Finds the digits of a number that serde_json has read as a float: the numbers of a document come in order, so that
+/// a second reading finds the nth one again. Each part of the text is read at most once more, and only when needed.
+struct Numbers<'s> {
+    text: &'s str,
+    counted: Cell<usize>,
+    /// How many numbers lie before `at`.
+    passed: Cell<usize>,
+    at: Cell<usize>,
+}
+
+impl<'s> Numbers<'s> {
+    fn new(text: &'s str) -> Self {
+        Self { text, counted: Cell::new(0), passed: Cell::new(0), at: Cell::new(0) }
+    }
+
+    fn count(&self) {
+        self.counted.set(self.counted.get() + 1);
+    }
+
+    /// The number counted last, when it is written as an integer.
+    fn integer(&self) -> Option<&'s str> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at.get();
+        let mut last = None;
+        while self.passed.get() < self.counted.get() {
+            match *bytes.get(at)? {
+                b'"' => at = string_end(bytes, at + 1)?,
+                b'-' | b'0'..=b'9' => {
+                    let integer_end = digits_end(bytes, at + 1);
+                    let end = number_end(bytes, integer_end);
+                    last = (end == integer_end).then_some(at..end);
+                    at = end;
+                    self.passed.set(self.passed.get() + 1);
+                }
+                _ => at += 1,
+            }
+        }
+        self.at.set(at);
+        last.map(|range| &self.text[range])
+    }
+}
+
+fn digits_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// The end of the number whose digits before the point end at `at`.
+fn number_end(bytes: &[u8], mut at: usize) -> usize {
+    if bytes.get(at) == Some(&b'.') {
+        at = digits_end(bytes, at + 1);
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        at = digits_end(bytes, at);
+    }
+    at
+}
+
+/// The place behind the quote that ends a string.
+fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+pub(crate) fn init(elah: RModule) -> Result<(), Error> {
+    let json = elah.define_module("JSON")?;
+    json.define_singleton_method("parse", function!(parse, -1))
+}
