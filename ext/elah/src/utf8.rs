@@ -31,18 +31,16 @@ pub(crate) unsafe fn text<'s>(string: VALUE) -> Text<'s> {
         let bytes = std::slice::from_raw_parts(rb_sys::RSTRING_PTR(string).cast::<u8>(), rb_sys::RSTRING_LEN(string) as usize);
         let encoding = rb_sys::ENCODING_GET(string);
         // Ruby remembers the result of the scan in the String.
-        match rb_sys::rb_enc_str_coderange(string) {
+        let range = rb_sys::rb_enc_str_coderange(string);
+        let is_utf8 = encoding == rb_sys::rb_utf8_encindex();
+        let is_bytes = encoding == rb_sys::rb_ascii8bit_encindex() || encoding == rb_sys::rb_usascii_encindex();
+        match range {
             SEVEN_BIT => Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: true },
-            range if encoding == rb_sys::rb_utf8_encindex() => match range {
-                VALID => Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: false },
-                _ => Text::Broken,
+            VALID if is_utf8 => Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: false },
+            _ if is_bytes => match std::str::from_utf8(bytes) {
+                Ok(text) => Text::Utf8 { text, is_ascii: false },
+                Err(_) => Text::Broken,
             },
-            _ if encoding == rb_sys::rb_ascii8bit_encindex() || encoding == rb_sys::rb_usascii_encindex() => {
-                match std::str::from_utf8(bytes) {
-                    Ok(text) => Text::Utf8 { text, is_ascii: false },
-                    Err(_) => Text::Broken,
-                }
-            }
             VALID => Text::Foreign,
             _ => Text::Broken,
         }
