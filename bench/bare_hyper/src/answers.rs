@@ -1,0 +1,77 @@
+//! What `bare_hyper` answers to each path. `bench/ratios` compares every answer with Elah's before it measures.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::{Request, Response, StatusCode};
+use serde::Serialize;
+
+/// The body of `/json`, built anew for every request.
+#[derive(Serialize)]
+struct Item {
+    id: u32,
+    title: &'static str,
+    done: bool,
+    tags: [&'static str; 2],
+}
+
+/// The answers that need preparation.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    links: HashMap<String, HeaderValue>,
+}
+
+impl Answers {
+    /// Prepares the redirects of `links`, lines of code, tab and target.
+    ///
+    /// # Errors
+    /// A sentence that names the line which is not of that form.
+    pub(crate) fn new(links: &str) -> Result<Self, String> {
+        let links = links
+            .lines()
+            .map(|line| {
+                let (code, target) = line.split_once('\t').ok_or_else(|| format!("{line:?} has no tab"))?;
+                let target = HeaderValue::from_str(target).map_err(|error| format!("{target:?}: {error}"))?;
+                Ok((code.to_owned(), target))
+            })
+            .collect::<Result<_, String>>()?;
+        Ok(Self { links })
+    }
+
+    /// The answer to `request`.
+    pub(crate) fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        match request.uri().path() {
+            "/hello" => typed("text/plain", Bytes::from_static(b"hello world")),
+            "/json" => {
+                let item = Item { id: 42, title: "hello world", done: false, tags: ["ruby", "rust"] };
+                typed("application/json", serde_json::to_vec(&item).expect("strings and numbers always serialise").into())
+            }
+            "/rack" => typed("text/plain", Bytes::from_static(b"hello world")),
+            path => match self.links.get(&path[1..]) {
+                Some(target) => redirect(target.clone()),
+                None => status(StatusCode::NOT_FOUND),
+            },
+        }
+    }
+}
+
+fn typed(content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn redirect(target: HeaderValue) -> Response<Full<Bytes>> {
+    let mut response = status(StatusCode::FOUND);
+    response.headers_mut().insert(LOCATION, target);
+    response
+}
+
+fn status(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}

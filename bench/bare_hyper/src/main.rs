@@ -1,0 +1,76 @@
+//! `bare_hyper`: the yardstick of the benchmark.
+//!
+//! It owns a plain hyper server on a current-thread runtime that answers the same bytes as the applications in
+//! `bench/apps` and `apps/links`, with the options that a careful user would set. It uses nothing of Elah, so that the
+//! ratio between the two is the price of Ruby and of everything that Elah adds.
+
+mod answers;
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, io};
+
+use clap::Parser;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::answers::Answers;
+
+/// A bare hyper server that answers what Elah's benchmark applications answer.
+#[derive(Parser, Debug)]
+struct Options {
+    /// Port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// File of redirects, one "code<TAB>target" per line
+    #[arg(long)]
+    links: Option<PathBuf>,
+}
+
+/// How long the head of a request may take. The timer costs nothing that can be measured.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let links = match &options.links {
+        Some(file) => fs::read_to_string(file)?,
+        None => String::new(),
+    };
+    let answers = Arc::new(Answers::new(&links).map_err(io::Error::other)?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async move {
+        let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
+        println!("listening on {}", listener.local_addr()?);
+        loop {
+            // Accepting fails for a moment when descriptors run out; the next try may succeed.
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                continue;
+            };
+            tokio::spawn(serve(stream, Arc::clone(&answers)));
+        }
+    })
+}
+
+async fn serve(stream: TcpStream, answers: Arc<Answers>) {
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let service = service_fn(|request| {
+        let answer = answers.answer(&request);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .pipeline_flush(true)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service);
+    // A client that breaks off is its own affair.
+    let _ = connection.await;
+}
