@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+# What the benchmark's commands share: where things are, how they are built, and where results go.
+require "fileutils"
+require "json"
+require_relative "answer"
+require_relative "duel"
+require_relative "generators"
+require_relative "links"
+require_relative "machine"
+require_relative "procfs"
+require_relative "record"
+require_relative "server"
+require_relative "statistics"
+require_relative "workloads"
+
+Dir.chdir(Bench::ROOT)
+
+module Bench
+  SERVER_CORE = 0
+  GENERATOR_CORE = 1
+  CONNECTIONS = 64
+
+  # Relative to ROOT, where every command of the benchmark runs, so that recorded commands can be repeated elsewhere.
+  WORK_DIRECTORY = "tmp/bench"
+  RELEASE_DIRECTORY = "target/release"
+
+  module_function
+
+  # Builds the programs in release, Ruby's extension included.
+  def build
+    packages = %w[elah elah-load bare_hyper].flat_map { |package| ["-p", package] }
+    run("cargo", "build", "--release", "--quiet", *packages)
+    FileUtils.install(File.join(RELEASE_DIRECTORY, "libelah.so"), "lib/elah/elah.so")
+    run("wrk", "-v", out: File::NULL, statuses: [0, 1])
+  end
+
+  # @param app [String] the application file
+  # @param options [Array<String>] more options of `elah serve`
+  # @return [Server] one worker of Elah
+  def elah(app, *options)
+    Server.new("elah-#{File.basename(app, ".*")}", core: SERVER_CORE, directory: work_directory) do |port|
+      ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", *options]
+    end
+  end
+
+  # @param links [Links] the redirects that it knows
+  # @return [Server] the yardstick
+  def bare_hyper(links, name = "bare_hyper")
+    Server.new(name, core: SERVER_CORE, directory: work_directory) do |port|
+      [File.join(RELEASE_DIRECTORY, "bare_hyper"), "--port", port.to_s, "--links", links.table_file]
+    end
+  end
+
+  # @return [Generators]
+  def generators
+    Generators.new(core: GENERATOR_CORE, elah_load: File.join(RELEASE_DIRECTORY, "elah-load"), connections: CONNECTIONS)
+  end
+
+  # @return [String] for files that are not kept
+  def work_directory
+    FileUtils.mkdir_p(WORK_DIRECTORY).first
+  end
+
+  def run(*command, out: $stdout, statuses: [0])
+    system(*command, out: out)
+    raise "#{command.join(" ")} failed" unless $?.exited? && statuses.include?($?.exitstatus)
+  rescue Errno::ENOENT
+    raise "#{command.first} is not installed"
+  end
+end

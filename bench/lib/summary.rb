@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require_relative "record"
+require_relative "tables"
+
+module Bench
+  # The text of a record: a brief one for README.md and a whole one that stands beside the raw results.
+  class Summary
+    BEGINS = "<!-- bench:begin -->\n"
+    ENDS = "<!-- bench:end -->"
+
+    # @param record [Record]
+    def initialize(record)
+      @date = File.basename(record.directory)
+      @ratios, @noise, @connections, @memory = %w[ratios noise connections memory].map { |name| record.read(name) }
+      @machine = [@ratios, @connections, @memory].compact.first&.fetch(:machine) or
+        raise "#{record.directory} holds no results"
+    end
+
+    # Replaces what stands between the markers of a file.
+    # @raise [RuntimeError] when the file has no markers
+    def self.splice(file, text)
+      old = File.read(file)
+      new = old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text }
+      raise "#{file} has no lines #{BEGINS.strip} and #{ENDS}" unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
+
+      File.write(file, new)
+    end
+
+    # @return [String] the tables with one sentence on how they were taken
+    def brief
+      [*tables, "#{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
+                "hyper #{@machine[:hyper]}. Server on one core, generator on the other, runs in turns, median and range. " \
+                "Commands and raw results: [bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
+    end
+
+    # @return [String] the tables with machine, versions, noise, single runs and commands
+    def whole
+      facts = @machine.map { |name, value| [name, value] }
+      ["# Benchmark of #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), noise, runs, commands]
+        .compact.join("\n")
+    end
+
+    private
+
+    def tables
+      [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
+       @memory && Tables.memory(@memory)].compact
+    end
+
+    def noise
+      return unless @noise
+
+      rows = @noise[:duels].map { |duel| [duel[:title], *%i[rate cpu p99].map { |key| Tables.spread(duel[:ratios][key]) }] }
+      ["## Noise: bare hyper against itself\n", Tables.table(["Workload", "requests/s", "CPU per request", "p99"], rows)].join("\n")
+    end
+
+    def runs
+      return unless @ratios
+
+      rows = @ratios[:duels].flat_map do |duel|
+        duel[:saturated].flat_map do |side, runs|
+          runs.each_with_index.map { |run, index| run_row(duel, side, index, run) }
+        end
+      end
+      ["## Every run\n", Tables.table(["Workload", "server", "round", "requests/s", "µs CPU", "server core", "generator core",
+                                       "others", "p99 at half load"], rows)].join("\n")
+    end
+
+    def run_row(duel, side, index, run)
+      shares = run.values_at(:server_share, :generator_share, :foreign_share).map { |share| format("%.0f %%", share * 100) }
+      [duel[:workload], side, index + 1, Tables.thousands(run[:rate]), format("%.2f", run[:cpu_us]), *shares,
+       format("%.0f µs", duel[:paced][side][index][:p99_us])]
+    end
+
+    def commands
+      lines = (@ratios ? @ratios[:duels] : []).flat_map do |duel|
+        duel[:commands].flat_map { |_side, commands| commands.values }
+      end
+      lines += [@connections, @memory].compact.map { |result| result[:command] }
+      ["## Commands\n", "```\n#{lines.uniq.join("\n")}\n```\n"].join("\n")
+    end
+  end
+end

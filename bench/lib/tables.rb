@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "statistics"
+require_relative "workloads"
+
+module Bench
+  # Turns results into Markdown tables. Takes what the commands have in hand as well as what was read back from a record.
+  module Tables
+    module_function
+
+    # @param duels [Array<Hash>] results of Duel#run
+    # @return [String] one row per workload
+    def ratios(duels)
+      head = ["Workload", "Elah, requests/s", "bare hyper", "ratio", "Elah, µs CPU per request", "bare hyper", "ratio",
+              "target", "p99 at half load, Elah ÷ bare hyper", "target"]
+      table(head, duels.map { |duel| ratios_row(duel) })
+    end
+
+    # @param result [Hash] what bench/connections records
+    # @return [String]
+    def connections(result)
+      load = result[:elah_load].transform_keys(&:to_sym)
+      table(["Sleeping requests at once", "answered", "failed", "all answered after", "peak memory", "target"],
+            [[thousands(result[:connections]), thousands(load[:answered]), thousands(load[:failed]),
+              format("%.2f s", load[:measured_seconds]), megabytes(result[:peak_bytes]),
+              "0 failed, < #{megabytes(CONNECTIONS_BYTES_MAX)}"]])
+    end
+
+    # @param result [Hash] what bench/memory records
+    # @return [String] one row per goal
+    def memory(result)
+      rows = result[:readings].select { |reading| reading[:is_goal] }.map do |reading|
+        [thousands(reading[:requests]), megabytes(reading[:private_bytes]), megabytes(reading[:store_bytes]),
+         "≤ #{megabytes(MEMORY_BYTES_MAX)}, no growth"]
+      end
+      table(["Requests served by the shortener", "private memory", "mapped store", "target"], rows)
+    end
+
+    # All columns but the first are aligned right.
+    def table(head, rows)
+      lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]
+      lines.map { |cells| "| #{cells.join(" | ")} |\n" }.join
+    end
+
+    def ratios_row(duel)
+      saturated = duel[:saturated]
+      median = ->(side, key) { Statistics.median(saturated[side].map { |run| run[key] }) }
+      [duel[:title], thousands(median[:elah, :rate]), thousands(median[:bare, :rate]), spread(duel[:ratios][:rate]),
+       format("%.2f", median[:elah, :cpu_us]), format("%.2f", median[:bare, :cpu_us]), spread(duel[:ratios][:cpu]),
+       format("≥ %.2f", duel[:target]), spread(duel[:ratios][:p99]), format("≤ %.1f", P99_FACTOR_MAX)]
+    end
+    private_class_method :ratios_row
+
+    # The median with its range, as in "0.83 (0.81–0.86)".
+    def spread(spread)
+      format("%.2f (%.2f–%.2f)", spread[:median], spread[:min], spread[:max])
+    end
+
+    def thousands(number)
+      number.round.to_s.reverse.scan(/\d{1,3}/).join(",").reverse
+    end
+
+    def megabytes(bytes)
+      format("%.1f MB", bytes / 1e6)
+    end
+  end
+end

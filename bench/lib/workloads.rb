@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+module Bench
+  ROOT = File.expand_path("../..", __dir__)
+
+  # What is asked of both servers, and what the ratio should reach.
+  #
+  # app:: the Elah application, as `elah serve` takes it
+  # path:: what is requested; nil when every request takes one of the link codes
+  # target:: least ratio to bare hyper
+  Workload = Struct.new(:name, :title, :app, :path, :status, :target, keyword_init: true) do
+    # @return [Boolean] whether each request asks for another of the links
+    def links?
+      path.nil?
+    end
+  end
+
+  WORKLOADS = [
+    Workload.new(name: "text", title: "Text from an `Elah::API` block", app: "bench/apps/hello.rb",
+                 path: "/hello", status: 200, target: 0.80),
+    Workload.new(name: "json", title: "JSON from a Ruby Hash", app: "bench/apps/hello.rb",
+                 path: "/json", status: 200, target: 0.70),
+    Workload.new(name: "link", title: "Shortener: look-up, redirect, visit counted", app: "apps/links/app.rb",
+                 path: nil, status: 302, target: 0.55),
+    Workload.new(name: "rack", title: "Trivial Rack app", app: "bench/apps/rack.ru",
+                 path: "/rack", status: 200, target: 0.50),
+  ].freeze
+
+  # How much slower Elah's p99 may be at half load.
+  P99_FACTOR_MAX = 2.0
+
+  # What a worker with 10,000 sleeping requests may take.
+  CONNECTIONS_BYTES_MAX = 250_000_000
+
+  # What the shortener's worker may take after a million requests, the mapped store not counted.
+  MEMORY_BYTES_MAX = 21_900_000
+end
