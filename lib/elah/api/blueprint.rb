@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+# Owns all that is settled about an endpoint before its first request.
+module Elah
+  class API
+    # The settings of one endpoint in the form in which they are used.
+    class Blueprint
+      # @return [Route]
+      attr_reader :route
+      # @return [Formats]
+      attr_reader :formats
+      # @return [#version_of, nil] for versions that are not in the path
+      attr_reader :versioner
+      # @return [Array<Validator>]
+      attr_reader :validators
+      # @return [Array] names, and hashes of name => nested array
+      attr_reader :declared
+      # @return [Array] those of the innermost `params` block
+      attr_reader :own_declared
+      # @return [DeclaredFilter]
+      attr_reader :declared_filter
+      # @return [Hash{Class=>Class}] models and their entities
+      attr_reader :representations
+      # @return [Hash] of rescue_from: backtrace, original_exception
+      attr_reader :rescue_options
+      # @return [Integer]
+      attr_reader :default_error_status
+      # @return [Array<Module>]
+      attr_reader :helpers
+
+      # @param settings [Settings]
+      # @param definition [Definition]
+      # @param parameters [Array<Parameters>] that hold for the endpoint
+      # @param route [Route]
+      def initialize(settings, definition:, parameters:, route:)
+        @definition = definition
+        @route = route
+        @formats = Formats.new(settings)
+        @versioner = Versioning.for(settings, @formats)
+        @representations = settings.merged(:representations)
+        @default_error_status = settings[:default_error_status] || 500
+        @helpers = settings.stack(:helpers)
+        @problems = settings[:error_format] == :problem
+        @options = !settings[:do_not_route_options]
+        @hooks = DSL::Hooks::HOOKS.to_h { |hook| [hook, settings.stack(hook)] }
+        settle_rescues(settings)
+        settle_parameters(parameters, settings)
+      end
+
+      # @return [Proc, nil]
+      def handler = @definition.block
+
+      # @param name [Symbol] before, before_validation, after_validation, after or finally
+      # @return [Array<Proc>]
+      def hooks(name) = @hooks.fetch(name)
+      def hooks?(name) = @hooks.fetch(name).any?
+
+      # @return [Boolean] whether errors are problem documents
+      def problems? = @problems
+
+      # @return [Boolean] whether OPTIONS is answered
+      def options? = @options
+
+      # Who answers an exception.
+      #
+      # @param error [Exception]
+      # @return [Proc, Symbol, nil] a block, the name of a helper, `:default`, or nil when it is not rescued
+      def rescue_handler(error)
+        kind = error.class
+        exact = @exact_rescues.find { |named, _| kind == named }
+        return exact.last || :default if exact
+
+        named = @rescues.find { |ancestor, _| kind <= ancestor }
+        return named.last || :default if named
+        return :default if own?(kind)
+
+        @rescue_all_handler || :default if @rescues_all && kind <= StandardError
+      end
+
+      # @param format [Symbol, nil]
+      # @return [#call]
+      def error_formatter(format) = @error_formatters[format] || @default_error_formatter
+
+      private
+
+      # The framework's own exceptions answer for themselves, unless `rescue_from :all` takes them.
+      def own?(kind)
+        return false unless kind <= Exceptions::Base
+
+        kind == Exceptions::InvalidVersionHeader || @rescues_own || !@rescues_all
+      end
+
+      # Inner scopes come first, and in each the order in which it was written.
+      def settle_rescues(settings)
+        @rescues = settings.stack_inside_out(:rescue_handlers).flat_map(&:to_a)
+        @exact_rescues = settings.stack_inside_out(:exact_rescue_handlers).flat_map(&:to_a)
+        @rescues_all = settings[:rescue_all]
+        @rescues_own = settings[:rescue_own_exceptions]
+        @rescue_all_handler = settings[:all_rescue_handler]
+        @rescue_options = settings.merged(:rescue_options)
+        @error_formatters = ErrorFormats::BUILT_IN.merge(settings.merged(:error_formatters))
+        @default_error_formatter = settings[:default_error_formatter] || ErrorFormats::Text
+      end
+
+      def settle_parameters(parameters, settings)
+        @validators = parameters.flat_map(&:validators)
+        @declared = parameters.flat_map(&:declared)
+        @own_declared = settings.innermost(:parameters).last&.declared || []
+        documentation = parameters.map(&:documentation).reduce({}, :merge)
+        @declared_filter = DeclaredFilter.new(documentation, parameters.map(&:renamed).reduce({}, :merge))
+      end
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+# Owns the choice between endpoints that share a verb and a path and differ in their version.
+module Elah
+  class API
+    # Tries its endpoints in the order of their definition.
+    class Candidates
+      # @param endpoints [Array<Class>] of {Endpoint}
+      # @param not_found [NotFound]
+      def initialize(endpoints, not_found)
+        @endpoints = endpoints
+        @not_found = not_found
+      end
+
+      # @return [Class]
+      def last_endpoint = @endpoints.last
+
+      # Answers with the first endpoint that serves the version. If there is none, the last one says so; a single
+      # endpoint leaves the path to other apps.
+      def handle(request)
+        chosen = @endpoints.find { |endpoint| endpoint.serves?(request) }
+        return chosen.handle(request) if chosen
+
+        @endpoints.size > 1 ? last_endpoint.handle(request) : @not_found.answer(request)
+      end
+    end
+  end
+end

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+# Owns what happens at boot: definitions, with the settings of all scopes around them, become routes and endpoints.
+module Elah
+  class API
+    # Compiles one API and those that it mounts.
+    class Compiler
+      Entry = Struct.new(:verb, :pattern, :requirements, :target, keyword_init: true)
+      private_constant :Entry
+
+      # @param api [Class] of {API}
+      def initialize(api)
+        @api = api
+        @routes = []
+        @entries = []
+        @mounts = []
+        @not_found = NotFound.new(Settings.new(api.captured_layers))
+      end
+
+      # @return [Dispatcher]
+      # @raise [DefinitionError]
+      def dispatcher
+        compile(@api, [])
+        targets = []
+        router = Elah::Router.new
+        add_routes(router, targets)
+        @mounts.each { |path, app| router.mount(path, register(targets, app)) }
+        Dispatcher.new(router: router, routes: @routes.freeze, targets: targets.freeze, not_found: @not_found)
+      end
+
+      private
+
+      # @param outer_layers [Array<Layer>] of the APIs that mount this one
+      # @param outer_parameters [Array<Parameters>] declared where it is mounted
+      def compile(api, outer_layers, outer_parameters = [])
+        api.definitions.each do |definition|
+          layers = outer_layers + definition.layers
+          case definition
+          when Mount then compile_mount(definition, layers, outer_parameters)
+          when Definition then compile_endpoints(definition, Settings.new(layers), outer_parameters)
+          end
+        end
+      end
+
+      def compile_mount(mount, layers, parameters)
+        path = Path.normalize(mount.path)
+        if mount.app.respond_to?(:captured_layers)
+          layer = Layer.new
+          layer.stacked[:mount_path] << path unless path == "/"
+          compile(mount.app, layers + [layer], parameters + Settings.new(layers).stack(:parameters))
+        else
+          settings = Settings.new(layers)
+          versions_in_path(settings).each do |version|
+            @mounts << [Path.full(path, settings, version), MountedApp.new(mount.app)]
+          end
+        end
+      end
+
+      def compile_endpoints(definition, settings, outer_parameters)
+        parameters = outer_parameters + definition.parameters
+        definition.verbs.product(definition.paths).each do |verb, raw|
+          route = describe(definition, settings, parameters, verb, raw)
+          @routes << route
+          blueprint = Blueprint.new(settings, definition: definition, parameters: parameters, route: route)
+          versions_in_path(settings).each { |version| add_entry(blueprint, settings, verb, raw, version) }
+        end
+      rescue Elah::Error, ArgumentError => e
+        raise DefinitionError, "#{definition.verbs.join(', ')} #{definition.paths.join(', ')} of " \
+                               "#{definition.api}: #{e.message}"
+      end
+
+      def add_entry(blueprint, settings, verb, raw, version)
+        endpoint = EndpointClass.new(blueprint, verb: verb, version: version, position: @entries.size).build
+        suffix = Path.suffix(settings, !version.nil?, Path.bare?(raw, settings))
+        @entries << Entry.new(verb: verb, pattern: Path.full(raw, settings, version) + suffix,
+                              requirements: blueprint.route.requirements, target: endpoint)
+      end
+
+      # Endpoints that differ only in their version share a route.
+      def add_routes(router, targets)
+        groups = @entries.group_by { |entry| [entry.verb, Path.shape(entry.pattern), entry.requirements.values] }
+        groups.each_value do |entries|
+          endpoints = entries.map(&:target)
+          versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
+          target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
+          router.add(entries.first.verb, entries.first.pattern, register(targets, target), entries.first.requirements)
+        end
+      end
+
+      def register(targets, target)
+        targets << target
+        targets.size - 1
+      end
+
+      def describe(definition, settings, parameters, verb, raw)
+        path = Path.full(raw, settings, path_versioned?(settings) ? ":version" : nil)
+        path += Path.suffix(settings, path_versioned?(settings), Path.bare?(raw, settings))
+        documentation = parameters.map(&:documentation).reduce({}, :merge)
+        in_path = Path.names(path).reject { |name| %w[format version].include?(name) }.to_h { |name| [name, ""] }
+        versions = settings[:version]&.map(&:to_s)
+        Route.new(
+          request_method: verb, path: path, version: versions && (versions.size == 1 ? versions.first : versions),
+          namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
+          requirements: requirements(definition, settings), params: in_path.merge(documentation),
+          options: definition.description.merge(definition.options), settings: definition.route_settings,
+          api: definition.api
+        )
+      end
+
+      def requirements(definition, settings)
+        settings.stack(:namespaces).map { |namespace| namespace.options[:requirements] || {} }
+                .push(definition.options[:requirements] || {}).reduce({}, :merge)
+      end
+
+      def path_versioned?(settings) = !settings[:version].nil? && settings[:version_options][:using] == :path
+
+      # @return [Array<String, nil>] [nil] when the version is elsewhere, or nowhere
+      def versions_in_path(settings) = path_versioned?(settings) ? settings[:version].map(&:to_s) : [nil]
+    end
+  end
+end

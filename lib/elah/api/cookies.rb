@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+# Owns the cookies of a request and those that its answer sets.
+require "time"
+require "uri"
+
+module Elah
+  class API
+    # Cookies by name. What is assigned is sent.
+    class Cookies
+      include Enumerable
+
+      # @param header [String, nil] the Cookie header
+      def initialize(header)
+        @cookies = parse(header)
+        @sent = {}
+      end
+
+      # @return [String, Hash, nil]
+      def [](name) = @cookies[name.to_s]
+
+      # @param value [String, Hash] a value, or value, path, domain, expires (Time), max_age, secure, httponly, same_site
+      def []=(name, value)
+        @cookies[name.to_s] = value
+        @sent[name.to_s] = value
+      end
+
+      def each(&block) = @cookies.each(&block)
+
+      # Makes the client forget a cookie.
+      #
+      # @param options [Hash] path and domain as they were set
+      def delete(name, **options) = self[name] = options.merge(value: "deleted", expires: Time.at(0))
+
+      # @return [Array<String>] Set-Cookie headers
+      def set_cookies = @sent.map { |name, value| written(name, value.is_a?(Hash) ? value : { value: value }) }
+
+      private
+
+      def parse(header)
+        return {} if header.nil?
+
+        header.split(/[;,]\s*/).each_with_object({}) do |pair, all|
+          name, value = pair.split("=", 2)
+          all[name.strip] ||= unescape(value) if name && value
+        end
+      end
+
+      def unescape(value)
+        URI.decode_www_form_component(value)
+      rescue ArgumentError
+        value
+      end
+
+      def written(name, options)
+        parts = ["#{escape(name)}=#{Array(options[:value]).map { |value| escape(value) }.join('&')}"]
+        parts << "domain=#{options[:domain]}" if options[:domain]
+        parts << "path=#{options[:path]}" if options[:path]
+        parts << "max-age=#{options[:max_age]}" if options[:max_age]
+        parts << "expires=#{options[:expires].httpdate}" if options[:expires]
+        parts << "secure" if options[:secure]
+        parts << "HttpOnly" if options[:httponly] || options[:http_only]
+        parts << "SameSite=#{same_site(options[:same_site])}" if options[:same_site]
+        parts.join("; ").delete("\r\n")
+      end
+
+      def same_site(value) = value == true ? "Strict" : value.to_s.capitalize
+      def escape(value) = URI.encode_www_form_component(value.to_s)
+    end
+  end
+end

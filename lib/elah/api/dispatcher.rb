@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+# Owns the way of a request to its endpoint.
+module Elah
+  class API
+    # A compiled API.
+    class Dispatcher
+      # @return [Elah::Router]
+      attr_reader :router
+      # @return [Array<Route>]
+      attr_reader :routes
+
+      # @param router [Elah::Router]
+      # @param routes [Array<Route>]
+      # @param targets [Array<#handle>] by route id
+      # @param not_found [NotFound]
+      def initialize(router:, routes:, targets:, not_found:)
+        @router = router
+        @routes = routes
+        @targets = targets
+        @not_found = not_found
+      end
+
+      # Answers a native request.
+      def handle(request)
+        id = request.route
+        return @targets[id].handle(request) if id
+
+        answer_unrouted(request, @router.match(request.request_method, request.path))
+      rescue Elah::Router::BadPath => e
+        @not_found.answer_bad_path(request, e)
+      end
+
+      # Answers a Rack request.
+      #
+      # @param env [Hash]
+      # @return [Array(Integer, Hash, #each)]
+      def call(env)
+        request = RackRequest.new(env)
+        found = @router.match(request.request_method, request.path)
+        response = found&.first ? routed(request, found) : answer_unrouted(request, found)
+        @not_found.cascades? ? response : without_cascade(response)
+      rescue Elah::Router::BadPath => e
+        @not_found.answer_bad_path(request, e)
+      end
+
+      private
+
+      def routed(request, found)
+        request.route, request.route_params = found
+        @targets[request.route].handle(request)
+      end
+
+      # @param found [Array(nil, Array<String>), nil] the verbs that the path has, or nil
+      def answer_unrouted(request, found)
+        endpoint = found && neighbor(request.path, found.last)
+        endpoint ? endpoint.refuse(request, found.last) : @not_found.answer(request)
+      end
+
+      # The endpoint that answers for its path what it does not do: the last one defined there.
+      def neighbor(path, verbs)
+        verbs.filter_map { |verb| @router.match(verb, path)&.first }.map { |id| @targets[id].last_endpoint }
+             .max_by(&:position)
+      end
+
+      def without_cascade(response)
+        response[1].delete_if { |name, _| name.casecmp?("x-cascade") }
+        response
+      end
+    end
+  end
+end

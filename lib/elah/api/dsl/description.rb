@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+# Owns the statements that describe the endpoint that follows: desc, params, route_setting.
+module Elah
+  class API
+    module DSL
+      # desc, params and route_setting.
+      module Description
+        # Describes the endpoint that follows; {API.routes} keeps it.
+        #
+        # @param text [String]
+        # @param options [Hash] any fields; in the block form `detail "..."`, `success Entity`, `failure [[404, "..."]]`
+        def desc(text, options = {}, &block)
+          fields = block ? DescriptionFields.read(&block) : options
+          @description = { description: text }.merge(fields)
+        end
+
+        # Declares the parameters of the endpoint or namespace that follows.
+        def params(&block)
+          parameters = Parameters.new(named: settings.merged(:named_params), &block)
+          stack(:parameters, parameters)
+        end
+
+        # Keeps a custom value with the endpoint that follows, or reads it.
+        def route_setting(key, value = nil)
+          value.nil? ? @route_settings[key] : @route_settings[key] = value
+        end
+      end
+    end
+
+    # Reads the block form of `desc`: each statement names a field.
+    class DescriptionFields < BasicObject
+      FIELDS = %i[summary description detail params entity http_codes named body_name headers hidden deprecated is_array
+                  nickname produces consumes security tags].freeze
+      ALIASES = { success: :entity, failure: :http_codes }.freeze
+
+      # @return [Hash{Symbol=>Object}]
+      def self.read(&block)
+        fields = {}
+        new(fields).instance_eval(&block)
+        fields
+      end
+
+      def initialize(fields)
+        @fields = fields
+      end
+
+      FIELDS.each { |field| define_method(field) { |*values| @fields[field] = values.size > 1 ? values : values.first } }
+      ALIASES.each { |name, field| define_method(name) { |*values| __send__(field, *values) } }
+
+      private
+
+      def method_missing(name, *)
+        ::Kernel.raise ::Elah::API::DefinitionError,
+                       "#{name} is not a field of desc. The fields are #{(FIELDS + ALIASES.keys).join(', ')}."
+      end
+
+      def respond_to_missing?(*) = false
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+# Owns the statements about representations: formats, content types, formatters, parsers, error formats.
+module Elah
+  class API
+    module DSL
+      # format, default_format, content_type, formatter, parser, error_formatter, error_format, represent.
+      module Formatting
+        # The one format of this scope. Without an argument it is read.
+        #
+        # @param name [Symbol] a built-in format or one named by {#content_type}
+        def format(name = nil)
+          return settings[:format] unless name
+
+          name = name.to_sym
+          type = content_types[name]
+          raise DefinitionError, "The format #{name} has no content type. Known are #{content_types.keys.join(', ')}; " \
+                                 "add it with `content_type :#{name}, \"application/#{name}\"`." unless type
+
+          inherit(:format, name)
+          inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name, ErrorFormats::Text))
+          stack(:content_types, { name => type })
+        end
+
+        # The format when the request asks for none. txt unless said otherwise.
+        def default_format(name = nil)
+          name ? inherit(:default_format, name.to_sym) : settings[:default_format]
+        end
+
+        # Names a format that this API speaks and its media type.
+        def content_type(name, type) = stack(:content_types, { name.to_sym => type })
+
+        # @return [Hash{Symbol=>String}] the formats of this scope and their media types
+        def content_types
+          own = settings.merged(:content_types)
+          own.empty? ? Formats::CONTENT_TYPES : own
+        end
+
+        # How an answer is written in a format.
+        #
+        # @param formatter [#call] given the object and the Rack env, returns a String
+        def formatter(name, formatter) = stack(:formatters, { name.to_sym => formatter })
+
+        # How a body is read in a format.
+        #
+        # @param parser [#call] given the String and the Rack env, returns a value; a Hash becomes params
+        def parser(name, parser) = stack(:parsers, { name.to_sym => parser })
+
+        # How an error is written in a format.
+        #
+        # @param formatter [#call, Hash] given message, backtrace, options, env and the exception; or `with: formatter`
+        def error_formatter(name, formatter)
+          formatter = formatter[:with] if formatter.is_a?(Hash)
+          stack(:error_formatters, { name.to_sym => formatter })
+        end
+
+        # How an error is written in a format that has no error formatter.
+        def default_error_formatter(name = nil)
+          return settings[:default_error_formatter] unless name
+
+          inherit(:default_error_formatter, ErrorFormats::BUILT_IN.fetch(name.to_sym, ErrorFormats::Text))
+        end
+
+        # `:problem` writes every error of this API as application/problem+json; `:grape`, the default, by format.
+        def error_format(name)
+          known = %i[grape problem]
+          raise DefinitionError, "error_format is one of #{known.join(', ')}, not #{name.inspect}." unless
+            known.include?(name)
+
+          inherit(:error_format, name)
+        end
+
+        # The entity that represents objects of a class, where `present` is not told.
+        def represent(model, options)
+          raise DefinitionError, "represent takes an entity class in with:, e.g. `represent User, with: UserEntity`." unless
+            options[:with].is_a?(Class)
+
+          stack(:representations, { model => options[:with] })
+        end
+      end
+    end
+  end
+end

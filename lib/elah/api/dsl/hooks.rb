@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+# Owns the statements that run around handlers: helpers and the five hooks.
+module Elah
+  class API
+    module DSL
+      # helpers, before, before_validation, after_validation, after, finally.
+      module Hooks
+        HOOKS = %i[before before_validation after_validation after finally].freeze
+
+        HOOKS.each do |hook|
+          # Runs the block around every endpoint of this scope that follows.
+          define_method(hook) { |&block| stack(hook, block) }
+        end
+
+        # Methods for the handlers of this scope, and shared parameters: `params(:paging) { ... }`.
+        #
+        # @param modules [Array<Module>]
+        def helpers(*modules, &block)
+          modules << helper_module(&block) if block
+          modules.each do |helper|
+            stack(:helpers, helper)
+            named = helper.instance_variable_get(SharedParameters::NAME)
+            stack(:named_params, named) if named
+          end
+        end
+
+        private
+
+        def helper_module(&block)
+          Module.new do
+            extend SharedParameters
+            const_set(:Boolean, Boolean)
+            class_eval(&block)
+          end
+        end
+      end
+    end
+
+    # `extend Elah::API::SharedParameters` in a helper module gives it `params(:name) { ... }`.
+    module SharedParameters
+      NAME = :@elah_named_params
+
+      # @param name [Symbol] what `use` names
+      def params(name, &block)
+        instance_variable_set(NAME, (instance_variable_get(NAME) || {}).merge(name => block))
+      end
+    end
+  end
+end

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+# Owns the statements that say what an exception becomes.
+module Elah
+  class API
+    module DSL
+      # rescue_from and default_error_status.
+      module Rescuing
+        # Answers exceptions of the named classes, of every StandardError (`:all`), or Elah's own (`:grape_exceptions`).
+        #
+        # @param errors [Array<Class, Symbol>]
+        # @param with [Proc, Symbol, String] the handler, or the helper that is one
+        # @param rescue_subclasses [Boolean] whether descendants of the classes are meant, too
+        # @param options [Hash] `backtrace: true` and `original_exception: true` add these to the answer
+        def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
+          block ||= errors.pop if errors.last.is_a?(Proc)
+          raise ArgumentError, "rescue_from takes a block or with:, not both." if block && with
+
+          handler = block || rescue_handler(with)
+          if errors.include?(:all)
+            inherit(:rescue_all, true)
+            inherit(:all_rescue_handler, handler)
+          elsif errors.intersect?([:grape_exceptions, :elah_exceptions])
+            inherit(:rescue_all, true)
+            inherit(:rescue_own_exceptions, true)
+          else
+            key = rescue_subclasses ? :rescue_handlers : :exact_rescue_handlers
+            stack(key, errors.to_h { |error| [error, handler] })
+          end
+          stack(:rescue_options, options) unless options.empty?
+        end
+
+        # The status of error! without one. 500 unless said otherwise.
+        def default_error_status(status = nil)
+          status ? inherit(:default_error_status, status) : settings[:default_error_status]
+        end
+
+        private
+
+        def rescue_handler(with)
+          case with
+          when nil, Proc then with
+          when Symbol, String then with.to_sym
+          else raise ArgumentError, "with: is a Proc or the name of a helper, not #{with.inspect}."
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+# Owns the statements that make routes: verbs, namespaces, prefix, version and mount.
+module Elah
+  class API
+    # The statements of a class body.
+    module DSL
+      # Verbs, namespaces, prefix, version and mount.
+      module Routing
+        VERBS = %w[GET POST PUT PATCH DELETE HEAD OPTIONS].freeze
+
+        def self.extended(api) = api.send(:open_definition)
+
+        VERBS.each do |verb|
+          # Defines an endpoint: `get :path, options do ... end`.
+          #
+          # @param paths [String, Symbol, Array] one or more paths below the namespace
+          # @param options [Hash] `requirements:` and anything that {Route#options} should keep
+          define_method(verb.downcase) do |paths = ["/"], options = {}, &block|
+            paths, options = ["/"], paths if paths.is_a?(Hash)
+            route(verb, paths, options, &block)
+          end
+        end
+
+        # Defines an endpoint for several verbs or, with `:any`, for all.
+        #
+        # @param verbs [Array<Symbol, String>, Symbol, String]
+        # @param paths [String, Symbol, Array]
+        def route(verbs, paths = ["/"], options = {}, &block)
+          verbs = verbs == :any ? ["*"] : Array(verbs).map { |verb| verb.to_s.upcase }
+          paths = Array(paths).map(&:to_s)
+          @definitions << Definition.new(
+            verbs: verbs, paths: paths.empty? ? ["/"] : paths, options: options, block: block, layers: captured_layers,
+            description: @description || {}, parameters: captured_parameters, route_settings: @route_settings.dup,
+            api: self
+          )
+          finish_route
+        end
+
+        # Puts the endpoints of the block below a path and gives them the settings made in the block.
+        #
+        # @param space [String, Symbol, nil] the path
+        # @param options [Hash] `requirements: { id: /\d+/ }`
+        def namespace(space = nil, options = {}, &block)
+          return joined_namespace unless space || block
+
+          within_layer do
+            @layers.last.stacked[:namespaces] << Namespace.new(space.to_s, options) if space
+            class_eval(&block) if block
+          end
+        end
+        %i[group resource resources segment].each { |name| alias_method name, :namespace }
+
+        # A namespace that is a parameter: `route_param(:id, type: Integer) { get { ... } }`.
+        #
+        # @param name [Symbol] the parameter
+        # @param options [Hash] `type:` to coerce it, `requirements:` a Regexp
+        def route_param(name, options = {}, &block)
+          options = options.dup
+          options[:requirements] = { name.to_sym => options[:requirements] } if options[:requirements].is_a?(Regexp)
+          type = options[:type]
+          params { requires(name, type: type) } if options.key?(:type)
+          namespace(":#{name}", options, &block)
+        end
+
+        # Gives a block its own settings without a path.
+        def scope(_name = nil, &block)
+          within_layer { class_eval(&block) }
+        end
+
+        # Where all paths of this API start.
+        #
+        # @param path [String, Symbol, nil] nil reads it
+        def prefix(path = nil)
+          path ? inherit(:prefix, path.to_s) : settings[:prefix]
+        end
+
+        # The versions of the endpoints that follow, or of those in the block.
+        #
+        # @param versions [Array<String, Symbol>]
+        # @param options [Hash] `using: :path | :header | :param | :accept_version_header`, `vendor:`, `parameter:`,
+        #   `strict:`, `cascade:`
+        def version(*versions, **options, &block)
+          return settings[:version]&.last if versions.empty?
+
+          options = { using: :path }.merge(options)
+          Versioning.check(options)
+          return set_version(versions.flatten, options) unless block
+
+          within_layer do
+            set_version(versions.flatten, options)
+            class_eval(&block)
+          end
+        end
+
+        # Serves another API or any Rack app: `mount Admin` or `mount Admin => "/admin"`. A Rack app sees the whole path,
+        # as under Grape.
+        #
+        # @param apps [Class, #call, Hash{#call => String}]
+        def mount(apps)
+          apps = { apps => "/" } unless apps.respond_to?(:each_pair)
+          apps.each_pair do |app, path|
+            @definitions << Mount.new(app: app, path: path.to_s, layers: captured_layers, api: self)
+          end
+          changed!
+        end
+
+        # Whether a request that no route fits carries X-Cascade: pass under Rack, so that the outer router goes on.
+        def cascade(value = nil)
+          value.nil? ? settings[:cascade] != false : inherit(:cascade, value)
+        end
+
+        # GET routes of this scope do not answer HEAD.
+        def do_not_route_head! = inherit(:do_not_route_head, true)
+
+        # Routes of this scope do not answer OPTIONS.
+        def do_not_route_options! = inherit(:do_not_route_options, true)
+
+        # @return [Array<Definition, Mount>] what the class body defined, in order
+        attr_reader :definitions
+
+        # @return [Array<Layer>] the settings at this point of the class body, as they are now
+        def captured_layers
+          inherited = superclass.respond_to?(:captured_layers) ? superclass.captured_layers : []
+          inherited + @layers.map(&:snapshot)
+        end
+
+        private
+
+        def inherited(api)
+          super
+          api.send(:open_definition)
+        end
+
+        def open_definition
+          @layers = [Layer.new]
+          @definitions = []
+          @route_settings = {}
+        end
+
+        def settings = Settings.new(captured_layers)
+
+        def inherit(key, value)
+          changed!
+          @layers.last.single[key] = value
+        end
+
+        def stack(key, value)
+          changed!
+          @layers.last.stacked[key] << value
+        end
+
+        def set_version(versions, options)
+          inherit(:version, versions)
+          inherit(:version_options, options)
+        end
+
+        def within_layer
+          @layers.push(Layer.new)
+          yield
+        ensure
+          @layers.pop
+          finish_route
+        end
+
+        def captured_parameters = captured_layers.flat_map { |layer| layer.stacked.fetch(:parameters, []) }
+
+        # What `desc`, `params` and `route_setting` said held for the endpoint just defined.
+        def finish_route
+          @description = nil
+          @route_settings = {}
+          @layers.last.stacked.delete(:parameters)
+          changed!
+        end
+
+        def joined_namespace = Path.join(settings.stack(:namespaces).map(&:space))
+      end
+    end
+
+    # A path that a scope adds. options: `requirements:`
+    Namespace = Struct.new(:space, :options)
+  end
+end

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+# Owns the object that a handler runs in. One class per route is generated from it, one object per request.
+require_relative "endpoint/input"
+require_relative "endpoint/response"
+require_relative "endpoint/presenting"
+require_relative "endpoint/streaming"
+require_relative "endpoint/halting"
+require_relative "endpoint/finishing"
+require_relative "cookies"
+
+module Elah
+  class API
+    # What `self` is in handlers, hooks, helpers and rescue blocks. Methods that begin with an underscore are the
+    # framework's own.
+    class Endpoint
+      include Input
+      include Response
+      include Presenting
+      include Streaming
+      include Halting
+      include Finishing
+
+      class << self
+        # @return [Route]
+        attr_accessor :route
+        # @return [Integer] counts definitions
+        attr_accessor :position
+        # @return [Blueprint]
+        attr_accessor :blueprint
+
+        # Answers a request.
+        def handle(request) = new(request)._call
+
+        # Answers a request whose verb the path does not have.
+        #
+        # @param verbs [Array<String>] those that it has
+        def refuse(request, verbs) = new(request)._refuse(verbs)
+
+        # @return [Boolean] whether the request asks for a version of this endpoint, or for one that is refused here
+        def serves?(request)
+          blueprint.versioner&.version_of(request)
+          true
+        rescue Halt, Exceptions::Base => e
+          !e.headers&.key?("x-cascade")
+        end
+
+        def last_endpoint = self
+      end
+
+      # @return [Elah::Request, RackRequest]
+      attr_reader :request
+      # @return [String, nil] the version that the request asked for
+      attr_reader :version
+
+      def initialize(request)
+        @request = request
+      end
+
+      # @return [Route] the route of this request
+      def route = _blueprint.route
+
+      # @return what `route_setting` kept for this route
+      def route_setting(key) = route.settings[key]
+
+      # @return [#info] the logger of the API
+      def logger = route.api.logger
+
+      def _blueprint = self.class.blueprint
+    end
+  end
+end

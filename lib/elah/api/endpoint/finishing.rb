@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+# Owns the steps of a request that are the same for all routes. The generated `_call` takes only those that it needs.
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Finishing
+      # Answers with what the handler returned and said.
+      #
+      # @param result [Object] the value of the handler
+      def _finish(result)
+        body = @body || result
+        status = @status || _default_status(body)
+        headers = @header || ResponseHeaders.new
+        _add_cookies(headers) if @cookies
+        return @request.respond(status, headers, "") if Statuses.bodiless?(status)
+
+        headers["content-type"] ||= _blueprint.formats.content_type(@_format)
+        return _send_stream(status, headers) if @_stream
+
+        @request.respond(status, headers, _written(body, headers["content-type"]))
+      end
+
+      # Answers a verb that the path does not have: OPTIONS with the verbs that it has, others with 405.
+      #
+      # @param verbs [Array<String>]
+      def _refuse(verbs)
+        verbs -= ["OPTIONS"] unless _blueprint.options?
+        allow = verbs.join(", ")
+        _guarded do
+          unless @request.request_method == "OPTIONS" && _blueprint.options?
+            raise Exceptions::MethodNotAllowed, (@header || ResponseHeaders.new).merge("allow" => allow)
+          end
+
+          header "allow", allow
+          status 204
+          _run_after
+          _finish("")
+        end
+      end
+
+      # Checks the parameters by the declared rules.
+      #
+      # @raise [Exceptions::ValidationErrors] 400
+      def _validate
+        errors = []
+        params = self.params
+        _blueprint.validators.each do |validator|
+          count = errors.size
+          validator.validate(params, errors)
+          break if errors.size > count && validator.fail_fast?
+        end
+        raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
+      end
+
+      private
+
+      def _add_cookies(headers)
+        set_cookies = @cookies.set_cookies
+        headers["set-cookie"] = [*headers["set-cookie"], *set_cookies] unless set_cookies.empty?
+      end
+
+      def _written(body, content_type)
+        formats = _blueprint.formats
+        formatter = formats.formatter(formats.format_of(content_type, @_format))
+        formatter.call(body, _env_for(formatter)).to_s
+      end
+    end
+  end
+end

@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+# Owns how a handler ends early and how exceptions become answers.
+require "cgi"
+
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Halting
+      # An answer that a rescue block made itself; its body is sent as it is.
+      RawResponse = Struct.new(:status, :headers, :body)
+
+      # Ends the handler with an error.
+      #
+      # @param message [String, Hash]
+      # @param status [Integer, Symbol, nil] nil is `default_error_status`
+      # @param headers [Hash, nil] beside those set already
+      # @param backtrace [Array<String>, nil] shown where `rescue_from ..., backtrace: true` asks for it
+      # @param original [Exception, nil] shown where `original_exception: true` asks for it
+      # @param code [String, Symbol, nil] the stable code in a problem document
+      # @raise [Halt]
+      def error!(message, status = nil, headers = nil, backtrace = nil, original = nil, code: nil)
+        all_headers = @header ? @header.dup : ResponseHeaders.new
+        all_headers.merge!(headers) if headers
+        @_backtrace = backtrace
+        @_original = original
+        raise Halt.new(message, self.status(status || _blueprint.default_error_status), all_headers, code), nil, []
+      end
+
+      # For rescue blocks: an answer that no formatter touches.
+      #
+      # @return [RawResponse]
+      def rack_response(message, status = _blueprint.default_error_status, headers = nil)
+        RawResponse.new(status, headers || { "content-type" => _error_type }, message)
+      end
+
+      # For rescue blocks: an error by its parts.
+      #
+      # @param error [Hash] message, status, headers
+      def error_response(error = {}) = error!(error[:message], error[:status], error[:headers])
+
+      # Answers an exception by the first rescue_from that takes it, or raises it.
+      def _rescue(error)
+        raise error if @_streaming
+
+        handler = _blueprint.rescue_handler(error)
+        raise error unless handler
+        return _answer_exception(error) if handler == :default
+
+        @header = @status = @body = @_stream = nil
+        _answer_rescued(_run_rescue(handler, error))
+      rescue Halt => e
+        _answer_halt(e)
+      end
+
+      # Answers what `throw :error, message: ..., status: ...` says.
+      def _rescue_throw(error)
+        return _rescue(error) unless error.tag == :error && error.value.is_a?(Hash)
+
+        thrown = error.value
+        _answer_halt(Halt.new(thrown[:message], thrown[:status] || _blueprint.default_error_status,
+                              thrown[:headers] || {}))
+      end
+
+      def _answer_halt(halt)
+        raise halt if @_streaming
+
+        _answer_error(halt.body, halt.status, halt.headers, halt.code, @_backtrace, @_original)
+      end
+
+      private
+
+      def _run_rescue(handler, error)
+        if handler.is_a?(Symbol)
+          raise NoMethodError, "undefined method `#{handler}'" unless respond_to?(handler, true)
+
+          handler = method(handler)
+          handler.arity.zero? ? handler.call : handler.call(error)
+        else
+          handler.arity.zero? ? instance_exec(&handler) : instance_exec(error, &handler)
+        end
+      end
+
+      def _answer_rescued(response)
+        if response.is_a?(RawResponse)
+          @request.respond(response.status, ResponseHeaders.new.merge!(response.headers), response.body.to_s)
+        elsif response.respond_to?(:finish)
+          status, headers, body = response.finish
+          text = +""
+          body.each { |piece| text << piece }
+          @request.respond(status, ResponseHeaders.new.merge!(headers), text)
+        else
+          _answer_exception(Exceptions::InvalidResponse.new)
+        end
+      end
+
+      def _answer_exception(error)
+        status, headers, code = error.is_a?(Exceptions::Base) ? [error.status, error.headers, error.code] : []
+        @_invalid = error if error.is_a?(Exceptions::ValidationErrors)
+        _answer_error(error.message, status || _blueprint.default_error_status, headers || {}, code, error.backtrace,
+                      error)
+      end
+
+      def _answer_error(message, status, headers, code, backtrace, original)
+        all_headers = ResponseHeaders.new.merge!(headers)
+        all_headers.delete("x-cascade") unless @request.is_a?(RackRequest)
+        if _blueprint.problems?
+          all_headers["content-type"] = ErrorFormats::Problem::CONTENT_TYPE
+          text = ErrorFormats::Problem.call(message, status, code, @request.id, @_invalid)
+        else
+          all_headers["content-type"] ||= _error_type
+          text = _error_text(message, backtrace, original)
+          text = CGI.escapeHTML(text) if all_headers["content-type"] == "text/html"
+        end
+        @request.respond(status, all_headers, text)
+      end
+
+      def _error_text(message, backtrace, original)
+        formatter = _blueprint.error_formatter(_error_name)
+        env = ErrorFormats::BUILT_IN.value?(formatter) ? nil : self.env
+        formatter.call(_presented(message), backtrace, _blueprint.rescue_options, env, original)
+      end
+
+      def _error_name = @_format || _blueprint.formats.fixed
+      def _error_type = _blueprint.formats.content_type(_error_name) || "text/html"
+
+      # A Hash with `with: Entity` is presented by it.
+      def _presented(message)
+        return message unless message.is_a?(Hash) && message.key?(:with)
+
+        shown = message[:with].represent(message.except(:with))
+        shown.respond_to?(:serializable_hash) ? shown.serializable_hash : shown
+      end
+    end
+  end
+end

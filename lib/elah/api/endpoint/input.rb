@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+# Owns what a handler reads of the request: params, declared, headers, cookies, env.
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Input
+      BODY_VERBS = %w[POST PUT PATCH DELETE].freeze
+      FORM = "application/x-www-form-urlencoded"
+      MULTIPART = %w[multipart/form-data multipart/related multipart/mixed].freeze
+      BUILT_IN = [*Formats::FORMATTERS.values, *Formats::PARSERS.values, Formats::AS_IT_IS].freeze
+      private_constant :BODY_VERBS, :FORM, :MULTIPART, :BUILT_IN
+
+      # The parameters of the path, the body and the query, in that order of precedence.
+      #
+      # @return [Params]
+      # @raise [Exceptions::InvalidParameters] 400
+      def params
+        @params ||= _read_params
+      end
+
+      # @return [RequestHeaders]
+      def headers
+        @headers ||= RequestHeaders.from(@request.headers)
+      end
+
+      # @return [Cookies] what is assigned is sent
+      def cookies
+        @_changed = true
+        @cookies ||= Cookies.new(@request.header("cookie"))
+      end
+
+      # The Rack environment, made when it is first asked for.
+      #
+      # @return [Hash]
+      def env
+        @env ||= @request.env.merge!({
+          "api.endpoint" => self, "api.version" => @version, "api.format" => @_format,
+          "api.request.input" => @_input, "api.request.body" => @_document
+        }.compact)
+      end
+
+      # The parameters that the endpoint declares, and no other.
+      #
+      # @param params [Params]
+      # @param include_missing [Boolean] whether declared ones that are missing are there, as nil, [] or {}
+      # @param include_parent_namespaces [Boolean] whether those of outer namespaces are there
+      # @param stringify [Boolean] accepted for Grape's sake: the keys are strings, which symbols find
+      # @return [Params]
+      # @raise [NoMethodError] in a `before` hook
+      def declared(params, include_missing: true, include_parent_namespaces: true, stringify: true) # rubocop:disable Lint/UnusedMethodArgument
+        if _blueprint.hooks?(:before) && !@_opened
+          raise NoMethodError, "#declared is not available prior to parameter validation."
+        end
+
+        declaration = include_parent_namespaces ? _blueprint.declared : _blueprint.own_declared
+        _blueprint.declared_filter.filter(params, declaration, include_missing)
+      end
+
+      # Reads a body that a parser understands, before hooks run: an unknown type is 415, a broken document 400.
+      def _read_body
+        type = @request.header("content-type")
+        @_media_type = type && type[/\A[^;,\s]+/]&.downcase
+        return if @_media_type == FORM || MULTIPART.include?(@_media_type) || !_body?
+
+        formats = _blueprint.formats
+        parser = formats.parser(formats.body_format(@_media_type))
+        _parse_body(parser) if parser
+      end
+
+      private
+
+      def _body?
+        return false unless BODY_VERBS.include?(@request.request_method)
+
+        length = @request.header("content-length")
+        length ? length != "0" : !@request.header("transfer-encoding").nil?
+      end
+
+      def _parse_body(parser)
+        @_input = @request.body
+        return if @_input.empty?
+
+        @_document = parser.call(@_input, _env_for(parser))
+      rescue Exceptions::Base
+        raise
+      rescue StandardError => e
+        raise Halt.new(e.message, 400, {})
+      end
+
+      # Built-in formatters and parsers need no environment.
+      def _env_for(callable) = BUILT_IN.include?(callable) ? nil : env
+
+      def _read_params
+        query = @request.query_string
+        params = Params.new
+        params.merge!(Form.parse(query)) unless query.empty?
+        _merge_body(params)
+        captures = @request.route_params
+        params.deep_merge!(captures) unless captures.empty?
+        params
+      rescue Form::ParseError, Multipart::ParseError => e
+        raise Exceptions::InvalidParameters, e.message
+      end
+
+      def _merge_body(params)
+        return params.merge!(@_document) if @_document.is_a?(Hash)
+
+        verb = @request.request_method
+        return if @_document || !BODY_VERBS.include?(verb)
+
+        if MULTIPART.include?(@_media_type)
+          params.merge!(Multipart.parse(@request.body, @request.header("content-type")))
+        elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
+          params.merge!(Form.parse(@request.body))
+        end
+      end
+    end
+  end
+end

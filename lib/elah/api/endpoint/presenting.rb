@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+# Owns `present`: objects become what an entity makes of them.
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Presenting
+      # Makes the body of an object, by the entity in `with:`, the one that `represent` names, or the object's own
+      # `Entity`. `present :key, object` adds to the body that is there.
+      #
+      # @example
+      #   present Link.all, with: LinkEntity, admin: true
+      def present(*arguments)
+        options = arguments.size > 1 && arguments.last.is_a?(Hash) ? arguments.pop.dup : {}
+        key, object = arguments.size == 2 && arguments.first.is_a?(Symbol) ? arguments : [nil, arguments.first]
+        entity = _entity_for(object, options.delete(:with))
+        root = options.delete(:root)
+        shown = entity ? entity.represent(object, **_embeds, **options) : object
+        shown = { root => shown } if root
+        body(_joined(shown, key, entity))
+      end
+
+      private
+
+      def _embeds = @version ? { env: env, version: @version } : { env: env }
+
+      def _joined(shown, key, entity)
+        return (@body || {}).merge(key => shown) if key
+        return shown unless entity && @body
+        raise ArgumentError, "Representation of type #{shown.class} cannot be merged." unless shown.respond_to?(:merge)
+
+        @body.merge(shown)
+      end
+
+      def _entity_for(object, entity)
+        return entity if entity
+
+        model = _model_of(object)
+        named = model.ancestors.find { |ancestor| _blueprint.representations.key?(ancestor) }
+        return _blueprint.representations[named] if named
+
+        own = model.const_get(:Entity) if model.const_defined?(:Entity)
+        own if own.respond_to?(:represent)
+      end
+
+      def _model_of(object)
+        return object.klass if object.respond_to?(:klass)
+
+        object.respond_to?(:first) ? object.first.class : object.class
+      end
+    end
+  end
+end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+# Owns what a handler says about its answer: status, headers, body, redirects.
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Response
+      PERMANENT = "This resource has been moved permanently to %s."
+      ALTERNATE = "An alternate resource is located at %s."
+      TEMPORARY = "This resource has been moved temporarily to %s."
+      private_constant :PERMANENT, :ALTERNATE, :TEMPORARY
+
+      # @param status [Integer, Symbol, nil] nil reads it
+      # @return [Integer]
+      # @raise [ArgumentError]
+      def status(status = nil)
+        case status
+        when Integer then @status = status
+        when Symbol then @status = Statuses.number(status)
+        when nil then return @status || _default_status(@body)
+        else raise ArgumentError, "Status code must be Integer or Symbol."
+        end
+        @_changed = true
+        @status
+      end
+
+      # Sets a header; a nil value removes it. Without a name: all headers of the answer.
+      #
+      # @param name [String, Symbol, nil]
+      # @param value [String, Array<String>, nil]
+      # @return [ResponseHeaders, String]
+      def header(name = nil, value = nil)
+        @_changed = true
+        @header ||= ResponseHeaders.new
+        name ? @header[name] = value : @header
+      end
+
+      # @param type [String, nil] nil reads it
+      # @return [String, nil]
+      def content_type(type = nil) = type ? header("content-type", type) : @header && @header["content-type"]
+
+      # Sets the body, to be written by the format; `body false` is an empty answer with 204.
+      #
+      # @param value [Object, false, nil] nil reads it
+      def body(value = nil)
+        return @body if value.nil?
+
+        @_changed = true
+        return @body = value if value
+
+        status 204
+        @body = ""
+      end
+
+      # An empty answer with 204.
+      def return_no_content = body(false)
+
+      # Sends the client elsewhere: 302, for verbs other than GET and HEAD 303, 301 when permanent.
+      #
+      # @param url [String]
+      # @param permanent [Boolean]
+      # @param body [String, nil] instead of a sentence that names the URL
+      def redirect(url, permanent: false, body: nil, **)
+        code, sentence = _redirection(permanent)
+        status code
+        header "location", url
+        content_type "text/plain"
+        self.body(body || Kernel.format(sentence, url))
+      end
+
+      private
+
+      def _redirection(permanent)
+        return [301, PERMANENT] if permanent
+        return [302, TEMPORARY] if %w[GET HEAD].include?(@request.request_method)
+
+        @request.protocol == "HTTP/1.1" ? [303, ALTERNATE] : [302, TEMPORARY]
+      end
+
+      def _default_status(body)
+        case @request.request_method
+        when "POST" then 201
+        when "DELETE" then Blank.blank?(body) ? 204 : 200
+        else 200
+        end
+      end
+    end
+  end
+end

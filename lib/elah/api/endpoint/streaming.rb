@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+# Owns answers that are sent piece by piece: stream, sse, sendfile.
+require_relative "../sse"
+
+module Elah
+  class API
+    # Mixed into {Endpoint}.
+    module Streaming
+      CHUNK_BYTES = 16_384
+      private_constant :CHUNK_BYTES
+
+      # Where a stream is written to.
+      class Output
+        # @param sink [#write] of the server
+        def initialize(sink)
+          @sink = sink
+        end
+
+        # Sends a piece. Waits while the client is slow.
+        #
+        # @param piece [#to_s]
+        # @return [Integer] bytes
+        # @raise [Elah::ClientGone]
+        def write(piece)
+          text = piece.to_s
+          @sink.write(text) unless text.empty?
+          text.bytesize
+        end
+
+        # @return [self]
+        def <<(piece)
+          write(piece)
+          self
+        end
+      end
+
+      # Sends the answer while it is made: by a block that writes to `out`, from an object with `each`, or from the file
+      # at a path. The handler ends first; then the headers go out and the block runs.
+      #
+      # @example
+      #   stream { |out| rows.each { |row| out << row.to_json << "\n" } }
+      # @param source [String, #each, nil]
+      # @yieldparam out [Output]
+      # @raise [ArgumentError]
+      def stream(source = nil, &block)
+        return @_stream unless source || block
+
+        header "content-length", nil
+        header "transfer-encoding", nil
+        header "cache-control", "no-cache"
+        @_stream = block || _writer(source)
+      end
+
+      # Sends a file.
+      #
+      # @param path [String]
+      # @raise [ArgumentError]
+      def sendfile(path)
+        raise ArgumentError, "Argument must be a file path" unless path.is_a?(String)
+
+        stream(path)
+      end
+
+      # Sends Server-Sent Events for as long as the block runs.
+      #
+      # @example
+      #   sse { |events| 3.times { |n| events.push({ n: n }, event: "tick", id: n) } }
+      # @param keepalive_seconds [Numeric, nil] a comment is sent when nothing was for so long
+      # @yieldparam events [ServerSentEvents]
+      def sse(keepalive_seconds: ServerSentEvents::KEEPALIVE_SECONDS, &block)
+        stream { |out| ServerSentEvents.run(out, keepalive_seconds, &block) }
+        content_type "text/event-stream"
+      end
+
+      private
+
+      def _writer(source)
+        return ->(out) { source.each { |piece| out << piece } } if source.respond_to?(:each)
+        raise ArgumentError, "Stream object must respond to :each." unless source.is_a?(String)
+
+        lambda do |out|
+          File.open(source, "rb") { |file| out << file.readpartial(CHUNK_BYTES) until file.eof? }
+        end
+      end
+
+      # Under Rack the server runs the writer later. Natively it runs here; an exception leaves the answer unfinished, so
+      # that the client sees that it is cut.
+      def _send_stream(status, headers)
+        writer = @_stream
+        if @request.is_a?(RackRequest)
+          return @request.stream(status, headers) { |sink| writer.call(Output.new(sink)) }
+        end
+
+        sink = @request.start(status, headers)
+        @_streaming = true
+        writer.call(Output.new(sink))
+        sink.close
+      end
+    end
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+# Owns the generated code of an endpoint: a class whose `_call` has only the steps that its route needs.
+module Elah
+  class API
+    # Makes the class of one endpoint.
+    class EndpointClass
+      BODY_VERBS = %w[POST PUT PATCH DELETE *].freeze
+      STATUSES = { "GET" => 200, "HEAD" => 200, "PUT" => 200, "PATCH" => 200, "OPTIONS" => 200, "POST" => 201 }.freeze
+      WRITERS = {
+        Formats::JSON_TEXT => "::Elah::JSON.generate(result)",
+        Formats::TEXT => "::String === result ? result : FORMATS.formatter(:%<format>s).call(result, nil)"
+      }.freeze
+      private_constant :BODY_VERBS, :STATUSES, :WRITERS
+
+      # @param blueprint [Blueprint]
+      # @param verb [String] "*" for any
+      # @param version [String, nil] the one in the path
+      # @param position [Integer]
+      def initialize(blueprint, verb:, version:, position:)
+        @blueprint = blueprint
+        @verb = verb
+        @version = version
+        @position = position
+      end
+
+      # @return [Class] of {Endpoint}
+      def build
+        endpoint = Class.new(Endpoint)
+        endpoint.route = @blueprint.route
+        endpoint.blueprint = @blueprint
+        endpoint.position = @position
+        @blueprint.helpers.each { |helper| endpoint.include(helper) }
+        set_constants(endpoint)
+        define_blocks(endpoint)
+        endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
+        endpoint
+      end
+
+      private
+
+      def formats = @blueprint.formats
+
+      def set_constants(endpoint)
+        endpoint.const_set(:FORMATS, formats)
+        endpoint.const_set(:VERSION, @version)
+        endpoint.const_set(:VERSIONER, @blueprint.versioner)
+        headers = formats.content_types.transform_values { |type| HeaderSet.new({ "content-type" => type }) }
+        endpoint.const_set(:HEADERS, formats.single? ? headers.fetch(formats.fixed) : headers)
+      end
+
+      # Blocks become methods, so that a call costs no binding and `return` ends them.
+      def define_blocks(endpoint)
+        endpoint.define_method(:_handle, &@blueprint.handler) if @blueprint.handler
+        DSL::Hooks::HOOKS.each do |hook|
+          @blueprint.hooks(hook).each_with_index { |block, index| endpoint.define_method(:"_#{hook}_#{index}", &block) }
+        end
+      end
+
+      def source
+        <<~RUBY
+          def _call
+            #{around(steps)}
+          end
+
+          def _guarded
+            #{around("#{hook_calls(:before)}\nyield")}
+          end
+
+          def _run_after
+            #{hook_calls(:after)}
+          end
+        RUBY
+      end
+
+      def around(steps)
+        guarded = @blueprint.hooks?(:finally) ? "begin\n#{steps}\nensure\n#{hook_calls(:finally)}\nend" : steps
+        <<~RUBY
+          #{preparation}
+          #{guarded}
+          rescue ::Elah::API::Halt => e
+            _answer_halt(e)
+          rescue ::UncaughtThrowError => e
+            _rescue_throw(e)
+          rescue ::Exception => e
+            _rescue(e)
+        RUBY
+      end
+
+      def preparation
+        lines = []
+        lines << "@version = VERSION" if @version
+        lines << "@version = VERSIONER.version_of(@request)" if @blueprint.versioner
+        lines << negotiation
+        lines << "_read_body" if BODY_VERBS.include?(@verb)
+        lines.join("\n")
+      end
+
+      def negotiation
+        return "@_format = FORMATS.negotiate(@request)" unless formats.single?
+
+        "@_format = @request.query_string.empty? ? :#{formats.fixed} : FORMATS.negotiate(@request)"
+      end
+
+      def steps
+        [
+          hook_calls(:before), hook_calls(:before_validation),
+          ("_validate" if @blueprint.validators.any?),
+          hook_calls(:after_validation),
+          "result = #{@blueprint.handler ? '_handle' : 'nil'}",
+          hook_calls(:after), answer
+        ].compact.join("\n")
+      end
+
+      # A value alone is answered at once, with headers made at boot.
+      def answer
+        status = STATUSES[@verb]
+        writer = WRITERS[formats.formatter(formats.fixed)] if formats.single?
+        return "_finish(result)" unless status && writer
+
+        "return _finish(result) if @_changed\n" \
+          "@request.respond(#{status}, HEADERS, #{Kernel.format(writer, format: formats.fixed)})"
+      end
+
+      def hook_calls(hook)
+        calls = @blueprint.hooks(hook).each_with_index.map do |block, index|
+          "_#{hook}_#{index}#{'(self)' unless block.arity.zero?}"
+        end
+        calls << "@_opened = true" if hook == :before && calls.any?
+        calls.empty? ? nil : calls.join("\n")
+      end
+    end
+  end
+end

@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+# Owns how errors are written: Grape's shapes by format, and problem documents (RFC 9457).
+require "cgi"
+
+module Elah
+  class API
+    # Writers of errors. `call` takes message (String, Hash or exception), backtrace, options, env and the exception.
+    module ErrorFormats
+      # `{"error": message}`, or the Hash itself.
+      module Json
+        def self.call(message, backtrace, options = {}, _env = nil, original = nil)
+          document = message.is_a?(Hash) || message.is_a?(Exceptions::ValidationErrors) ? message : { error: message }
+          Elah::JSON.generate(ErrorFormats.detailed(document, backtrace, options, original))
+        end
+      end
+
+      # The message; a Hash as JSON.
+      module Text
+        def self.call(message, backtrace, options = {}, _env = nil, original = nil)
+          text = message.is_a?(Hash) ? Elah::JSON.generate(message) : message.to_s
+          text += "\r\n backtrace:#{backtrace.join("\r\n ")}" if ErrorFormats.backtrace?(backtrace, options)
+          text += "\r\n original exception:\r\n #{original.inspect}" if options[:original_exception] && original
+          text
+        end
+      end
+
+      # `<error><message>...</message></error>`; a Hash by its keys.
+      module Xml
+        def self.call(message, backtrace, options = {}, _env = nil, original = nil)
+          document = message.is_a?(Hash) ? message : { message: message.to_s }
+          document = ErrorFormats.detailed(document, backtrace, options, original)
+          elements = document.map { |name, value| "  <#{name}>#{CGI.escapeHTML(value.to_s)}</#{name}>\n" }
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<error>\n#{elements.join}</error>\n"
+        end
+      end
+
+      BUILT_IN = { serializable_hash: Json, json: Json, jsonapi: Json, txt: Text, xml: Xml }.freeze
+
+      # @return [Hash] the document with what `rescue_from ..., backtrace: true` asks for
+      def self.detailed(document, backtrace, options, original)
+        document = document.merge(backtrace: backtrace) if backtrace?(backtrace, options)
+        document = document.merge(original_exception: original.inspect) if options[:original_exception] && original
+        document
+      end
+
+      def self.backtrace?(backtrace, options) = options[:backtrace] && backtrace && !backtrace.empty?
+
+      # Problem documents.
+      module Problem
+        CONTENT_TYPE = "application/problem+json"
+        RESERVED = %i[detail error message code type title status].freeze
+        private_constant :RESERVED
+
+        # @param message [String, Hash] a Hash gives detail (or error, or message), code, type, title and extra members
+        # @param status [Integer]
+        # @param code [String, Symbol, nil] found from the status when nil
+        # @param request_id [String]
+        # @param errors [Exceptions::ValidationErrors, nil]
+        # @return [String]
+        def self.call(message, status, code, request_id, errors = nil)
+          given = message.is_a?(Hash) ? message.transform_keys(&:to_sym) : { detail: message.to_s }
+          document = {
+            type: given.fetch(:type, "about:blank"), title: given.fetch(:title) { Statuses.phrase(status) },
+            status: status, detail: detail(given), code: (given[:code] || code || Statuses.code(status)).to_s,
+            request_id: request_id
+          }.merge(given.except(*RESERVED))
+          document[:errors] = validation_errors(errors) if errors
+          Elah::JSON.generate(document)
+        end
+
+        def self.detail(given)
+          text = given[:detail] || given[:error] || given[:message]
+          text.is_a?(String) ? text.strip.gsub(/\s+/, " ") : text
+        end
+
+        def self.validation_errors(errors)
+          errors.map { |params, error| { params: params, message: error.message, code: error.code } }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+# Owns the exceptions of the framework. Those under Exceptions become answers by themselves; their names and messages
+# are Grape's, so that `rescue_from Grape::Exceptions::ValidationErrors` needs only its first word changed.
+module Elah
+  class API
+    # The definition of an API contradicts itself. Raised at boot only.
+    class DefinitionError < Error; end
+
+    # Ends a handler with an answer. Raised by `error!`; not a StandardError, so that no `rescue => e` of a handler takes it.
+    class Halt < Exception # rubocop:disable Lint/InheritException
+      attr_reader :body, :status, :headers, :code
+
+      # @param body [String, Hash] the message
+      # @param status [Integer]
+      # @param headers [Hash]
+      # @param code [String, nil] the stable code of a problem document
+      def initialize(body, status, headers, code = nil)
+        @body = body
+        @status = status
+        @headers = headers
+        @code = code
+        super("halted with #{status}")
+      end
+    end
+
+    # The exceptions that become answers.
+    module Exceptions
+      # status: of the answer · headers: of the answer, or nil · code: stable, for problem documents
+      class Base < Error
+        attr_reader :status, :headers, :code
+
+        def initialize(message, status: nil, headers: nil, code: nil)
+          @status = status
+          @headers = headers
+          @code = code
+          super(message)
+        end
+      end
+
+      # The body is not what its content type says.
+      class InvalidMessageBody < Base
+        def initialize(type)
+          super("\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying #{type} as " \
+                "content-type, you must pass valid #{type} in the request's 'body' ",
+                status: 400, code: "invalid_body")
+        end
+      end
+
+      # The query or form cannot be read.
+      class InvalidParameters < Base
+        def initialize(reason) = super(reason, status: 400, code: "invalid_parameters")
+      end
+
+      # The Accept header does not name this API.
+      class InvalidAcceptHeader < Base
+        def initialize(reason, headers)
+          super("\nProblem:\n  Invalid accept header\nResolution:\n  #{reason}", status: 406, headers: headers)
+        end
+      end
+
+      # The Accept header names a version that is not served.
+      class InvalidVersionHeader < Base
+        def initialize(reason, headers)
+          super("\nProblem:\n  Invalid version header\nResolution:\n  #{reason}", status: 406, headers: headers)
+        end
+      end
+
+      # The path exists, the verb does not.
+      class MethodNotAllowed < Base
+        def initialize(headers) = super("405 Not Allowed", status: 405, headers: headers)
+      end
+
+      # The object cannot be written in the format.
+      class InvalidFormatter < Base
+        def initialize(model, format) = super("cannot convert #{model} to #{format}")
+      end
+
+      # A rescue_from block ended without error! or a response.
+      class InvalidResponse < Base
+        def initialize = super("Invalid response")
+      end
+
+      # One parameter, or one group of them, is wrong.
+      class Validation < Base
+        attr_reader :params
+
+        # @param params [Array<String>] full names, e.g. "items[0][name]"
+        # @param message [String, Symbol, Proc] a sentence's end, or the name of one
+        # @param code [String, nil] stable; found from a Symbol message when left out
+        def initialize(params:, message:, code: nil)
+          @params = params
+          super(Messages.text(message), code: code || Messages.code(message))
+        end
+
+        def to_s = message
+        def to_json(*state) = message.to_json(*state)
+      end
+
+      # All that is wrong with the parameters of a request.
+      class ValidationErrors < Base
+        include Enumerable
+
+        # @return [Hash{Array<String> => Array<Validation>}] by the parameters concerned
+        attr_reader :errors
+
+        # @param errors [Array<Validation>]
+        # @param headers [Hash, nil]
+        def initialize(errors: [], headers: nil)
+          @errors = errors.group_by(&:params)
+          super(full_messages.join(", "), status: 400, headers: headers, code: "validation_failed")
+        end
+
+        # @yieldparam params [Array<String>]
+        # @yieldparam error [Validation]
+        def each
+          errors.each_pair { |params, list| list.each { |error| yield params, error } }
+        end
+
+        # @return [Array<String>] e.g. ["name is missing", "from, to are mutually exclusive"]
+        def full_messages
+          map { |params, error| "#{params.join(', ')} #{error.message}" }.uniq
+        end
+
+        # @return [Array<Hash>] params and messages
+        def as_json(**) = errors.map { |params, list| { params: params, messages: list.map(&:message) } }
+        def to_json(*state) = as_json.to_json(*state)
+      end
+    end
+  end
+end

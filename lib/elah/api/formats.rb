@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+# Owns representations: which format an answer has, how objects are written in it and how bodies are read.
+module Elah
+  class API
+    # The formats of one endpoint, settled at boot.
+    class Formats
+      # In order of preference.
+      CONTENT_TYPES = {
+        xml: "application/xml", serializable_hash: "application/json", json: "application/json",
+        binary: "application/octet-stream", txt: "text/plain"
+      }.freeze
+
+      TEXT = ->(object, _env) { object.respond_to?(:to_txt) ? object.to_txt : object.to_s }
+      JSON_TEXT = ->(object, _env) { Elah::JSON.generate(object) }
+      XML = lambda do |object, _env|
+        object.respond_to?(:to_xml) ? object.to_xml : raise(Exceptions::InvalidFormatter.new(object.class, "xml"))
+      end
+      SERIALIZABLE = ->(object, _env) { object.is_a?(String) ? object : Elah::JSON.generate(serializable(object)) }
+      AS_IT_IS = ->(object, _env) { object }
+      FORMATTERS = { json: JSON_TEXT, jsonapi: JSON_TEXT, serializable_hash: SERIALIZABLE, txt: TEXT, xml: XML }.freeze
+
+      JSON_PARSER = lambda do |text, _env|
+        Elah::JSON.parse(text)
+      rescue Elah::JSON::ParseError
+        raise Exceptions::InvalidMessageBody, "application/json"
+      end
+      PARSERS = { json: JSON_PARSER, jsonapi: JSON_PARSER }.freeze
+
+      # How many Accept headers are remembered.
+      ACCEPTS_MAX = 256
+      private_constant :ACCEPTS_MAX
+
+      def self.serializable(object)
+        case object
+        when Hash then object.transform_values { |value| serializable(value) }
+        when Array then object.map { |value| serializable(value) }
+        else object.respond_to?(:serializable_hash) ? object.serializable_hash : object
+        end
+      end
+
+      # @return [Hash{Symbol=>String}] media types by format
+      attr_reader :content_types
+      # @return [Symbol, nil] the format that `format` names
+      attr_reader :fixed
+
+      # @param settings [Settings]
+      def initialize(settings)
+        types = settings.merged(:content_types)
+        @content_types = (types.empty? ? CONTENT_TYPES : types).freeze
+        @by_media_type = @content_types.to_h { |format, type| [type.split(";").first, format] }.freeze
+        @by_name = @content_types.to_h { |format, _| [format.name, format] }.freeze
+        @fixed = settings[:format]
+        @default = settings[:default_format] || :txt
+        @formatters = FORMATTERS.merge(settings.merged(:formatters)).freeze
+        @parsers = PARSERS.merge(settings.merged(:parsers)).freeze
+        @accepts = {}
+      end
+
+      # @return [Boolean] whether nothing in a request but `?format=` can ask for another format
+      def single? = !@fixed.nil? && @content_types.size == 1
+
+      # The format of an answer: by extension, by `?format=`, the fixed one, by Accept, the default.
+      #
+      # @param request [Elah::Request, RackRequest]
+      # @return [Symbol]
+      # @raise [Halt] 406 when the format asked for is not spoken
+      def negotiate(request)
+        path = request.path
+        named = @by_name[path[(path.rindex(".") + 1)..]] if path.include?(".")
+        named ||= queried(request.query_string)
+        return named if named
+        return @fixed if @fixed
+
+        accept = request.header("accept")
+        (accept && accepted(accept)) || (@content_types.key?(@default) ? @default : refuse(@default))
+      end
+
+      # @param format [Symbol, nil]
+      # @return [String, nil]
+      def content_type(format) = @content_types[format]
+
+      # The format whose media type an answer carries, else the negotiated one.
+      def format_of(content_type, format) = @by_media_type[content_type] || format
+
+      # @return [#call] given the object and the env
+      def formatter(format) = @formatters.fetch(format, AS_IT_IS)
+
+      # @return [Boolean] whether the app brings its own formatter
+      def custom?(format) = !FORMATTERS.value?(formatter(format))
+
+      # The format of a body.
+      #
+      # @param media_type [String, nil] in lower case, without parameters
+      # @return [Symbol]
+      # @raise [Halt] 415 when nothing is known about the type
+      def body_format(media_type)
+        format = media_type ? @by_media_type[media_type] : @default
+        return format if @content_types.key?(format)
+
+        raise Halt.new("The provided content-type '#{media_type}' is not supported.", 415, {})
+      end
+
+      # @return [#call, nil] given the body and the env
+      def parser(format) = @parsers[format]
+
+      private
+
+      def queried(query)
+        return unless query.include?("format=")
+
+        name = Form.parse(query)["format"]
+        name && (@by_name[name] || refuse(name))
+      end
+
+      def refuse(format)
+        raise Halt.new("The requested format '#{format}' is not supported.", 406, {})
+      end
+
+      def accepted(accept)
+        @accepts.fetch(accept) do
+          @accepts.clear if @accepts.size >= ACCEPTS_MAX
+          @accepts[accept] = best(accept)
+        end
+      end
+
+      RANGE = %r{(\w+/[\w+.-]+)(?:(?:;[^,]*?)?;\s*q=([\d.]+))?}
+      VENDOR = /vnd\.[^+]+\+/
+      private_constant :RANGE, :VENDOR
+
+      # Types by falling quality; a vendor's type also stands for its suffix.
+      def best(accept)
+        accept.scan(RANGE).sort_by { |_, quality| -quality.to_f }
+              .flat_map { |type, _| [type, type.sub(VENDOR, "")] }
+              .filter_map { |type| @by_media_type[type] }.first
+      end
+    end
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+# Owns the two header hashes that handlers see. Names match in any case; answers are kept in lower case, as HTTP/2 and
+# Rack 3 want them, and requests in Grape's spelling.
+module Elah
+  class API
+    # Headers of an answer: lower-case names.
+    class ResponseHeaders < Hash
+      def self.normalize(name) = name.to_s.downcase
+
+      def [](name) = super(name.to_s.downcase)
+
+      # A nil value removes the header.
+      def []=(name, value)
+        return delete(name) if value.nil?
+
+        super(name.to_s.downcase, value.is_a?(Array) ? value.map(&:to_s) : value.to_s)
+      end
+      alias store []=
+
+      def key?(name) = super(name.to_s.downcase)
+      alias has_key? key?
+      alias include? key?
+
+      def fetch(name, *default, &block) = super(name.to_s.downcase, *default, &block)
+      def delete(name) = super(name.to_s.downcase)
+
+      def merge!(*others)
+        others.each { |other| other.each_pair { |name, value| self[name] = value } }
+        self
+      end
+      alias update merge!
+
+      def merge(*others) = dup.merge!(*others)
+    end
+
+    # Headers of a request, spelled `X-Api-Key`; a look-up takes any case.
+    class RequestHeaders < Hash
+      # @param headers [Hash{String=>String}] lower-case names
+      def self.from(headers)
+        headers.each_with_object(new) { |(name, value), all| all.store(spelled(name), value) }
+      end
+
+      # @return [String] `x-api-key` as `X-Api-Key`
+      def self.spelled(name) = name.to_s.split(/[-_]/).map!(&:capitalize).join("-")
+
+      def [](name) = super(name) || super(self.class.spelled(name))
+      def key?(name) = super(name) || super(self.class.spelled(name))
+      alias has_key? key?
+      alias include? key?
+
+      def fetch(name, *default, &block)
+        super(key?(name) && !keys.include?(name) ? self.class.spelled(name) : name, *default, &block)
+      end
+    end
+  end
+end

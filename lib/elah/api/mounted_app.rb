@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+# Owns a Rack app inside an API. The app sees the whole path, as under Grape.
+module Elah
+  class API
+    # What the dispatcher calls for a path below a mounted Rack app.
+    class MountedApp
+      # @return [#call]
+      attr_reader :app
+
+      # @param app [#call]
+      def initialize(app)
+        @app = app
+      end
+
+      # @param request [Elah::Request, RackRequest]
+      def handle(request)
+        response = @app.call(request.env)
+        request.is_a?(RackRequest) ? response : Elah::Rack::Answer.send(request, response)
+      end
+    end
+  end
+end

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+# Owns the load order of everything about parameters.
+require_relative "params/blank"
+require_relative "params/indifferent_hash"
+require_relative "params/messages"
+require_relative "params/types"
+require_relative "params/validator"
+require_relative "params/validators/presence"
+require_relative "params/validators/coerce"
+require_relative "params/validators/default"
+require_relative "params/validators/content"
+require_relative "params/validators/values"
+require_relative "params/validators/length"
+require_relative "params/validators/groups"
+require_relative "params/statements"
+require_relative "params/attributes"
+require_relative "params/scope"
+require_relative "params/parameters"
+require_relative "params/declared"

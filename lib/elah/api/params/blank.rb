@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+# Owns what "blank" means: nothing that a client could have meant.
+module Elah
+  class API
+    # nil, false, white space and empty collections are blank.
+    module Blank
+      BLANK_TEXT = /\A[[:space:]]*\z/
+      private_constant :BLANK_TEXT
+
+      # @return [Boolean]
+      def self.blank?(value)
+        case value
+        when nil, false then true
+        when String then value.empty? || BLANK_TEXT.match?(value)
+        else value.respond_to?(:empty?) && value.empty?
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+# Owns the hash that handlers call `params`: string keys inside, symbols welcome.
+module Elah
+  class API
+    # A Hash whose keys are strings and may be named by symbols. Hashes put into it become of its kind.
+    class Params < Hash
+      # Makes hashes inside a value indifferent. Arrays that parsers made are changed in place.
+      #
+      # @param value [Object] what a parser gave
+      # @return [Object]
+      def self.wrap(value)
+        case value
+        when Params then value
+        when Hash then new.merge!(value)
+        when Array then value.frozen? ? value.map { |item| wrap(item) } : value.map! { |item| wrap(item) }
+        else value
+        end
+      end
+
+      def [](key) = super(Symbol === key ? key.name : key)
+      def []=(key, value)
+        super(Symbol === key ? key.name : key, Params.wrap(value))
+      end
+      alias store []=
+
+      def key?(key) = super(Symbol === key ? key.name : key)
+      alias has_key? key?
+      alias include? key?
+      alias member? key?
+
+      def fetch(key, *default, &block) = super(Symbol === key ? key.name : key, *default, &block)
+      def delete(key, &block) = super(Symbol === key ? key.name : key, &block)
+
+      def dig(key, *rest)
+        value = self[key]
+        rest.empty? || value.nil? ? value : value.dig(*rest)
+      end
+
+      def values_at(*keys) = keys.map { |key| self[key] }
+      def fetch_values(*keys, &block) = keys.map { |key| fetch(key, &block) }
+      def assoc(key) = super(Symbol === key ? key.name : key)
+
+      def merge!(*others)
+        others.each do |other|
+          other.each_pair do |key, value|
+            value = yield(key, self[key], value) if block_given? && key?(key)
+            self[key] = value
+          end
+        end
+        self
+      end
+      alias update merge!
+
+      def merge(*others, &block) = dup.merge!(*others, &block)
+      def replace(other) = clear.merge!(other)
+      def slice(*keys) = keys.each_with_object(Params.new) { |key, part| part[key] = self[key] if key?(key) }
+      def except(*keys) = dup.tap { |rest| keys.each { |key| rest.delete(key) } }
+      def select(&block) = block ? dup.tap { |kept| kept.select!(&block) } : super
+      alias filter select
+      def reject(&block) = block ? dup.tap { |kept| kept.reject!(&block) } : super
+      def compact = dup.tap(&:compact!)
+      def transform_values(&block) = block ? dup.tap { |changed| changed.transform_values!(&block) } : super
+
+      # Merges nested hashes into nested hashes.
+      #
+      # @param other [Hash]
+      # @return [self]
+      def deep_merge!(other)
+        merge!(other) do |_key, mine, theirs|
+          mine.is_a?(Params) && theirs.is_a?(Hash) ? mine.deep_merge!(theirs) : theirs
+        end
+      end
+
+      # @return [Hash{String=>Object}] plain hashes throughout
+      def to_h(&block) = block ? super : plain(:itself)
+      alias to_hash to_h
+
+      # @return [Hash{Symbol=>Object}] the top level with symbols
+      def symbolize_keys = each_with_object({}) { |(key, value), all| all[key.to_sym] = value }
+      alias to_options symbolize_keys
+
+      # @return [Hash{Symbol=>Object}] plain hashes with symbols throughout
+      def deep_symbolize_keys = plain(:to_sym)
+      def stringify_keys = dup
+      def with_indifferent_access = dup
+
+      private
+
+      def plain(naming)
+        each_with_object({}) { |(key, value), all| all[key.public_send(naming)] = plain_value(value, naming) }
+      end
+
+      def plain_value(value, naming)
+        case value
+        when Params then value.__send__(:plain, naming)
+        when Array then value.map { |item| plain_value(item, naming) }
+        else value
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+# Owns which coercer stands for a declared type.
+require "bigdecimal"
+require "bigdecimal/util"
+require "date"
+require "json"
+require "set"
+require "time"
+
+module Elah
+  class API
+    # The type of true and false. In a class body plain `Boolean` names it.
+    class Boolean; end
+
+    # Turns the `type:` of a parameter into an object whose `call` coerces a value.
+    module Types
+      # What a coercer gives for a value that it cannot take. message: said instead of "is invalid", or nil
+      InvalidValue = Struct.new(:message)
+      INVALID = InvalidValue.new.freeze
+
+      require_relative "types/primitive"
+      require_relative "types/collection"
+      require_relative "types/structured"
+      require_relative "types/custom"
+
+      GROUPS = [Array, Hash, ::JSON, [::JSON]].freeze
+      SPECIAL = { ::JSON => Structured::Json, [::JSON] => Structured::JsonArray, ::File => Structured::Upload }.freeze
+
+      class << self
+        # @param type [Class, Array, Set] the declared type
+        # @param method [#call, #parse, nil] `coerce_with:`
+        # @param strict [Boolean] whether a value must be of the type already
+        # @return [#call]
+        # @raise [DefinitionError] when nothing is known about the type
+        def coercer(type, method: nil, strict: false)
+          return Custom::OneOf.new(type, method) if several?(type)
+          return Custom::Parsed.new(SPECIAL.fetch(type, type), method) if method || custom?(SPECIAL.fetch(type, type))
+          return Custom::CollectionOf.new(type) if collection_of_custom?(type)
+
+          built_in(type, strict)
+        end
+
+        # @return [Boolean] whether a block of parameters may have this type
+        def group?(type) = GROUPS.include?(type)
+
+        # @return [Boolean] whether the type is a list of alternatives
+        def several?(type) = (type.is_a?(Array) || type.is_a?(Set)) && type.size > 1
+
+        private
+
+        def built_in(type, strict)
+          case type
+          when Array then Collection::List.new(coercer(type.first, strict: strict))
+          when Set then Collection::Unique.new(coercer(type.first, strict: strict))
+          else strict ? Primitive.strict(type) : Primitive.lenient(type)
+          end
+        end
+
+        def custom?(type)
+          !Primitive.known?(type) && type.respond_to?(:parse) && type.method(:parse).arity == 1
+        end
+
+        def collection_of_custom?(type)
+          (type.is_a?(Array) || type.is_a?(Set)) && custom?(SPECIAL.fetch(type.first, type.first))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+# Owns the coercion of single values to Ruby's own types. nil stays nil, and an empty string is nil for all but String.
+module Elah
+  class API
+    module Types
+      # One coercer per built-in class. Lenient ones read text; strict ones only check.
+      module Primitive
+        TRUE_TEXTS = %w[1 on On ON t true True TRUE T y yes Yes YES Y].freeze
+        FALSE_TEXTS = %w[0 off Off OFF f false False FALSE F n no No NO N].freeze
+        BOOLEANS = TRUE_TEXTS.to_h { |text| [text, true] }.merge(FALSE_TEXTS.to_h { |text| [text, false] }).freeze
+
+        # @return [Object] the first value that is not nil, else INVALID
+        OR_INVALID = ->(value) { value.nil? ? INVALID : value }
+
+        # Wraps a coercion so that nil and "" give nil.
+        def self.absent_as_nil(&coercion)
+          ->(value) { value.nil? || value == "" ? nil : coercion.call(value) }
+        end
+
+        # Accepts instances, reads text with the class's `parse`.
+        def self.parsed(type)
+          absent_as_nil do |value|
+            next value if value.is_a?(type)
+
+            value.respond_to?(:to_str) ? type.parse(value) : INVALID
+          rescue ArgumentError, RangeError
+            INVALID
+          end
+        end
+
+        def self.integer(value)
+          case value
+          when Integer then value
+          when String then Integer(value, 10, exception: false) || INVALID
+          else OR_INVALID.call(Integer(value, exception: false))
+          end
+        rescue FloatDomainError
+          INVALID
+        end
+
+        def self.float(value) = OR_INVALID.call(Float(value, exception: false))
+
+        def self.decimal(value) = float(value) == INVALID ? INVALID : value.to_d
+
+        def self.number(value)
+          return value if value.is_a?(Numeric)
+
+          whole = integer(value)
+          whole == INVALID ? float(value) : whole
+        end
+
+        def self.boolean(value)
+          return value if true == value || false == value
+
+          OR_INVALID.call(BOOLEANS[value.to_s])
+        end
+
+        LENIENT = {
+          Integer => absent_as_nil { |value| integer(value) },
+          Float => absent_as_nil { |value| float(value) },
+          BigDecimal => absent_as_nil { |value| decimal(value) },
+          Numeric => absent_as_nil { |value| number(value) },
+          Boolean => absent_as_nil { |value| boolean(value) },
+          TrueClass => absent_as_nil { |value| boolean(value) == true || INVALID },
+          FalseClass => absent_as_nil { |value| boolean(value) == false ? false : INVALID },
+          Date => parsed(Date), DateTime => parsed(DateTime), Time => parsed(Time),
+          Symbol => absent_as_nil { |value| value.respond_to?(:to_sym) ? value.to_sym : INVALID },
+          String => lambda do |value|
+            case value
+            when nil, String then value
+            when Array, Hash then INVALID
+            else value.to_s
+            end
+          end,
+          Hash => ->(value) { value.nil? || value.is_a?(Hash) ? value : INVALID },
+          Array => absent_as_nil { |value| value.is_a?(Array) ? value : INVALID },
+          Set => absent_as_nil { |value| value.is_a?(Enumerable) ? value.to_set : INVALID }
+        }.freeze
+
+        # @return [Boolean] whether the type is a built-in one
+        def self.known?(type) = LENIENT.key?(type)
+
+        # @return [#call]
+        def self.lenient(type)
+          LENIENT.fetch(type) do
+            raise DefinitionError, "No coercion is known for the type #{type.inspect}. Known are " \
+                                   "#{LENIENT.keys.join(', ')}, JSON, File, and classes with a `parse(value)`."
+          end
+        end
+
+        # @return [#call]
+        def self.strict(type)
+          return ->(value) { value.nil? || true == value || false == value ? value : INVALID } if type == Boolean
+
+          ->(value) { value.nil? || value.is_a?(type) ? value : INVALID }
+        end
+      end
+    end
+  end
+end

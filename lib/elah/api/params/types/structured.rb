@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+# Owns the types whose values have a shape of their own: JSON documents and uploaded files.
+require "tempfile"
+
+module Elah
+  class API
+    module Types
+      # Parsers for `type: JSON`, `type: Array[JSON]` and `type: File`.
+      module Structured
+        # An object, or a list of objects, given as one or as JSON text.
+        module Json
+          def self.parse(value)
+            return value if parsed?(value)
+
+            value.nil? || Blank.blank?(value) ? nil : Params.wrap(Elah::JSON.parse(value))
+          end
+
+          def self.parsed?(value) = value.is_a?(Hash) || JsonArray.parsed?(value)
+        end
+
+        # A list of objects; one object is a list of one.
+        module JsonArray
+          def self.parse(value)
+            return value if parsed?(value)
+
+            document = Json.parse(value)
+            document.nil? || document.is_a?(Array) ? document : [document]
+          end
+
+          def self.parsed?(value) = value.is_a?(Array) && value.all?(Hash)
+        end
+
+        # An uploaded file: the hash that the multipart parser gives.
+        module Upload
+          def self.parse(value)
+            return if value.nil?
+
+            parsed?(value) ? value : INVALID
+          end
+
+          def self.parsed?(value) = value.is_a?(Hash) && value["tempfile"].is_a?(Tempfile)
+        end
+      end
+    end
+  end
+end

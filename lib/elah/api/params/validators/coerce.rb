@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+# Owns the rule about types: it replaces the parameter by its value in the declared type.
+module Elah
+  class API
+    module Validators
+      # `type:` and `types:`.
+      class CoerceValidator < Validator
+        # @param option [Hash] type: what was declared · coercer: of {Types} · message: or nil
+        def initialize(names, option, **rest)
+          super
+          @coercer = option[:coercer]
+        end
+
+        def fault(name, values)
+          return :coerce unless values.is_a?(Hash)
+
+          given = values[name]
+          coerced = coerce(given)
+          return coerced.message || :coerce if coerced.is_a?(Types::InvalidValue)
+
+          values[name] = coerced unless given.equal?(coerced)
+          nil
+        end
+
+        private
+
+        def coerce(value)
+          @coercer.call(value)
+        rescue StandardError
+          Types::INVALID
+        end
+
+        def fault_code(_message) = Messages.code(:coerce)
+
+        # A message that the type gives wins over the declared one.
+        def fault_error(full_names, message)
+          return super if message == :coerce
+
+          Exceptions::Validation.new(params: full_names, message: message, code: fault_code(message))
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+# Owns the rules about what a parameter says: regexp and same_as.
+module Elah
+  class API
+    module Validators
+      # `regexp:` holds for the text of the value, or of each value of a list.
+      class RegexpValidator < Validator
+        def fault(name, values)
+          return unless values.is_a?(Hash) && values.key?(name)
+
+          list = values[name].is_a?(Array) ? values[name] : [values[name]]
+          :regexp unless list.all? { |value| value.nil? || value.to_s.match?(option_value) }
+        end
+      end
+
+      # `same_as:` another parameter of the same scope.
+      class SameAsValidator < Validator
+        def fault(name, values)
+          return if values[name] == values[option_value.to_s]
+
+          Messages.text(:same_as, parameter: option_value)
+        end
+
+        private
+
+        def fault_code(_message) = Messages.code(:same_as)
+      end
+    end
+  end
+end

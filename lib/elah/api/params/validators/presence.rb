@@ -1,0 +1,30 @@
+# frozen_string_literal: true
+
+# Owns the rules about a parameter being there and saying something: presence and allow_blank.
+module Elah
+  class API
+    module Validators
+      # `requires`: the parameter is there, be it nil.
+      class PresenceValidator < Validator
+        def fault(name, values)
+          :presence unless values.respond_to?(:key?) && values.key?(name)
+        end
+      end
+
+      # `allow_blank: false`: the parameter is not blank. false is not blank.
+      class AllowBlankValidator < Validator
+        def fault(name, values)
+          return if option_value || !values.is_a?(Hash)
+
+          value = values[name]
+          :blank unless value == false || !Blank.blank?(value)
+        end
+
+        private
+
+        # `{ value: false }` is a field, too, so `option_value` of the base class cannot tell.
+        def option_value = @option.is_a?(Hash) ? @option[:value] : @option
+      end
+    end
+  end
+end

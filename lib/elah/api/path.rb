@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+# Owns how the parts of a definition become the path of a route.
+module Elah
+  class API
+    # Paths in the notation of Grape: `:param`, `*wildcard`, `(optional)`.
+    module Path
+      class << self
+        # @param parts [Array<String>]
+        # @return [String] one slash between parts, none at the end, "/" for nothing
+        def join(parts)
+          path = "/#{parts.join('/')}".squeeze("/")
+          path.size > 1 ? path.delete_suffix("/") : path
+        end
+
+        # @param raw [String] what the verb was given
+        # @param settings [Settings]
+        # @param version [String, nil] what stands in the place of the version, with path versioning
+        # @return [String] without the format suffix
+        def full(raw, settings, version)
+          join([*settings.stack(:mount_paths), settings[:prefix], version,
+                *settings.stack(:namespaces).map(&:space), raw].compact)
+        end
+
+        # @return [String] what may follow the path to ask for a format
+        def suffix(settings, path_versioned, bare)
+          return "(.#{settings[:format]})" if settings[:format] && settings.stack(:content_types).size == 1
+
+          path_versioned && bare ? "(/.:format)" : "(.:format)"
+        end
+
+        # @return [Boolean] whether neither a namespace nor the verb adds to the path
+        def bare?(raw, settings)
+          [*settings.stack(:namespaces).map(&:space), raw].all? { |part| part.empty? || part == "/" }
+        end
+
+        # @param path [String] as a client sent it
+        # @return [String] as routes are written
+        def normalize(path) = join([path])
+
+        # @return [Array<String>] the names of the parameters, in order
+        def names(pattern) = pattern.scan(/(?<!\\)(?::|\*|\{\+?)(\w+)/).flatten
+
+        # @return [String] equal for patterns that match the same paths
+        def shape(pattern)
+          pattern.gsub(/(?<!\\)(?::\w+|\{\w+\})/, ":").gsub(/(?<!\\)(?:\*\w*|\{\+\w+\})/, "*")
+        end
+      end
+    end
+  end
+end

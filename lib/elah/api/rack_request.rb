@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+# Owns a Rack environment seen as a request of Elah: the same methods as the native request, answering with a triplet.
+module Elah
+  class API
+    # One request of a Rack server.
+    class RackRequest
+      # @return [Hash] the Rack environment
+      attr_reader :env
+      # @return [Integer, nil] set by the dispatcher
+      attr_accessor :route
+      # @return [Hash{String=>String}] set by the dispatcher
+      attr_accessor :route_params
+
+      # @param env [Hash]
+      def initialize(env)
+        @env = env
+      end
+
+      def request_method = @env["REQUEST_METHOD"]
+      def path = @env["PATH_INFO"].empty? ? "/" : @env["PATH_INFO"]
+      def query_string = @env["QUERY_STRING"] || ""
+      def protocol = @env["SERVER_PROTOCOL"] || @env["HTTP_VERSION"] || "HTTP/1.1"
+      def scheme = @env["rack.url_scheme"]
+      def host = @env["HTTP_HOST"] || @env["SERVER_NAME"]
+      def remote_ip = @env["REMOTE_ADDR"]
+      def content_type = header("content-type")
+      def content_length = @env["CONTENT_LENGTH"]&.to_i
+
+      # @return [String] the id that a proxy or a middleware gave, else a new one
+      def id = @id ||= @env["action_dispatch.request_id"] || @env["HTTP_X_REQUEST_ID"] || new_id
+
+      # @param name [String] lower-case
+      # @return [String, nil]
+      def header(name)
+        case name
+        when "content-type" then present(@env["CONTENT_TYPE"])
+        when "content-length" then present(@env["CONTENT_LENGTH"])
+        else @env["HTTP_#{name.upcase.tr('-', '_')}"]
+        end
+      end
+
+      # @return [Hash{String=>String}] by lower-case names
+      def headers
+        found = @env.each_with_object({}) do |(key, value), all|
+          all[key.delete_prefix("HTTP_").downcase.tr("_", "-")] = value if key.start_with?("HTTP_")
+        end
+        %w[content-type content-length].each { |name| (value = header(name)) && found[name] = value }
+        found
+      end
+
+      # @return [String] the whole body, binary
+      def body
+        @body ||= begin
+          input = @env["rack.input"]
+          content = input ? input.read || "" : ""
+          input.rewind if input.respond_to?(:rewind)
+          content.b
+        end
+      end
+
+      # Answers.
+      #
+      # @param status [Integer]
+      # @param headers [Hash] lower-case names
+      # @param body [String]
+      # @return [Array(Integer, Hash, Array<String>)]
+      def respond(status, headers, body)
+        content = request_method == "HEAD" || Statuses.bodiless?(status) || body.empty? ? [] : [body]
+        [status, RackHeaders.for(status, headers), content]
+      end
+
+      # Answers with what the block writes, when the server asks for it.
+      #
+      # @yieldparam out [#write] gives each piece to the server
+      # @return [Array(Integer, Hash, #each)]
+      def stream(status, headers, &writer)
+        body = request_method == "HEAD" ? [] : StreamedBody.new(writer)
+        [status, RackHeaders.for(status, headers), body]
+      end
+
+      private
+
+      def present(value) = value.nil? || value.empty? ? nil : value
+
+      def new_id
+        require "securerandom"
+        SecureRandom.uuid
+      end
+
+      # A Rack body that runs a block.
+      class StreamedBody
+        def initialize(writer)
+          @writer = writer
+        end
+
+        def each(&block) = @writer.call(Pieces.new(block))
+
+        # Where the block writes to. A client that is gone makes the server raise; the block ends then.
+        Pieces = Struct.new(:sink) do
+          def write(piece)
+            sink.call(piece)
+            piece.bytesize
+          end
+        end
+      end
+    end
+
+    # The headers of a Rack response: as Rack 3 wants them or, where Rack 2 is loaded, as its users look them up.
+    module RackHeaders
+      @canonical = {}
+
+      class << self
+        # @param status [Integer]
+        # @param headers [Hash{String=>String, Array<String>}] lower-case names
+        # @return [Hash]
+        def for(status, headers)
+          bodiless = Statuses.bodiless?(status)
+          headers.each_with_object({}) do |(name, value), all|
+            next if bodiless && (name == "content-type" || name == "content-length")
+
+            if rack_2?
+              all[canonical(name)] = value.is_a?(Array) ? value.join("\n") : value
+            else
+              all[name] = value
+            end
+          end
+        end
+
+        private
+
+        def rack_2? = defined?(::Rack) && !defined?(::Rack::Headers)
+
+        def canonical(name)
+          @canonical.fetch(name) do
+            spelled = name.split("-").map(&:capitalize).join("-")
+            @canonical.size < 256 ? @canonical[name] = spelled : spelled
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+# Owns what is told about a route: by `elah routes`, documentation tools and `route` in a handler.
+module Elah
+  class API
+    # An endpoint under one verb and one path.
+    class Route
+      # @return [String] "GET", or "*" for any
+      attr_reader :request_method
+      # @return [String] with its parameters, e.g. "/api/:version/links/:code(.:format)"
+      attr_reader :path
+      # @return [String, Array<String>, nil]
+      attr_reader :version
+      # @return [String] e.g. "/links"
+      attr_reader :namespace
+      # @return [String, nil]
+      attr_reader :prefix
+      # @return [Hash] parameter => Regexp
+      attr_reader :requirements
+      # @return [Hash{String=>Hash}] declared parameters, with those of the path as ""
+      attr_reader :params
+      # @return [Hash] what `desc` and the verb's options said
+      attr_reader :options
+      # @return [Hash] what `route_setting` said
+      attr_reader :settings
+      # @return [Class] the API whose class body defines it
+      attr_reader :api
+
+      # @param attributes [Hash] by the names of the readers
+      def initialize(**attributes)
+        attributes.each { |name, value| instance_variable_set(:"@#{name}", value) }
+        freeze
+      end
+
+      alias verb request_method
+
+      def description = options[:description]
+      def detail = options[:detail]
+      def entity = options[:entity]
+      def http_codes = options[:http_codes]
+      def headers = options[:headers]
+      def summary = options[:summary]
+      def tags = options[:tags]
+      def deprecated = options[:deprecated]
+      def hidden = options[:hidden]
+    end
+  end
+end

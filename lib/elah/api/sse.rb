@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+# Owns the format of Server-Sent Events and the comments that keep an idle stream open.
+module Elah
+  class API
+    # Writes events to a stream.
+    class ServerSentEvents
+      KEEPALIVE_SECONDS = 15
+      LINE_BREAK = /\r\n|\r|\n/
+      private_constant :LINE_BREAK
+
+      # Runs the block with the events of a stream. Under a fiber scheduler a second fiber sends the comments that keep
+      # the stream open; elsewhere the block calls {#keep_alive}.
+      #
+      # @param out [#write]
+      # @param keepalive_seconds [Numeric, nil]
+      # @yieldparam events [ServerSentEvents]
+      def self.run(out, keepalive_seconds)
+        events = new(out)
+        events.keep_alive_every(keepalive_seconds) if keepalive_seconds && Fiber.scheduler
+        yield events
+      ensure
+        events&.finish
+      end
+
+      # @param out [#write]
+      def initialize(out)
+        @out = out
+        @is_open = true
+        @is_writing = false
+        @frames = 0
+      end
+
+      # Sends an event.
+      #
+      # @param data [String, Object] a text, or what JSON is made of
+      # @param id [#to_s, nil] what the client repeats in Last-Event-ID
+      # @param event [#to_s, nil] the type
+      # @param retry_ms [Integer, nil] after how long a client that lost the stream comes back
+      # @return [self]
+      # @raise [Elah::ClientGone]
+      def push(data, id: nil, event: nil, retry_ms: nil)
+        frame = +""
+        frame << "id: #{line(id)}\n" unless id.nil?
+        frame << "event: #{line(event)}\n" unless event.nil?
+        frame << "retry: #{Integer(retry_ms)}\n" unless retry_ms.nil?
+        text = data.is_a?(String) ? data : Elah::JSON.generate(data)
+        lines(text).each { |part| frame << "data: #{part}\n" }
+        write(frame << "\n")
+      end
+
+      # @param data [String, Object]
+      # @return [self]
+      def <<(data) = push(data)
+
+      # Sends a comment, which clients ignore.
+      #
+      # @param text [#to_s]
+      # @return [self]
+      def comment(text) = write(lines(text.to_s).map { |part| ": #{part}\n" }.join << "\n")
+
+      # Sends the comment that keeps proxies from closing an idle stream.
+      #
+      # @return [self]
+      def keep_alive = comment("keep-alive")
+
+      # Sends that comment whenever nothing was sent for some time.
+      #
+      # @param seconds [Numeric]
+      def keep_alive_every(seconds)
+        Fiber.schedule do
+          seen = -1
+          while @is_open
+            keep_alive if seen == @frames && !@is_writing
+            seen = @frames
+            sleep seconds
+          end
+        rescue Elah::ClientGone
+          finish
+        end
+      end
+
+      # Ends the comments.
+      def finish = @is_open = false
+
+      private
+
+      def write(frame)
+        @is_writing = true
+        @out.write(frame)
+        @frames += 1
+        self
+      ensure
+        @is_writing = false
+      end
+
+      # An empty text is one empty line.
+      def lines(text) = text.empty? ? [""] : text.split(LINE_BREAK, -1)
+
+      # A field must stay on its line.
+      def line(value) = value.to_s.delete("\r\n\0")
+    end
+  end
+end
