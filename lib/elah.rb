@@ -8,6 +8,7 @@ require_relative "elah/native"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
 module Elah
+  autoload :API, "elah/api"
   autoload :AppFile, "elah/app_file"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"

@@ -2,7 +2,7 @@
 
 # Owns the framework class: what `class Links < Elah::API` inherits, and the two entries by which servers reach it.
 # It never loads Grape, ActiveSupport or Rack.
-require "elah"
+require_relative "../elah"
 
 module Elah
   # An HTTP API in Grape's vocabulary, compiled at boot. A subclass is a native app ({.handle}) and a Rack app ({.call}).
@@ -75,6 +75,9 @@ module Elah
 
       # @return [Elah::Router] the compiled routes; their ids are what {.handle} expects in `request.route`
       def router = dispatcher.router
+
+      # @return [Array<Integer>] ids of the routes that were given `stream_body: true`
+      def streamed_routes = dispatcher.streamed_routes
 
       # @return [Array<Elah::API::Route>] the routes in the order of their definition, those of mounted APIs included
       def routes = dispatcher.routes

@@ -42,6 +42,7 @@ module Elah
         @helpers = settings.stack(:helpers)
         @problems = settings[:error_format] == :problem
         @options = !settings[:do_not_route_options]
+        @head = !settings[:do_not_route_head]
         @hooks = DSL::Hooks::HOOKS.to_h { |hook| [hook, settings.stack(hook)] }
         settle_rescues(settings)
         settle_parameters(parameters, settings)
@@ -60,6 +61,9 @@ module Elah
 
       # @return [Boolean] whether OPTIONS is answered
       def options? = @options
+
+      # @return [Boolean] whether GET routes answer HEAD
+      def head? = @head
 
       # Who answers an exception.
       #

@@ -78,13 +78,22 @@ module Elah
 
       # Endpoints that differ only in their version share a route.
       def add_routes(router, targets)
+        verbs = @entries.group_by { |entry| Path.shape(entry.pattern) }
+                        .transform_values { |entries| entries.map(&:verb).uniq }
+        @entries.each { |entry| entry.target.verbs = ["OPTIONS", *verbs[Path.shape(entry.pattern)]] }
         groups = @entries.group_by { |entry| [entry.verb, Path.shape(entry.pattern), entry.requirements.values] }
         groups.each_value do |entries|
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
           target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
-          router.add(entries.first.verb, entries.first.pattern, register(targets, target), entries.first.requirements)
+          add_route(router, entries.first, register(targets, target))
         end
+      end
+
+      def add_route(router, entry, id)
+        router.add(entry.verb, entry.pattern, id, entry.requirements)
+      rescue ArgumentError => e
+        raise DefinitionError, "#{entry.verb} #{entry.pattern}: #{e.message}"
       end
 
       def register(targets, target)

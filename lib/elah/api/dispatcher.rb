@@ -21,6 +21,11 @@ module Elah
         @not_found = not_found
       end
 
+      # @return [Array<Integer>] ids of the routes whose handlers read the body piece by piece: `stream_body: true`
+      def streamed_routes
+        @targets.each_index.select { |id| @targets[id].respond_to?(:last_endpoint) && streams_body?(@targets[id]) }
+      end
+
       # Answers a native request.
       def handle(request)
         id = request.route
@@ -45,6 +50,8 @@ module Elah
       end
 
       private
+
+      def streams_body?(target) = target.last_endpoint.route.options[:stream_body]
 
       def routed(request, found)
         request.route, request.route_params = found

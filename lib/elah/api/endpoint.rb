@@ -29,6 +29,9 @@ module Elah
         # @return [Blueprint]
         attr_accessor :blueprint
 
+        # @return [Array<String>] the verbs of its path, OPTIONS among them
+        attr_accessor :verbs
+
         # Answers a request.
         def handle(request) = new(request)._call
 

@@ -45,7 +45,7 @@ module Elah
         endpoint.const_set(:FORMATS, formats)
         endpoint.const_set(:VERSION, @version)
         endpoint.const_set(:VERSIONER, @blueprint.versioner)
-        headers = formats.content_types.transform_values { |type| HeaderSet.new({ "content-type" => type }) }
+        headers = formats.content_types.transform_values { |type| PreparedHeaders.set({ "content-type" => type }) }
         endpoint.const_set(:HEADERS, formats.single? ? headers.fetch(formats.fixed) : headers)
       end
 
@@ -60,6 +60,7 @@ module Elah
       def source
         <<~RUBY
           def _call
+            #{head_refusal}
             #{around(steps)}
           end
 
@@ -71,6 +72,11 @@ module Elah
             #{hook_calls(:after)}
           end
         RUBY
+      end
+
+      # The router leads HEAD to the route of GET.
+      def head_refusal
+        'return _refuse(self.class.verbs) if @request.request_method == "HEAD"' if @verb == "GET" && !@blueprint.head?
       end
 
       def around(steps)
@@ -92,7 +98,7 @@ module Elah
         lines << "@version = VERSION" if @version
         lines << "@version = VERSIONER.version_of(@request)" if @blueprint.versioner
         lines << negotiation
-        lines << "_read_body" if BODY_VERBS.include?(@verb)
+        lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options[:stream_body]
         lines.join("\n")
       end
 

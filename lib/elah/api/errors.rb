@@ -93,7 +93,6 @@ module Elah
           super(Messages.text(message), code: code || Messages.code(message))
         end
 
-        def to_s = message
         def to_json(*state) = message.to_json(*state)
       end
 

@@ -34,6 +34,24 @@ module Elah
       def merge(*others) = dup.merge!(*others)
     end
 
+    # Headers that are checked once and sent many times. Equal ones are one object.
+    module PreparedHeaders
+      @sets = {}
+      @hashes = {}.compare_by_identity
+
+      class << self
+        # @param headers [Hash{String=>String}] lower-case names
+        # @return [Elah::HeaderSet]
+        def set(headers)
+          @sets[headers] ||= HeaderSet.new(headers).tap { |set| @hashes[set] = headers.dup.freeze }
+        end
+
+        # @param set [Elah::HeaderSet] made by {.set}
+        # @return [Hash{String=>String}]
+        def hash_of(set) = @hashes.fetch(set)
+      end
+    end
+
     # Headers of a request, spelled `X-Api-Key`; a look-up takes any case.
     class RequestHeaders < Hash
       # @param headers [Hash{String=>String}] lower-case names

@@ -18,7 +18,7 @@ module Elah
         # @param version [String, nil] what stands in the place of the version, with path versioning
         # @return [String] without the format suffix
         def full(raw, settings, version)
-          join([*settings.stack(:mount_paths), settings[:prefix], version,
+          join([*settings.stack(:mount_path), settings[:prefix], version,
                 *settings.stack(:namespaces).map(&:space), raw].compact)
         end
 

@@ -5,6 +5,9 @@ module Elah
   class API
     # One request of a Rack server.
     class RackRequest
+      CHUNK_BYTES = 16_384
+      private_constant :CHUNK_BYTES
+
       # @return [Hash] the Rack environment
       attr_reader :env
       # @return [Integer, nil] set by the dispatcher
@@ -59,10 +62,20 @@ module Elah
         end
       end
 
+      # Yields the body in the pieces in which it comes.
+      #
+      # @yieldparam piece [String] binary
+      def each_body_chunk
+        input = @env["rack.input"] or return
+        while (piece = input.read(CHUNK_BYTES))
+          yield piece
+        end
+      end
+
       # Answers.
       #
       # @param status [Integer]
-      # @param headers [Hash] lower-case names
+      # @param headers [Hash, Elah::HeaderSet] lower-case names
       # @param body [String]
       # @return [Array(Integer, Hash, Array<String>)]
       def respond(status, headers, body)
@@ -115,6 +128,7 @@ module Elah
         # @param headers [Hash{String=>String, Array<String>}] lower-case names
         # @return [Hash]
         def for(status, headers)
+          headers = PreparedHeaders.hash_of(headers) if headers.is_a?(HeaderSet)
           bodiless = Statuses.bodiless?(status)
           headers.each_with_object({}) do |(name, value), all|
             next if bodiless && (name == "content-type" || name == "content-length")

@@ -94,11 +94,12 @@ module Elah
         # Types that can be asked for, in the order of preference; the newest version is the default.
         def available_types
           vendor = "application/vnd.#{@options[:vendor]}"
-          versioned = @formats.content_types.keys.flat_map do |format|
+          types = Formats::CONTENT_TYPES.merge(@formats.content_types)
+          versioned = types.keys.flat_map do |format|
             @versions.reverse.flat_map { |version| ["#{vendor}-#{version}+#{format}", "#{vendor}-#{version}"] } +
               ["#{vendor}+#{format}"]
           end
-          [*versioned, vendor, *@formats.content_types.values].freeze
+          [*versioned, vendor, *types.values].freeze
         end
 
         # @return [Hash{String=>Float}] media ranges and their qualities

@@ -26,6 +26,7 @@ module Elah
       # @param verbs [Array<String>]
       def _refuse(verbs)
         verbs -= ["OPTIONS"] unless _blueprint.options?
+        verbs -= ["HEAD"] unless _blueprint.head?
         allow = verbs.join(", ")
         _guarded do
           unless @request.request_method == "OPTIONS" && _blueprint.options?

@@ -23,6 +23,7 @@ module Elah
         module JsonArray
           def self.parse(value)
             return value if parsed?(value)
+            return INVALID if value.is_a?(Hash)
 
             document = Json.parse(value)
             document.nil? || document.is_a?(Array) ? document : [document]
