@@ -93,26 +93,27 @@ module Elah
 
       def _read_params
         query = @request.query_string
-        params = Params.new
-        params.merge!(Form.parse(query)) unless query.empty?
-        _merge_body(params)
-        captures = @request.route_params
-        params.deep_merge!(captures) unless captures.empty?
-        params
+        document = _body_params
+        return Params.flat(@request.route_params) if query.empty? && document.nil?
+
+        params = query.empty? ? Params.new : Params.from(Form.parse(query))
+        params.merge!(document) if document
+        params.merge!(@request.route_params)
       rescue Form::ParseError, Multipart::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end
 
-      def _merge_body(params)
-        return params.merge!(@_document) if @_document.is_a?(Hash)
+      # @return [Hash, nil] what the body adds to the parameters
+      def _body_params
+        return @_document if @_document.is_a?(Hash)
 
         verb = @request.request_method
         return if @_document || !BODY_VERBS.include?(verb)
 
         if MULTIPART.include?(@_media_type)
-          params.merge!(Multipart.parse(@request.body, @request.header("content-type")))
+          Multipart.parse(@request.body, @request.header("content-type"))
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
-          params.merge!(Form.parse(@request.body))
+          Form.parse(@request.body)
         end
       end
     end

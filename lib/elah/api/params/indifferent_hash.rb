@@ -5,6 +5,19 @@ module Elah
   class API
     # A Hash whose keys are strings and may be named by symbols. Hashes put into it become of its kind.
     class Params < Hash
+      alias adopt replace
+      private :adopt
+
+      # @param hash [Hash{String=>Object}] fresh from a parser: its keys are strings, and nobody else uses it
+      # @return [Params]
+      def self.from(hash)
+        new.__send__(:adopt, hash).tap { |params| params.transform_values! { |value| wrap(value) } }
+      end
+
+      # @param hash [Hash{String=>String}]
+      # @return [Params]
+      def self.flat(hash) = new.__send__(:adopt, hash)
+
       # Makes hashes inside a value indifferent. Arrays that parsers made are changed in place.
       #
       # @param value [Object] what a parser gave

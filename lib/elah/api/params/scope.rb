@@ -10,7 +10,7 @@ module Elah
 
       NO_INDICES = [].freeze
       NOTHING = Params.new.freeze
-      private_constant :NO_INDICES, :NOTHING
+      private_constant :NOTHING
 
       # @return [Array] names, and hashes of name => nested array, in the order of their declaration
       attr_reader :declared

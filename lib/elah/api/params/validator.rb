@@ -55,6 +55,7 @@ module Elah
         @scope = scope
         @allow_blank = allow_blank
         @fail_fast = fail_fast
+        @at_root = scope.root?
       end
 
       def fail_fast? = @fail_fast
@@ -64,15 +65,10 @@ module Elah
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
       def validate(params, errors)
+        return validate_level(params, Scope::NO_INDICES, errors) if @at_root
+
         @scope.each(params) do |values, indices|
-          next if @scope.optional? && empty?(values)
-
-          @names.each do |name|
-            next unless @required || (values.is_a?(Hash) && values.key?(name))
-
-            message = fault(name, values)
-            errors << fault_error([@scope.full_name(name, indices)], message) if message
-          end
+          validate_level(values, indices, errors) unless @scope.optional? && empty?(values)
         end
       end
 
@@ -87,6 +83,15 @@ module Elah
       end
 
       private
+
+      def validate_level(values, indices, errors)
+        @names.each do |name|
+          next unless @required || (values.is_a?(Hash) && values.key?(name))
+
+          message = fault(name, values)
+          errors << fault_error([@scope.full_name(name, indices)], message) if message
+        end
+      end
 
       # For `validate_param!`: says what is wrong.
       #

@@ -7,14 +7,16 @@ module Elah
       # `default:`, a value or a Proc that makes one.
       class DefaultValidator < Validator
         def validate(params, _errors)
-          @scope.each(params) do |values, _indices|
-            next unless values.is_a?(Hash)
+          return fill(params) if @at_root
 
-            @names.each { |name| values[name] = default if values[name].nil? }
-          end
+          @scope.each(params) { |values, _indices| fill(values) if values.is_a?(Hash) }
         end
 
         private
+
+        def fill(values)
+          @names.each { |name| values[name] = default if values[name].nil? }
+        end
 
         # A mutable default is copied, so that a handler cannot change it for the next request.
         def default
