@@ -51,6 +51,11 @@ module Elah
   # An address cannot be listened on.
   class ListenError < Error; end
 
+  module Form
+    # A query string or a form cannot be read: a broken escape, names that conflict, too many or too deep parameters.
+    class ParseError < Error; end
+  end
+
   module JSON
     # A value has no form in JSON: NaN, a string that is not UTF-8, too deep a nesting.
     class GenerateError < Error; end

@@ -5,6 +5,7 @@ mod clock;
 mod connection;
 mod descriptor_watch;
 mod exchange;
+pub mod form;
 mod guard;
 mod guarded_socket;
 pub mod json_text;

@@ -96,8 +96,7 @@ impl Builder<'_> {
             // SAFETY: `string` is a live String.
             return self.built(|| unsafe { rb_sys::rb_str_intern(string.as_raw()) });
         }
-        // SAFETY: Ruby copies the bytes when it has no such String yet.
-        self.built(|| unsafe { rb_sys::rb_enc_interned_str(text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) })
+        utf8::interned(text).map_err(|error| self.fail(error))
     }
 
     fn enter<E: serde::de::Error>(&self, depth: usize) -> Result<usize, E> {

@@ -2,6 +2,7 @@
 
 mod errors;
 mod event_loop;
+mod form;
 mod gvl;
 mod header_set;
 mod json_parser;
@@ -20,6 +21,7 @@ use magnus::{Error, Ruby};
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
     event_loop::init(ruby, elah)?;
+    form::init(elah)?;
     header_set::init(ruby, elah)?;
     json_parser::init(elah)?;
     json_writer::init(elah)?;

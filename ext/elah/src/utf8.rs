@@ -74,3 +74,13 @@ pub(crate) fn new_string(text: &[u8], is_ascii: bool) -> Result<RString, Error> 
     // SAFETY: Ruby returned it.
     RString::try_convert(unsafe { Value::from_raw(string) })
 }
+
+/// The one String object that this process has for `text`, frozen.
+pub(crate) fn interned(text: &str) -> Result<Value, Error> {
+    let string = protect(|| {
+        // SAFETY: Ruby copies the bytes when it has no such String yet.
+        unsafe { rb_sys::rb_enc_interned_str(text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) }
+    })?;
+    // SAFETY: Ruby returned it.
+    Ok(unsafe { Value::from_raw(string) })
+}

@@ -1,0 +1,203 @@
+//! Parameters nested by their names, as `Rack::QueryParser` nests them, down to its treatment of odd brackets.
+
+use indexmap::IndexMap;
+
+use super::FormError;
+
+/// Named parameters in the order in which their names came first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Params<V> {
+    entries: IndexMap<Box<str>, Param<V>>,
+}
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Param<V> {
+    /// `a=1`, or `a` without a value.
+    Value(Option<V>),
+    /// `a[]=1`
+    List(Vec<Param<V>>),
+    /// `a[b]=1`
+    Map(Params<V>),
+}
+
+impl<V> Param<V> {
+    /// The name that Ruby has for its kind.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Value(_) => "String",
+            Self::List(_) => "Array",
+            Self::Map(_) => "Hash",
+        }
+    }
+}
+
+/// What becomes of the place under which a child was asked to insert a value.
+enum Outcome<V> {
+    /// The child holds it.
+    Inserted,
+    /// The name was no name: this stands in the child's place.
+    Instead(Param<V>),
+}
+
+impl<V> Default for Params<V> {
+    fn default() -> Self {
+        Self { entries: IndexMap::new() }
+    }
+}
+
+impl<V> IntoIterator for Params<V> {
+    type Item = (Box<str>, Param<V>);
+    type IntoIter = indexmap::map::IntoIter<Box<str>, Param<V>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<V> Params<V> {
+    /// The number of names on this level.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Param<V>> {
+        self.entries.get(name)
+    }
+
+    /// Inserts `value` where the brackets of `name` say. A name without a character outside brackets is passed over.
+    ///
+    /// # Errors
+    /// [`FormError::TooDeep`] and [`FormError::Conflict`].
+    pub fn insert(&mut self, name: &str, value: Option<V>, depth_max: usize) -> Result<(), FormError> {
+        let too_deep = || FormError::TooDeep { name: name.to_owned(), depth_max };
+        self.insert_nested(name, value, depth_max, &too_deep).map(|_| ())
+    }
+
+    fn insert_nested(
+        &mut self,
+        name: &str,
+        value: Option<V>,
+        depth_left: usize,
+        too_deep: &dyn Fn() -> FormError,
+    ) -> Result<Outcome<V>, FormError> {
+        let depth_left = depth_left.checked_sub(1).ok_or_else(too_deep)?;
+        let (key, after) = split_name(name);
+        if key.is_empty() {
+            let is_list = name == "[]" && value.is_some();
+            return Ok(Outcome::Instead(if is_list { Param::List(vec![Param::Value(value)]) } else { Param::Value(None) }));
+        }
+        match after {
+            "" => self.set(key, Param::Value(value)),
+            "[" => self.set(name, Param::Value(value)),
+            "[]" => self.list(key)?.push(Param::Value(value)),
+            _ => match child_of_list(after) {
+                Some(child) => insert_in_list(self.list(key)?, child, value, depth_left, too_deep)?,
+                None => {
+                    let outcome = self.map(key)?.insert_nested(after, value, depth_left, too_deep)?;
+                    if let Outcome::Instead(param) = outcome {
+                        self.set(key, param);
+                    }
+                }
+            },
+        }
+        Ok(Outcome::Inserted)
+    }
+
+    fn set(&mut self, name: &str, param: Param<V>) {
+        self.entries.insert(name.into(), param);
+    }
+
+    fn list(&mut self, name: &str) -> Result<&mut Vec<Param<V>>, FormError> {
+        match self.place(name, || Param::List(Vec::new())) {
+            Param::List(list) => Ok(list),
+            other => Err(FormError::Conflict { name: name.to_owned(), expected: "Array", found: other.kind() }),
+        }
+    }
+
+    fn map(&mut self, name: &str) -> Result<&mut Self, FormError> {
+        match self.place(name, || Param::Map(Self::default())) {
+            Param::Map(map) => Ok(map),
+            other => Err(FormError::Conflict { name: name.to_owned(), expected: "Hash", found: other.kind() }),
+        }
+    }
+
+    /// The parameter of that name; a new one where there is none or one without a value.
+    fn place(&mut self, name: &str, new: impl FnOnce() -> Param<V>) -> &mut Param<V> {
+        let param = self.entries.entry(name.into()).or_insert(Param::Value(None));
+        if matches!(param, Param::Value(None)) {
+            *param = new();
+        }
+        param
+    }
+
+    /// Whether the name `a[b][c]` leads to a value; a name with `[]` never does, since a list takes many.
+    fn has(&self, name: &str) -> bool {
+        if name.contains("[]") {
+            return false;
+        }
+        let mut level = Some(self);
+        for key in name.split(['[', ']']).filter(|key| !key.is_empty()) {
+            let Some(param) = level.and_then(|level| level.entries.get(key)) else { return false };
+            level = match param {
+                Param::Map(map) => Some(map),
+                Param::Value(_) | Param::List(_) => None,
+            };
+        }
+        true
+    }
+}
+
+/// `a[][b]=1&a[][c]=2&a[][b]=3`: a map of the list is filled until a name comes again.
+fn insert_in_list<V>(
+    list: &mut Vec<Param<V>>,
+    child: &str,
+    value: Option<V>,
+    depth_left: usize,
+    too_deep: &dyn Fn() -> FormError,
+) -> Result<(), FormError> {
+    match list.last_mut() {
+        Some(Param::Map(last)) if !last.has(child) => {
+            last.insert_nested(child, value, depth_left, too_deep)?;
+        }
+        _ => {
+            let mut map = Params::default();
+            list.push(match map.insert_nested(child, value, depth_left, too_deep)? {
+                Outcome::Inserted => Param::Map(map),
+                Outcome::Instead(param) => param,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Cuts off the first key: brackets before it are dropped, as are the closing ones behind it.
+fn split_name(name: &str) -> (&str, &str) {
+    let name = name.trim_start_matches(['[', ']']);
+    let end = name.find(['[', ']']).unwrap_or(name.len());
+    let (key, after) = name.split_at(end);
+    (key, after.trim_start_matches(']'))
+}
+
+/// The name below a list: `b` of `[][b]`, `b[c]` of `[]b[c]`. As in Rack, each line of the text may be the one that fits.
+fn child_of_list(after: &str) -> Option<&str> {
+    let lines = || std::iter::once(0).chain(after.match_indices('\n').map(|(at, _)| at + 1)).map(|at| &after[at..]);
+    lines().find_map(bracketed_child).or_else(|| lines().find_map(plain_child))
+}
+
+fn bracketed_child(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("[][")?;
+    let end = rest.find(['[', ']']).filter(|end| *end > 0)?;
+    let behind = rest[end..].strip_prefix(']')?;
+    (behind.is_empty() || behind.starts_with('\n')).then_some(&rest[..end])
+}
+
+fn plain_child(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("[]")?;
+    let end = rest.find('\n').unwrap_or(rest.len());
+    (end > 0).then_some(&rest[..end])
+}
