@@ -35,6 +35,7 @@ module Elah
       @log.info("Drained; bye")
     ensure
       watch&.stop
+      @signal_listener&.kill
       @config.run_hooks(:before_worker_shutdown)
       Fiber.set_scheduler(nil)
       @loop&.close
@@ -49,7 +50,10 @@ module Elah
       Rack::Adapter.new(app, log: @log)
     end
 
+    # Until Ruby 3.3 it is a thread asleep in Ruby that notices a signal and hands it to the main thread; the loop and the stall
+    # watch both wait outside Ruby.
     def trap_signals
+      @signal_listener = Thread.new { sleep }
       %w[INT TERM].each { |signal| trap(signal) { drain } }
     end
 
