@@ -89,7 +89,9 @@ class FormTest < Minitest::Test
       error = assert_raises(Elah::Form::ParseError) { Elah::Form.parse(text, params_max: 2, depth_max: 1) }
       assert_match sentence, error.message
     end
-    assert_raises(ArgumentError) { Elah::Form.parse("a=1") }
+    assert_equal({ "a" => "1" }, Elah::Form.parse("a=1"))
+    assert_raises(Elah::Form::ParseError) { Elah::Form.parse("&" * 4096) }
+    assert_raises(Elah::Form::ParseError) { Elah::Form.parse("a#{"[b]" * 32}") }
     assert_raises(ArgumentError) { Elah::Form.parse("a=1", params_max: 2, depth_max: 1, separator: ";") }
     assert_raises(TypeError) { Elah::Form.parse(nil, params_max: 2, depth_max: 1) }
   end

@@ -3,27 +3,39 @@
 use elah_core::form::{Bounds, FormError, Param, Params, Separators, parse};
 use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, Value, function};
+use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, TryConvert, Value, function};
 
 use crate::errors::class;
 use crate::utf8;
 
-/// `Elah::Form.parse(text, params_max:, depth_max:, semicolons: true)` → Hash. Raises `Elah::Form::ParseError`.
+/// What holds when the caller names no bound: Rack's own number of parameters, and names of 32 levels.
+pub(crate) const BOUNDS: Bounds = Bounds { params_max: 4096, depth_max: 32 };
+
+/// `Elah::Form.parse(text, params_max: 4096, depth_max: 32, semicolons: true)` → Hash. Raises `Elah::Form::ParseError`.
 fn parse_form(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
-    let arguments = scan_args::<(RString,), (), (), (), _, ()>(arguments)?;
-    let options =
-        get_kwargs::<_, (usize, usize), (Option<bool>,), ()>(arguments.keywords, &["params_max", "depth_max"], &["semicolons"])?;
-    let (params_max, depth_max) = options.required;
-    let separators = match options.optional.0 {
-        Some(false) => Separators::Ampersand,
-        _ => Separators::AmpersandAndSemicolon,
+    let (text, bounds, has_semicolons) = match arguments {
+        [text] => (RString::try_convert(*text)?, BOUNDS, true),
+        _ => with_options(arguments)?,
     };
+    let separators = if has_semicolons { Separators::AmpersandAndSemicolon } else { Separators::Ampersand };
     // SAFETY: no Ruby code runs while the text is read.
-    let parsed = parse(unsafe { arguments.required.0.as_slice() }, separators, Bounds { params_max, depth_max });
+    let parsed = parse(unsafe { text.as_slice() }, separators, bounds);
     match parsed {
         Ok(params) => to_hash(ruby, params, &mut |text: String| text_value(&text)),
         Err(error) => Err(refused(ruby, "Form::ParseError", &error)),
     }
+}
+
+fn with_options(arguments: &[Value]) -> Result<(RString, Bounds, bool), Error> {
+    let arguments = scan_args::<(RString,), (), (), (), _, ()>(arguments)?;
+    let options = get_kwargs::<_, (), (Option<usize>, Option<usize>, Option<bool>), ()>(
+        arguments.keywords,
+        &[],
+        &["params_max", "depth_max", "semicolons"],
+    )?;
+    let (params_max, depth_max, semicolons) = options.optional;
+    let bounds = Bounds { params_max: params_max.unwrap_or(BOUNDS.params_max), depth_max: depth_max.unwrap_or(BOUNDS.depth_max) };
+    Ok((arguments.required.0, bounds, semicolons.unwrap_or(true)))
 }
 
 /// A Hash of `params`, whose values `to_value` makes.
