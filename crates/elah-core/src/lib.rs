@@ -20,6 +20,7 @@ mod request_body;
 pub mod response;
 mod response_stream;
 pub mod router;
+pub mod store;
 mod timers;
 pub mod wake;
 pub mod worker;

@@ -12,6 +12,7 @@ mod request;
 mod response_stream;
 mod router;
 mod stall;
+mod store;
 mod utf8;
 mod wait;
 
@@ -29,5 +30,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
+    store::init(ruby, elah)?;
     Ok(())
 }

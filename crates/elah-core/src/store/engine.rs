@@ -1,0 +1,191 @@
+//! One opening of a store in one process: reads, increments in memory, and the way to the writer.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use super::Options;
+use super::env::{self, Env, Snapshot, Tree};
+use super::error::Error;
+use super::fork::ForkMark;
+use super::journal::{self, Added, Journal};
+use super::layout::{FullKey, TableId, Value, decode_count, table_key, table_row};
+use super::queue::{Job, Queue};
+use super::range::{Entry, Range, walk};
+use super::session::{folded_generation, live};
+use super::table::TableName;
+use super::writer;
+
+static OPENINGS: AtomicU64 = AtomicU64::new(0);
+
+pub(super) struct Engine {
+    pub(super) dir: PathBuf,
+    pub(super) options: Options,
+    pub(super) env: Env,
+    pub(super) tree: Tree,
+    /// Numbers the openings of this process from 1, so that a remembered table id is never used with another file.
+    pub(super) opening: u64,
+    pub(super) journal: Mutex<Option<Journal>>,
+    pub(super) queue: Queue,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    mark: ForkMark,
+}
+
+impl Engine {
+    pub(super) fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
+        let (env, tree) = env::open(dir, options.bytes_max)?;
+        let orphans = journal::orphans(dir).map_err(|error| Error::cannot_open(dir, error))?;
+        journal::recover(&env, tree, orphans, options.clock.now_ms())?;
+        journal::forget_finished(&env, tree, dir)?;
+        Ok(Engine {
+            dir: dir.to_owned(),
+            options: options.clone(),
+            env,
+            tree,
+            opening: OPENINGS.fetch_add(1, Ordering::Relaxed) + 1,
+            journal: Mutex::new(None),
+            queue: Queue::new(),
+            writer: Mutex::new(None),
+            mark: ForkMark::new().map_err(|error| Error::cannot_open(dir, error))?,
+        })
+    }
+
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.mark.is_same_process()
+    }
+
+    /// The store as it is now. Slots of readers that were killed are taken back when none is left.
+    pub(super) fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
+        match self.env.read_txn().map_err(Error::from) {
+            Err(Error::TooManyReaders { .. }) if self.env.clear_stale_readers()? > 0 => Ok(self.env.read_txn()?),
+            snapshot => snapshot,
+        }
+    }
+
+    /// Appends the value to `into`; `false` when there is none.
+    pub(super) fn get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
+        let snapshot = self.snapshot()?;
+        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else { return super::layout::check_key(key).map(|()| false) };
+        let Some(stored) = self.tree.get(&snapshot, FullKey::new(id, key)?.as_bytes())? else { return Ok(false) };
+        let value = Value::decode(stored)?;
+        let is_live = value.expires_at_ms.is_none() || !value.is_expired(self.options.clock.now_ms());
+        if is_live {
+            into.extend_from_slice(value.bytes);
+        }
+        Ok(is_live)
+    }
+
+    pub(super) fn range(&self, table: &TableName, range: &Range) -> Result<Vec<Entry>, Error> {
+        let Some(bounds) = range.bounds()? else { return Ok(Vec::new()) };
+        let snapshot = self.snapshot()?;
+        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else { return Ok(Vec::new()) };
+        let now_ms = self.options.clock.now_ms();
+        let mut entries = Vec::new();
+        if range.limit > 0 {
+            walk(self.tree, &snapshot, id, &bounds, range.is_reverse, &mut |key, stored| {
+                if let Some(value) = live(table.kind, stored, now_ms)? {
+                    entries.push((key.to_vec(), value.to_vec()));
+                }
+                Ok(entries.len() < range.limit)
+            })?;
+        }
+        Ok(entries)
+    }
+
+    /// The number of entries, with those that have expired and are not swept yet.
+    pub(super) fn size(&self, table: &TableName) -> Result<u64, Error> {
+        let snapshot = self.snapshot()?;
+        let row = self.tree.get(&snapshot, &table_key(table.kind, &table.name))?;
+        Ok(row.and_then(table_row).map_or(0, |(_, entries)| entries))
+    }
+
+    /// A counter's value: what is stored and what this process still holds in memory.
+    pub(super) fn count(&self, counter: &TableName, key: &[u8]) -> Result<i64, Error> {
+        let journal = self.journal();
+        let snapshot = self.snapshot()?;
+        let Some(id) = counter.id(self.opening, self.tree, &snapshot)? else { return super::layout::check_key(key).map(|()| 0) };
+        let stored = self.stored_count(journal.as_ref(), &snapshot, id, key)?;
+        Ok(stored.saturating_add(journal.as_ref().map_or(0, |journal| journal.active_total(id, key))))
+    }
+
+    /// What is stored of a counter, with the sealed sums that the snapshot lacks. The journal is locked around the snapshot, so
+    /// that a segment cannot be folded and taken back between the two.
+    fn stored_count(&self, journal: Option<&Journal>, snapshot: &Snapshot<'_>, id: TableId, key: &[u8]) -> Result<i64, Error> {
+        let stored = self.tree.get(snapshot, FullKey::new(id, key)?.as_bytes())?;
+        let stored = stored.map(decode_count).transpose()?.unwrap_or(0);
+        let Some(journal) = journal else { return Ok(stored) };
+        match journal.sealed_total(id, key) {
+            Some((generation, total)) if total != 0 && folded_generation(self.tree, snapshot, journal.name())? < generation => {
+                Ok(stored.saturating_add(total))
+            }
+            _ => Ok(stored),
+        }
+    }
+
+    /// Adds to a counter in memory mapped from this process's journal. `None` when the writer must do it: the counter has no id
+    /// yet, or the journal has no room.
+    pub(super) fn count_in_memory(self: &Arc<Self>, counter: &TableName, key: &[u8], by: i64) -> Result<Option<i64>, Error> {
+        super::layout::check_key(key)?;
+        self.queue.check()?;
+        let mut journal = self.journal();
+        let id = match counter.known_id(self.opening) {
+            Some(id) => id,
+            None => match counter.id(self.opening, self.tree, &*self.snapshot()?)? {
+                Some(id) => id,
+                None => return Ok(None),
+            },
+        };
+        if journal.is_none() {
+            *journal = Some(Journal::create(&self.dir)?);
+            self.start_writer()?;
+        }
+        let Some(journal) = journal.as_mut() else { return Ok(None) };
+        let is_first = journal.is_active_empty();
+        let added = journal.add(id, key, by, |journal| self.stored_count(Some(journal), &self.snapshot()?, id, key))?;
+        match added {
+            Added::To(value) => {
+                if is_first {
+                    self.queue.note_gathered();
+                }
+                Ok(Some(value))
+            }
+            Added::NoRoom => Ok(None),
+        }
+    }
+
+    pub(super) fn journal(&self) -> MutexGuard<'_, Option<Journal>> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a job to the writer, which answers from its own thread; a job that is refused is answered here.
+    pub(super) fn submit(self: &Arc<Self>, job: Job) {
+        let checked = if let Job::Change(changes, _) = &job { changes.check() } else { Ok(()) };
+        let owned = if self.is_of_this_process() { Ok(()) } else { Err(Error::Closed) };
+        match checked.and(owned).and_then(|()| self.start_writer()) {
+            Ok(()) => self.queue.push(job),
+            Err(error) => job.refuse(error),
+        }
+    }
+
+    fn start_writer(self: &Arc<Self>) -> Result<(), Error> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_none() {
+            let engine = Arc::clone(self);
+            let thread = std::thread::Builder::new().name("elah-store".to_owned()).stack_size(512 * 1024);
+            let started = thread.spawn(move || writer::run(&engine));
+            *writer = Some(started.map_err(|error| Error::Failed { why: format!("the writer's thread does not start: {error}") })?);
+        }
+        Ok(())
+    }
+
+    /// Does what waits, folds the journal and removes it, and ends the writer.
+    pub(super) fn shut_down(&self) {
+        self.queue.close();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // A writer that panicked has failed its waiters already.
+            let _ = writer.join();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Opens the LMDB environment of a store and refuses whatever is not a whole store of this version.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, EnvOpenOptions, MdbError, WithoutTls};
+
+use super::error::{Error, means_no_room};
+use super::layout::{FORMAT, FORMAT_KEY};
+
+pub(super) type Env = heed::Env<WithoutTls>;
+pub(super) type Snapshot<'e> = heed::RoTxn<'e, WithoutTls>;
+pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
+
+/// Reads and open transactions at one moment, over all processes.
+pub(super) const READERS_MAX: u32 = 1022;
+/// LMDB's lock file: 64 bytes for each reader and as much as that for its header, rounded up.
+const LOCK_FILE_BYTES: usize = 64 * (READERS_MAX as usize + 2);
+/// A multiple of the page size of every system; LMDB's map must have whole pages.
+const MAP_STEP_BYTES: u64 = 65536;
+
+/// Opens or creates the store in `dir`, whose file may grow to `bytes_max` bytes.
+pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree), Error> {
+    fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
+    allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
+    let map_bytes = usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    options.map_size(map_bytes).max_readers(READERS_MAX);
+    let env = open_env(&options, dir).map_err(|error| refusal(dir, error))?;
+    check_length(&env, dir)?;
+    let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
+    check_format(&env, tree, dir)?;
+    env.clear_stale_readers()?;
+    Ok((env, tree))
+}
+
+#[allow(unsafe_code)]
+fn open_env(options: &EnvOpenOptions<WithoutTls>, dir: &Path) -> Result<Env, heed::Error> {
+    // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file.
+    unsafe { options.open(dir) }
+}
+
+/// LMDB makes its lock file sparse and maps it, so the first touch of a page on a full disk would kill the process.
+/// A file of full length that lies on the disk already prevents that. It appears whole or not at all.
+fn allocate_lock_file(dir: &Path) -> io::Result<()> {
+    let path = dir.join("lock.mdb");
+    if path.exists() {
+        return Ok(());
+    }
+    let draft = dir.join(format!("lock.mdb.{}", std::process::id()));
+    let mut file = File::create(&draft)?;
+    let linked = write_zeros(&mut file, LOCK_FILE_BYTES).and_then(|()| match fs::hard_link(&draft, &path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    });
+    fs::remove_file(&draft)?;
+    linked
+}
+
+/// Fills a file that will be mapped: zeros that have their place on the disk, unlike those of a sparse file.
+pub(super) fn write_zeros(file: &mut File, bytes: usize) -> io::Result<()> {
+    const CHUNK: [u8; 4096] = [0; 4096];
+    for _ in 0..bytes / CHUNK.len() {
+        file.write_all(&CHUNK)?;
+    }
+    file.write_all(&CHUNK[..bytes % CHUNK.len()])
+}
+
+fn open_tree(env: &Env) -> Result<Tree, heed::Error> {
+    let txn = env.read_txn()?;
+    let opened = env.open_databases_and_commit(txn, |opener, txn| {
+        let tree = opener.open_database::<Bytes, Bytes>(txn, None)?;
+        Ok::<_, heed::Error>(match tree {
+            Some(tree) => CommitOrAbort::Commit(tree),
+            None => CommitOrAbort::Abort(heed::Error::Mdb(MdbError::NotFound)),
+        })
+    })?;
+    Result::from(opened)
+}
+
+/// A file that is shorter than its own header says was cut off; reading past its end would kill the process.
+fn check_length(env: &Env, dir: &Path) -> Result<(), Error> {
+    let page_bytes = u64::from(env.unnamed_database_stat().page_size);
+    let expected = (env.info().last_page_number as u64 + 1) * page_bytes;
+    let length = env.real_disk_size()?;
+    if length < expected {
+        let why = format!("data.mdb has {length} bytes and should have at least {expected}; it was cut off");
+        return Err(Error::cannot_open(dir, why));
+    }
+    Ok(())
+}
+
+fn check_format(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
+    let snapshot = env.read_txn()?;
+    let (format, is_empty) = (tree.get(&snapshot, FORMAT_KEY)?.map(<[u8]>::to_vec), tree.is_empty(&snapshot)?);
+    drop(snapshot);
+    match format {
+        Some(format) if format == FORMAT => Ok(()),
+        Some(format) => {
+            let found = String::from_utf8_lossy(&format).into_owned();
+            Err(Error::cannot_open(dir, format!("its format is {found:?}; this version reads {:?}", String::from_utf8_lossy(FORMAT))))
+        }
+        None if is_empty => {
+            let mut txn = env.write_txn()?;
+            tree.put(&mut txn, FORMAT_KEY, FORMAT)?;
+            Ok(txn.commit()?)
+        }
+        None => Err(Error::cannot_open(dir, "data.mdb was not made by Elah")),
+    }
+}
+
+fn refusal(dir: &Path, error: heed::Error) -> Error {
+    let why = match error {
+        heed::Error::Io(error) if means_no_room(&error) => return Error::Full { what: error.to_string() },
+        heed::Error::Io(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied => "this user may not write there".to_owned(),
+            io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+            _ => error.to_string(),
+        },
+        heed::Error::Mdb(MdbError::Invalid) => "data.mdb is not an LMDB file, or it is damaged".to_owned(),
+        heed::Error::Mdb(MdbError::VersionMismatch) => "data.mdb was written by another version of LMDB".to_owned(),
+        heed::Error::EnvAlreadyOpened => {
+            "this process still holds an older opening of it (an unfinished transaction, or a store inherited through a fork that \
+             Ruby does not know of)"
+                .to_owned()
+        }
+        other => other.to_string(),
+    };
+    Error::cannot_open(dir, why)
+}

@@ -1,0 +1,109 @@
+//! What can go wrong in the store, one variant per thing that a caller can do about it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::layout::{KEY_BYTES_MAX, NAME_BYTES_MAX, TABLES_MAX, VALUE_BYTES_MAX};
+use super::transaction::OPERATIONS_MAX;
+
+/// A failed operation. Nothing of it was stored, unless the variant says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key must have 1 to `KEY_BYTES_MAX` bytes.
+    InvalidKey { bytes: usize },
+    /// A value may have up to `VALUE_BYTES_MAX` bytes.
+    ValueTooLong { bytes: usize },
+    /// A table's or counter's name must have 1 to `NAME_BYTES_MAX` bytes.
+    InvalidName { bytes: usize },
+    /// The store holds `TABLES_MAX` tables and counters.
+    TooManyTables,
+    /// A counter would leave the range of a signed 64-bit integer.
+    CounterOverflow { value: i64, by: i64 },
+    /// The file has reached its limit, or the disk has no room. Works again when there is room.
+    Full { what: String },
+    /// The disk failed a write or a sync, so what it holds is unknown until the store is opened anew. Reads go on.
+    Failed { why: String },
+    /// More writes are waiting than the store admits.
+    Overloaded { waiting: usize, bytes: usize },
+    /// All slots for readers are taken.
+    TooManyReaders { readers_max: u32 },
+    /// A transaction may use the tables of its own store only.
+    ForeignTable { name: String },
+    /// A transaction may do `OPERATIONS_MAX` things.
+    TransactionTooLarge { operations: usize },
+    /// Something that the transaction had read was changed by another before it was committed.
+    Conflict,
+    /// The store was closed.
+    Closed,
+    /// The directory cannot be used as a store.
+    CannotOpen { path: PathBuf, why: String },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::InvalidKey { bytes: 0 } => write!(f, "A key is empty; it must have 1 to {KEY_BYTES_MAX} bytes."),
+            Error::InvalidKey { bytes } => write!(f, "A key of {bytes} bytes is too long; it may have up to {KEY_BYTES_MAX}."),
+            Error::ValueTooLong { bytes } => write!(f, "A value of {bytes} bytes is too long; it may have up to {VALUE_BYTES_MAX}."),
+            Error::InvalidName { bytes } => {
+                write!(f, "The name of a table or counter has {bytes} bytes; it must have 1 to {NAME_BYTES_MAX}.")
+            }
+            Error::TooManyTables => write!(f, "The store has {TABLES_MAX} tables and counters already, which is the limit."),
+            Error::CounterOverflow { value, by } => {
+                write!(f, "A counter at {value} cannot be changed by {by}: the sum does not fit into 64 bits.")
+            }
+            Error::Full { what } => write!(f, "The store is full: {what}. Nothing of this operation was stored."),
+            Error::Failed { why } => {
+                write!(f, "The disk failed: {why}. The store takes no more writes until it is closed and opened again.")
+            }
+            Error::Overloaded { waiting, bytes } => {
+                write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")
+            }
+            Error::TooManyReaders { readers_max } => {
+                write!(f, "All {readers_max} readers of the store are taken; transactions that stay open hold them.")
+            }
+            Error::TransactionTooLarge { operations } => {
+                write!(f, "A transaction with {operations} operations is too large; it may have up to {OPERATIONS_MAX}.")
+            }
+            Error::ForeignTable { name } => write!(f, "{name:?} belongs to another store than this transaction."),
+            Error::Conflict => write!(f, "Another write changed what this transaction had read."),
+            Error::Closed => write!(f, "The store is closed."),
+            Error::CannotOpen { path, why } => write!(f, "The store in {} cannot be opened: {why}.", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
+        Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+/// Whether the system says that there is no room: on the disk, in the quota, or in the file's size limit.
+pub(super) fn means_no_room(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+/// What LMDB says about a read or a write of an open store. Whatever is not plainly a lack of room or of readers means that
+/// the file or the disk cannot be trusted.
+impl From<heed::Error> for Error {
+    fn from(error: heed::Error) -> Self {
+        match error {
+            heed::Error::Mdb(heed::MdbError::MapFull) => Error::Full { what: "its file has reached bytes_max".to_owned() },
+            heed::Error::Mdb(heed::MdbError::TxnFull) => Error::Full { what: "one transaction changes too many pages".to_owned() },
+            heed::Error::Mdb(heed::MdbError::ReadersFull) => Error::TooManyReaders { readers_max: super::env::READERS_MAX },
+            heed::Error::Mdb(heed::MdbError::MapResized) => {
+                Error::Failed { why: "another process has opened the store with a larger bytes_max".to_owned() }
+            }
+            heed::Error::Io(error) if means_no_room(&error) => Error::Full { what: error.to_string() },
+            other => Error::Failed { why: other.to_string() },
+        }
+    }
+}

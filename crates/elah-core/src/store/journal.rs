@@ -1,0 +1,166 @@
+//! Increments that are answered before they reach LMDB: a file in the store's directory, mapped into memory.
+//!
+//! Each process has a journal of its own, locked while it lives. An increment is a store into mapped memory, which the kernel keeps
+//! when the process is killed. The writer adds the sums to the counters now and then ("folds" them), and notes in the same LMDB
+//! transaction up to which generation it has done so: each increment counts exactly once, whenever the process dies. The journal
+//! of a dead process has no lock, and whoever meets it folds the rest.
+
+mod recovery;
+mod segment;
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use hashbrown::DefaultHashBuilder;
+use memmap2::{MmapMut, MmapOptions};
+
+use super::env::write_zeros;
+use super::error::{Error, means_no_room};
+use super::layout::TableId;
+pub(super) use recovery::{forget_finished, orphans, recover};
+use segment::{SEGMENT_BYTES, Segment};
+pub(super) use segment::Sum;
+
+const SUFFIX: &str = ".journal";
+/// A journal that is being made. With content and without a lock it was given up.
+const DRAFT_SUFFIX: &str = ".journal-draft";
+
+/// The journal of this process.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    name: String,
+    /// Holds the lock that says that the owner lives.
+    _file: File,
+    hasher: DefaultHashBuilder,
+    active: Segment,
+    sealed: Option<Arc<Segment>>,
+    spare: Option<Segment>,
+}
+
+/// What became of an increment.
+pub(super) enum Added {
+    /// The counter's new value.
+    To(i64),
+    /// The active segment has no room; the increment was not made.
+    NoRoom,
+}
+
+/// A sealed segment, to be folded by the writer.
+pub(super) struct Sealed(Arc<Segment>);
+
+impl Sealed {
+    pub(super) fn generation(&self) -> u64 {
+        self.0.generation
+    }
+
+    /// In the order of their place in LMDB, so that neighbours are written together.
+    pub(super) fn sums(&self) -> Vec<Sum<'_>> {
+        let mut sums: Vec<_> = self.0.sums().collect();
+        sums.sort_unstable_by(|a, b| (a.table, a.key).cmp(&(b.table, b.key)));
+        sums
+    }
+}
+
+impl Journal {
+    /// Creates a journal in `dir`. It bears its final name only once it is locked, so that nobody takes it for a dead one.
+    pub(super) fn create(dir: &Path) -> Result<Self, Error> {
+        let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        let name = format!("counters-{}-{nanos}{SUFFIX}", std::process::id());
+        let path = dir.join(&name);
+        let draft = path.with_extension(&DRAFT_SUFFIX[1..]);
+        let made = Self::draft(&draft).and_then(|made| fs::rename(&draft, &path).map(|()| made));
+        let (file, active, spare) = made.map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            if means_no_room(&error) {
+                Error::Full { what: format!("there is no room for a journal ({error})") }
+            } else {
+                Error::Failed { why: format!("the journal {} cannot be made: {error}", path.display()) }
+            }
+        })?;
+        Ok(Journal { path, name, _file: file, hasher: DefaultHashBuilder::default(), active, sealed: None, spare: Some(spare) })
+    }
+
+    fn draft(path: &Path) -> io::Result<(File, Segment, Segment)> {
+        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        file.try_lock()?;
+        write_zeros(&mut file, 2 * SEGMENT_BYTES)?;
+        let active = Segment::new(map(&file, 0)?, 1);
+        let spare = Segment::new(map(&file, SEGMENT_BYTES)?, 0);
+        Ok((file, active, spare))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.sealed.is_none()
+    }
+
+    /// True until the first increment of a generation, after which the writer must know that there is something to fold.
+    pub(super) fn is_active_empty(&self) -> bool {
+        self.active.is_empty()
+    }
+
+    /// Adds `by` to a counter; `base` tells what it stands at and is asked once for each key and generation.
+    pub(super) fn add(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        by: i64,
+        base: impl FnOnce(&Self) -> Result<i64, Error>,
+    ) -> Result<Added, Error> {
+        match self.active.add(&self.hasher, table, key, by) {
+            Ok(value) => Ok(Added::To(value)),
+            Err(Some(value)) => Err(Error::CounterOverflow { value, by }),
+            Err(None) => {
+                let base = base(self)?;
+                let value = base.checked_add(by).ok_or(Error::CounterOverflow { value: base, by })?;
+                let is_defined = self.active.define(&self.hasher, Sum { table, key, total: by }, base);
+                Ok(if is_defined { Added::To(value) } else { Added::NoRoom })
+            }
+        }
+    }
+
+    /// What the active segment holds for a key.
+    pub(super) fn active_total(&self, table: TableId, key: &[u8]) -> i64 {
+        self.active.total(&self.hasher, table, key)
+    }
+
+    /// What the sealed segment holds for a key, with its generation: it counts for those whose snapshot has it not yet.
+    pub(super) fn sealed_total(&self, table: TableId, key: &[u8]) -> Option<(u64, i64)> {
+        self.sealed.as_ref().map(|sealed| (sealed.generation, sealed.total(&self.hasher, table, key)))
+    }
+
+    /// Hands what has gathered to the writer; increments go on in the other segment. A segment that could not be folded comes again.
+    pub(super) fn seal(&mut self) -> Option<Sealed> {
+        if self.sealed.is_none() && !self.active.is_empty()
+            && let Some(mut next) = self.spare.take()
+        {
+            next.reset(self.active.generation + 1);
+            self.sealed = Some(Arc::new(std::mem::replace(&mut self.active, next)));
+        }
+        self.sealed.clone().map(Sealed)
+    }
+
+    /// Takes back a segment that is part of the counters now.
+    pub(super) fn release(&mut self, folded: Sealed) {
+        self.sealed = None;
+        self.spare = Arc::into_inner(folded.0);
+    }
+
+    /// Removes the file of a journal that has been folded to the end.
+    pub(super) fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+#[allow(unsafe_code)]
+fn map(file: &File, at: usize) -> io::Result<MmapMut> {
+    // SAFETY: the file is this process's own, under a lock, of full length on the disk, and nobody truncates it.
+    unsafe { MmapOptions::new().offset(at as u64).len(SEGMENT_BYTES).map_mut(file) }
+}

@@ -1,0 +1,154 @@
+//! What waits for the writer: bounded, and closed for good when the store is closed or the disk has failed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::error::Error;
+use super::write::{Changes, Outcome};
+
+/// Jobs that may wait.
+pub const WAITING_MAX: usize = 65_536;
+/// Bytes of keys and values that may wait; a single job may pass it when nothing else waits.
+pub const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Told what came of a job.
+pub(super) type Done<T = Vec<Outcome>> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+pub(super) enum Job {
+    Change(Changes, Done),
+    /// Removes what has expired; told how many entries there were.
+    Sweep(Done<usize>),
+    /// Folds what this process has counted in memory; told when it is on disk.
+    Flush(Done<()>),
+}
+
+impl Job {
+    pub(super) fn refuse(self, error: Error) {
+        match self {
+            Job::Change(_, done) => done(Err(error)),
+            Job::Sweep(done) => done(Err(error)),
+            Job::Flush(done) => done(Err(error)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Job::Change(changes, _) => changes.bytes(),
+            Job::Sweep(_) | Job::Flush(_) => 0,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    bytes: usize,
+    has_gathered: bool,
+    is_closing: bool,
+    failure: Option<Error>,
+}
+
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    has_failed: AtomicBool,
+}
+
+/// Why the writer woke.
+pub(super) struct Woken {
+    pub(super) jobs: Vec<Job>,
+    /// The first increment of a generation of the journal has come.
+    pub(super) has_gathered: bool,
+    pub(super) is_closing: bool,
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        Queue::default()
+    }
+
+    pub(super) fn push(&self, job: Job) {
+        let mut waiting = self.lock();
+        let bytes = waiting.bytes + job.bytes();
+        let refusal = match &waiting.failure {
+            Some(failure) => Some(failure.clone()),
+            None if waiting.is_closing => Some(Error::Closed),
+            None if waiting.jobs.len() >= WAITING_MAX || (bytes > WAITING_BYTES_MAX && !waiting.jobs.is_empty()) => {
+                Some(Error::Overloaded { waiting: waiting.jobs.len(), bytes: waiting.bytes })
+            }
+            None => None,
+        };
+        match refusal {
+            Some(error) => {
+                drop(waiting);
+                job.refuse(error);
+            }
+            None => {
+                waiting.bytes = bytes;
+                waiting.jobs.push(job);
+                drop(waiting);
+                self.changed.notify_one();
+            }
+        }
+    }
+
+    /// Tells the writer that there is something to fold.
+    pub(super) fn note_gathered(&self) {
+        self.lock().has_gathered = true;
+        self.changed.notify_one();
+    }
+
+    /// `Failed` once the disk has failed.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.has_failed.load(Ordering::Acquire)
+            && let Some(failure) = &self.lock().failure
+        {
+            return Err(failure.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&self) {
+        self.lock().is_closing = true;
+        self.changed.notify_one();
+    }
+
+    /// Refuses everything that waits and everything to come.
+    pub(super) fn fail(&self, error: &Error) {
+        let mut waiting = self.lock();
+        waiting.failure.get_or_insert_with(|| error.clone());
+        waiting.bytes = 0;
+        let jobs = std::mem::take(&mut waiting.jobs);
+        drop(waiting);
+        self.has_failed.store(true, Ordering::Release);
+        for job in jobs {
+            job.refuse(error.clone());
+        }
+    }
+
+    /// All that waits, as soon as anything does or `until` has come.
+    pub(super) fn take(&self, until: Option<Instant>) -> Woken {
+        let mut waiting = self.lock();
+        loop {
+            let now = Instant::now();
+            if !waiting.jobs.is_empty() || waiting.has_gathered || waiting.is_closing || until.is_some_and(|until| until <= now) {
+                waiting.bytes = 0;
+                return Woken {
+                    jobs: std::mem::take(&mut waiting.jobs),
+                    has_gathered: std::mem::take(&mut waiting.has_gathered),
+                    is_closing: waiting.is_closing,
+                };
+            }
+            waiting = match until {
+                None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(until) => self.changed.wait_timeout(waiting, until - now).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

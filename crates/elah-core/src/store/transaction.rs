@@ -1,0 +1,285 @@
+//! An optimistic transaction: reads one snapshot, gathers its writes, and lets the writer check that what it read still holds.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::engine::Engine;
+use super::env::Tree;
+use super::error::Error;
+use super::layout::{FullKey, check_key, check_value, decode_count};
+use super::queue::{Done, Job};
+use super::range::{Bounds, Entry, Range, walk};
+use super::session::live;
+use super::shared::Handle;
+use super::table::TableName;
+use super::write::{Changes, Read, Write};
+use super::{Counter, Table};
+
+/// The most reads and writes of one transaction, and the most bytes that it may have read.
+pub const OPERATIONS_MAX: usize = 100_000;
+
+type Keys<T> = BTreeMap<Vec<u8>, T>;
+
+#[derive(Clone, Debug)]
+struct Pending {
+    value: Option<Vec<u8>>,
+    expires_at_ms: Option<u64>,
+}
+
+/// See the module. Holds a reader's slot until it is committed or dropped, so it should not wait for anything else.
+pub struct Transaction {
+    handle: Arc<Handle>,
+    engine: Arc<Engine>,
+    snapshot: heed::RoTxn<'static, heed::WithoutTls>,
+    now_ms: u64,
+    reads: Vec<Read>,
+    /// By the table's kind and name.
+    puts: BTreeMap<String, (Arc<TableName>, Keys<Pending>)>,
+    counts: BTreeMap<String, (Arc<TableName>, Keys<i64>)>,
+}
+
+impl Transaction {
+    pub(super) fn begin(engine: &Arc<Engine>, handle: &Arc<Handle>) -> Result<Self, Error> {
+        // A snapshot that is taken and dropped makes sure that there is a slot, or makes one.
+        drop(engine.snapshot()?);
+        let snapshot = engine.env.clone().static_read_txn()?;
+        let now_ms = engine.options.clock.now_ms();
+        Ok(Transaction {
+            handle: Arc::clone(handle),
+            engine: Arc::clone(engine),
+            snapshot,
+            now_ms,
+            reads: Vec::new(),
+            puts: BTreeMap::new(),
+            counts: BTreeMap::new(),
+        })
+    }
+
+    fn tree(&self) -> Tree {
+        self.engine.tree
+    }
+
+    fn own<'a>(&self, handle: &Handle, name: &'a Arc<TableName>) -> Result<&'a Arc<TableName>, Error> {
+        if !self.handle.shares_opening_with(handle) {
+            return Err(Error::ForeignTable { name: name.name.clone() });
+        }
+        Ok(name)
+    }
+
+    /// The value of `key`, as this transaction sees it.
+    pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let table = self.own(&table.handle, &table.name)?;
+        check_key(key)?;
+        if let Some(pending) = self.puts.get(&table.name).and_then(|(_, keys)| keys.get(key)) {
+            return Ok(pending.value.clone());
+        }
+        self.read(table, key)
+    }
+
+    /// Reads the snapshot and notes what it saw.
+    fn read(&mut self, table: &Arc<TableName>, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let seen = match table.id(self.engine.opening, self.tree(), &self.snapshot)? {
+            None => None,
+            Some(id) => {
+                let stored = self.tree().get(&self.snapshot, FullKey::new(id, key)?.as_bytes())?;
+                stored.map(|stored| live(table.kind, stored, self.now_ms)).transpose()?.flatten().map(<[u8]>::to_vec)
+            }
+        };
+        self.note(Read::Value { table: Arc::clone(table), key: key.to_vec(), seen: seen.clone() })?;
+        Ok(seen)
+    }
+
+    fn note(&mut self, read: Read) -> Result<(), Error> {
+        self.reads.push(read);
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<(), Error> {
+        let writes = self.puts.values().map(|(_, keys)| keys.len()).chain(self.counts.values().map(|(_, keys)| keys.len()));
+        let operations = self.reads.len() + writes.sum::<usize>();
+        if operations > OPERATIONS_MAX {
+            return Err(Error::TransactionTooLarge { operations });
+        }
+        Ok(())
+    }
+
+    /// Stores a value, which expires after `ttl`.
+    pub fn put(&mut self, table: &Table, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<(), Error> {
+        let table = self.own(&table.handle, &table.name)?;
+        check_key(key).and_then(|()| check_value(&value))?;
+        let expires_at_ms = ttl.map(|ttl| self.engine.options.clock.expiry(ttl));
+        self.pend(table, key, Pending { value: Some(value), expires_at_ms })
+    }
+
+    /// Stores a value if the key has none, and tells whether it did.
+    pub fn put_new(&mut self, table: &Table, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<bool, Error> {
+        if self.get(table, key)?.is_some() {
+            return Ok(false);
+        }
+        self.put(table, key, value, ttl).map(|()| true)
+    }
+
+    /// Removes a key, and tells whether it was there.
+    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool, Error> {
+        if self.get(table, key)?.is_none() {
+            return Ok(false);
+        }
+        self.pend(&table.name, key, Pending { value: None, expires_at_ms: None }).map(|()| true)
+    }
+
+    fn pend(&mut self, table: &Arc<TableName>, key: &[u8], pending: Pending) -> Result<(), Error> {
+        let (_, keys) = self.puts.entry(table.name.clone()).or_insert_with(|| (Arc::clone(table), BTreeMap::new()));
+        keys.insert(key.to_vec(), pending);
+        self.check_size()
+    }
+
+    /// What is stored of a counter, with what this transaction has added. Increments in memory that are not folded yet are not in it.
+    pub fn count(&mut self, counter: &Counter, key: &[u8]) -> Result<i64, Error> {
+        let counter = self.own(&counter.handle, &counter.name)?;
+        check_key(key)?;
+        let stored = self.read(counter, key)?.map_or(Ok(0), |stored| decode_count(&stored))?;
+        Ok(stored.saturating_add(self.added(counter, key)))
+    }
+
+    fn added(&self, counter: &TableName, key: &[u8]) -> i64 {
+        self.counts.get(&counter.name).and_then(|(_, keys)| keys.get(key)).copied().unwrap_or(0)
+    }
+
+    /// Adds `by`, unless that would pass `max`; the new value, or `None`.
+    pub fn increment(&mut self, counter: &Counter, key: &[u8], by: i64, max: Option<i64>) -> Result<Option<i64>, Error> {
+        let value = self.count(counter, key)?;
+        let sum = value.checked_add(by).ok_or(Error::CounterOverflow { value, by })?;
+        if max.is_some_and(|max| sum > max) {
+            return Ok(None);
+        }
+        self.add(counter, key, by).map(|()| Some(sum))
+    }
+
+    /// Adds without looking, so that it never conflicts.
+    pub fn add(&mut self, counter: &Counter, key: &[u8], by: i64) -> Result<(), Error> {
+        let counter = self.own(&counter.handle, &counter.name)?;
+        check_key(key)?;
+        let (_, keys) = self.counts.entry(counter.name.clone()).or_insert_with(|| (Arc::clone(counter), BTreeMap::new()));
+        let added = keys.entry(key.to_vec()).or_insert(0);
+        *added = added.checked_add(by).ok_or(Error::CounterOverflow { value: *added, by })?;
+        self.check_size()
+    }
+
+    /// A range with this transaction's own writes in it. What is noted is the part of the snapshot that the answer depends on.
+    pub fn range(&mut self, table: &Table, range: &Range) -> Result<Vec<Entry>, Error> {
+        let table = self.own(&table.handle, &table.name)?;
+        let Some(bounds) = range.bounds()?.filter(|_| range.limit > 0) else { return Ok(Vec::new()) };
+        let own = self.puts.get(&table.name).map(|(_, keys)| keys);
+        let mut merge = Merge::new(own, &bounds, range);
+        let mut seen = Vec::new();
+        if let Some(id) = table.id(self.engine.opening, self.tree(), &self.snapshot)? {
+            walk(self.tree(), &self.snapshot, id, &bounds, range.is_reverse, &mut |key, stored| {
+                let Some(value) = live(table.kind, stored, self.now_ms)? else { return Ok(true) };
+                if !merge.own_before(key) {
+                    return Ok(false);
+                }
+                seen.push((key.to_vec(), value.to_vec()));
+                Ok(merge.stored(key, value))
+            })?;
+        }
+        let entries = merge.finish();
+        let depends_on = match entries.last().filter(|_| entries.len() == range.limit) {
+            Some((last, _)) if range.is_reverse => (Bound::Included(last.clone()), bounds.1),
+            Some((last, _)) => (bounds.0, Bound::Included(last.clone())),
+            None => bounds,
+        };
+        seen.sort_unstable();
+        self.note(Read::Range { table: Arc::clone(table), bounds: depends_on, seen })?;
+        Ok(entries)
+    }
+
+    /// Hands the writes to the writer. `done` gets `Conflict` when something that was read has changed since. A transaction that
+    /// writes nothing has read one snapshot and needs no check.
+    pub fn commit(self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        let writes = self.writes();
+        if writes.is_empty() {
+            return done(Ok(()));
+        }
+        let Transaction { engine, snapshot, reads, now_ms, .. } = self;
+        drop(snapshot);
+        let done: Done = Box::new(move |outcome| done(outcome.map(|_| ())));
+        engine.submit(Job::Change(Changes { reads, writes, read_at_ms: now_ms }, done));
+    }
+
+    fn writes(&self) -> Vec<Write> {
+        let puts = self.puts.values().flat_map(|(table, keys)| {
+            keys.iter().map(|(key, pending)| match &pending.value {
+                Some(value) => Write::Put {
+                    table: Arc::clone(table),
+                    key: key.clone(),
+                    value: value.clone(),
+                    expires_at_ms: pending.expires_at_ms,
+                    only_new: false,
+                },
+                None => Write::Delete { table: Arc::clone(table), key: key.clone() },
+            })
+        });
+        let counts = self.counts.values().flat_map(|(counter, keys)| {
+            keys.iter().map(|(key, by)| Write::Increment { counter: Arc::clone(counter), key: key.clone(), by: *by, max: None })
+        });
+        puts.chain(counts).collect()
+    }
+}
+
+/// Joins a walk over the snapshot with the transaction's own writes, in the order of the walk.
+struct Merge<'a> {
+    own: std::iter::Peekable<Box<dyn Iterator<Item = (&'a Vec<u8>, &'a Pending)> + 'a>>,
+    is_reverse: bool,
+    limit: usize,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Merge<'a> {
+    fn new(own: Option<&'a Keys<Pending>>, bounds: &Bounds, range: &Range) -> Self {
+        let own: Box<dyn Iterator<Item = _> + 'a> = match own.map(|own| own.range(bounds.clone())) {
+            None => Box::new(std::iter::empty()),
+            Some(own) if range.is_reverse => Box::new(own.rev()),
+            Some(own) => Box::new(own),
+        };
+        Merge { own: own.peekable(), is_reverse: range.is_reverse, limit: range.limit, entries: Vec::new() }
+    }
+
+    fn is_full(&self) -> bool {
+        self.entries.len() >= self.limit
+    }
+
+    fn push_own(&mut self) {
+        if let Some((key, Pending { value: Some(value), .. })) = self.own.next() {
+            self.entries.push((key.clone(), value.clone()));
+        }
+    }
+
+    /// Takes the own entries that come before `key`; `false` when that fills the answer.
+    fn own_before(&mut self, key: &[u8]) -> bool {
+        while !self.is_full() {
+            match self.own.peek() {
+                Some((own, _)) if if self.is_reverse { own.as_slice() > key } else { own.as_slice() < key } => self.push_own(),
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// Takes an entry of the snapshot, unless this transaction has changed it; `false` when that fills the answer.
+    fn stored(&mut self, key: &[u8], value: &[u8]) -> bool {
+        match self.own.peek() {
+            Some((own, _)) if own.as_slice() == key => self.push_own(),
+            _ => self.entries.push((key.to_vec(), value.to_vec())),
+        }
+        !self.is_full()
+    }
+
+    fn finish(mut self) -> Vec<Entry> {
+        while !self.is_full() && self.own.peek().is_some() {
+            self.push_own();
+        }
+        self.entries
+    }
+}

@@ -1,0 +1,78 @@
+//! What a caller wants changed, and what came of it.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::layout::{check_key, check_value};
+use super::range::Bounds;
+use super::table::TableName;
+
+/// One change. Those of one transaction are applied together or not at all.
+#[derive(Clone, Debug)]
+pub(super) enum Write {
+    Put { table: Arc<TableName>, key: Vec<u8>, value: Vec<u8>, expires_at_ms: Option<u64>, only_new: bool },
+    Delete { table: Arc<TableName>, key: Vec<u8> },
+    Increment { counter: Arc<TableName>, key: Vec<u8>, by: i64, max: Option<i64> },
+}
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A put stored its value (`false`: the key was there, and the put was only to be made if it was not).
+    Put(bool),
+    /// A delete found its key.
+    Deleted(bool),
+    /// A counter's new value; `None` when it would have passed its maximum and was left alone.
+    Counted(Option<i64>),
+}
+
+/// Something that a transaction saw and that must still be so when it is committed.
+#[derive(Clone, Debug)]
+pub(super) enum Read {
+    Value { table: Arc<TableName>, key: Vec<u8>, seen: Option<Vec<u8>> },
+    Range { table: Arc<TableName>, bounds: Bounds, seen: Vec<(Vec<u8>, Vec<u8>)> },
+}
+
+/// Reads to check, then writes to apply: all or nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes {
+    pub(super) reads: Vec<Read>,
+    pub(super) writes: Vec<Write>,
+    /// The time by which the reads judged what had expired.
+    pub(super) read_at_ms: u64,
+}
+
+impl Changes {
+    pub(super) fn one(write: Write) -> Self {
+        Changes { reads: Vec::new(), writes: vec![write], read_at_ms: 0 }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.writes.iter().try_for_each(|write| match write {
+            Write::Put { key, value, .. } => check_key(key).and_then(|()| check_value(value)),
+            Write::Delete { key, .. } | Write::Increment { key, .. } => check_key(key),
+        })
+    }
+
+    /// The memory that waiting for the writer takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let writes = self.writes.iter().map(|write| match write {
+            Write::Put { key, value, .. } => key.len() + value.len(),
+            Write::Delete { key, .. } | Write::Increment { key, .. } => key.len(),
+        });
+        let reads = self.reads.iter().map(|read| match read {
+            Read::Value { key, seen, .. } => key.len() + seen.as_ref().map_or(0, Vec::len),
+            Read::Range { seen, .. } => seen.iter().map(|(key, value)| key.len() + value.len()).sum(),
+        });
+        64 * (self.writes.len() + self.reads.len()) + writes.chain(reads).sum::<usize>()
+    }
+
+    /// Whether these changes depend on a stored count, so that increments that still wait in memory must go first.
+    pub(super) fn touch_counters(&self) -> bool {
+        self.writes.iter().any(|write| match write {
+            Write::Increment { .. } => true,
+            Write::Delete { table, .. } => table.kind == super::layout::Kind::Counter,
+            Write::Put { .. } => false,
+        })
+    }
+}

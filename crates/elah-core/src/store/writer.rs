@@ -1,0 +1,267 @@
+//! The writer: one thread for each opening of a store, which commits everything that waits in one LMDB transaction.
+//!
+//! There is no timer in front of a write: while one transaction is on its way to the disk, the next ones gather.
+
+use std::time::{Duration, Instant};
+
+use super::engine::Engine;
+use super::error::Error;
+use super::journal::{self, Sealed};
+use super::layout::{EXPIRIES, expiry_entry};
+use super::queue::{Done, Job};
+use super::session::{Session, leaves_the_rest_alone};
+use super::write::{Changes, Outcome};
+
+/// Entries that one transaction sweeps, so that no write waits long behind a sweep.
+const SWEEP_MAX: usize = 1000;
+/// Between two sweeps of this process.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
+/// Folding may use this part of the time; with many keys it is done less often.
+const FOLD_SHARE: u32 = 50;
+const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Between two attempts to fold into a store that is full.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
+/// Between two looks for journals of dead processes.
+const ORPHAN_PAUSE: Duration = Duration::from_secs(10);
+
+type Change = (Changes, Done);
+
+/// The body of the writer's thread. Returns when the queue is closed and everything is done.
+pub(super) fn run(engine: &Engine) {
+    let _fail = FailOnPanic(engine);
+    let mut writer =
+        Writer { engine, fold_at: None, fold_pause: engine.options.fold_pause, sweep_at: None, orphans_at: Instant::now() + ORPHAN_PAUSE };
+    writer.plan_sweep();
+    loop {
+        let woken = engine.queue.take([writer.fold_at, writer.sweep_at].into_iter().flatten().min());
+        if woken.has_gathered && writer.fold_at.is_none() {
+            writer.fold_at = Some(Instant::now() + writer.fold_pause);
+        }
+        writer.turn(woken.jobs, woken.is_closing);
+        if woken.is_closing {
+            return writer.finish();
+        }
+    }
+}
+
+struct Writer<'e> {
+    engine: &'e Engine,
+    /// Set while the journal holds something.
+    fold_at: Option<Instant>,
+    fold_pause: Duration,
+    /// Set while something waits for its expiry.
+    sweep_at: Option<Instant>,
+    orphans_at: Instant,
+}
+
+impl Writer<'_> {
+    fn turn(&mut self, jobs: Vec<Job>, is_closing: bool) {
+        let now = Instant::now();
+        let (mut changes, mut sweeps, mut flushes) = (Vec::new(), Vec::new(), Vec::new());
+        for job in jobs {
+            match job {
+                Job::Change(job, done) => changes.push((job, done)),
+                Job::Sweep(done) => sweeps.push(done),
+                Job::Flush(done) => flushes.push(done),
+            }
+        }
+        let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
+        let must_fold = is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(changes, _)| changes.touch_counters());
+        let folded = self.commit(changes, must_fold);
+        for done in flushes {
+            done(folded.clone());
+        }
+        if self.sweep_at.is_some_and(|at| at <= now) {
+            self.sweep();
+        }
+        for done in sweeps {
+            done(self.sweep_all());
+        }
+        if self.sweep_at.is_none() {
+            self.plan_sweep();
+        }
+        if self.orphans_at <= now {
+            self.recover_orphans();
+        }
+    }
+
+    /// Commits `changes` and, if asked, what the journal holds; tells each waiter. Returns what became of the fold.
+    fn commit(&mut self, changes: Vec<Change>, must_fold: bool) -> Result<(), Error> {
+        let sealed = if must_fold { self.engine.journal().as_mut().and_then(|journal| journal.seal()) } else { None };
+        if changes.is_empty() && sealed.is_none() {
+            return self.engine.queue.check();
+        }
+        match self.transact(&changes, sealed.as_ref()) {
+            Ok(outcomes) => {
+                self.settle_fold(sealed);
+                tell(changes, outcomes);
+                Ok(())
+            }
+            Err(error @ Error::Full { .. }) if changes.len() + usize::from(sealed.is_some()) > 1 => {
+                self.commit_one_by_one(changes, sealed, error)
+            }
+            Err(error @ Error::Full { .. }) => {
+                self.postpone_fold(sealed.is_some());
+                refuse(changes, &error);
+                Err(error)
+            }
+            Err(error) => {
+                self.engine.queue.fail(&error);
+                refuse(changes, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// After a transaction that did not fit: what fits by itself is stored, and only what does not is refused.
+    fn commit_one_by_one(&mut self, changes: Vec<Change>, sealed: Option<Sealed>, full: Error) -> Result<(), Error> {
+        let mut folded = Ok(());
+        if sealed.is_some() {
+            drop(sealed);
+            folded = self.commit(Vec::new(), true);
+        }
+        for change in changes {
+            // An increment is exact only over a folded journal; while that does not fit, neither do increments.
+            if folded.is_err() && change.0.touch_counters() {
+                refuse(vec![change], &full);
+            } else {
+                let _ = self.commit(vec![change], false);
+            }
+        }
+        folded
+    }
+
+    fn transact(&mut self, changes: &[Change], sealed: Option<&Sealed>) -> Result<Vec<Result<Vec<Outcome>, Error>>, Error> {
+        let engine = self.engine;
+        let mut session = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms())?;
+        if let Some(sealed) = sealed {
+            let started = Instant::now();
+            for sum in sealed.sums() {
+                session.add(sum.table, sum.key, sum.total)?;
+            }
+            if let Some(name) = engine.journal().as_ref().map(|journal| journal.name().to_owned()) {
+                session.set_folded_generation(&name, sealed.generation())?;
+            }
+            let pause = (started.elapsed() * FOLD_SHARE).min(FOLD_PAUSE_MAX);
+            self.fold_pause = engine.options.fold_pause.max(pause);
+        }
+        let mut outcomes = Vec::with_capacity(changes.len());
+        for (changes, _) in changes {
+            match session.apply(changes) {
+                Err(error) if !leaves_the_rest_alone(&error) => return Err(error),
+                outcome => outcomes.push(outcome),
+            }
+        }
+        session.commit()?;
+        Ok(outcomes)
+    }
+
+    fn settle_fold(&mut self, sealed: Option<Sealed>) {
+        let Some(sealed) = sealed else { return };
+        let mut journal = self.engine.journal();
+        let Some(journal) = journal.as_mut() else { return };
+        journal.release(sealed);
+        self.fold_at = (!journal.is_empty()).then(|| Instant::now() + self.fold_pause);
+    }
+
+    fn postpone_fold(&mut self, was_folding: bool) {
+        if was_folding {
+            self.fold_at = Some(Instant::now() + FULL_PAUSE);
+        }
+    }
+
+    fn sweep_all(&mut self) -> Result<usize, Error> {
+        let mut swept = 0;
+        loop {
+            let removed = self.sweep_some()?;
+            swept += removed;
+            if removed < SWEEP_MAX {
+                return Ok(swept);
+            }
+        }
+    }
+
+    fn sweep(&mut self) {
+        match self.sweep_some() {
+            Ok(SWEEP_MAX..) => self.sweep_at = Some(Instant::now()),
+            _ => self.plan_sweep(),
+        }
+    }
+
+    fn sweep_some(&mut self) -> Result<usize, Error> {
+        self.engine.queue.check()?;
+        let engine = self.engine;
+        let swept = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms()).and_then(|mut session| {
+            let swept = session.sweep(SWEEP_MAX)?;
+            session.commit().map(|()| swept)
+        });
+        self.poison(swept)
+    }
+
+    /// Looks up when the next entry expires.
+    fn plan_sweep(&mut self) {
+        let engine = self.engine;
+        let first = engine.snapshot().and_then(|snapshot| {
+            let first = engine.tree.prefix_iter(&snapshot, &EXPIRIES)?.next().transpose()?;
+            Ok(first.and_then(|(entry, _)| expiry_entry(entry)).map(|(time, _, _)| time))
+        });
+        self.sweep_at = first.ok().flatten().map(|time| {
+            let wait = Duration::from_millis(time.saturating_sub(engine.options.clock.now_ms()));
+            Instant::now() + wait.clamp(SWEEP_PAUSE, Duration::from_secs(3600))
+        });
+    }
+
+    fn recover_orphans(&mut self) {
+        self.orphans_at = Instant::now() + ORPHAN_PAUSE;
+        let engine = self.engine;
+        if engine.queue.check().is_ok()
+            && let Ok(orphans) = journal::orphans(&engine.dir)
+        {
+            let recovered = journal::recover(&engine.env, engine.tree, orphans, engine.options.clock.now_ms());
+            // What is full now is tried again; the journals stay where they are.
+            let _ = self.poison(recovered);
+        }
+    }
+
+    /// Stops all writes after an error that says that the disk cannot be trusted.
+    fn poison<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error @ Error::Failed { .. }) = &result {
+            self.engine.queue.fail(error);
+        }
+        result
+    }
+
+    /// A journal that has been folded to the end goes; one that has not stays for the next opening.
+    fn finish(self) {
+        let mut journal = self.engine.journal();
+        if journal.as_ref().is_some_and(|journal| journal.is_empty())
+            && let Some(journal) = journal.take()
+        {
+            // A file that stays is recovered by the next opening, which finds nothing new in it.
+            let _ = journal.remove();
+        }
+    }
+}
+
+fn tell(changes: Vec<Change>, outcomes: Vec<Result<Vec<Outcome>, Error>>) {
+    for ((_, done), outcome) in changes.into_iter().zip(outcomes) {
+        done(outcome);
+    }
+}
+
+fn refuse(changes: Vec<Change>, error: &Error) {
+    for (_, done) in changes {
+        done(Err(error.clone()));
+    }
+}
+
+/// A writer that panics leaves nobody waiting.
+struct FailOnPanic<'e>(&'e Engine);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.queue.fail(&Error::Failed { why: "the writer's thread panicked, which is a bug in Elah".to_owned() });
+        }
+    }
+}

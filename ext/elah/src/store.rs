@@ -1,0 +1,117 @@
+//! `Elah::Store`: opening and closing, and the methods that its Ruby half gives their keywords and words.
+
+mod clock;
+mod counter;
+mod errors;
+mod table;
+mod transaction;
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use elah_core::store::{Clock, Options, Store};
+use magnus::value::ReprValue;
+use magnus::{Class, Error, Module, Object, RModule, RString, Ruby, Value, function, method};
+
+use crate::wait::suspend;
+use clock::RubyClock;
+use counter::RubyCounter;
+use errors::raised;
+use table::RubyTable;
+use transaction::RubyTransaction;
+
+/// Buffers larger than this are not kept between reads.
+const KEPT_BUFFER_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+#[magnus::wrap(class = "Elah::Store", size)]
+pub(crate) struct RubyStore {
+    store: Store,
+}
+
+impl RubyStore {
+    fn open(ruby: &Ruby, dir: String, bytes_max: u64, fold_ms: u64, clock: Option<&RubyClock>) -> Result<Self, Error> {
+        let clock = clock.map_or(Clock::System, |clock| Clock::Manual(clock.time()));
+        let options = Options { bytes_max, fold_pause: Duration::from_millis(fold_ms), clock };
+        let store = Store::open(dir, &options).map_err(|error| raised(ruby, &error))?;
+        Ok(RubyStore { store })
+    }
+
+    fn table(ruby: &Ruby, store: &Self, name: String) -> Result<RubyTable, Error> {
+        store.store.table(&name).map(RubyTable::new).map_err(|error| raised(ruby, &error))
+    }
+
+    fn counter(ruby: &Ruby, store: &Self, name: String, is_in_memory: bool) -> Result<RubyCounter, Error> {
+        let counter = store.store.counter(&name).map_err(|error| raised(ruby, &error))?;
+        Ok(RubyCounter::new(counter, is_in_memory))
+    }
+
+    fn begin(ruby: &Ruby, store: &Self) -> Result<RubyTransaction, Error> {
+        store.store.begin().map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
+    }
+
+    fn sweep(ruby: &Ruby, store: &Self) -> Result<usize, Error> {
+        suspend(ruby, |completer| store.store.sweep(|swept| completer.complete(swept)))?.map_err(|error| raised(ruby, &error))
+    }
+
+    fn flush(ruby: &Ruby, store: &Self) -> Result<(), Error> {
+        suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
+    }
+
+    fn close(&self) {
+        self.store.close();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.store.is_closed()
+    }
+}
+
+/// Calls `read` with a buffer that this thread keeps, and makes a binary String of what it put there when it returns true.
+fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
+    let mut buffer = BUFFER.with(RefCell::take);
+    buffer.clear();
+    let answer = match read(&mut buffer)? {
+        true => ruby.str_from_slice(&buffer).as_value(),
+        false => ruby.qnil().as_value(),
+    };
+    if buffer.capacity() <= KEPT_BUFFER_BYTES {
+        BUFFER.set(buffer);
+    }
+    Ok(answer)
+}
+
+/// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
+fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
+    // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
+    work(unsafe { string.as_slice() })
+}
+
+fn to_bytes(string: RString) -> Vec<u8> {
+    with_bytes(string, <[u8]>::to_vec)
+}
+
+fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
+    milliseconds.map(Duration::from_millis)
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = elah.define_class("Store", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("open_native", function!(RubyStore::open, 4))?;
+    class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
+    class.define_method("table", method!(RubyStore::table, 1))?;
+    class.define_method("counter_native", method!(RubyStore::counter, 2))?;
+    class.define_method("begin_native", method!(RubyStore::begin, 0))?;
+    class.define_method("sweep", method!(RubyStore::sweep, 0))?;
+    class.define_method("flush", method!(RubyStore::flush, 0))?;
+    class.define_method("close", method!(RubyStore::close, 0))?;
+    class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
+    clock::init(ruby, class)?;
+    table::init(ruby, class)?;
+    counter::init(ruby, class)?;
+    transaction::init(ruby, class)
+}

@@ -1,0 +1,22 @@
+//! The store's errors as Ruby exceptions; the classes are declared in `lib/elah/store/errors.rb`.
+
+use elah_core::store;
+use magnus::{Error, Ruby};
+
+/// The Ruby exception for an error of the core.
+pub(super) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
+    use store::Error as E;
+    let name = match error {
+        E::InvalidKey { .. } | E::InvalidName { .. } => "InvalidKey",
+        E::ValueTooLong { .. } | E::TransactionTooLarge { .. } | E::TooManyTables => "TooLarge",
+        E::CounterOverflow { .. } => "Overflow",
+        E::Full { .. } => "Full",
+        E::Failed { .. } => "Failed",
+        E::Overloaded { .. } | E::TooManyReaders { .. } => "Busy",
+        E::Conflict => "Conflict",
+        E::Closed => "Closed",
+        E::CannotOpen { .. } => "CannotOpen",
+        _ => "Error",
+    };
+    Error::new(crate::errors::class(ruby, &format!("Store::{name}")), error.to_string())
+}

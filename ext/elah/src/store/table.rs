@@ -1,0 +1,78 @@
+//! `Elah::Store::Table`: reads at once, writes that suspend the fiber until they are on disk.
+
+use elah_core::store::{Entry, Range, Table};
+use magnus::{Class, Error, Module, RArray, RClass, RString, Ruby, Value, method};
+
+use super::errors::raised;
+use super::{read_string, to_bytes, ttl, with_bytes};
+use crate::wait::suspend;
+
+#[magnus::wrap(class = "Elah::Store::Table", size)]
+pub(super) struct RubyTable {
+    pub(super) table: Table,
+}
+
+impl RubyTable {
+    pub(super) fn new(table: Table) -> Self {
+        RubyTable { table }
+    }
+
+    fn name(&self) -> &str {
+        self.table.name()
+    }
+
+    fn get(ruby: &Ruby, table: &Self, key: RString) -> Result<Value, Error> {
+        with_bytes(key, |key| read_string(ruby, |buffer| table.table.get(key, buffer))).map_err(|error| raised(ruby, &error))
+    }
+
+    fn size(ruby: &Ruby, table: &Self) -> Result<u64, Error> {
+        table.table.size().map_err(|error| raised(ruby, &error))
+    }
+
+    fn range(ruby: &Ruby, table: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+        let range = range(conditions, limit, is_reverse)?;
+        entries(ruby, table.table.range(&range).map_err(|error| raised(ruby, &error))?)
+    }
+
+    fn put(ruby: &Ruby, table: &Self, key: RString, value: RString, ttl_ms: Option<u64>, only_new: bool) -> Result<bool, Error> {
+        let (key, value) = (to_bytes(key), to_bytes(value));
+        let put = suspend(ruby, |completer| table.table.put(key, value, ttl(ttl_ms), only_new, |put| completer.complete(put)))?;
+        put.map_err(|error| raised(ruby, &error))
+    }
+
+    fn delete(ruby: &Ruby, table: &Self, key: RString) -> Result<bool, Error> {
+        let key = to_bytes(key);
+        let deleted = suspend(ruby, |completer| table.table.delete(key, |deleted| completer.complete(deleted)))?;
+        deleted.map_err(|error| raised(ruby, &error))
+    }
+}
+
+/// A range from `[prefix, from, to, after]`, each a String or nil.
+pub(super) fn range(conditions: RArray, limit: usize, is_reverse: bool) -> Result<Range, Error> {
+    let condition = |at: isize| conditions.entry::<Option<RString>>(at).map(|string| string.map(to_bytes));
+    Ok(Range { prefix: condition(0)?, from: condition(1)?, to: condition(2)?, after: condition(3)?, limit, is_reverse })
+}
+
+/// `[[key, value], ...]` as binary Strings.
+pub(super) fn entries(ruby: &Ruby, entries: Vec<Entry>) -> Result<RArray, Error> {
+    let array = ruby.ary_new_capa(entries.len());
+    for (key, value) in entries {
+        let pair = ruby.ary_new_capa(2);
+        pair.push(ruby.str_from_slice(&key))?;
+        pair.push(ruby.str_from_slice(&value))?;
+        array.push(pair)?;
+    }
+    Ok(array)
+}
+
+pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
+    let class = store.define_class("Table", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("name", method!(RubyTable::name, 0))?;
+    class.define_method("get", method!(RubyTable::get, 1))?;
+    class.define_method("size", method!(RubyTable::size, 0))?;
+    class.define_method("range_native", method!(RubyTable::range, 3))?;
+    class.define_method("put_native", method!(RubyTable::put, 4))?;
+    class.define_method("delete", method!(RubyTable::delete, 1))?;
+    Ok(())
+}

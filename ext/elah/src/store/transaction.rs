@@ -1,0 +1,117 @@
+//! `Elah::Store::Transaction`: one attempt at a transaction. Its Ruby half gives the methods their keywords.
+
+use std::cell::RefCell;
+
+use elah_core::store::{self, Transaction};
+use magnus::value::ReprValue;
+use magnus::{Class, Error, Module, RArray, RClass, RString, Ruby, TryConvert, Value, method};
+
+use super::counter::RubyCounter;
+use super::errors::raised;
+use super::table::{RubyTable, entries, range};
+use super::{to_bytes, ttl};
+use crate::errors::class;
+use crate::wait::suspend;
+
+#[magnus::wrap(class = "Elah::Store::Transaction", size)]
+pub(super) struct RubyTransaction {
+    /// `None` once it has been committed or given up.
+    transaction: RefCell<Option<Transaction>>,
+}
+
+impl RubyTransaction {
+    pub(super) fn new(transaction: Transaction) -> Self {
+        RubyTransaction { transaction: RefCell::new(Some(transaction)) }
+    }
+
+    /// `work` must not run Ruby code.
+    fn with<R>(&self, ruby: &Ruby, work: impl FnOnce(&mut Transaction) -> Result<R, store::Error>) -> Result<R, Error> {
+        match self.transaction.borrow_mut().as_mut() {
+            Some(transaction) => work(transaction).map_err(|error| raised(ruby, &error)),
+            None => Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")),
+        }
+    }
+
+    fn get(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Value, Error> {
+        let key = to_bytes(key);
+        if let Ok(counter) = <&RubyCounter>::try_convert(from) {
+            let count = transaction.with(ruby, |transaction| transaction.count(&counter.counter, &key))?;
+            return Ok(ruby.integer_from_i64(count).as_value());
+        }
+        let table = <&RubyTable>::try_convert(from)?;
+        let value = transaction.with(ruby, |transaction| transaction.get(&table.table, &key))?;
+        Ok(value.map_or_else(|| ruby.qnil().as_value(), |value| ruby.str_from_slice(&value).as_value()))
+    }
+
+    fn range(ruby: &Ruby, transaction: &Self, table: &RubyTable, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+        let range = range(conditions, limit, is_reverse)?;
+        entries(ruby, transaction.with(ruby, |transaction| transaction.range(&table.table, &range))?)
+    }
+
+    fn put(
+        ruby: &Ruby,
+        transaction: &Self,
+        table: &RubyTable,
+        key: RString,
+        value: RString,
+        ttl_ms: Option<u64>,
+        only_new: bool,
+    ) -> Result<bool, Error> {
+        let (key, value, ttl) = (to_bytes(key), to_bytes(value), ttl(ttl_ms));
+        transaction.with(ruby, |transaction| match only_new {
+            true => transaction.put_new(&table.table, &key, value, ttl),
+            false => transaction.put(&table.table, &key, value, ttl).map(|()| true),
+        })
+    }
+
+    fn delete(ruby: &Ruby, transaction: &Self, table: &RubyTable, key: RString) -> Result<bool, Error> {
+        let key = to_bytes(key);
+        transaction.with(ruby, |transaction| transaction.delete(&table.table, &key))
+    }
+
+    fn increment(
+        ruby: &Ruby,
+        transaction: &Self,
+        counter: &RubyCounter,
+        key: RString,
+        by: i64,
+        max: Option<i64>,
+    ) -> Result<Option<i64>, Error> {
+        let key = to_bytes(key);
+        transaction.with(ruby, |transaction| transaction.increment(&counter.counter, &key, by, max))
+    }
+
+    fn add(ruby: &Ruby, transaction: &Self, counter: &RubyCounter, key: RString, by: i64) -> Result<(), Error> {
+        let key = to_bytes(key);
+        transaction.with(ruby, |transaction| transaction.add(&counter.counter, &key, by))
+    }
+
+    /// True when everything is on disk, false when another write came in between.
+    fn commit(ruby: &Ruby, transaction: &Self) -> Result<bool, Error> {
+        let taken = transaction.transaction.take();
+        let Some(taken) = taken else { return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")) };
+        match suspend(ruby, |completer| taken.commit(|committed| completer.complete(committed)))? {
+            Ok(()) => Ok(true),
+            Err(store::Error::Conflict) => Ok(false),
+            Err(error) => Err(raised(ruby, &error)),
+        }
+    }
+
+    fn give_up(&self) {
+        self.transaction.take();
+    }
+}
+
+pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
+    let class = store.define_class("Transaction", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_method("get", method!(RubyTransaction::get, 2))?;
+    class.define_method("range_native", method!(RubyTransaction::range, 4))?;
+    class.define_method("put_native", method!(RubyTransaction::put, 5))?;
+    class.define_method("delete", method!(RubyTransaction::delete, 2))?;
+    class.define_method("increment_native", method!(RubyTransaction::increment, 4))?;
+    class.define_method("add_native", method!(RubyTransaction::add, 3))?;
+    class.define_method("commit_native", method!(RubyTransaction::commit, 0))?;
+    class.define_method("give_up_native", method!(RubyTransaction::give_up, 0))?;
+    Ok(())
+}

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Elah
+  class Store
+    # The root of what the store raises. Nothing of the operation that raised was stored.
+    class Error < Elah::Error; end
+
+    # The directory cannot be used as a store: it is not writable, or its file is damaged, cut off or not Elah's.
+    class CannotOpen < Error; end
+
+    # The store, or the transaction, is closed.
+    class Closed < Error; end
+
+    # A key, or the name of a table, is empty or too long.
+    class InvalidKey < Error; end
+
+    # A value, a transaction or the number of tables is over its limit.
+    class TooLarge < Error; end
+
+    # A counter would leave the range of 64 bits.
+    class Overflow < Error; end
+
+    # The file has reached `bytes_max`, or the disk has no room. The store works again when there is room.
+    class Full < Error; end
+
+    # The disk failed a write or a sync, so what it holds is unknown. The store takes no more writes until it is closed and
+    # opened again; reads go on.
+    class Failed < Error; end
+
+    # Too many writes wait for the disk, or too many transactions are open.
+    class Busy < Error; end
+
+    # A transaction lost against other writes at each of its attempts.
+    class Conflict < Error; end
+  end
+end

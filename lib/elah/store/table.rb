@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Elah
+  class Store
+    # Ordered keys with values. Keys are Strings of 1 to 480 bytes, values of up to 64 MiB; both come back as binary Strings.
+    class Table
+      # Entries that {#range} answers, and that {#each} reads at once, unless told otherwise.
+      LIMIT = 1000
+
+      # @!method name
+      #   @return [String]
+
+      # @!method get(key)
+      #   Reads at once, without suspending.
+      #   @param key [String]
+      #   @return [String, nil] the value; nil when there is none or it has expired
+      #   @raise [InvalidKey]
+
+      # @!method size
+      #   @return [Integer] the number of entries, including those that have expired and were not swept yet
+
+      # Stores a value, whether or not the key has one.
+      #
+      # @param key [String]
+      # @param value [String]
+      # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
+      # @return [true] once it is on disk
+      # @raise [InvalidKey, TooLarge, Full, Failed, Busy, Closed]
+      def put(key, value, ttl: nil) = put_native(key, value, Store.milliseconds(ttl), false)
+
+      # Stores a value unless the key has one already. Of several that try at once, one succeeds.
+      #
+      # @param (see #put)
+      # @return [Boolean] whether it was stored
+      # @raise (see #put)
+      def put_new(key, value, ttl: nil) = put_native(key, value, Store.milliseconds(ttl), true)
+
+      # @!method delete(key)
+      #   @param key [String]
+      #   @return [Boolean] whether there was a value, once its end is on disk
+      #   @raise [InvalidKey, Full, Failed, Busy, Closed]
+
+      # Entries in the order of their keys' bytes. All conditions must hold.
+      #
+      # @param prefix [String, nil] keys that start with it
+      # @param from [String, nil] keys from this one on
+      # @param to [String, nil] keys before this one
+      # @param after [String, nil] keys that come after this one in the direction of the walk: the last key of the page before
+      # @param limit [Integer] at most so many
+      # @param reverse [Boolean] from the last key to the first
+      # @return [Array<Array(String, String)>] keys and values
+      # @raise [InvalidKey] when one of the keys is too long
+      def range(prefix: nil, from: nil, to: nil, after: nil, limit: LIMIT, reverse: false)
+        range_native([prefix, from, to, after], limit, reverse)
+      end
+
+      # Every entry of a range, read page by page: a write in between shows if it lies ahead.
+      #
+      # @param batch [Integer] entries that are read at once
+      # @param conditions [Hash] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
+      # @yieldparam key [String]
+      # @yieldparam value [String]
+      # @return [void]
+      def each(batch: LIMIT, **conditions)
+        return enum_for(:each, batch: batch, **conditions) unless block_given?
+
+        loop do
+          entries = range(limit: batch, **conditions)
+          entries.each { |key, value| yield key, value }
+          break if entries.size < batch
+
+          conditions[:after] = entries.last.first
+        end
+      end
+
+      private :put_native, :range_native
+    end
+
+    # @api private
+    # @param seconds [Numeric, nil]
+    # @return [Integer, nil]
+    def self.milliseconds(seconds)
+      return if seconds.nil?
+      raise ArgumentError, "ttl: must be more than 0 seconds, not #{seconds.inspect}" unless seconds.positive?
+
+      (seconds * 1000).ceil
+    end
+  end
+end
