@@ -66,7 +66,9 @@ impl Engine {
     /// Appends the value to `into`; `false` when there is none.
     pub(super) fn get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
         let snapshot = self.snapshot()?;
-        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else { return super::layout::check_key(key).map(|()| false) };
+        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else {
+            return super::layout::check_key(key).map(|()| false);
+        };
         let Some(stored) = self.tree.get(&snapshot, FullKey::new(id, key)?.as_bytes())? else { return Ok(false) };
         let value = Value::decode(stored)?;
         let is_live = value.expires_at_ms.is_none() || !value.is_expired(self.options.clock.now_ms());
@@ -174,7 +176,8 @@ impl Engine {
             let engine = Arc::clone(self);
             let thread = std::thread::Builder::new().name("elah-store".to_owned()).stack_size(512 * 1024);
             let started = thread.spawn(move || writer::run(&engine));
-            *writer = Some(started.map_err(|error| Error::Failed { why: format!("the writer's thread does not start: {error}") })?);
+            *writer =
+                Some(started.map_err(|error| Error::Failed { why: format!("the writer's thread does not start: {error}") })?);
         }
         Ok(())
     }

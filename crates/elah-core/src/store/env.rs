@@ -25,7 +25,8 @@ const MAP_STEP_BYTES: u64 = 65536;
 pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree), Error> {
     fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
     allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
-    let map_bytes = usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
+    let map_bytes =
+        usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
     let env = open_env(&options, dir).map_err(|error| refusal(dir, error))?;
@@ -100,7 +101,10 @@ fn check_format(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
         Some(format) if format == FORMAT => Ok(()),
         Some(format) => {
             let found = String::from_utf8_lossy(&format).into_owned();
-            Err(Error::cannot_open(dir, format!("its format is {found:?}; this version reads {:?}", String::from_utf8_lossy(FORMAT))))
+            Err(Error::cannot_open(
+                dir,
+                format!("its format is {found:?}; this version reads {:?}", String::from_utf8_lossy(FORMAT)),
+            ))
         }
         None if is_empty => {
             let mut txn = env.write_txn()?;

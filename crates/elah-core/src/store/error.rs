@@ -46,7 +46,9 @@ impl fmt::Display for Error {
         match self {
             Error::InvalidKey { bytes: 0 } => write!(f, "A key is empty; it must have 1 to {KEY_BYTES_MAX} bytes."),
             Error::InvalidKey { bytes } => write!(f, "A key of {bytes} bytes is too long; it may have up to {KEY_BYTES_MAX}."),
-            Error::ValueTooLong { bytes } => write!(f, "A value of {bytes} bytes is too long; it may have up to {VALUE_BYTES_MAX}."),
+            Error::ValueTooLong { bytes } => {
+                write!(f, "A value of {bytes} bytes is too long; it may have up to {VALUE_BYTES_MAX}.")
+            }
             Error::InvalidName { bytes } => {
                 write!(f, "The name of a table or counter has {bytes} bytes; it must have 1 to {NAME_BYTES_MAX}.")
             }
@@ -85,10 +87,7 @@ impl Error {
 
 /// Whether the system says that there is no room: on the disk, in the quota, or in the file's size limit.
 pub(super) fn means_no_room(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
 /// What LMDB says about a read or a write of an open store. Whatever is not plainly a lack of room or of readers means that
@@ -97,7 +96,9 @@ impl From<heed::Error> for Error {
     fn from(error: heed::Error) -> Self {
         match error {
             heed::Error::Mdb(heed::MdbError::MapFull) => Error::Full { what: "its file has reached bytes_max".to_owned() },
-            heed::Error::Mdb(heed::MdbError::TxnFull) => Error::Full { what: "one transaction changes too many pages".to_owned() },
+            heed::Error::Mdb(heed::MdbError::TxnFull) => {
+                Error::Full { what: "one transaction changes too many pages".to_owned() }
+            }
             heed::Error::Mdb(heed::MdbError::ReadersFull) => Error::TooManyReaders { readers_max: super::env::READERS_MAX },
             heed::Error::Mdb(heed::MdbError::MapResized) => {
                 Error::Failed { why: "another process has opened the store with a larger bytes_max".to_owned() }

@@ -21,8 +21,8 @@ use super::env::write_zeros;
 use super::error::{Error, means_no_room};
 use super::layout::TableId;
 pub(super) use recovery::{forget_finished, orphans, recover};
-use segment::{SEGMENT_BYTES, Segment};
 pub(super) use segment::Sum;
+use segment::{SEGMENT_BYTES, Segment};
 
 const SUFFIX: &str = ".journal";
 /// A journal that is being made. With content and without a lock it was given up.
@@ -138,7 +138,8 @@ impl Journal {
 
     /// Hands what has gathered to the writer; increments go on in the other segment. A segment that could not be folded comes again.
     pub(super) fn seal(&mut self) -> Option<Sealed> {
-        if self.sealed.is_none() && !self.active.is_empty()
+        if self.sealed.is_none()
+            && !self.active.is_empty()
             && let Some(mut next) = self.spare.take()
         {
             next.reset(self.active.generation + 1);

@@ -164,8 +164,8 @@ impl<'a> Value<'a> {
 }
 
 pub(super) fn decode_count(stored: &[u8]) -> Result<i64, Error> {
-    let bytes = stored.try_into().map_err(|_| Error::Failed {
-        why: format!("a stored count has {} bytes instead of 8", stored.len()),
-    })?;
+    let bytes = stored
+        .try_into()
+        .map_err(|_| Error::Failed { why: format!("a stored count has {} bytes instead of 8", stored.len()) })?;
     Ok(i64::from_le_bytes(bytes))
 }

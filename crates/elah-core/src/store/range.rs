@@ -45,9 +45,7 @@ impl Range {
         let to = self.to.clone().map_or(Bound::Unbounded, Bound::Excluded);
         let (prefix, prefix_end) = match &self.prefix {
             None => (Bound::Unbounded, Bound::Unbounded),
-            Some(prefix) => {
-                (Bound::Included(prefix.clone()), successor(prefix).map_or(Bound::Unbounded, Bound::Excluded))
-            }
+            Some(prefix) => (Bound::Included(prefix.clone()), successor(prefix).map_or(Bound::Unbounded, Bound::Excluded)),
         };
         let lower = higher_start(higher_start(after, from), prefix);
         let upper = lower_end(lower_end(before, to), prefix_end);

@@ -4,9 +4,7 @@ use heed::RwTxn;
 
 use super::env::{Env, Tree};
 use super::error::Error;
-use super::layout::{
-    EXPIRIES, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key,
-};
+use super::layout::{EXPIRIES, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
 use super::range::walk;
 use super::table::Registry;
 use super::write::{Changes, Outcome, Read, Write};

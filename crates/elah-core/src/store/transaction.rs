@@ -1,6 +1,7 @@
 //! An optimistic transaction: reads one snapshot, gathers its writes, and lets the writer check that what it read still holds.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -228,9 +229,11 @@ impl Transaction {
     }
 }
 
+type OwnEntries<'a> = Box<dyn Iterator<Item = (&'a Vec<u8>, &'a Pending)> + 'a>;
+
 /// Joins a walk over the snapshot with the transaction's own writes, in the order of the walk.
 struct Merge<'a> {
-    own: std::iter::Peekable<Box<dyn Iterator<Item = (&'a Vec<u8>, &'a Pending)> + 'a>>,
+    own: Peekable<OwnEntries<'a>>,
     is_reverse: bool,
     limit: usize,
     entries: Vec<Entry>,
@@ -238,7 +241,7 @@ struct Merge<'a> {
 
 impl<'a> Merge<'a> {
     fn new(own: Option<&'a Keys<Pending>>, bounds: &Bounds, range: &Range) -> Self {
-        let own: Box<dyn Iterator<Item = _> + 'a> = match own.map(|own| own.range(bounds.clone())) {
+        let own: OwnEntries<'a> = match own.map(|own| own.range(bounds.clone())) {
             None => Box::new(std::iter::empty()),
             Some(own) if range.is_reverse => Box::new(own.rev()),
             Some(own) => Box::new(own),

@@ -29,8 +29,13 @@ type Change = (Changes, Done);
 /// The body of the writer's thread. Returns when the queue is closed and everything is done.
 pub(super) fn run(engine: &Engine) {
     let _fail = FailOnPanic(engine);
-    let mut writer =
-        Writer { engine, fold_at: None, fold_pause: engine.options.fold_pause, sweep_at: None, orphans_at: Instant::now() + ORPHAN_PAUSE };
+    let mut writer = Writer {
+        engine,
+        fold_at: None,
+        fold_pause: engine.options.fold_pause,
+        sweep_at: None,
+        orphans_at: Instant::now() + ORPHAN_PAUSE,
+    };
     writer.plan_sweep();
     loop {
         let woken = engine.queue.take([writer.fold_at, writer.sweep_at].into_iter().flatten().min());
@@ -66,7 +71,8 @@ impl Writer<'_> {
             }
         }
         let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
-        let must_fold = is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(changes, _)| changes.touch_counters());
+        let must_fold =
+            is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(changes, _)| changes.touch_counters());
         let folded = self.commit(changes, must_fold);
         for done in flushes {
             done(folded.clone());

@@ -43,7 +43,14 @@ impl RubyTransaction {
         Ok(value.map_or_else(|| ruby.qnil().as_value(), |value| ruby.str_from_slice(&value).as_value()))
     }
 
-    fn range(ruby: &Ruby, transaction: &Self, table: &RubyTable, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+    fn range(
+        ruby: &Ruby,
+        transaction: &Self,
+        table: &RubyTable,
+        conditions: RArray,
+        limit: usize,
+        is_reverse: bool,
+    ) -> Result<RArray, Error> {
         let range = range(conditions, limit, is_reverse)?;
         entries(ruby, transaction.with(ruby, |transaction| transaction.range(&table.table, &range))?)
     }
