@@ -41,6 +41,10 @@ module Elah
 
       def formats = @blueprint.formats
 
+      # `raw: true`: the handler answers through `request.respond` and ends with what that gave. No format is negotiated or
+      # written and no `after` hook runs; everything else is as in other routes.
+      def raw? = @blueprint.route.options[:raw]
+
       def set_constants(endpoint)
         endpoint.const_set(:FORMATS, formats)
         endpoint.const_set(:VERSION, @version)
@@ -97,7 +101,7 @@ module Elah
         lines = []
         lines << "@version = VERSION" if @version
         lines << "@version = VERSIONER.version_of(@request)" if @blueprint.versioner
-        lines << negotiation
+        lines << negotiation unless raw?
         lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options[:stream_body]
         lines.join("\n")
       end
@@ -112,11 +116,11 @@ module Elah
         [
           hook_calls(:before), hook_calls(:before_validation),
           ("_validate" if @blueprint.validators.any?),
-          hook_calls(:after_validation),
-          "result = #{@blueprint.handler ? '_handle' : 'nil'}",
-          hook_calls(:after), answer
-        ].compact.join("\n")
+          hook_calls(:after_validation), raw? ? "_handle" : handling
+        ].flatten.compact.join("\n")
       end
+
+      def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), answer]
 
       # A value alone is answered at once, with headers made at boot.
       def answer
