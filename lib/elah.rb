@@ -5,6 +5,7 @@
 require_relative "elah/version"
 require_relative "elah/errors"
 require_relative "elah/native"
+require_relative "elah/request"
 require_relative "elah/store"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
