@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require "json"
+require "net/http"
+require_relative "expectation"
+require_relative "variables"
+
+module Conformance
+  # Sends the requests of one case, one after the other on one connection, and compares the answers.
+  class Player
+    # @param url [String] of the server, without a slash at its end
+    # @param headers [Hash{String=>String}] to send with every request
+    def initialize(url, headers: {})
+      @url = URI(url)
+      @headers = headers
+      @variables = Variables.new(base: url)
+    end
+
+    # @param steps [Array<Hash>]
+    # @return [String, nil] the first thing that was not as it should be
+    def play(steps)
+      Net::HTTP.start(@url.host, @url.port, use_ssl: @url.scheme == "https", read_timeout: 10) do |http|
+        steps.each_with_index do |step, index|
+          failure = play_step(http, step)
+          return "step #{index + 1}, #{step.fetch('send').values_at('method', 'path').join(' ')}: #{failure}" if failure
+        end
+      end
+      nil
+    end
+
+    private
+
+    def play_step(http, step)
+      sent = @variables.fill(step.fetch("send"))
+      response = http.request(request(sent))
+      failure = Expectation.new(@variables.fill(step.fetch("expect"))).failure(response)
+      return "#{failure}; the answer was #{response.code} #{response.body.to_s[0, 500]}" if failure
+
+      (step["keep"] || {}).each { |name, from| @variables.keep(name, from, response) }
+      nil
+    end
+
+    def request(sent)
+      body = body(sent)
+      request = Net::HTTPGenericRequest.new(sent.fetch("method"), !body.nil?, sent["method"] != "HEAD", sent.fetch("path"))
+      request["accept"] = "*/*"
+      @headers.merge(type(sent), sent["headers"] || {}).each { |name, value| value.nil? ? request.delete(name) : request[name] = value }
+      request.body = body
+      request
+    end
+
+    def body(sent)
+      return JSON.generate(sent["json"]) if sent.key?("json")
+      return sent["ndjson"].map { |line| "#{line.is_a?(String) ? line : JSON.generate(line)}\n" }.join if sent.key?("ndjson")
+
+      sent["body"]
+    end
+
+    def type(sent)
+      return { "content-type" => "application/json" } if sent.key?("json")
+      return { "content-type" => "application/x-ndjson" } if sent.key?("ndjson")
+
+      {}
+    end
+  end
+end
