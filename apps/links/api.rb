@@ -1,0 +1,27 @@
+# frozen_string_literal: true
+
+require "elah/api"
+require_relative "service"
+require_relative "endpoints/health"
+require_relative "endpoints/resources"
+require_relative "endpoints/transfers"
+require_relative "endpoints/qr_codes"
+require_relative "endpoints/visits"
+
+module Links
+  class << self
+    # @return [Service] what this process serves
+    attr_accessor :service
+  end
+
+  # All routes of the shortener.
+  class API < Elah::API
+    error_format :problem
+
+    mount Endpoints::Health
+    mount Endpoints::Resources
+    mount Endpoints::Transfers
+    mount Endpoints::QrCodes
+    mount Endpoints::Visits
+  end
+end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "alphabet"
+require_relative "custom"
+
+module Links
+  module Codes
+    # Owns the new codes of one worker. Numbers are reserved in blocks, so that a created link costs no write of its own for
+    # its code; what is left of a block when the worker ends is never used.
+    class Generator
+      BLOCK = 1000
+
+      # @param store [#secret, #reserve_numbers]
+      def initialize(store)
+        @store = store
+        @ranges = []
+      end
+
+      # @return [String] a code that no generator of this store has given or will give; a client may have chosen it
+      def next
+        code = alphabet.code(next_number)
+        code = alphabet.code(next_number) while Custom.reserved?(code)
+        code
+      end
+
+      private
+
+      def alphabet = @alphabet ||= Alphabet.new(@store.secret)
+
+      # The fiber may be suspended while it reserves, and others then reserve too: all their blocks are used.
+      def next_number
+        while true
+          first = @ranges.first
+          @ranges << reserved_range and next unless first
+
+          number, last = first
+          number == last ? @ranges.shift : first[0] = number + 1
+          return number
+        end
+      end
+
+      def reserved_range
+        last = @store.reserve_numbers(BLOCK) - 1
+        [last - BLOCK + 1, last]
+      end
+    end
+  end
+end

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+module Links
+  module Endpoints
+    # Owns what load balancers and supervisors ask.
+    class Health < Elah::API
+      format :json
+      error_format :problem
+
+      desc "Tells that the process answers"
+      get(:livez) { { status: "alive" } }
+
+      desc "Tells that the store answers too"
+      get :readyz do
+        Links.service.store.size
+        { status: "ready" }
+      rescue Elah::Error => e
+        error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable")
+      end
+    end
+  end
+end

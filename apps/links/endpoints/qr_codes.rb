@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "../qr_code"
+require_relative "support"
+
+module Links
+  module Endpoints
+    # Owns the QR codes of short URLs.
+    class QrCodes < Elah::API
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      helpers do
+        # @param type [String] media type
+        # @yieldparam qr_code [QrCode]
+        # @yieldreturn [String] the image
+        def answer_image(code, type)
+          store.record(code) or no_link!(code)
+          image = yield QrCode.new(presenter.short_url(code))
+          request.respond(200, { "content-type" => type, "cache-control" => "public, max-age=86400" }, image)
+        rescue QrCode::Unavailable => e
+          error!(e.message, 501, code: "qr_unavailable")
+        end
+      end
+
+      namespace "links/:code" do
+        desc "The short URL as a QR code, as a drawing"
+        get("qr.svg", raw: true) { answer_image(params["code"], "image/svg+xml", &:svg) }
+
+        desc "The short URL as a QR code, as a picture of about `size` pixels"
+        params { optional :size, type: Integer, default: 300, values: 64..1024 }
+        get("qr.png", raw: true) { answer_image(params["code"], "image/png") { |qr_code| qr_code.png(params["size"]) } }
+      end
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "../cursor"
+require_relative "../stored_request"
+require_relative "support"
+
+module Links
+  module Endpoints
+    # Owns /links: create, list, show, change, delete.
+    class Resources < Elah::API
+      PAGE_MAX = 1000
+
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      helpers do
+        params :fields do
+          optional :status, type: Integer, desc: "302, 301, 307 or 308"
+          optional :expires_at, type: String, desc: "ISO 8601; from then on 410"
+          optional :expires_in, type: Integer, desc: "seconds, in place of expires_at"
+          optional :not_before, type: String, desc: "ISO 8601; until then 404"
+          optional :max_visits, type: Integer, desc: "then 410"
+          optional :title, type: String
+          optional :tags, type: Array[String]
+        end
+
+        # @return [StoredRequest, nil]
+        def stored_request
+          key = request.header("idempotency-key") or return
+          return StoredRequest.new(key, request.body) if key.match?(StoredRequest::KEY)
+
+          error!("An Idempotency-Key has 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
+        end
+
+        # @param outcome [Creation::Outcome]
+        def answer_creation(outcome)
+          case outcome.kind
+          when :taken then error!("The code #{outcome.code} belongs to another link.", 409, code: "code_taken")
+          when :mismatch then error!("Another request came with this Idempotency-Key before.", 422, code: "idempotency_mismatch")
+          end
+          link = store.find(outcome.code) or
+            error!("The link that this Idempotency-Key stands for is gone.", 409, code: "idempotency_key_used")
+          status 200 if outcome.kind == :found
+          header "idempotency-replayed", "true" if outcome.kind == :repeated
+          header "location", presenter.location(link.code)
+          shown(link)
+        end
+      end
+
+      namespace :links do
+        desc "Creates a link"
+        params do
+          requires :target, type: String, desc: "http or https URL"
+          optional :code, type: String, desc: "instead of a generated one"
+          optional :find_if_exists, type: Boolean, desc: "take an existing link that redirects in the same way"
+          use :fields
+        end
+        post do
+          authorize!
+          order = Order.read(params, own: own_places, request: stored_request)
+          answer_creation(service.creation.run([order]).first)
+        end
+
+        desc "Lists links, the newest first"
+        params do
+          optional :limit, type: Integer, default: 100, values: 1..PAGE_MAX
+          optional :cursor, type: String, desc: "next_cursor of the page before"
+          optional :tag, type: String
+        end
+        get do
+          authorize!
+          after = params["cursor"] && (Cursor.decode(params["cursor"]) || error!("The cursor is none of ours.", 400, code: "invalid_cursor"))
+          links, place = store.page(tag: params["tag"], after: after, limit: params["limit"])
+          { links: links.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
+        end
+
+        route_param :code do
+          desc "Shows a link"
+          get { shown(store.find(params["code"]) || no_link!(params["code"])) }
+
+          desc "Changes a link; null takes a limit away"
+          params do
+            optional :target, type: String
+            use :fields
+          end
+          patch do
+            authorize!
+            fields = Fields.new(params, own: own_places, now: Timestamp.now)
+            shown(store.update(params["code"]) { |link| fields.apply(link) } || no_link!(params["code"]))
+          end
+
+          desc "Deletes a link"
+          delete do
+            authorize!
+            store.delete(params["code"]) ? body(false) : no_link!(params["code"])
+          end
+        end
+      end
+    end
+  end
+end

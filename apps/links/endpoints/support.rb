@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require_relative "../presenter"
+
+module Links
+  module Endpoints
+    # Owns what the endpoints under /links share: who may call them, and how they name a link and speak of errors.
+    module Support
+      def service = Links.service
+      def store = service.store
+
+      # Ends the request with 401 unless the key that is set, if one is, comes with it.
+      def authorize!
+        key = service.api_key
+        return if key.nil? || key.match?(offered_key)
+
+        error!("Send the API key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
+               { "www-authenticate" => 'Bearer realm="links"' }, code: "unauthorized")
+      end
+
+      def own_places = service.own_places(request.header("host"))
+
+      # @return [Presenter]
+      def presenter = @presenter ||= Presenter.new(service.base_url(request.header("host")))
+
+      # @param link [Link]
+      # @return [Hash]
+      def shown(link) = presenter.show(link, store.visits(link.code))
+
+      def no_link!(code) = error!("There is no link with the code #{code}.", 404, code: "link_not_found")
+
+      # Problems of the store are ours, not the client's.
+      #
+      # @param api [Class]
+      def self.rescue_errors(api)
+        api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
+        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
+      end
+
+      private
+
+      def offered_key
+        request.header("x-api-key") || request.header("authorization")&.[](/\ABearer +(\S+)\s*\z/i, 1)
+      end
+    end
+  end
+end

@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+# Owns what can be wrong with a link that a client describes, apart from the form of the request.
+module Links
+  # A field has a value that no link can have: 422.
+  class Invalid < StandardError
+    # @return [String] stable, for programs
+    attr_reader :code
+
+    # @param code [String]
+    # @param message [String] a sentence
+    def initialize(code, message)
+      @code = code
+      super(message)
+    end
+  end
+end

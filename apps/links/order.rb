@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require_relative "codes/custom"
+require_relative "fields"
+
+module Links
+  # A wish for a new link. `link.code` is nil until a code is chosen for it; `reuse` says that an existing link which
+  # redirects in the same way will do; `visits` is what it has counted elsewhere; `request` is a StoredRequest or nil.
+  Order = Struct.new(:link, :custom, :reuse, :visits, :request, keyword_init: true) do
+    alias_method :custom?, :custom
+    alias_method :reuse?, :reuse
+  end
+
+  # How it is read from what a client gave.
+  class Order
+    VISITS = (0..(2**53)).freeze
+
+    class << self
+      # @param given [#key?, #[]] fields by name
+      # @param own [Array<Targets::Authority>] where no target may lead
+      # @param request [StoredRequest, nil]
+      # @return [Order]
+      # @raise [Invalid]
+      def read(given, own:, request: nil)
+        now = Timestamp.now
+        link = new_link(given, own, now)
+        raise Invalid.new("invalid_expiry", "The link would have expired already.") if link.expired?(now)
+
+        new(link: link, custom: !link.code.nil?, reuse: given["find_if_exists"] == true, visits: 0, request: request)
+      end
+
+      # A link that lived elsewhere: it may have expired, and brings its age and its visits with it.
+      #
+      # @param given [#key?, #[]] fields by name
+      # @param own [Array<Targets::Authority>] where no target may lead
+      # @param reuse [Boolean]
+      # @return [Order]
+      # @raise [Invalid]
+      def read_imported(given, own:, reuse:)
+        link = new_link(given, own, Timestamp.now)
+        link.created_at = Fields.time("created_at", given["created_at"]) || link.created_at
+        visits = given["visits"] || 0
+        unless visits.is_a?(Integer) && VISITS.cover?(visits)
+          raise Invalid.new("invalid_visits", "visits is a whole number from #{VISITS.begin} to #{VISITS.end}.")
+        end
+
+        new(link: link, custom: !link.code.nil?, reuse: reuse, visits: visits)
+      end
+
+      private
+
+      def new_link(given, own, now)
+        raise Invalid.new("invalid_target", "A link needs a target.") if given["target"].nil?
+
+        link = Link.new(status: Link::STATUSES.first, created_at: now, tags: [])
+        link.code = Codes::Custom.check(given["code"]) unless given["code"].nil?
+        Fields.new(given, own: own, now: now).apply(link)
+      end
+    end
+  end
+end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Links
+  # Owns the drawing of QR codes, by the gem rqrcode. The gem is loaded when the first code is drawn, so that a service that
+  # draws none does not carry it.
+  class QrCode
+    # The gem is not installed.
+    class Unavailable < StandardError
+      def initialize = super("QR codes need the gem rqrcode: apt install ruby-rqrcode, or gem install rqrcode.")
+    end
+
+    MODULE_PIXELS = 8
+    QUIET_MODULES = 4
+
+    # @param text [String]
+    # @raise [Unavailable]
+    def initialize(text)
+      begin
+        require "rqrcode"
+      rescue LoadError
+        raise Unavailable
+      end
+      @code = RQRCode::QRCode.new(text, level: :m)
+    end
+
+    # @return [String]
+    def svg
+      @code.as_svg(module_size: MODULE_PIXELS, offset: MODULE_PIXELS * QUIET_MODULES, fill: "ffffff", viewbox: true,
+                   use_path: true, standalone: true)
+    end
+
+    # @param size [Integer] pixels of each side
+    # @return [String] binary
+    def png(size) = @code.as_png(size: size, border_modules: QUIET_MODULES).to_blob
+  end
+end

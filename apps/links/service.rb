@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require_relative "codes/generator"
+require_relative "creation"
+require_relative "targets/authority"
+
+module Links
+  # Owns what a running service consists of: its store, its codes, and where and to whom it answers.
+  class Service
+    # @return [Stores::Embedded] or another store with the same methods
+    attr_reader :store
+    # @return [ApiKey, nil] nil when anybody may write
+    attr_reader :api_key
+    # @return [Creation]
+    attr_reader :creation
+
+    # @param store [Stores::Embedded]
+    # @param api_key [ApiKey, nil]
+    # @param base_url [String, nil] what short URLs begin with; nil takes the host that a request names
+    # @param hosts [Array<String>] further names of this service, `host` or `host:port`
+    # @raise [Elah::OptionError]
+    def initialize(store, api_key: nil, base_url: nil, hosts: [])
+      @store = store
+      @api_key = api_key
+      @base_url = base_url&.chomp("/")
+      @creation = Creation.new(store, Codes::Generator.new(store))
+      @own = [*hosts, *(@base_url && own_host)].map { |host| authority(host) }.freeze
+    end
+
+    # @param host [String, nil] what the request's Host header says
+    # @return [String] without a slash at its end
+    def base_url(host) = @base_url || "http://#{host}"
+
+    # @param host [String, nil] what the request's Host header says
+    # @return [Array<Targets::Authority>] where no target may lead
+    def own_places(host)
+      named = host && Targets::Authority.parse(host, 80)
+      named ? [*@own, named] : @own
+    end
+
+    private
+
+    def own_host
+      @base_url[%r{\Ahttps?://([^/?#]+)\z}, 1] or
+        raise Elah::OptionError, "links_base_url is http://HOST or https://HOST, with an optional port, not #{@base_url}."
+    end
+
+    def authority(host)
+      Targets::Authority.parse(host, 80) or
+        raise Elah::OptionError, "links_hosts lists hosts as example.com or example.com:8080, separated by commas; #{host} is none."
+    end
+  end
+end

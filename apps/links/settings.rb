@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+require_relative "api_key"
+require_relative "service"
+require_relative "stores/embedded"
+
+module Links
+  # Owns the settings of the app: `links_api_key`, `links_base_url` and `links_hosts`.
+  module Settings
+    # @param settings [Elah::Settings]
+    # @param config [Elah::Config]
+    # @return [Service]
+    # @raise [Elah::OptionError] when a setting has a wrong value
+    def self.service(settings, config)
+      key = settings[:links_api_key]
+      store = Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max)
+      Service.new(Stores::Embedded.new(store), api_key: key && ApiKey.new(key), base_url: settings[:links_base_url],
+                                               hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
+    end
+  end
+end

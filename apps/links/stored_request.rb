@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "creation"
+
+module Links
+  # Owns what is kept of a request that came with an Idempotency-Key: the same request sent again makes no second link,
+  # another request under the same key is refused.
+  class StoredRequest
+    KEPT_SECONDS = 86_400
+    KEY = /\A[\x21-\x7e]{1,255}\z/
+    DIGEST_BYTES = 32
+
+    # @return [String]
+    attr_reader :key
+
+    # @param key [String] that matches {KEY}
+    # @param body [String]
+    def initialize(key, body)
+      @key = key
+      @digest = Digest::SHA256.digest(body)
+    end
+
+    # @param code [String] of the link that the request led to
+    # @return [String] what is to be kept
+    def encode(code) = @digest + code
+
+    # @param kept [String] what {encode} gave for the same key
+    # @return [Creation::Outcome]
+    def compare(kept)
+      return Creation::Outcome.new(:mismatch) unless kept.byteslice(0, DIGEST_BYTES) == @digest
+
+      Creation::Outcome.new(:repeated, kept.byteslice(DIGEST_BYTES..))
+    end
+  end
+end

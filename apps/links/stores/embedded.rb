@@ -1,0 +1,212 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../creation"
+require_relative "../record"
+require_relative "../stored_request"
+
+module Links
+  # The stores that can hold links. All have the public methods of {Embedded}.
+  module Stores
+    # Owns the links in the embedded store:
+    #
+    #   links     code => Record
+    #   newest    time of creation, code => ""
+    #   tagged    tag, 0, time of creation, code => ""
+    #   targets   fingerprint of status and target => code of a link without limits that redirects so
+    #   requests  idempotency key => StoredRequest
+    #   service   "secret" => the key of the generated codes
+    #
+    # and two counters: `visits` by code, and `numbers` for the codes.
+    class Embedded
+      FINGERPRINT_BYTES = 16
+      SECRET_BYTES = 32
+      NUMBERS = "codes"
+      SECRET = "secret"
+      NOTHING = ""
+
+      # @param store [Elah::Store]
+      def initialize(store)
+        @store = store
+        @links = store.table("links")
+        @newest = store.table("newest")
+        @tagged = store.table("tagged")
+        @targets = store.table("targets")
+        @requests = store.table("requests")
+        @service = store.table("service")
+        @visits = store.counter("visits", durability: :memory)
+        @numbers = store.counter("numbers")
+      end
+
+      # @param code [String] of any length
+      # @return [String, nil] a Record
+      def record(code)
+        @links.get(code)
+      rescue Elah::Store::InvalidKey
+        nil
+      end
+
+      # @param code [String]
+      # @return [Link, nil]
+      def find(code)
+        bytes = record(code)
+        bytes && Record.decode(code, bytes)
+      end
+
+      # Counts a visit at memory speed; kill -9 loses none, a crash of the machine may lose the last ones.
+      #
+      # @param code [String]
+      def count_visit(code) = @visits.increment(code)
+
+      # Counts a visit, on disk, if there are fewer than `max`.
+      #
+      # @param code [String]
+      # @param max [Integer]
+      # @return [Boolean] whether there were
+      def take_visit(code, max) = !@visits.increment(code, max: max).nil?
+
+      # @param code [String]
+      # @return [Integer]
+      def visits(code) = @visits.get(code)
+
+      # Makes links, all in one commit.
+      #
+      # @param orders [Array<Order>] with their codes
+      # @return [Array<Creation::Outcome>] in the same order
+      def create(orders)
+        @store.transaction { |tx| orders.map { |order| create_one(tx, order) } }
+      end
+
+      # Changes a link.
+      #
+      # @param code [String]
+      # @yieldparam link [Link] to be changed; may be called again with a later state
+      # @return [Link, nil] as it is now, nil when there is none
+      def update(code)
+        @store.transaction do |tx|
+          bytes = tx.get(@links, code) or next
+          unindex(tx, Record.decode(code, bytes))
+          link = Record.decode(code, bytes)
+          yield link
+          tx.put(@links, code, Record.encode(link))
+          index(tx, link)
+          link
+        end
+      end
+
+      # @param code [String]
+      # @return [Boolean] whether there was such a link
+      def delete(code)
+        deleted = @store.transaction do |tx|
+          bytes = tx.get(@links, code) or next false
+          unindex(tx, Record.decode(code, bytes))
+          tx.delete(@links, code)
+        end
+        @visits.delete(code) if deleted
+        deleted
+      end
+
+      # Links from the newest to the oldest.
+      #
+      # @param tag [String, nil] that they have
+      # @param after [String, nil] a place: the last link's of the page before
+      # @param limit [Integer]
+      # @return [Array(Array<Link>, String)] the page, and its place when there may be more
+      def page(tag: nil, after: nil, limit:)
+        prefix = tag ? tag_prefix(tag) : NOTHING
+        table = tag ? @tagged : @newest
+        keys = table.range(prefix: prefix, after: after && (prefix + after), limit: limit, reverse: true).map(&:first)
+        places = keys.map { |key| key.byteslice(prefix.bytesize..) }
+        [places.filter_map { |place| find(code_at(place)) }, (places.last if places.size == limit)]
+      end
+
+      # Links in the order of their codes.
+      #
+      # @param after [String, nil] the last code that is known already
+      # @param limit [Integer]
+      # @return [Array<Link>]
+      def links_after(after, limit)
+        @links.range(after: after, limit: limit).map { |code, bytes| Record.decode(code.force_encoding("UTF-8"), bytes) }
+      end
+
+      # @param count [Integer]
+      # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
+      def reserve_numbers(count) = @numbers.increment(NUMBERS, by: count)
+
+      # @return [String] made once, kept for ever
+      def secret
+        @service.get(SECRET) || begin
+          @service.put_new(SECRET, Random.urandom(SECRET_BYTES))
+          @service.get(SECRET)
+        end
+      end
+
+      # @return [Integer]
+      def size = @links.size
+
+      private
+
+      def create_one(tx, order)
+        request = order.request
+        kept = request && tx.get(@requests, request.key)
+        return request.compare(kept) if kept
+
+        outcome = place(tx, order)
+        if request && outcome.kind != :taken
+          tx.put(@requests, request.key, request.encode(outcome.code), ttl: StoredRequest::KEPT_SECONDS)
+        end
+        outcome
+      end
+
+      def place(tx, order)
+        link = order.link
+        found = existing(tx, order) and return Creation::Outcome.new(:found, found)
+        return Creation::Outcome.new(:taken, link.code) unless tx.put_new(@links, link.code, Record.encode(link))
+
+        index(tx, link)
+        start_counting(tx, link.code, order.visits)
+        Creation::Outcome.new(:created, link.code)
+      end
+
+      # A process that was killed between the two commits of {#delete} has left the visits of the link before.
+      def start_counting(tx, code, visits)
+        left = tx.get(@visits, code)
+        tx.add(@visits, code, by: visits - left) unless visits == left
+      end
+
+      # @return [String, nil] the code of a link that can stand for the ordered one
+      def existing(tx, order)
+        return unless order.reuse?
+
+        link = order.link
+        return link.limited? ? nil : tx.get(@targets, fingerprint(link)) unless order.custom?
+
+        bytes = tx.get(@links, link.code)
+        link.code if bytes && Record.decode(link.code, bytes).redirects_like?(link)
+      end
+
+      def index(tx, link)
+        place = place_of(link)
+        tx.put(@newest, place, NOTHING)
+        link.tags.each { |tag| tx.put(@tagged, tag_prefix(tag) + place, NOTHING) }
+        tx.put_new(@targets, fingerprint(link), link.code) unless link.limited?
+      end
+
+      def unindex(tx, link)
+        place = place_of(link)
+        tx.delete(@newest, place)
+        link.tags.each { |tag| tx.delete(@tagged, tag_prefix(tag) + place) }
+        fingerprint = fingerprint(link)
+        tx.delete(@targets, fingerprint) if tx.get(@targets, fingerprint) == link.code
+      end
+
+      def place_of(link) = [link.created_at].pack("Q>") << link.code.b
+
+      def code_at(place) = place.byteslice(8..).force_encoding(Encoding::UTF_8)
+
+      def tag_prefix(tag) = tag.b << "\0"
+
+      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
+    end
+  end
+end

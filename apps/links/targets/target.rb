@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "authority"
+
+module Links
+  module Targets
+    # Owns which URLs a link may lead to. What passes is ASCII without control characters and spaces, so it cannot end the
+    # header that carries it.
+    module Target
+      BYTES_MAX = 4096
+      PORTS = { "http" => 80, "https" => 443 }.freeze
+      PARTS = %r{\A([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?\#\\]*))?(.*)\z}m
+
+      # Space of any script and everything that is no character.
+      UNSEEN = /[[:space:][:cntrl:]\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/
+
+      class << self
+        # @param text [String]
+        # @param own [Array<Authority>] where this service itself is reached
+        # @return [String] the URL with everything that is not ASCII percent-encoded, else as it was
+        # @raise [Invalid]
+        def check(text, own: [])
+          refuse("A target is UTF-8.") unless text.valid_encoding?
+          refuse("A target has no spaces and no control characters; write them as %20 and so on.") if text.match?(UNSEEN)
+          scheme, authority, rest = split(text)
+          check_authority(scheme, authority, own)
+          refuse("A target has no backslash; write %5C.") if rest.include?("\\")
+          encoded = encode(text)
+          refuse("A target has at most #{BYTES_MAX} bytes; this one has #{encoded.bytesize}.") if encoded.bytesize > BYTES_MAX
+
+          encoded
+        end
+
+        private
+
+        def split(text)
+          scheme, authority, rest = text.match(PARTS)&.captures
+          refuse("A target is an absolute URL, as https://example.com/page.") unless scheme
+          unless PORTS.key?(scheme.downcase)
+            raise Invalid.new("scheme_refused", "A target begins with #{PORTS.keys.join(':// or ')}://, not with #{scheme}:.")
+          end
+          refuse("A target names a host after the scheme, as https://example.com/page.") if authority.nil? || authority.empty?
+
+          [scheme.downcase, authority, rest]
+        end
+
+        def check_authority(scheme, authority, own)
+          refuse("A target has no user name and no password.") if authority.include?("@")
+          refuse("Write the host in its ASCII form, as xn--bcher-kva.example.") unless authority.ascii_only?
+          found = Authority.parse(authority, PORTS.fetch(scheme))
+          refuse("#{authority} is not a host with an optional port.") unless found
+          return if own.none? { |mine| mine.same?(found) }
+
+          raise Invalid.new("target_loops", "A target must not lead back to this service.")
+        end
+
+        def encode(text)
+          return text if text.ascii_only?
+
+          text.gsub(/[^\x00-\x7f]/) { |character| character.bytes.map { |byte| format("%%%02X", byte) }.join }
+        end
+
+        def refuse(message) = raise(Invalid.new("invalid_target", message))
+      end
+    end
+  end
+end

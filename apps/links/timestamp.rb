@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Links
+  # Owns points in time: milliseconds since 1970 inside, ISO 8601 outside.
+  module Timestamp
+    PATTERN = /\A(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\z/
+
+    class << self
+      # @return [Integer] milliseconds
+      def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+
+      # @param text [String]
+      # @return [Integer, nil] milliseconds, nil when the text is no time
+      def parse(text)
+        year, month, day, hour, minute, second, fraction, zone = text.match(PATTERN)&.captures
+        return unless year && day_exists?(year.to_i, month.to_i, day.to_i) && second.to_i < 60
+
+        time = Time.new(year.to_i, month.to_i, day.to_i, hour.to_i, minute.to_i, second.to_i, zone.upcase == "Z" ? "UTC" : zone)
+        (time.to_i * 1000) + fraction.to_s.ljust(3, "0")[0, 3].to_i
+      rescue ArgumentError
+        nil
+      end
+
+      # @param milliseconds [Integer]
+      # @return [String] in UTC
+      def format(milliseconds)
+        Time.at(milliseconds / 1000, milliseconds % 1000, :millisecond, in: "UTC").strftime("%Y-%m-%dT%H:%M:%S.%LZ")
+      end
+
+      private
+
+      # Time takes 31 February for 3 March.
+      def day_exists?(year, month, day)
+        return false unless month.between?(1, 12) && day >= 1
+
+        day <= (month == 2 ? (leap?(year) ? 29 : 28) : [4, 6, 9, 11].include?(month) ? 30 : 31)
+      end
+
+      def leap?(year) = (year % 4).zero? && (!(year % 100).zero? || (year % 400).zero?)
+    end
+  end
+end
