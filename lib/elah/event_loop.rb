@@ -45,7 +45,8 @@ module Elah
       @failed = failed
       until drained?
         drain if @drain_requested
-        turn.each { |request| start(request) }
+        turn
+        enter(@idle.pop || new_task) while request_ready?
         resume_ended
         cancel_overdue
         enter(@ready.shift) until @ready.empty?
@@ -113,12 +114,6 @@ module Elah
 
     private
 
-    def start(request)
-      task = @idle.pop || new_task
-      task.request = request
-      enter(task)
-    end
-
     def enter(task, exception = nil)
       @current = task
       exception ? task.suspended.raise(exception) : task.suspended.transfer
@@ -135,12 +130,14 @@ module Elah
       task.suspended.transfer
     end
 
+    # A fiber that serves one request after the other for as long as there are any: while no handler waits, a whole turn's
+    # requests cost no switch. When one does wait, the loop lets another fiber go on with the rest.
     def new_task
       task = Task.new
       task.suspended = fiber = Fiber.new do
         while true
-          serve(task)
-          break if @idle.size >= POOL_MAX
+          serve_ready(task)
+          break if @idle.size >= POOL_MAX || @fatal
 
           task.suspended = fiber
           @idle << task
@@ -150,14 +147,21 @@ module Elah
       task
     end
 
-    def serve(task)
-      @handler.handle(task.request)
+    def serve_ready(task)
+      request = next_request(nil)
+      while request
+        task.request = request
+        serve(request)
+        request = next_request(request)
+      end
+      task.request = nil
+    end
+
+    def serve(request)
+      @handler.handle(request)
     rescue Exception => e # rubocop:disable Lint/RescueException -- the loop must outlive whatever a handler does
       @fatal = e if FATAL.any? { |fatal| fatal === e }
-      @failed.call(e, task.request)
-    ensure
-      task.request.finish
-      task.request = nil
+      @failed.call(e, request)
     end
 
     def run_spawned(block)

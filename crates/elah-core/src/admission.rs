@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use slab::Slab;
 
@@ -30,7 +31,7 @@ impl RequestId {
 struct Entry {
     serial: u32,
     admitted: bool,
-    exchange: Exchange,
+    exchange: Rc<Exchange>,
 }
 
 #[derive(Debug, Default)]
@@ -46,16 +47,16 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// Takes a request in: to run now, to wait, or, with the reason, not at all.
-    pub(crate) fn admit(&self, mut exchange: Exchange, limits: &Limits, now_ms: u64) -> Result<RequestId, Problem> {
+    pub(crate) fn admit(&self, exchange: &Rc<Exchange>, limits: &Limits, now_ms: u64) -> Result<RequestId, Problem> {
         let runs = self.running.get() < limits.fibers_max;
         if !runs && self.queue.borrow().len() >= limits.queue_max {
             let detail = format!("{} requests are running and {} wait: try again later.", limits.fibers_max, limits.queue_max);
             return Err(Problem::new(503, "overloaded", detail));
         }
-        exchange.deadline_ms = now_ms + limits.request_ms;
+        exchange.deadline_ms.set(now_ms + limits.request_ms);
         let serial = self.next_serial.get();
         self.next_serial.set(serial.wrapping_add(1));
-        let key = self.entries.borrow_mut().insert(Entry { serial, admitted: runs, exchange });
+        let key = self.entries.borrow_mut().insert(Entry { serial, admitted: runs, exchange: Rc::clone(exchange) });
         let id = RequestId { key: u32::try_from(key).expect("fewer than 2^32 requests are open at once"), serial };
         if runs {
             self.running.set(self.running.get() + 1);
@@ -74,14 +75,14 @@ impl Admission {
         self.ready.borrow_mut().pop_front()
     }
 
-    pub(crate) fn with<R>(&self, id: RequestId, read: impl FnOnce(&mut Exchange) -> R) -> Option<R> {
-        let mut entries = self.entries.borrow_mut();
-        let entry = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial)?;
-        Some(read(&mut entry.exchange))
+    pub(crate) fn get(&self, id: RequestId) -> Option<Rc<Exchange>> {
+        let entries = self.entries.borrow();
+        let entry = entries.get(id.key as usize).filter(|entry| entry.serial == id.serial)?;
+        Some(Rc::clone(&entry.exchange))
     }
 
     /// Removes a request whose handler has ended, and lets the next one run.
-    pub(crate) fn finish(&self, id: RequestId) -> Option<Exchange> {
+    pub(crate) fn finish(&self, id: RequestId) -> Option<Rc<Exchange>> {
         let entry = self.remove(id)?;
         if entry.admitted {
             self.running.set(self.running.get() - 1);
@@ -114,7 +115,7 @@ impl Admission {
     }
 
     /// The requests that have waited longer than `queue_ms` for a fiber; they are removed.
-    pub(crate) fn take_impatient(&self, limits: &Limits, now_ms: u64) -> Vec<Exchange> {
+    pub(crate) fn take_impatient(&self, limits: &Limits, now_ms: u64) -> Vec<Rc<Exchange>> {
         let mut given_up = Vec::new();
         loop {
             let first = self.queue.borrow().front().copied();
@@ -131,10 +132,10 @@ impl Admission {
     /// The running requests whose answer has not begun and is overdue. Each is reported once.
     pub(crate) fn take_overdue(&self, now_ms: u64) -> Vec<RequestId> {
         let mut overdue = Vec::new();
-        for (key, entry) in self.entries.borrow_mut().iter_mut() {
-            let deadline = entry.exchange.deadline_ms;
+        for (key, entry) in self.entries.borrow().iter() {
+            let deadline = entry.exchange.deadline_ms.get();
             if entry.admitted && deadline > 0 && now_ms > deadline {
-                entry.exchange.deadline_ms = 0;
+                entry.exchange.deadline_ms.set(0);
                 overdue.push(RequestId { key: key as u32, serial: entry.serial });
             }
         }

@@ -157,9 +157,16 @@ impl ConnectionState {
     }
 
     pub(crate) fn wake(&self) {
-        let task = self.task.borrow_mut().take();
-        if let Some(task) = task {
-            task.wake();
+        if let Some(task) = &*self.task.borrow() {
+            task.wake_by_ref();
+        }
+    }
+
+    /// Remembers the task that serves the connection; it never changes, so the waker is cloned once.
+    fn register_task(&self, waker: &Waker) {
+        let mut task = self.task.borrow_mut();
+        if !task.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            *task = Some(waker.clone());
         }
     }
 
@@ -217,7 +224,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
     let mut connection = shared.http.serve_connection(guarded, service);
 
     let end = poll_fn(|context| {
-        *state.task.borrow_mut() = Some(context.waker().clone());
+        state.register_task(context.waker());
         match state.order.get() {
             Order::GoOn => {}
             Order::Close => return Poll::Ready(End::Closed),

@@ -1,6 +1,7 @@
 //! One request and its answer, seen from the connection: hyper calls this service, the worker hands the request to a fiber, and the
 //! answer comes back through the reply slot.
 
+use std::cell::{Cell, OnceCell, RefCell};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,24 +16,36 @@ use hyper::service::Service;
 
 use crate::connection::ConnectionState;
 use crate::problem::Problem;
-use crate::reply::ReplySlot;
+use crate::reply::{Reply, ReplySlot};
 use crate::request_body::{self, RequestBody};
 use crate::response::{Headers, Response, ResponseBody};
 use crate::router::{Match, Resolution};
 use crate::worker::{RequestId, Shared};
 
-/// A request as the application gets it.
+/// A request as the application gets it, and the place of its answer. The worker and the connection share it.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) parts: http::request::Parts,
-    pub(crate) body: RequestBody,
+    pub(crate) body: RefCell<RequestBody>,
     pub(crate) route: Option<Match>,
     pub(crate) connection: Rc<ConnectionState>,
-    pub(crate) reply: Rc<ReplySlot>,
-    /// When it is answered 504, in the worker's milliseconds; 0 once its answer has begun.
-    pub(crate) deadline_ms: u64,
+    pub(crate) reply: ReplySlot,
+    /// When it is answered 504, in the worker's milliseconds; 0 before it is admitted and once its answer has begun.
+    pub(crate) deadline_ms: Cell<u64>,
     /// The id under which the log knows the request, once somebody has asked for it.
-    pub(crate) request_id: Option<String>,
+    pub(crate) request_id: OnceCell<String>,
+}
+
+impl Exchange {
+    /// Gives the answer to the connection. False when there is one already or the client has gone.
+    pub(crate) fn answer(&self, response: Response) -> bool {
+        self.deadline_ms.set(0);
+        let taken = self.reply.put(response);
+        if taken {
+            self.connection.wake();
+        }
+        taken
+    }
 }
 
 pub(crate) struct ExchangeService {
@@ -57,7 +70,7 @@ pub(crate) struct ExchangeFuture {
 
 enum Stage {
     Collecting { parts: Box<http::request::Parts>, route: Option<Match>, body: Collecting },
-    Waiting { id: RequestId, reply: Rc<ReplySlot> },
+    Waiting { id: RequestId, exchange: Rc<Exchange> },
     Refused(Problem),
     Over,
 }
@@ -100,18 +113,17 @@ fn enter(
     body: RequestBody,
     route: Option<Match>,
 ) -> Stage {
-    let reply = Rc::new(ReplySlot::new());
-    let exchange = Exchange {
+    let exchange = Rc::new(Exchange {
         parts,
-        body,
+        body: RefCell::new(body),
         route,
         connection: Rc::clone(connection),
-        reply: Rc::clone(&reply),
-        deadline_ms: 0,
-        request_id: None,
-    };
-    match shared.admit(exchange) {
-        Ok(id) => Stage::Waiting { id, reply },
+        reply: ReplySlot::new(),
+        deadline_ms: Cell::new(0),
+        request_id: OnceCell::new(),
+    });
+    match shared.admit(&exchange) {
+        Ok(id) => Stage::Waiting { id, exchange },
         Err(problem) => Stage::Refused(problem),
     }
 }
@@ -135,11 +147,10 @@ impl Future for ExchangeFuture {
                     };
                     continue;
                 }
-                Stage::Waiting { reply, .. } => match ready!(reply.poll(context)) {
-                    Some(response) => response,
-                    None => this
-                        .shared
-                        .problem_response(None, &Problem::new(500, "no_answer", "The handler ended without an answer.")),
+                Stage::Waiting { exchange, .. } => match exchange.reply.take() {
+                    Reply::Answer(response) => response,
+                    // Closed slots belong to connections that end or were handed over.
+                    Reply::NotYet | Reply::Closed => return Poll::Pending,
                 },
                 Stage::Refused(problem) => {
                     this.shared.metrics.refused();
@@ -169,8 +180,8 @@ fn closes_connection(status: u16) -> bool {
 
 impl Drop for ExchangeFuture {
     fn drop(&mut self) {
-        if let Stage::Waiting { id, reply } = &self.stage {
-            reply.close();
+        if let Stage::Waiting { id, exchange } = &self.stage {
+            exchange.reply.close();
             self.shared.client_gone(*id);
         }
     }

@@ -1,7 +1,7 @@
-//! The one-shot slot in which an answer waits for the connection that asked. Both ends live on the worker's thread: no lock, no atomics.
+//! The one-shot slot in which an answer waits for the connection that asked. Both ends live on the worker's thread: no lock, no
+//! atomics, and no waker of its own, as the connection's task takes the answer.
 
 use std::cell::RefCell;
-use std::task::{Context, Poll, Waker};
 
 use crate::response::Response;
 
@@ -12,48 +12,52 @@ pub(crate) struct ReplySlot {
 
 #[derive(Debug)]
 enum State {
-    Waiting(Option<Waker>),
-    Answered(Box<Response>),
+    Waiting,
+    Answered(Response),
     /// The answer was taken, or nobody will ever take one.
+    Closed,
+}
+
+/// What the connection finds in the slot.
+pub(crate) enum Reply {
+    NotYet,
+    Answer(Response),
     Closed,
 }
 
 impl ReplySlot {
     pub(crate) fn new() -> Self {
-        ReplySlot { state: RefCell::new(State::Waiting(None)) }
+        ReplySlot { state: RefCell::new(State::Waiting) }
     }
 
-    /// Gives the answer. False, and nothing happens, when there is one already or the client has gone.
-    pub(crate) fn send(&self, response: Response) -> bool {
+    /// Leaves the answer. False, and nothing happens, when there is one already or the client has gone.
+    pub(crate) fn put(&self, response: Response) -> bool {
         let mut state = self.state.borrow_mut();
-        let State::Waiting(waker) = &mut *state else { return false };
-        let waker = waker.take();
-        *state = State::Answered(Box::new(response));
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
+        let waits = matches!(&*state, State::Waiting);
+        if waits {
+            *state = State::Answered(response);
         }
-        true
+        waits
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(&*self.state.borrow(), State::Waiting(_))
+        matches!(&*self.state.borrow(), State::Waiting)
     }
 
-    /// The connection went away before the answer.
+    /// Nobody will take an answer: the connection is gone, or belongs to the application now.
     pub(crate) fn close(&self) {
         *self.state.borrow_mut() = State::Closed;
     }
 
-    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Response>> {
+    pub(crate) fn take(&self) -> Reply {
         let mut state = self.state.borrow_mut();
-        match std::mem::replace(&mut *state, State::Closed) {
-            State::Answered(response) => Poll::Ready(Some(*response)),
-            State::Closed => Poll::Ready(None),
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(context.waker().clone()));
-                Poll::Pending
-            }
+        match &*state {
+            State::Waiting => Reply::NotYet,
+            State::Closed => Reply::Closed,
+            State::Answered(_) => match std::mem::replace(&mut *state, State::Closed) {
+                State::Answered(response) => Reply::Answer(response),
+                State::Waiting | State::Closed => Reply::Closed,
+            },
         }
     }
 }

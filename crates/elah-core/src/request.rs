@@ -17,9 +17,9 @@ pub struct RequestView<'a> {
 
 /// Where the body is.
 #[derive(Debug)]
-pub enum BodyPlace<'a> {
+pub enum BodyPlace {
     Empty,
-    Memory(&'a Bytes),
+    Memory(Bytes),
     Spooled { bytes: u64 },
     Streamed,
 }
@@ -83,10 +83,10 @@ impl<'a> RequestView<'a> {
         self.exchange.route.as_ref().and_then(|route| route.path_info_at)
     }
 
-    pub fn body(&self) -> BodyPlace<'a> {
-        match &self.exchange.body {
+    pub fn body(&self) -> BodyPlace {
+        match &*self.exchange.body.borrow() {
             RequestBody::Empty => BodyPlace::Empty,
-            RequestBody::Memory(bytes) => BodyPlace::Memory(bytes),
+            RequestBody::Memory(bytes) => BodyPlace::Memory(bytes.clone()),
             RequestBody::Spooled { bytes, .. } => BodyPlace::Spooled { bytes: *bytes },
             RequestBody::Streamed(_) => BodyPlace::Streamed,
         }

@@ -137,7 +137,7 @@ impl Shared {
         }
     }
 
-    pub(crate) fn admit(&self, exchange: Exchange) -> Result<RequestId, Problem> {
+    pub(crate) fn admit(&self, exchange: &Rc<Exchange>) -> Result<RequestId, Problem> {
         let id = self.admission.admit(exchange, &self.limits, self.clock.now_ms())?;
         self.local_waker.wake_turn();
         Ok(id)
@@ -162,7 +162,7 @@ impl Shared {
 
     /// The id of a request, made when it is first asked for; `None` when the request is finished.
     fn request_id(&self, id: RequestId) -> Option<String> {
-        self.admission.with(id, |exchange| exchange.request_id.get_or_insert_with(|| self.new_request_id()).clone())
+        Some(self.admission.get(id)?.request_id.get_or_init(|| self.new_request_id()).clone())
     }
 
     fn tick(&self) {
@@ -171,13 +171,15 @@ impl Shared {
             self.metrics.refused();
             let seconds = self.limits.queue_ms as f64 / 1000.0;
             let detail = format!("The request waited {seconds} s for a free fiber: try again later.");
-            exchange.reply.send(self.problem_response(exchange.request_id.as_deref(), &Problem::new(503, "overloaded", detail)));
+            exchange.answer(
+                self.problem_response(exchange.request_id.get().map(String::as_str), &Problem::new(503, "overloaded", detail)),
+            );
         }
         for id in self.admission.take_overdue(now) {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
             let response = self.problem_response(self.request_id(id).as_deref(), &problem);
-            if self.admission.with(id, |exchange| exchange.reply.send(response)).unwrap_or(false) {
+            if self.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
                 self.cancelled.borrow_mut().push((id, Cancelled::Overdue));
                 self.local_waker.wake_turn();
             }
@@ -293,6 +295,10 @@ impl Worker {
         shared.clock.refresh();
     }
 
+    pub fn is_request_ready(&self) -> bool {
+        self.shared.admission.has_ready()
+    }
+
     /// The next request that may run.
     pub fn next_request(&self) -> Option<RequestId> {
         let id = self.shared.admission.next_ready()?;
@@ -387,16 +393,13 @@ impl Worker {
 
     /// Reads from a request; `None` when it has been finished.
     pub fn request<R>(&self, id: RequestId, read: impl FnOnce(RequestView<'_>) -> R) -> Option<R> {
-        self.shared.admission.with(id, |exchange| read(RequestView::new(exchange, &self.shared.router)))
+        let exchange = self.shared.admission.get(id)?;
+        Some(read(RequestView::new(&exchange, &self.shared.router)))
     }
 
     /// Answers; false when the request has an answer already, is finished, or its client has gone.
     pub fn respond(&self, id: RequestId, response: Response) -> bool {
-        let sent = self.shared.admission.with(id, |exchange| {
-            exchange.deadline_ms = 0;
-            exchange.reply.send(response)
-        });
-        sent.unwrap_or(false)
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response))
     }
 
     /// Answers with one of the server's own problems.
@@ -411,13 +414,13 @@ impl Worker {
             && exchange.reply.is_waiting()
         {
             let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
-            exchange.reply.send(self.shared.problem_response(exchange.request_id.as_deref(), &problem));
+            exchange.answer(self.shared.problem_response(exchange.request_id.get().map(String::as_str), &problem));
         }
     }
 
     /// True while an answer can still reach the client.
     pub fn awaits_answer(&self, id: RequestId) -> bool {
-        self.shared.admission.with(id, |exchange| exchange.reply.is_waiting()).unwrap_or(false)
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.reply.is_waiting())
     }
 
     /// Begins a streamed answer; `None` as for `respond`, or when `status` is not one of 200 to 599.
@@ -456,7 +459,7 @@ impl Worker {
     /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`.
     pub fn read_chunk(&self, id: RequestId) -> WaitId {
         let wait = self.new_wait();
-        let body = self.shared.admission.with(id, |exchange| std::mem::replace(&mut exchange.body, RequestBody::Empty));
+        let body = self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty));
         let shared = Rc::clone(&self.shared);
         match body {
             Some(RequestBody::Streamed(mut body)) => {
@@ -465,7 +468,7 @@ impl Worker {
                         match body.frame().await {
                             None => break Ok(None),
                             Some(Err(error)) => {
-                                let refusal = shared.admission.with(id, |exchange| exchange.connection.take_refusal()).flatten();
+                                let refusal = shared.admission.get(id).and_then(|exchange| exchange.connection.take_refusal());
                                 break Err(refusal.unwrap_or_else(|| incomplete(error)));
                             }
                             Some(Ok(frame)) => {
@@ -477,12 +480,12 @@ impl Worker {
                     };
                     let now = shared.clock.now_ms();
                     let limit = shared.limits.request_ms;
-                    shared.admission.with(id, |exchange| {
-                        exchange.body = RequestBody::Streamed(body);
-                        if exchange.deadline_ms > 0 {
-                            exchange.deadline_ms = now + limit;
+                    if let Some(exchange) = shared.admission.get(id) {
+                        exchange.body.replace(RequestBody::Streamed(body));
+                        if exchange.deadline_ms.get() > 0 {
+                            exchange.deadline_ms.set(now + limit);
                         }
-                    });
+                    }
                     shared.read_chunks.borrow_mut().insert(wait, chunk);
                     shared.local_waker.end_wait(wait);
                 });
@@ -506,31 +509,30 @@ impl Worker {
 
     /// Takes the file of a spooled body.
     pub fn take_spooled(&self, id: RequestId) -> Option<(File, u64)> {
-        self.shared
-            .admission
-            .with(id, |exchange| match std::mem::replace(&mut exchange.body, RequestBody::Empty) {
-                RequestBody::Spooled { file, bytes } => Some((file, bytes)),
-                other => {
-                    exchange.body = other;
-                    None
-                }
-            })
-            .flatten()
+        let exchange = self.shared.admission.get(id)?;
+        match exchange.body.replace(RequestBody::Empty) {
+            RequestBody::Spooled { file, bytes } => Some((file, bytes)),
+            other => {
+                exchange.body.replace(other);
+                None
+            }
+        }
     }
 
     /// Puts a body that was read elsewhere back in its place.
     pub fn replace_body(&self, id: RequestId, bytes: Bytes) {
-        self.shared.admission.with(id, |exchange| exchange.body = RequestBody::Memory(bytes));
+        if let Some(exchange) = self.shared.admission.get(id) {
+            exchange.body.replace(RequestBody::Memory(bytes));
+        }
     }
 
     /// Takes the connection of `id` away from HTTP. The wait ends when it is there; fetch it with `take_hijacked`.
     pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
         let wait = self.new_wait();
-        self.shared.admission.with(id, |exchange| {
-            exchange.deadline_ms = 0;
-            exchange.reply.close();
-            exchange.connection.order(Order::HandOver(wait));
-        })?;
+        let exchange = self.shared.admission.get(id)?;
+        exchange.deadline_ms.set(0);
+        exchange.reply.close();
+        exchange.connection.order(Order::HandOver(wait));
         Some(wait)
     }
 

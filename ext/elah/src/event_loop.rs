@@ -78,8 +78,8 @@ impl EventLoop {
         })
     }
 
-    /// Runs connections and timers without the GVL until there is work; gives the requests that may start.
-    fn turn(ruby: &Ruby, rb_self: &Self) -> Result<RArray, Error> {
+    /// Runs connections and timers without the GVL until there is work.
+    fn turn(ruby: &Ruby, rb_self: &Self) -> Result<(), Error> {
         if std::process::id() != rb_self.process_id {
             return Err(Error::new(
                 errors::class(ruby, "Error"),
@@ -90,12 +90,21 @@ impl EventLoop {
         rb_self.heartbeat.rest();
         let turned = without_gvl(ruby, || worker.turn(), &|| rb_self.waker.interrupt());
         rb_self.heartbeat.begin();
-        turned?;
-        let requests = ruby.ary_new();
-        while let Some(id) = worker.next_request() {
-            requests.push(Request::new(id))?;
+        turned.map(|_| ())
+    }
+
+    /// True when a request may start.
+    fn is_request_ready(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+        Ok(worker(ruby)?.is_request_ready())
+    }
+
+    /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
+    fn next_request(ruby: &Ruby, _: &Self, finished: Option<&Request>) -> Result<Option<Request>, Error> {
+        let worker = worker(ruby)?;
+        if let Some(finished) = finished {
+            worker.finish(finished.id());
         }
-        Ok(requests)
+        Ok(worker.next_request().map(Request::new))
     }
 
     /// The ids of the waits that have ended, or nil.
@@ -254,6 +263,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("open", function!(EventLoop::open, 3))?;
     class.define_method("listen", method!(EventLoop::listen, 1))?;
     class.define_method("turn", method!(EventLoop::turn, 0))?;
+    class.define_method("request_ready?", method!(EventLoop::is_request_ready, 0))?;
+    class.define_method("next_request", method!(EventLoop::next_request, 1))?;
     class.define_method("ended_waits", method!(EventLoop::ended_waits, 0))?;
     class.define_method("cancelled_requests", method!(EventLoop::cancelled_requests, 0))?;
     class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;

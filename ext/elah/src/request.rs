@@ -31,11 +31,15 @@ impl Request {
         worker(ruby)?.request(self.id, read).ok_or_else(|| finished(ruby))
     }
 
+    pub(crate) fn id(&self) -> RequestId {
+        self.id
+    }
+
     fn key(&self) -> u64 {
         self.id.to_bits()
     }
 
-    fn id(ruby: &Ruby, rb_self: &Self) -> Result<String, Error> {
+    fn request_id(ruby: &Ruby, rb_self: &Self) -> Result<String, Error> {
         worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
     }
 
@@ -104,7 +108,7 @@ impl Request {
     fn body(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
         let in_memory = rb_self.read(ruby, |request| match request.body() {
             BodyPlace::Empty => Some(binary(ruby, b"")),
-            BodyPlace::Memory(bytes) => Some(binary(ruby, bytes)),
+            BodyPlace::Memory(bytes) => Some(binary(ruby, &bytes)),
             BodyPlace::Spooled { .. } | BodyPlace::Streamed => None,
         })?;
         if let Some(body) = in_memory {
@@ -209,12 +213,6 @@ impl Request {
             None => Err(finished(ruby)),
         }
     }
-
-    /// Ends the request: its handler has returned. Without an answer it is answered 500.
-    fn finish(ruby: &Ruby, rb_self: &Self) -> Result<(), Error> {
-        worker(ruby)?.finish(rb_self.id);
-        Ok(())
-    }
 }
 
 fn text(ruby: &Ruby, bytes: &[u8]) -> RString {
@@ -247,7 +245,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = elah.define_class("Request", ruby.class_object())?;
     class.undef_default_alloc_func();
     class.define_method("key", method!(Request::key, 0))?;
-    class.define_method("id", method!(Request::id, 0))?;
+    class.define_method("id", method!(Request::request_id, 0))?;
     class.define_method("request_method", method!(Request::request_method, 0))?;
     class.define_method("path", method!(Request::path, 0))?;
     class.define_method("query_string", method!(Request::query_string, 0))?;
@@ -269,6 +267,5 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("start", method!(Request::start, 2))?;
     class.define_method("awaits_answer?", method!(Request::awaits_answer, 0))?;
     class.define_method("hijack", method!(Request::hijack, 0))?;
-    class.define_method("finish", method!(Request::finish, 0))?;
     Ok(())
 }
