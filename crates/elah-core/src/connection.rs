@@ -29,7 +29,6 @@ const LINGER_BYTES_MAX: usize = 1024 * 1024;
 pub(crate) struct ConnectionState {
     pub(crate) key: usize,
     pub(crate) remote: Option<IpAddr>,
-    pub(crate) is_tcp: bool,
     pub(crate) local_port: u16,
     opened_ms: u64,
     /// Requests that are with the application.
@@ -62,11 +61,10 @@ pub(crate) enum Order {
 }
 
 impl ConnectionState {
-    pub(crate) fn new(key: usize, remote: Option<IpAddr>, is_tcp: bool, local_port: u16, now_ms: u64) -> Self {
+    pub(crate) fn new(key: usize, remote: Option<IpAddr>, local_port: u16, now_ms: u64) -> Self {
         ConnectionState {
             key,
             remote,
-            is_tcp,
             local_port,
             opened_ms: now_ms,
             in_flight: Cell::new(0),

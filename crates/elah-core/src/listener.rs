@@ -144,10 +144,6 @@ impl Accepting {
         }
     }
 
-    fn is_tcp(&self) -> bool {
-        matches!(self, Accepting::Tcp(_))
-    }
-
     fn local_port(&self) -> u16 {
         match self {
             Accepting::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
@@ -176,7 +172,7 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
             None => return,
             Some(Ok((socket, peer))) => {
                 let remote = peer.map(|peer| peer.ip().to_canonical());
-                let state = shared.open_connection(remote, listener.is_tcp(), local_port);
+                let state = shared.open_connection(remote, local_port);
                 tokio::task::spawn_local(connection::serve(Rc::clone(&shared), state, socket));
             }
             Some(Err(error)) if is_of_the_peer(&error) => {}

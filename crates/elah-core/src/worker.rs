@@ -117,11 +117,11 @@ impl Shared {
         }
     }
 
-    pub(crate) fn open_connection(&self, remote: Option<IpAddr>, is_tcp: bool, local_port: u16) -> Rc<ConnectionState> {
+    pub(crate) fn open_connection(&self, remote: Option<IpAddr>, local_port: u16) -> Rc<ConnectionState> {
         self.metrics.connected();
         let mut connections = self.connections.borrow_mut();
         let entry = connections.vacant_entry();
-        let state = Rc::new(ConnectionState::new(entry.key(), remote, is_tcp, local_port, self.clock.refresh()));
+        let state = Rc::new(ConnectionState::new(entry.key(), remote, local_port, self.clock.refresh()));
         entry.insert(Rc::clone(&state));
         state
     }
