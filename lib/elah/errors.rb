@@ -64,6 +64,11 @@ module Elah
     class ParseError < Error; end
   end
 
+  module Multipart
+    # A multipart body cannot be read: no boundary, a part without a name, an end that is missing, too many parts.
+    class ParseError < Error; end
+  end
+
   class Router
     # A path leads to a route, but is not UTF-8 or has a broken percent escape: the client's fault, 400.
     class BadPath < Error; end

@@ -12,6 +12,7 @@ pub mod json_text;
 pub mod limits;
 pub mod listener;
 mod metrics;
+pub mod multipart;
 pub mod percent;
 pub mod problem;
 mod reply;

@@ -1,6 +1,6 @@
 //! `Elah::Form`: query strings and urlencoded forms as nested Ruby Hashes.
 
-use elah_core::form::{Bounds, FormError, Param, Params, Separators, parse};
+use elah_core::form::{Bounds, Param, Params, Separators, parse};
 use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, TryConvert, Value, function};
@@ -22,7 +22,7 @@ fn parse_form(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     let parsed = parse(unsafe { text.as_slice() }, separators, bounds);
     match parsed {
         Ok(params) => to_hash(ruby, params, &mut |text: String| text_value(&text)),
-        Err(error) => Err(refused(ruby, "Form::ParseError", &error)),
+        Err(error) => Err(Error::new(class(ruby, "Form::ParseError"), format!("The parameters cannot be read: {error}."))),
     }
 }
 
@@ -67,12 +67,8 @@ fn param_value<V>(ruby: &Ruby, param: Param<V>, to_value: &mut dyn FnMut(V) -> R
     }
 }
 
-pub(crate) fn text_value(text: &str) -> Result<Value, Error> {
+fn text_value(text: &str) -> Result<Value, Error> {
     utf8::new_string(text.as_bytes(), text.is_ascii()).map(|string| string.as_value())
-}
-
-pub(crate) fn refused(ruby: &Ruby, error_class: &str, error: &FormError) -> Error {
-    Error::new(class(ruby, error_class), format!("The parameters cannot be read: {error}."))
 }
 
 pub(crate) fn init(elah: RModule) -> Result<(), Error> {

@@ -8,6 +8,7 @@ mod header_set;
 mod json_parser;
 mod json_writer;
 mod listening_socket;
+mod multipart;
 mod request;
 mod response_stream;
 mod router;
@@ -27,6 +28,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     json_parser::init(elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
+    multipart::init(elah)?;
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
