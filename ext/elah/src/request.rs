@@ -55,6 +55,10 @@ impl Request {
         rb_self.read(ruby, |request| ruby.str_new(request.query()))
     }
 
+    fn has_query(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+        rb_self.read(ruby, |request| !request.query().is_empty())
+    }
+
     fn protocol(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
         rb_self.read(ruby, |request| ruby.str_new(request.protocol()))
     }
@@ -249,6 +253,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("request_method", method!(Request::request_method, 0))?;
     class.define_method("path", method!(Request::path, 0))?;
     class.define_method("query_string", method!(Request::query_string, 0))?;
+    class.define_method("query?", method!(Request::has_query, 0))?;
     class.define_method("protocol", method!(Request::protocol, 0))?;
     class.define_method("header", method!(Request::header, 1))?;
     class.define_method("headers", method!(Request::headers, 0))?;

@@ -109,7 +109,7 @@ module Elah
       def negotiation
         return "@_format = FORMATS.negotiate(@request)" unless formats.single?
 
-        "@_format = @request.query_string.empty? ? :#{formats.fixed} : FORMATS.negotiate(@request)"
+        "@_format = @request.query? ? FORMATS.negotiate(@request) : :#{formats.fixed}"
       end
 
       def steps

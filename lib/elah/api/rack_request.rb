@@ -23,6 +23,7 @@ module Elah
       def request_method = @env["REQUEST_METHOD"]
       def path = @env["PATH_INFO"].empty? ? "/" : @env["PATH_INFO"]
       def query_string = @env["QUERY_STRING"] || ""
+      def query? = !query_string.empty?
       def protocol = @env["SERVER_PROTOCOL"] || @env["HTTP_VERSION"] || "HTTP/1.1"
       def scheme = @env["rack.url_scheme"]
       def host = @env["HTTP_HOST"] || @env["SERVER_NAME"]
