@@ -9,7 +9,7 @@ module Elah
       STATUSES = { "GET" => 200, "HEAD" => 200, "PUT" => 200, "PATCH" => 200, "OPTIONS" => 200, "POST" => 201 }.freeze
       WRITERS = {
         Formats::JSON_TEXT => "::Elah::JSON.generate(result)",
-        Formats::TEXT => "::String === result ? result : FORMATS.formatter(:%<format>s).call(result, nil)"
+        Formats::TEXT => "::String === result ? result : ::Elah::API::Formats::TEXT.call(result, nil)"
       }.freeze
       private_constant :BODY_VERBS, :STATUSES, :WRITERS
 
@@ -33,6 +33,7 @@ module Elah
         @blueprint.helpers.each { |helper| endpoint.include(helper) }
         set_constants(endpoint)
         define_blocks(endpoint)
+        endpoint.include(Extension) if Extension.swallowed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint
       end
@@ -65,11 +66,11 @@ module Elah
         <<~RUBY
           def _call
             #{head_refusal}
-            #{around(steps)}
+            #{around("version_of", steps)}
           end
 
           def _guarded
-            #{around("#{hook_calls(:before)}\nyield")}
+            #{around("refused_version_of", "#{hook_calls(:before)}\nyield")}
           end
 
           def _run_after
@@ -83,10 +84,10 @@ module Elah
         'return _refuse(self.class.verbs) if @request.request_method == "HEAD"' if @verb == "GET" && !@blueprint.head?
       end
 
-      def around(steps)
+      def around(version_of, steps)
         guarded = @blueprint.hooks?(:finally) ? "begin\n#{steps}\nensure\n#{hook_calls(:finally)}\nend" : steps
         <<~RUBY
-          #{preparation}
+          #{preparation(version_of)}
           #{guarded}
           rescue ::Elah::API::Halt => e
             _answer_halt(e)
@@ -97,10 +98,10 @@ module Elah
         RUBY
       end
 
-      def preparation
+      def preparation(version_of)
         lines = []
         lines << "@version = VERSION" if @version
-        lines << "@version = VERSIONER.version_of(@request)" if @blueprint.versioner
+        lines << "@version = VERSIONER.#{version_of}(@request)" if @blueprint.versioner
         lines << negotiation unless raw?
         lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options[:stream_body]
         lines.join("\n")
@@ -129,7 +130,7 @@ module Elah
         return "_finish(result)" unless status && writer
 
         "return _finish(result) if @_changed\n" \
-          "@request.respond(#{status}, HEADERS, #{Kernel.format(writer, format: formats.fixed)})"
+          "@request.respond(#{status}, HEADERS, #{writer})"
       end
 
       def hook_calls(hook)

@@ -17,7 +17,6 @@ module Elah
         object.respond_to?(:to_xml) ? object.to_xml : raise(Exceptions::InvalidFormatter.new(object.class, "xml"))
       end
       SERIALIZABLE = ->(object, _env) { object.is_a?(String) ? object : Elah::JSON.generate(serializable(object)) }
-      AS_IT_IS = ->(object, _env) { object }
       FORMATTERS = { json: JSON_TEXT, jsonapi: JSON_TEXT, serializable_hash: SERIALIZABLE, txt: TEXT, xml: XML }.freeze
 
       JSON_PARSER = lambda do |text, _env|
@@ -52,7 +51,8 @@ module Elah
         @by_name = @content_types.to_h { |format, _| [format.name, format] }.freeze
         @fixed = settings[:format]
         @default = settings[:default_format] || :txt
-        @formatters = FORMATTERS.merge(settings.merged(:formatters)).freeze
+        @formatters = @content_types.to_h { |format, _| [format, refusing_formatter(format)] }
+                                    .merge(FORMATTERS, settings.merged(:formatters)).freeze
         @parsers = PARSERS.merge(settings.merged(:parsers)).freeze
         @accepts = {}
       end
@@ -84,10 +84,7 @@ module Elah
       def format_of(content_type, format) = @by_media_type[content_type] || format
 
       # @return [#call] given the object and the env
-      def formatter(format) = @formatters.fetch(format, AS_IT_IS)
-
-      # @return [Boolean] whether the app brings its own formatter
-      def custom?(format) = !FORMATTERS.value?(formatter(format))
+      def formatter(format) = @formatters.fetch(format)
 
       # The format of a body.
       #
@@ -105,6 +102,11 @@ module Elah
       def parser(format) = @parsers[format]
 
       private
+
+      # For formats without a formatter: a String is sent as it is.
+      def refusing_formatter(format)
+        ->(object, _env) { object.is_a?(String) ? object : raise(Exceptions::InvalidFormatter.new(object.class, format)) }
+      end
 
       def queried(query)
         return unless query.include?("format=")

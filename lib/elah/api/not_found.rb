@@ -22,7 +22,7 @@ module Elah
       # Answers 404.
       def answer(request)
         headers = @cascades && request.is_a?(RackRequest) ? PASS : NO_HEADERS
-        return problem(request, 404, headers, "No route fits #{request.path}.") if @problems
+        return problem(request, 404, headers, "No route fits #{request.path}.", nil) if @problems
 
         request.respond(404, headers, MESSAGE)
       end
@@ -31,16 +31,16 @@ module Elah
       #
       # @param error [Elah::Router::BadPath]
       def answer_bad_path(request, error)
-        return problem(request, 400, NO_HEADERS, error.message) if @problems
+        return problem(request, 400, NO_HEADERS, error.message, "invalid_path") if @problems
 
         request.respond(400, { "content-type" => "text/plain" }, error.message)
       end
 
       private
 
-      def problem(request, status, headers, detail)
+      def problem(request, status, headers, detail, code)
         request.respond(status, headers.merge("content-type" => ErrorFormats::Problem::CONTENT_TYPE),
-                        ErrorFormats::Problem.call(detail, status, nil, request.id))
+                        ErrorFormats::Problem.call(detail, status, code, request.id))
       end
     end
   end

@@ -24,7 +24,7 @@ module Elah
       def path = @env["PATH_INFO"].empty? ? "/" : @env["PATH_INFO"]
       def query_string = @env["QUERY_STRING"] || ""
       def query? = !query_string.empty?
-      def protocol = @env["SERVER_PROTOCOL"] || @env["HTTP_VERSION"] || "HTTP/1.1"
+      def protocol = @env["HTTP_VERSION"] || @env["SERVER_PROTOCOL"]
       def scheme = @env["rack.url_scheme"]
       def host = @env["HTTP_HOST"] || @env["SERVER_NAME"]
       def remote_ip = @env["REMOTE_ADDR"]
@@ -122,18 +122,23 @@ module Elah
 
     # The headers of a Rack response: as Rack 3 wants them or, where Rack 2 is loaded, as its users look them up.
     module RackHeaders
+      LINE_BREAK = /[\r\n\0]/
+      private_constant :LINE_BREAK
+
       @canonical = {}
 
       class << self
         # @param status [Integer]
         # @param headers [Hash{String=>String, Array<String>}] lower-case names
         # @return [Hash]
+        # @raise [Elah::InvalidHeader] for a value that would begin another header
         def for(status, headers)
           headers = PreparedHeaders.hash_of(headers) if headers.is_a?(HeaderSet)
           bodiless = Statuses.bodiless?(status)
           headers.each_with_object({}) do |(name, value), all|
             next if bodiless && (name == "content-type" || name == "content-length")
 
+            check(name, value)
             if rack_2?
               all[canonical(name)] = value.is_a?(Array) ? value.join("\n") : value
             else
@@ -143,6 +148,12 @@ module Elah
         end
 
         private
+
+        def check(name, value)
+          return unless Array(value).any? { |one| LINE_BREAK.match?(one) }
+
+          raise InvalidHeader, "The value of the response header #{name} has a line break."
+        end
 
         def rack_2? = defined?(::Rack) && !defined?(::Rack::Headers)
 

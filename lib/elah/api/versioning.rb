@@ -33,6 +33,9 @@ module Elah
 
       # What the three share: a request for another version goes to the next route of the same path, if there is one.
       class Base
+        # The version of a request whose verb the path does not have.
+        def refused_version_of(request) = version_of(request)
+
         PASS = { "x-cascade" => "pass" }.freeze
 
         def initialize(versions, options, formats)
@@ -87,6 +90,13 @@ module Elah
           return type[VENDOR_TYPE, 2] if type
 
           check_vendor(ranges.keys)
+        end
+
+        # Which version it would have been does not matter.
+        def refused_version_of(request)
+          ranges = ranges(request.header("accept"))
+          check_strictly(ranges) if @options[:strict]
+          best(ranges)&.[](VENDOR_TYPE, 2)
         end
 
         private

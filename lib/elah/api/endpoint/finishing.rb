@@ -64,7 +64,7 @@ module Elah
       def _written(body, content_type)
         formats = _blueprint.formats
         formatter = formats.formatter(formats.format_of(content_type, @_format))
-        formatter.call(body, _env_for(formatter)).to_s
+        formatter.call(body, _lazy_env).to_s
       end
     end
   end

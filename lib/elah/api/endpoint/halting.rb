@@ -14,14 +14,15 @@ module Elah
       #
       # @param message [String, Hash]
       # @param status [Integer, Symbol, nil] nil is `default_error_status`
-      # @param headers [Hash, nil] beside those set already
+      # @param headers [Hash, nil] beside those set already; they may also be given without braces
       # @param backtrace [Array<String>, nil] shown where `rescue_from ..., backtrace: true` asks for it
       # @param original [Exception, nil] shown where `original_exception: true` asks for it
       # @param code [String, Symbol, nil] the stable code in a problem document
       # @raise [Halt]
-      def error!(message, status = nil, headers = nil, backtrace = nil, original = nil, code: nil)
+      def error!(message, status = nil, headers = nil, backtrace = nil, original = nil, **named)
+        code = named.delete(:code)
         all_headers = @header ? @header.dup : ResponseHeaders.new
-        all_headers.merge!(headers) if headers
+        all_headers.merge!(headers || {}, named)
         @_backtrace = backtrace
         @_original = original
         raise Halt.new(message, self.status(status || _blueprint.default_error_status), all_headers, code), nil, []
@@ -117,8 +118,7 @@ module Elah
 
       def _error_text(message, backtrace, original)
         formatter = _blueprint.error_formatter(_error_name)
-        env = ErrorFormats::BUILT_IN.value?(formatter) ? nil : self.env
-        formatter.call(_presented(message), backtrace, _blueprint.rescue_options, env, original)
+        formatter.call(_presented(message), backtrace, _blueprint.rescue_options, _lazy_env, original)
       end
 
       def _error_name = @_format || _blueprint.formats.fixed

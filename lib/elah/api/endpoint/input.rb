@@ -3,13 +3,25 @@
 # Owns what a handler reads of the request: params, declared, headers, cookies, env.
 module Elah
   class API
+    # The env that formatters, parsers and entities get: made when one of them looks into it.
+    class EnvironmentOnDemand < BasicObject
+      # @param endpoint [Endpoint]
+      def initialize(endpoint)
+        @endpoint = endpoint
+      end
+
+      private
+
+      def method_missing(name, *arguments, &block) = @endpoint.env.public_send(name, *arguments, &block)
+      def respond_to_missing?(name, _include_private) = ::Hash.method_defined?(name)
+    end
+
     # Mixed into {Endpoint}.
     module Input
       BODY_VERBS = %w[POST PUT PATCH DELETE].freeze
       FORM = "application/x-www-form-urlencoded"
       MULTIPART = %w[multipart/form-data multipart/related multipart/mixed].freeze
-      BUILT_IN = [*Formats::FORMATTERS.values, *Formats::PARSERS.values, Formats::AS_IT_IS].freeze
-      private_constant :BODY_VERBS, :FORM, :MULTIPART, :BUILT_IN
+      private_constant :BODY_VERBS, :FORM, :MULTIPART
 
       # The parameters of the path, the body and the query, in that order of precedence.
       #
@@ -35,8 +47,7 @@ module Elah
       # @return [Hash]
       def env
         @env ||= @request.env.merge!({
-          "api.endpoint" => self, "api.version" => @version, "api.format" => @_format,
-          "api.request.input" => @_input, "api.request.body" => @_document
+          "api.endpoint" => self, "api.version" => @version, "api.format" => @_format, **_env_of_body
         }.compact)
       end
 
@@ -65,7 +76,7 @@ module Elah
 
         formats = _blueprint.formats
         parser = formats.parser(formats.body_format(@_media_type))
-        _parse_body(parser) if parser
+        parser ? _parse_body(parser) : @_raw = true
       end
 
       private
@@ -81,27 +92,35 @@ module Elah
         @_input = @request.body
         return if @_input.empty?
 
-        @_document = parser.call(@_input, _env_for(parser))
+        @_document = parser.call(@_input, _lazy_env)
       rescue Exceptions::Base
         raise
       rescue StandardError => e
         raise Halt.new(e.message, 400, {})
       end
 
-      # Built-in formatters and parsers need no environment.
-      def _env_for(callable) = BUILT_IN.include?(callable) ? nil : env
+      # A body that no parser understands is in both places.
+      def _env_of_body
+        return { "api.request.input" => @request.body, "api.request.body" => @request.body } if @_raw
+
+        { "api.request.input" => @_input, "api.request.body" => @_document }
+      end
+
+      def _lazy_env = EnvironmentOnDemand.new(self)
 
       def _read_params
         query = @request.query_string
         document = _body_params
-        return Params.flat(@request.route_params) if query.empty? && document.nil?
+        return Params.flat(_captures) if query.empty? && document.nil?
 
         params = query.empty? ? Params.new : Params.from(Form.parse(query))
         params.merge!(document) if document
-        params.merge!(@request.route_params)
+        params.merge!(_captures)
       rescue Form::ParseError, Multipart::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end
+
+      def _captures = @request.route_params
 
       # @return [Hash, nil] what the body adds to the parameters
       def _body_params

@@ -22,7 +22,7 @@ module Elah
 
       private
 
-      def _embeds = @version ? { env: env, version: @version } : { env: env }
+      def _embeds = @version ? { env: _lazy_env, version: @version } : { env: _lazy_env }
 
       def _joined(shown, key, entity)
         return (@body || {}).merge(key => shown) if key

@@ -84,8 +84,8 @@ module Elah
         end
       end
 
-      # Under Rack the server runs the writer later. Natively it runs here; an exception leaves the answer unfinished, so
-      # that the client sees that it is cut.
+      # Under Rack the server runs the writer later. Natively it runs here; one that fails breaks the answer off, so that the
+      # client does not take the part for the whole. That a client leaves is no failure.
       def _send_stream(status, headers)
         writer = @_stream
         if @request.is_a?(RackRequest)
@@ -96,6 +96,10 @@ module Elah
         @_streaming = true
         writer.call(Output.new(sink))
         sink.close
+      rescue ClientGone
+        nil
+      ensure
+        sink&.break_off
       end
     end
   end

@@ -9,8 +9,6 @@ module Elah
       include Attributes
 
       NO_INDICES = [].freeze
-      NOTHING = Params.new.freeze
-      private_constant :NOTHING
 
       # @return [Array] names, and hashes of name => nested array, in the order of their declaration
       attr_reader :declared
@@ -94,7 +92,7 @@ module Elah
           values = outer.is_a?(Hash) ? outer[@element] : nil
           next if @optional && nothing_in?(values)
 
-          values ||= NOTHING
+          values ||= Params.new
           if list?
             each_element(values, indices) { |element, path| yield(element, path) } if values.is_a?(Array)
           elsif values.is_a?(Array)
