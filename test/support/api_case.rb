@@ -15,8 +15,8 @@ class APICase < Minitest::Test
   # @param headers [Hash] by their HTTP names
   # @return [Answer] with lower-case header names and the body as one String
   def ask(api, verb, target, body: nil, headers: {})
-    path, query = target.split("?", 2)
-    env = { "REQUEST_METHOD" => verb, "PATH_INFO" => path, "SCRIPT_NAME" => "", "QUERY_STRING" => query.to_s,
+    path, _, query = target.partition("?")
+    env = { "REQUEST_METHOD" => verb, "PATH_INFO" => path, "SCRIPT_NAME" => "", "QUERY_STRING" => query,
             "SERVER_NAME" => "example.org", "SERVER_PORT" => "80", "SERVER_PROTOCOL" => "HTTP/1.1",
             "rack.url_scheme" => "http", "rack.input" => StringIO.new((body || "").b) }
     env["CONTENT_LENGTH"] = body.bytesize.to_s if body

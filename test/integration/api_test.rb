@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/elah_server"
+
+# Elah::API over real sockets: what the Rack entry cannot show.
+class APIIntegrationTest < Minitest::Test
+  APP = <<~'RUBY'
+    class Served < Elah::API
+      format :json
+      error_format :problem
+
+      get(:hello) { { message: "hello" } }
+      get("links/:code") { redirect "/elsewhere/#{params[:code]}" }
+      post(:links) { redirect "/links/1" }
+      get(:raise) { raise "the secret" }
+      get(:halted) { error! "Gone for good.", 410, { "X-Why" => "old" }, code: :expired }
+      get(:cookies) { cookies[:a] = 1; cookies[:b] = 2; {} }
+      get(:smuggle) { header "X-Name", "a\r\nX-Evil: 1"; {} }
+      get(:slow) { sleep 0.05; { slept: true } }
+
+      get(:rows) do
+        content_type "text/csv"
+        stream { |out| 3.times { |n| out << "#{n},#{n * n}\n" } }
+      end
+      get(:broken_stream) { stream { |out| out << "first"; raise "the rest is missing" } }
+      get(:large) { stream { |out| 640.times { out << ("x" * 16_384) } } }
+
+      get(:events) do
+        sse(keepalive_seconds: 0.02) do |events|
+          events.push({ n: 1 }, id: 1, event: "tick")
+          sleep 0.2
+          events.push("last")
+        end
+      end
+      get(:endless) do
+        sse do |events|
+          loop { events.push("again"); sleep 0.005 }
+        ensure
+          warn "the endless stream ended"
+        end
+      end
+
+      params { requires :name, type: String }
+      post(:names) { { name: params[:name] } }
+
+      post(:import, stream_body: true) do
+        bytes = 0
+        request.each_body_chunk { |piece| bytes += piece.bytesize }
+        { bytes: bytes }
+      end
+    end
+
+    run Served
+  RUBY
+
+  def self.server = @server ||= ElahServer.start(APP).tap { |server| Minitest.after_run { server.stop } }
+  def server = self.class.server
+
+  def test_answers
+    answer = server.get("/hello")
+    assert_equal [200, "application/json", { "message" => "hello" }], [answer.status, answer["content-type"], answer.json]
+    assert_equal "", server.request("HEAD", "/hello").body
+  end
+
+  def test_redirects
+    answer = server.get("/links/a%20b")
+    assert_equal [302, "/elsewhere/a b"], [answer.status, answer["location"]]
+    assert_equal 302, server.request("HEAD", "/links/1").status
+    assert_equal 303, server.request("POST", "/links").status
+  end
+
+  def test_many_requests_on_one_connection
+    server.connect do |client|
+      client.write((["GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"] * 5).join)
+      5.times { assert_equal 200, client.read_answer.status }
+      assert_equal 404, client.get("/nowhere").status
+      assert_equal 200, client.get("/slow").status
+    end
+  end
+
+  def test_errors_are_problems
+    answer = server.get("/halted")
+    assert_equal [410, "expired", "old"], [answer.status, answer.json["code"], answer["x-why"]]
+    answer = server.get("/nowhere")
+    assert_equal [404, "not_found", "application/problem+json"], [answer.status, answer.json["code"], answer["content-type"]]
+    assert_nil answer["x-cascade"]
+    answer = server.request("PUT", "/hello")
+    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"], [answer.status, answer.json["code"], answer["allow"]]
+    assert_equal 204, server.request("OPTIONS", "/hello").status
+    answer = server.request("POST", "/names", headers: { "Content-Type" => "application/json" }, body: "{}")
+    assert_equal [400, "missing"], [answer.status, answer.json["errors"][0]["code"]]
+    answer = server.request("POST", "/names", headers: { "Content-Type" => "application/json" }, body: "{")
+    assert_equal [400, "invalid_body"], [answer.status, answer.json["code"]]
+  end
+
+  def test_an_exception_is_a_500_with_an_id_and_the_connection_goes_on
+    server.connect do |client|
+      answer = client.get("/raise")
+      assert_equal [500, "internal_error"], [answer.status, answer.json["code"]]
+      refute_includes answer.body, "secret"
+      server.wait_for(/#{Regexp.escape(answer.json['request_id'])}.*failed: RuntimeError: the secret/)
+      assert_equal 200, client.get("/hello").status
+    end
+  end
+
+  def test_headers
+    assert_equal %w[a=1 b=2], server.get("/cookies").header_lines.filter_map { |name, value| value if name.casecmp?("set-cookie") }
+    answer = server.get("/smuggle")
+    assert_equal 500, answer.status
+    assert_nil answer["x-evil"]
+  end
+
+  def test_streams
+    answer = server.get("/rows")
+    assert_equal ["text/csv", "chunked", "0,0\n1,1\n2,4\n"], [answer["content-type"], answer["transfer-encoding"], answer.body]
+    assert_equal 640 * 16_384, server.get("/large").body.bytesize
+    server.connect do |client|
+      assert_equal "", client.request("HEAD", "/rows").body
+      assert_equal 200, client.get("/hello").status
+    end
+  end
+
+  def test_a_stream_that_fails_is_cut
+    server.connect do |client|
+      client.write("GET /broken_stream HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_raises(HttpClient::Closed) do
+        client.read_head
+        nil until client.read_chunk.empty?
+      end
+    end
+  end
+
+  def test_events_and_the_comments_that_keep_them_open
+    body = server.get("/events").body
+    assert body.start_with?("id: 1\nevent: tick\ndata: {\"n\":1}\n\n"), body
+    assert body.end_with?("data: last\n\n"), body
+    assert_operator body.scan(": keep-alive\n\n").size, :>=, 2
+  end
+
+  def test_a_client_that_leaves_ends_its_stream
+    server.connect do |client|
+      client.write("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
+      client.read_head
+      assert_equal "data: again\n\n", client.read_chunk
+    end
+    server.wait_for(/the endless stream ended/)
+  end
+
+  def test_a_body_is_read_piece_by_piece
+    answer = server.request("POST", "/import", body: "x" * 300_000, headers: { "Content-Type" => "application/x-ndjson" })
+    assert_equal [201, { "bytes" => 300_000 }], [answer.status, answer.json]
+  end
+end

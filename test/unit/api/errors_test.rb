@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+
+# Errors as problem documents, and how exceptions travel.
+class APIErrorsTest < APICase
+  def strict
+    @strict ||= api do
+      format :json
+      error_format :problem
+      get(:plain) { error! "No such thing.", 404 }
+      get(:coded) { error! "Only tea.", 418, { "X-Pot" => "1" }, code: :only_tea }
+      get(:members) { error!({ error: "Too fast.", retry_seconds: 5, type: "https://example.org/slow" }, 429) }
+      get(:default) { error! "Odd." }
+      get(:rescued) { raise ArgumentError, "wrong argument" }
+      rescue_from(ArgumentError) { |e| error! e.message, 422 }
+      get(:rescued_later) { raise ArgumentError, "wrong argument" }
+      params do
+        requires :name
+        optional :age, type: Integer, values: 1..9
+        optional :a
+        optional :b
+        mutually_exclusive :a, :b
+      end
+      get(:checked) { {} }
+      post(:body) { {} }
+      get("named/:name") { {} }
+    end
+  end
+
+  def test_error_is_a_problem_document
+    answer = get(strict, "/plain", headers: { "X-Request-Id" => "r-1" })
+    assert_equal "application/problem+json", answer.headers["content-type"]
+    assert_equal({ "type" => "about:blank", "title" => "Not Found", "status" => 404, "detail" => "No such thing.",
+                   "code" => "not_found", "request_id" => "r-1" }, answer.json)
+  end
+
+  def test_error_takes_a_code_headers_and_members
+    answer = get(strict, "/coded")
+    assert_equal %w[only_tea 1], [answer.json["code"], answer.headers["x-pot"]]
+    problem = get(strict, "/members").json
+    assert_equal ["Too fast.", 5, "https://example.org/slow", "too_many_requests"],
+                 problem.values_at("detail", "retry_seconds", "type", "code")
+    assert_equal [500, "internal_server_error"], get(strict, "/default").json.values_at("status", "code")
+  end
+
+  def test_validation_errors_have_a_code_each
+    problem = get(strict, "/checked?age=10&a=1&b=2").json
+    assert_equal [400, "validation_failed"], problem.values_at("status", "code")
+    assert_equal [{ "params" => ["name"], "message" => "is missing", "code" => "missing" },
+                  { "params" => ["age"], "message" => "does not have a valid value", "code" => "value_not_allowed" },
+                  { "params" => %w[a b], "message" => "are mutually exclusive", "code" => "mutually_exclusive" }],
+                 problem["errors"]
+    assert_equal "invalid_type", get(strict, "/checked?name=x&age=x").json["errors"].first["code"]
+  end
+
+  def test_what_the_framework_refuses_is_a_problem_too
+    assert_equal [404, "not_found"], get(strict, "/nowhere").json.values_at("status", "code")
+    answer = put(strict, "/plain")
+    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"], [*answer.json.values_at("status", "code"), answer.headers["allow"]]
+    assert_equal [400, "invalid_body"], post_json(strict, "/body", "{").json.values_at("status", "code")
+    assert_equal [400, "invalid_parameters"], get(strict, "/checked?a=%ff").json.values_at("status", "code")
+    assert_equal [400, "invalid_path"], get(strict, "/named/%ff").json.values_at("status", "code")
+    type = { "Content-Type" => "application/x-other" }
+    assert_equal [415, "unsupported_media_type"], post(strict, "/body", body: "x", headers: type).json.values_at("status", "code")
+    assert_equal [406, "not_acceptable"], get(strict, "/plain?format=xml").json.values_at("status", "code")
+  end
+
+  def test_problems_are_inherited_by_mounts_and_rescue_blocks
+    inner = api { get(:x) { error! "inner", 409 } }
+    mounting = strict
+    outer = api do
+      error_format :problem
+      mount inner
+      mount mounting => "/strict"
+    end
+    assert_equal "conflict", get(outer, "/x").json["code"]
+    assert_equal "unprocessable_entity", get(outer, "/strict/rescued_later").json["code"]
+    assert_equal "text/plain", get(inner, "/x").headers["content-type"]
+  end
+
+  def test_an_exception_that_nobody_rescues_leaves_the_api
+    error = assert_raises(ArgumentError) { get(strict, "/rescued") }
+    assert_equal "wrong argument", error.message
+    assert_match(/errors_test/, error.backtrace.first)
+  end
+
+  def test_error_format_names_what_it_takes
+    error = assert_raises(Elah::API::DefinitionError) { api { error_format :xml } }
+    assert_match(/grape, problem, not :xml/, error.message)
+  end
+
+  def test_a_backtrace_is_shown_only_where_it_is_asked_for
+    shown = api do
+      format :json
+      rescue_from ArgumentError, backtrace: true, original_exception: true
+      get(:x) { raise ArgumentError, "seen" }
+    end
+    document = get(shown, "/x").json
+    assert_match(/errors_test/, document["backtrace"].first)
+    assert_equal "#<ArgumentError: seen>", document["original_exception"]
+  end
+
+  def test_error_inside_a_helper_ends_the_handler_and_runs_ensure
+    seen = []
+    ending = api do
+      helpers { def stop! = error!("stopped", 403) }
+      get(:x) do
+        stop!
+        seen << :after
+      rescue StandardError
+        seen << :rescued
+      ensure
+        seen << :ensured
+      end
+    end
+    assert_equal [403, "stopped"], get(ending, "/x").to_a.values_at(0, 2)
+    assert_equal [:ensured], seen
+  end
+
+  def test_an_exception_in_a_rescue_block_leaves_the_api
+    double = api do
+      rescue_from(ArgumentError) { raise "twice" }
+      get(:x) { raise ArgumentError, "once" }
+    end
+    error = assert_raises(RuntimeError) { get(double, "/x") }
+    assert_equal ["twice", "once"], [error.message, error.cause.message]
+  end
+
+  def test_rescue_from_takes_a_block_or_with
+    assert_raises(ArgumentError) { api { rescue_from(StandardError, with: :x) { nil } } }
+    assert_raises(ArgumentError) { api { rescue_from StandardError, with: 5 } }
+  end
+end

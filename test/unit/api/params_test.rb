@@ -1,0 +1,110 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+
+# What Grape 1.6 lacks or leaves open about parameters: length, rules of the app's own, wrong definitions, codes.
+class APIParamsTest < APICase
+  # A rule of the app's own, as `even:`.
+  class EvenValidator < Elah::API::Validator
+    def validate_param!(name, params)
+      fail_with(name, "must be even") unless params[name].to_i.even?
+    end
+  end
+
+  def test_length
+    assert_equal 200, check("ab") { optional :v, length: { min: 2, max: 3 } }
+    assert_equal "v is expected to have length within 2 and 3", check("a") { optional :v, length: { min: 2, max: 3 } }
+    assert_equal "v is expected to have length greater than or equal to 2", check("a") { optional :v, length: { min: 2 } }
+    assert_equal "v is expected to have length less than or equal to 1", check("ab") { optional :v, length: { max: 1 } }
+    assert_equal "v is expected to have length exactly equal to 3", check("ab") { optional :v, length: { is: 3 } }
+    assert_equal "v is too long", check("ab") { optional :v, length: { max: 1, message: "is too long" } }
+    assert_equal 200, check("5") { optional :v, type: Integer, length: { max: 0 } }, "an Integer has no length"
+  end
+
+  def test_a_rule_of_the_apps_own
+    assert_equal 200, check("4") { requires :v, even: true }
+    assert_equal "v must be even", check("3") { requires :v, even: true }
+    assert_equal "v odd!", check("3") { requires :v, even: { message: "odd!" } }
+    nested = api do
+      format :json
+      params { requires(:rows, type: Array) { requires :n, even: true } }
+      post(:x) { {} }
+    end
+    assert_equal({ "error" => "rows[1][n] must be even" }, post_json(nested, "/x", { rows: [{ n: 2 }, { n: 3 }] }).json)
+  end
+
+  def test_mutable_defaults_are_not_shared_between_requests
+    lists = api do
+      format :json
+      params { optional :v, type: Array, default: [1] }
+      get(:x) { params[:v] << 2 }
+    end
+    2.times { assert_equal [1, 2], get(lists, "/x").json }
+  end
+
+  def test_broken_parameters_are_400
+    plain = api do
+      format :json
+      get(:x) { params }
+      post(:x) { params }
+    end
+    assert_equal 400, get(plain, "/x?a=%ff").status
+    assert_equal 400, get(plain, "/x?a=1&a[b]=2").status
+    broken = post(plain, "/x", body: "a=%zz", headers: { "Content-Type" => "application/x-www-form-urlencoded" })
+    assert_equal 400, broken.status
+    assert_equal 400, post_json(plain, "/x", '{"a":"').status
+    assert_equal 400, post_json(plain, "/x", "{\"a\":\"\xff\"}").status
+  end
+
+  def test_parameters_are_read_when_they_are_asked_for
+    lazy = api do
+      get(:unread) { "fine" }
+    end
+    assert_equal "fine", get(lazy, "/unread?a=%ff").body
+  end
+
+  def test_wrong_declarations_say_what_is_wrong
+    {
+      /group type is required/ => proc { requires(:a) { requires :b } },
+      /group type must be Array, Hash/ => proc { requires(:a, type: String) { requires :b } },
+      /given names the parameter b, which is not declared/ => proc { given(:b) { requires :c } },
+      /unknown validator: colour. Known are/ => proc { requires :a, colour: "red" },
+      /Params :paging not found/ => proc { use :paging },
+      /:type may not be supplied with :types/ => proc { requires :a, type: Integer, types: [Integer, String] },
+      /must supply type for coerce_with/ => proc { requires :a, coerce_with: ->(v) { v } },
+      /coerce_with disallowed for type: JSON/ => proc { requires :a, type: JSON, coerce_with: ->(v) { v } },
+      /default: 9 is incompatible with values: 1..5/ => proc { optional :a, type: Integer, values: 1..5, default: 9 },
+      /default: 1 is incompatible with except/ => proc { optional :a, type: Integer, except_values: [1], default: 1 },
+      /type: Integer is incompatible with values/ => proc { optional :a, type: Integer, values: %w[a b] },
+      /length: takes a Hash/ => proc { optional :a, length: 3 },
+      /length: takes either/ => proc { optional :a, length: { is: 3, max: 4 } }
+    }.each do |message, block|
+      error = assert_raises(Elah::API::DefinitionError) { api { params(&block) } }
+      assert_match message, error.message
+    end
+  end
+
+  def test_shared_parameters_take_options
+    pages = api do
+      format :json
+      helpers { params(:paging) { |options| optional :per_page, type: Integer, values: 1..options[:max] } }
+      params { use :paging, max: 5 }
+      get(:x) { params }
+    end
+    assert_equal 200, get(pages, "/x?per_page=5").status
+    assert_equal 400, get(pages, "/x?per_page=6").status
+  end
+
+  private
+
+  # @return [Integer, String] 200, or what is wrong with the parameter v
+  def check(value, &block)
+    checked = api do
+      format :json
+      params(&block)
+      get(:x) { {} }
+    end
+    answer = get(checked, "/x?v=#{value}")
+    answer.status == 200 ? 200 : answer.json.fetch("error")
+  end
+end

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+
+# Coercers on their own; the parity test has the broad table.
+class APITypesTest < Minitest::Test
+  Types = Elah::API::Types
+  INVALID = Types::INVALID
+
+  def test_numbers
+    assert_equal 12, coerce(Integer, "12")
+    assert_equal INVALID, coerce(Integer, "0x1f")
+    assert_equal INVALID, coerce(Integer, Float::INFINITY)
+    assert_equal 1, coerce(Integer, 1.9)
+    assert_equal 1.5, coerce(Numeric, "1.5")
+    assert_equal 7, coerce(Numeric, "7")
+    assert_equal INVALID, coerce(Numeric, "x")
+    assert_equal BigDecimal("1.10"), coerce(BigDecimal, "1.10")
+    assert_nil coerce(Integer, "")
+    assert_nil coerce(Float, nil)
+  end
+
+  def test_booleans
+    assert_equal [true, false, true], ["on", "0", 1].map { |value| coerce(Elah::API::Boolean, value) }
+    assert_equal INVALID, coerce(Elah::API::Boolean, "maybe")
+    assert_equal true, coerce(TrueClass, "yes")
+    assert_equal INVALID, coerce(TrueClass, "no")
+    assert_equal false, coerce(FalseClass, "no")
+  end
+
+  def test_dates_and_times
+    assert_equal Date.new(2026, 2, 28), coerce(Date, "2026-02-28")
+    assert_equal INVALID, coerce(Date, "2026-02-30")
+    assert_equal INVALID, coerce(Time, 5)
+    assert_equal Time.utc(2026, 2, 28, 10), coerce(Time, "2026-02-28T10:00:00Z")
+  end
+
+  def test_collections
+    assert_equal [1, 2], coerce(Array[Integer], %w[1 2])
+    assert_equal INVALID, coerce(Array[Integer], [nil])
+    assert_equal Set[1, 2], coerce(Set[Integer], %w[1 2 2])
+    assert_equal [[1], []], coerce(Array[Array[Integer]], [["1"], ""])
+    assert_equal INVALID, coerce(Set, "x")
+  end
+
+  def test_a_list_that_is_coerced_is_a_new_one
+    given = %w[1]
+    coerce(Array[Integer], given)
+    assert_equal %w[1], given
+  end
+
+  def test_choices
+    assert_equal Date.new(2026, 1, 1), Types.coercer([Integer, Date]).call("2026-01-01")
+    assert_equal [1, "x"], Types::Custom::Mixed.new([Integer, String]).call(%w[1 x])
+    assert_equal INVALID, Types::Custom::Mixed.new([Integer, Date]).call(%w[x])
+    assert_nil Types::Custom::Mixed.new([Integer, Date]).call("x")
+  end
+
+  def test_classes_with_parse
+    upper = Class.new { def self.parse(value) = value.upcase }
+    assert_equal INVALID, coerce(upper, "x"), "a String is not an instance of the class"
+    upper.define_singleton_method(:parsed?) { |value| value.is_a?(String) }
+    assert_equal "X", coerce(upper, "x")
+    assert_equal %w[A B], coerce(Array[upper], %w[a b])
+  end
+
+  def test_a_type_can_say_what_is_wrong
+    picky = Class.new { def self.parse(_value) = Elah::API::Types::InvalidValue.new("is too picky") }
+    shop = Class.new(Elah::API) do
+      format :json
+      params { requires :v, type: picky }
+      get(:x) { {} }
+    end
+    status, _, body = shop.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/x", "QUERY_STRING" => "v=1")
+    assert_equal [400, '{"error":"v is too picky"}'], [status, body.first]
+  end
+
+  def test_an_unknown_type_is_a_wrong_definition
+    error = assert_raises(Elah::API::DefinitionError) { Types.coercer(Object) }
+    assert_match(/No coercion is known for the type Object. Known are Integer, Float/, error.message)
+  end
+
+  private
+
+  def coerce(type, value) = Types.coercer(type).call(value)
+end

@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+
+# Definitions of versions; the parity test has the requests.
+class APIVersioningTest < APICase
+  def test_unknown_strategies_and_missing_vendors_are_wrong_definitions
+    error = assert_raises(Elah::API::DefinitionError) { api { version "v1", using: :cookie } }
+    assert_match(/Unknown :using for version: cookie. Known are path, header, param, accept_version_header/, error.message)
+    error = assert_raises(Elah::API::DefinitionError) { api { version "v1", using: :header } }
+    assert_match(/vendor:/, error.message)
+  end
+
+  def test_version_without_arguments_reads_it
+    seen = nil
+    api { version "v1", "v2"; seen = version }
+    assert_equal "v2", seen
+  end
+
+  def test_the_parameter_is_apiver_unless_named
+    param = api do
+      version "v1", using: :param
+      get(:x) { version.to_s }
+    end
+    assert_equal "v1", get(param, "/x?apiver=v1").body
+    assert_equal 404, get(param, "/x?apiver=v2").status
+  end
+
+  def test_every_version_in_the_path_is_a_route_of_its_own
+    paths = api do
+      version "v1", "v2"
+      get(:x) { version }
+    end
+    assert_equal 1, paths.routes.size
+    assert_equal %w[v1 v2], paths.routes.first.version
+    assert_equal [0, 1], %w[v1 v2].map { |version| paths.router.match("GET", "/#{version}/x").first }
+  end
+
+  def test_problems_about_versions
+    strict = api do
+      error_format :problem
+      version "v1", using: :accept_version_header, strict: true, cascade: false
+      get(:x) { "x" }
+    end
+    assert_equal [406, "not_acceptable"], get(strict, "/x").json.values_at("status", "code")
+  end
+end
