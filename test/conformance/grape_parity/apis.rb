@@ -76,12 +76,18 @@ module Parity
     get("error_headers") { header "X-Before", "b"; error!("failed", 401, "WWW-Authenticate" => "Basic") }
     get("error_html") { error! "<script>", 400 }
     get("throw") { throw :error, message: "thrown", status: 402 }
+    get("order/:any") { "any" }
+    get("order/fixed") { "fixed" }
+    post("content_type_in") { headers["Content-Type"].to_s }
+    get("caught_by_handler") do
+      error! "not caught", 410
+    rescue Exception # rubocop:disable Lint/RescueException
+      "caught"
+    end
     get("rescued_by_handler") do
-      begin
-        error! "passes", 410
-      rescue StandardError
-        "swallowed"
-      end
+      error! "passes", 410
+    rescue StandardError
+      "swallowed"
     end
   end
 
@@ -135,7 +141,6 @@ module Parity
     before_validation { track "before_validation" }
     after_validation { track "after_validation" }
     after { header "X-Steps", track("after").join(",") }
-    finally { track "finally" }
 
     get(:steps) { @steps }
     get(:text) { "a string" }
@@ -194,13 +199,30 @@ module Parity
       post(:own) { declared(params, include_parent_namespaces: false) }
       post(:no_own) { declared(params) }
     end
-    before { track "late" }
-    get(:late_hook) { @steps }
     get(:declared_without) { declared(params) }
     route_setting :custom, { level: 3 }
     get(:route_setting) { { level: route.settings[:custom][:level], description: route.description } }
     desc "Told", detail: "More"
     get(:described) { { description: route.description, version: route.version } }
+  end
+
+  # The order of hooks, and how far they reach.
+  class Hooks < API_BASE
+    format :json
+    helpers { def track(step) = (@steps ||= []) << step }
+    before { track "first" }
+    finally { track "finally" }
+    get(:first) { @steps }
+    before { track "second" }
+    get(:second) { @steps }
+    namespace(:inner) do
+      before { track "inner" }
+      after { header "X-Steps", track("after").join(",") }
+      get(:third) { @steps.dup }
+      post(:third) { error! @steps.dup, 400 }
+    end
+    get(:fourth) { @steps.dup }
+    get(:declared_in_time) { declared(params) }
   end
 
   # What exceptions become.
@@ -214,6 +236,8 @@ module Parity
     Unrescued = Class.new(StandardError)
     Raw = Class.new(StandardError)
     Plain = Class.new(StandardError)
+    Exact = Class.new(StandardError)
+    MoreThanExact = Class.new(Exact)
 
     format :json
     helpers do
@@ -226,6 +250,7 @@ module Parity
     rescue_from NoArgument, with: :no_argument
     rescue_from(Silent) { |_e| "not a response" }
     rescue_from Plain
+    rescue_from(Exact, rescue_subclasses: false) { |e| error!(e.message, 448) }
     rescue_from(Raw) { |e| rack_response("raw #{e.message}", 446, "Content-Type" => "text/x-raw") }
     rescue_from(API_EXCEPTIONS::ValidationErrors) do |e|
       error!({ messages: e.full_messages, fields: e.errors.keys.flatten }, 422)
@@ -239,6 +264,8 @@ module Parity
     get(:silent) { raise Silent, "six" }
     get(:plain) { raise Plain, "plain" }
     get(:raw) { raise Raw, "seven" }
+    get(:exact) { raise Exact, "exactly" }
+    get(:more_than_exact) { raise MoreThanExact, "more" }
     get(:unrescued) { raise Unrescued, "eight" }
     params do
       requires :a, type: Integer
@@ -313,7 +340,7 @@ module Parity
       integer: Integer, float: Float, decimal: BigDecimal, numeric: Numeric, date: Date, time: Time,
       date_time: DateTime, boolean: Boolean, string: String, symbol: Symbol, hash: Hash, array: Array, json: JSON,
       json_array: Array[JSON], integers: Array[Integer], strings: Array[String], unique: Set[Integer], color: Color,
-      colors: Array[Color], mixed: [Integer, String], file: File, nested: Array[Array[Integer]]
+      colors: Array[Color], mixed: [Integer, String], dates_or_numbers: [Integer, Date], set: Set, file: File, nested: Array[Array[Integer]]
     }.each do |name, type|
       params { optional :v, type: type }
       get(name) { shown(params[:v]) }
@@ -473,6 +500,14 @@ module Parity
       end
     end
     post(:given_in_array) { params }
+    params do
+      requires :items, type: Array do
+        requires :h, type: Hash do
+          requires :x, type: Integer
+        end
+      end
+    end
+    post(:hash_in_array) { params }
     params do
       group :g, type: Hash do
         requires :x
