@@ -119,7 +119,7 @@ module Elah
     group :times do
       limit :header_seconds, :float, "Answers 408 and closes when the head of a request takes longer.",
             unit: "seconds", default: 10.0, range: SECONDS
-      limit :body_seconds, :float, "Answers 408 when no byte of a request body comes for this long.",
+      limit :body_seconds, :float, "Answers 408 when fewer than 512 bytes of a request body come in this time.",
             unit: "seconds", default: 10.0, range: SECONDS
       limit :request_seconds, :float, "Cancels the fiber of a handler that runs longer, and answers 504.",
             unit: "seconds", default: 60.0, range: SECONDS

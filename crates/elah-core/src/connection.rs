@@ -24,6 +24,9 @@ use crate::worker::Shared;
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
+/// What counts as progress of a request body. A client that sends fewer bytes in `body_ms` of waiting holds its connection on purpose.
+const BODY_PROGRESS_BYTES: usize = 512;
+
 /// What is known of a connection outside its own task: its peer, its clocks, and the order that its task should follow next.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
@@ -41,6 +44,8 @@ pub(crate) struct ConnectionState {
     head_since_ms: Cell<u64>,
     /// Since when the connection waits for bytes; 0 when it does not.
     read_wait_since_ms: Cell<u64>,
+    /// Milliseconds waited for the body, and bytes that came meanwhile, since it last made progress.
+    body_wait: Cell<(u64, usize)>,
     /// Since when the peer takes nothing of what is sent; 0 when it does.
     write_wait_since_ms: Cell<u64>,
     saw_end_of_stream: Cell<bool>,
@@ -73,6 +78,7 @@ impl ConnectionState {
             phase: Cell::new(Phase::BetweenMessages),
             head_since_ms: Cell::new(0),
             read_wait_since_ms: Cell::new(0),
+            body_wait: Cell::new((0, 0)),
             write_wait_since_ms: Cell::new(0),
             saw_end_of_stream: Cell::new(false),
             refusal: RefCell::new(None),
@@ -104,6 +110,9 @@ impl ConnectionState {
     pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
         self.phase.set(phase);
         let is_new = self.heads.replace(heads) != heads;
+        if is_new {
+            self.body_wait.set((0, 0));
+        }
         if phase != Phase::InHead {
             self.head_since_ms.set(0);
         } else if is_new || self.head_since_ms.get() == 0 {
@@ -111,8 +120,14 @@ impl ConnectionState {
         }
     }
 
-    pub(crate) fn note_read(&self) {
-        self.read_wait_since_ms.set(0);
+    pub(crate) fn note_read(&self, bytes: usize, now_ms: u64) {
+        let since_ms = self.read_wait_since_ms.replace(0);
+        if self.phase.get() == Phase::InBody {
+            let (waited_ms, came) = self.body_wait.get();
+            let waited_ms = waited_ms + if since_ms > 0 { now_ms.saturating_sub(since_ms) } else { 0 };
+            let has_progress = came + bytes >= BODY_PROGRESS_BYTES;
+            self.body_wait.set(if has_progress { (0, 0) } else { (waited_ms, came + bytes) });
+        }
     }
 
     pub(crate) fn note_read_wait(&self, now_ms: u64) {
@@ -187,9 +202,11 @@ impl ConnectionState {
                 self.refuse(Problem::new(408, "header_timeout", format!("The request head was not complete after {seconds} s.")));
                 self.wake();
             }
-            Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms) => {
+            Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms.saturating_sub(self.body_wait.get().0)) => {
                 let seconds = limits.body_ms as f64 / 1000.0;
-                self.refuse(Problem::new(408, "body_timeout", format!("No byte of the request body came for {seconds} s.")));
+                let came = self.body_wait.get().1;
+                let detail = format!("Of the request body {came} bytes came in {seconds} s of waiting; {BODY_PROGRESS_BYTES} are expected.");
+                self.refuse(Problem::new(408, "body_timeout", detail));
                 self.wake();
             }
             Phase::BetweenMessages if self.in_flight.get() == 0 => {

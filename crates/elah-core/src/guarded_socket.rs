@@ -111,7 +111,7 @@ impl GuardedSocket {
         if bytes.is_empty() {
             return Poll::Ready(Ok(false));
         }
-        self.state.note_read();
+        self.state.note_read(bytes.len(), shared.clock.now_ms());
         let mut rest = bytes;
         if self.held.is_empty() {
             match self.guard.step(bytes) {

@@ -544,7 +544,7 @@ impl Worker {
 /// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
 fn http_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.pipeline_flush(true).half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
+    builder.half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
     if limits.headers_max > HYPER_HEADERS_MAX {
         // Costs hyper an allocation per request, so not unless it is needed.
         builder.max_headers(limits.headers_max);
