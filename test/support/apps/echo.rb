@@ -7,6 +7,7 @@ class Echo
 
   def initialize
     @seen = 0
+    @gone = Thread::Queue.new
     @router = Elah::Router.new
     @router.mount("/", 1)
   end
@@ -20,6 +21,7 @@ class Echo
     case request.path
     when "/seen" then answer(request, @seen.to_s)
     when "/stream" then stream(request)
+    when "/gone" then answer(request, @gone.pop)
     when "/split" then request.respond(200, { "x-reflected" => request.header("x-reflect").gsub("|", "\r\n") }, "")
     when "/sleep"
       sleep(Float(request.query_string))
@@ -37,10 +39,12 @@ class Echo
 
   def printable(headers) = headers.transform_values { |value| value.b.force_encoding(Encoding::UTF_8).scrub("?") }
 
-  # Sends as many bytes as the query says.
+  # Sends as many bytes as the query says. When its client goes, a request of /gone is answered.
   def stream(request)
     stream = request.start(200, { "content-type" => "application/octet-stream" })
     (Integer(request.query_string) / PIECE.bytesize).times { stream.write(PIECE) }
+  rescue Elah::ClientGone
+    @gone << "gone"
   ensure
     stream.close
   end

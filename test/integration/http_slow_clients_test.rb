@@ -1,0 +1,218 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/process_memory"
+require_relative "../support/raw_exchange"
+
+# Clients that are slow on purpose, over real sockets: each is closed within its bound, costs a bounded amount of memory, and
+# leaves the others alone. The bounds are made short by options; a test waits for the server to close, not for a time.
+class HttpSlowClientsTest < Minitest::Test
+  include RawExchange
+
+  APP = File.expand_path("../support/apps/echo.rb", __dir__)
+  TIMES = { header_seconds: 0.4, body_seconds: 0.4, keepalive_seconds: 0.4, write_seconds: 0.4 }.freeze
+
+  Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
+
+  # What a busy machine may add to a bound.
+  LATE_SECONDS = 3
+
+  def test_a_silent_connection_is_closed_without_a_word
+    serve { |server| closing_after(0.4) { assert_empty collected(server, "").answers } }
+  end
+
+  def test_an_empty_line_is_silence
+    serve { |server| closing_after(0.4) { assert_empty collected(server, "\r\n").answers } }
+  end
+
+  def test_half_a_head_is_answered_408
+    serve { |server| closing_after(0.4) { assert_refused 408, "header_timeout", collected(server, "GET / HTTP/1.1\r\nHost: a\r\nX") } }
+  end
+
+  def test_a_head_that_drips_is_answered_408
+    serve { |server| closing_after(0.4) { assert_refused 408, "header_timeout", drip(server, get("X: #{'x' * 5000}")) } }
+  end
+
+  def test_a_head_that_drips_after_a_good_request_is_answered_408
+    serve do |server|
+      outcome = closing_after(0.4) { drip(server, get("X: #{'x' * 5000}"), after: get) }
+      assert_equal [200, 408], outcome.statuses
+      assert_refused 408, "header_timeout", outcome
+    end
+  end
+
+  def test_a_stalled_body_is_answered_408
+    serve do |server|
+      closing_after(0.4) { assert_refused 408, "body_timeout", collected(server, post("Content-Length: 5", body: "hel")) }
+      closing_after(0.4) { assert_refused 408, "body_timeout", collected(server, post_chunked("5\r\nhel")) }
+      closing_after(0.4) { assert_refused 408, "body_timeout", collected(server, post_chunked("5;ext")) }
+      assert_equal "0", server.get("/seen").body
+    end
+  end
+
+  def test_a_body_that_drips_is_answered_408
+    serve { |server| closing_after(0.4) { assert_refused 408, "body_timeout", drip(server, "x" * 5000, after: post("Content-Length: 5000")) } }
+  end
+
+  def test_a_client_that_waits_to_continue_and_sends_nothing_is_answered_408
+    serve do |server|
+      outcome = closing_after(0.4) { collected(server, post("Content-Length: 5", "Expect: 100-continue")) }
+      assert_equal [100, 408], outcome.statuses
+    end
+  end
+
+  def test_a_body_that_comes_slowly_but_comes_is_taken
+    serve(body_seconds: 1) do |server|
+      server.connect do |client|
+        client.write(post("Content-Length: 4800"))
+        8.times do
+          client.socket.wait_readable(0.2)
+          client.write("x" * 600)
+        end
+        assert_equal 4800, client.read_answer.json["body"].bytesize
+      end
+    end
+  end
+
+  def test_an_idle_connection_is_closed
+    serve do |server|
+      outcome = closing_after(0.4) { collected(server, get) }
+      assert_equal [200], outcome.statuses
+    end
+  end
+
+  def test_a_handler_and_a_stream_may_take_longer_than_an_idle_connection
+    serve do |server|
+      server.connect do |client|
+        assert_equal "slept", client.get("/sleep?1").body
+        assert_equal 200, client.get("/").status
+      end
+    end
+  end
+
+  def test_a_client_that_does_not_read_is_closed
+    serve do |server|
+      server.connect do |client|
+        closing_after(0.4) do
+          client.write(get(target: "/stream?50000000"))
+          assert_equal "gone", server.get("/gone").body
+        end
+        assert_raises(HttpClient::Closed) { client.read_answer }
+      end
+    end
+  end
+
+  def test_slow_readers_of_50_MB_cost_little_memory_and_get_it_all
+    serve(write_seconds: 10) do |server|
+      server.get("/stream?50003968")
+      before = ProcessMemory.resident_bytes(server.pid)
+      clients = Array.new(20) { server.connect }
+      clients.each { |client| client.write(get(target: "/stream?50003968")).read_head }
+      taken = Array.new(20) { clients.sum { |client| client.read_chunk.bytesize } }.sum / 20
+      grown = ProcessMemory.resident_bytes(server.pid) - before
+      assert_operator grown, :<, 20 * 500_000, "20 slow readers of 50 MB cost #{grown} bytes"
+      while (bytes = clients.first.read_chunk.bytesize).positive? do taken += bytes end
+      assert_equal 50_003_968, taken
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
+  def test_hostile_requests_cost_no_more_than_their_bounds
+    serve(header_seconds: 10, body_seconds: 10) do |server|
+      hostile = ["GET / HTTP/1.1\r\nX: #{'x' * 16_000}", "GET /#{'a' * 8000}", post_chunked("5;#{'e' * 1000}"),
+                 post_chunked("0\r\nX: #{'x' * 8000}"), post("Content-Length: 1000000", body: "x" * 60_000)]
+      hold(server, hostile, 100) { nil }
+      before = ProcessMemory.resident_bytes(server.pid)
+      hold(server, hostile, 500) do
+        grown = ProcessMemory.resident_bytes(server.pid) - before
+        assert_operator grown / 500, :<, 65_536, "500 hostile connections cost #{grown} bytes"
+      end
+    end
+  end
+
+  def test_a_flood_is_cut_off_at_its_bound
+    floods = { 431 => "GET / HTTP/1.1\r\nX: #{'x' * 10_000_000}", 414 => "GET /#{'a' * 10_000_000}",
+               400 => post_chunked("5;#{'e' * 10_000_000}"), 413 => post_chunked("fffffff\r\n#{'x' * 10_000_000}") }
+    serve do |server|
+      server.get("/")
+      before = ProcessMemory.resident_bytes(server.pid)
+      floods.each { |status, bytes| assert_includes [[status], []], flood(server, bytes).statuses }
+      assert_operator ProcessMemory.resident_bytes(server.pid) - before, :<, 4_000_000
+    end
+  end
+
+  def test_a_thousand_attackers_do_not_slow_the_others
+    serve(header_seconds: 30, body_seconds: 30) do |server|
+      alone = p99_of(200) { server.get("/") }
+      hold(server, ["", "GET / HTTP/1.1\r\nHo", post("Content-Length: 9", body: "x"), post_chunked("5\r\nhel")], 1000) do
+        beset = p99_of(200) { server.get("/") }
+        puts "\np99 of 200 requests: #{ms(alone)} alone, #{ms(beset)} beside 1000 attackers"
+        assert_operator beset, :<, [alone * 5, 0.05].max
+      end
+    end
+  end
+
+  private
+
+  def serve(**options, &block) = ElahServer.start(APP, **TIMES.merge(options), &block)
+
+  def collected(server, bytes) = exchange(server, bytes)
+
+  # Checks that the block, which waits for the server to close, takes as long as the bound, or a little longer.
+  def closing_after(seconds)
+    start = monotonic
+    result = yield
+    assert_includes (seconds * 0.9)..(seconds + LATE_SECONDS), monotonic - start
+    result
+  end
+
+  # Sends byte after byte until the server has an answer, so that the connection is never quiet.
+  def drip(server, bytes, after: "")
+    server.connect do |client|
+      client.write(after)
+      answers = after.start_with?("GET") ? [client.read_answer] : []
+      bytes.each_char do |byte|
+        client.write(byte)
+        break if client.socket.wait_readable(0.01)
+      end
+      rest = collect(client)
+      Outcome.new(answers: answers + rest.answers, closed: rest.closed)
+    end
+  end
+
+  # Sends more than the server reads; its answer may be lost to the reset that this earns.
+  def flood(server, bytes)
+    server.connect do |client|
+      writer = Thread.new { client.write(bytes) }
+      writer.report_on_exception = false
+      outcome = collect(client)
+      writer.join(5) or flunk "The server neither reads nor closes."
+      outcome
+    rescue Errno::EPIPE, Errno::ECONNRESET
+      outcome || collect(client)
+    end
+  end
+
+  # Holds `count` connections open, each with one of the texts sent, while the block runs.
+  def hold(server, texts, count)
+    clients = Array.new(count) { |index| server.connect.write(texts[index % texts.size]) }
+    assert_equal 200, server.get("/").status
+    yield
+  ensure
+    clients&.each(&:close)
+  end
+
+  # @return [Float] the seconds that 99 % of `count` runs of the block stay below
+  def p99_of(count)
+    Array.new(count) do
+      start = monotonic
+      yield
+      monotonic - start
+    end.sort[count * 99 / 100]
+  end
+
+  def ms(seconds) = "#{(seconds * 1000).round(2)} ms"
+
+  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
