@@ -102,19 +102,18 @@ class HttpSlowClientsTest < Minitest::Test
     end
   end
 
-  def test_slow_readers_of_50_MB_cost_little_memory_and_get_it_all
-    serve(write_seconds: 10) do |server|
-      server.get("/stream?50003968")
-      before = ProcessMemory.resident_bytes(server.pid)
-      clients = Array.new(20) { server.connect }
-      clients.each { |client| client.write(get(target: "/stream?50003968")).read_head }
-      taken = Array.new(20) { clients.sum { |client| client.read_chunk.bytesize } }.sum / 20
-      grown = ProcessMemory.resident_bytes(server.pid) - before
-      assert_operator grown, :<, 20 * 500_000, "20 slow readers of 50 MB cost #{grown} bytes"
-      while (bytes = clients.first.read_chunk.bytesize).positive? do taken += bytes end
-      assert_equal 50_003_968, taken
-    ensure
-      clients&.each(&:close)
+  def test_slow_readers_of_a_stream_of_50_MB_cost_little_memory_and_get_it_all
+    assert_cheap_to_read_slowly("/stream?50003968", 50_003_968) { |client| client.read_chunk.bytesize }
+  end
+
+  def test_slow_readers_of_a_string_of_50_MB_cost_little_memory_and_get_it_all
+    assert_cheap_to_read_slowly("/long", 50_000_000) { |client| client.read_bytes(100_000).bytesize }
+  end
+
+  def test_a_long_string_is_not_sent_for_HEAD
+    serve do |server|
+      answer = server.request("HEAD", "/long")
+      assert_equal [200, "50000000", ""], [answer.status, answer["content-length"], answer.body]
     end
   end
 
@@ -165,6 +164,26 @@ class HttpSlowClientsTest < Minitest::Test
     result = yield
     assert_includes (seconds * 0.9)..(seconds + LATE_SECONDS), monotonic - start
     result
+  end
+
+  # Twenty clients ask for a long answer and take a little of it; one then takes the rest.
+  #
+  # @yieldparam client [HttpClient] reads a piece
+  # @yieldreturn [Integer] its bytes
+  def assert_cheap_to_read_slowly(target, bytes, &read)
+    serve(write_seconds: 10) do |server|
+      server.get(target)
+      before = ProcessMemory.resident_bytes(server.pid)
+      clients = Array.new(20) { server.connect.write(get(target: target)).tap(&:read_head) }
+      taken = Array.new(20) { clients.map(&read).last }.sum
+      grown = ProcessMemory.resident_bytes(server.pid) - before
+      puts "\n20 slow readers of #{bytes} bytes cost #{grown / 20} bytes each"
+      assert_operator grown, :<, 20 * 500_000
+      taken += yield clients.last while taken < bytes
+      assert_equal bytes, taken
+    ensure
+      clients&.each(&:close)
+    end
   end
 
   # Sends byte after byte until the server has an answer, so that the connection is never quiet.

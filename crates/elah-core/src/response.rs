@@ -17,6 +17,9 @@ use crate::response_stream::StreamState;
 /// Bytes read from a file at a time.
 const FILE_CHUNK_BYTES: usize = 64 * 1024;
 
+/// A body at hand that is longer should be sent as a stream: complete, a second copy of it would wait for each slow client.
+pub const LONG_BODY_BYTES: usize = 256 * 1024;
+
 /// Headers that were checked once and may be sent many times.
 #[derive(Debug, Clone, Default)]
 pub struct Headers {
@@ -61,6 +64,11 @@ impl Headers {
 
     pub fn has(&self, name: &str) -> bool {
         self.map.contains_key(name)
+    }
+
+    /// Says how long the body is, whatever was said before.
+    pub fn set_content_length(&mut self, bytes: usize) {
+        self.map.insert(http::header::CONTENT_LENGTH, bytes.into());
     }
 }
 

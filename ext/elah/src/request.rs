@@ -6,7 +6,7 @@ use std::os::fd::IntoRawFd;
 use bytes::Bytes;
 use elah_core::problem::Problem;
 use elah_core::request::{BodyPlace, RequestView};
-use elah_core::response::Response;
+use elah_core::response::{Headers, LONG_BODY_BYTES, Response};
 use elah_core::worker::{RequestId, Worker};
 use magnus::{Class, Error, Module, RHash, RModule, RString, Ruby, Value, method};
 
@@ -166,13 +166,30 @@ impl Request {
         }
     }
 
-    /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone.
+    /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone. With a long
+    /// body the fiber is suspended until the client has taken nearly all of it.
     fn respond(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, body: RString) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
+        if body.len() > LONG_BODY_BYTES {
+            return rb_self.respond_at_length(ruby, status, headers, body);
+        }
         // SAFETY: the bytes are copied before Ruby runs again.
         let body = Bytes::copy_from_slice(unsafe { body.as_slice() });
         let response = Response::new(status, headers, body).ok_or_else(|| invalid_status(ruby, status))?;
         Ok(worker(ruby)?.respond(rb_self.id, response))
+    }
+
+    fn respond_at_length(&self, ruby: &Ruby, status: u16, mut headers: Headers, body: RString) -> Result<bool, Error> {
+        headers.set_content_length(body.len());
+        if self.read(ruby, |request| request.method() == "HEAD")? {
+            let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
+            return Ok(worker(ruby)?.respond(self.id, response));
+        }
+        if !(200..600).contains(&status) {
+            return Err(invalid_status(ruby, status));
+        }
+        let Some(stream) = worker(ruby)?.start_stream(self.id, status, headers) else { return Ok(false) };
+        ResponseStream::new(stream).write_whole(ruby, body)
     }
 
     /// Answers with the content of a file, which is read as the client takes it.

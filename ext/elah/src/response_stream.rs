@@ -18,6 +18,9 @@ pub(crate) struct ResponseStream {
 
 const CLOSED: usize = usize::MAX;
 
+/// Bytes of a long body that are handed over at a time.
+const PIECE_BYTES: usize = 64 * 1024;
+
 // SAFETY: Ruby moves the object between threads only with the GVL, and every method refuses to run off the worker's thread.
 unsafe impl Sync for ResponseStream {}
 
@@ -44,6 +47,31 @@ impl ResponseStream {
             ));
         }
         Ok(length)
+    }
+
+    /// Sends a whole body and ends the stream. False when the client has gone.
+    pub(crate) fn write_whole(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
+        // The copy shares its bytes with the original until somebody changes that, which may happen while this fiber waits.
+        let outcome = self.write_pieces(ruby, RString::new_frozen(body));
+        self.end(ruby, matches!(outcome, Ok(true)))?;
+        outcome
+    }
+
+    fn write_pieces(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
+        let worker = worker(ruby)?;
+        let mut sent = 0;
+        while sent < body.len() {
+            // SAFETY: the bytes are copied before Ruby runs again.
+            let rest = unsafe { &body.as_slice()[sent..] };
+            let piece = Bytes::copy_from_slice(&rest[..rest.len().min(PIECE_BYTES)]);
+            sent += piece.len();
+            match worker.write(self.key.get(), piece) {
+                Written::Room => {}
+                Written::Full => park(ruby, worker.wait_for_room(self.key.get()))?,
+                Written::ClientGone => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     fn close(ruby: &Ruby, rb_self: Obj<Self>) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 # requests it saw before.
 class Echo
   PIECE = ("x" * 65_536).freeze
+  LONG = ("x" * 50_000_000).freeze
 
   def initialize
     @seen = 0
@@ -21,6 +22,7 @@ class Echo
     case request.path
     when "/seen" then answer(request, @seen.to_s)
     when "/stream" then stream(request)
+    when "/long" then answer(request, LONG)
     when "/gone" then answer(request, @gone.pop)
     when "/split" then request.respond(200, { "x-reflected" => request.header("x-reflect").gsub("|", "\r\n") }, "")
     when "/sleep"
