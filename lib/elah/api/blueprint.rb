@@ -13,12 +13,10 @@ module Elah
       attr_reader :versioner
       # @return [Array<Validator>]
       attr_reader :validators
-      # @return [Array] names, and hashes of name => nested array
+      # @return [DeclaredFilter] for all that is declared
       attr_reader :declared
-      # @return [Array] those of the innermost `params` block
+      # @return [DeclaredFilter] for what the innermost `params` block declares
       attr_reader :own_declared
-      # @return [DeclaredFilter]
-      attr_reader :declared_filter
       # @return [Hash{Class=>Class}] models and their entities
       attr_reader :representations
       # @return [Hash] of rescue_from: backtrace, original_exception
@@ -108,10 +106,11 @@ module Elah
 
       def settle_parameters(parameters, settings)
         @validators = parameters.flat_map(&:validators)
-        @declared = parameters.flat_map(&:declared)
-        @own_declared = settings.innermost(:parameters).last&.declared || []
         documentation = parameters.map(&:documentation).reduce({}, :merge)
-        @declared_filter = DeclaredFilter.new(documentation, parameters.map(&:renamed).reduce({}, :merge))
+        renamed = parameters.map(&:renamed).reduce({}, :merge)
+        @declared = DeclaredFilter.new(parameters.flat_map(&:declared), documentation, renamed)
+        own = settings.innermost(:parameters).last&.declared || []
+        @own_declared = DeclaredFilter.new(own, documentation, renamed)
       end
     end
   end

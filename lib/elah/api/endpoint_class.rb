@@ -76,6 +76,8 @@ module Elah
           def _run_after
             #{hook_calls(:after)}
           end
+
+          #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
         RUBY
       end
 

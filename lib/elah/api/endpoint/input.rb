@@ -64,8 +64,8 @@ module Elah
           raise NoMethodError, "#declared is not available prior to parameter validation."
         end
 
-        declaration = include_parent_namespaces ? _blueprint.declared : _blueprint.own_declared
-        _blueprint.declared_filter.filter(params, declaration, include_missing)
+        filter = include_parent_namespaces ? _blueprint.declared : _blueprint.own_declared
+        filter.filter(params, include_missing)
       end
 
       # Reads a body that a parser understands, before hooks run: an unknown type is 415, a broken document 400.
@@ -109,11 +109,10 @@ module Elah
       def _lazy_env = EnvironmentOnDemand.new(self)
 
       def _read_params
-        query = @request.query_string
         document = _body_params
-        return Params.flat(_captures) if query.empty? && document.nil?
+        return Params.flat(_captures) unless document || @request.query?
 
-        params = query.empty? ? Params.new : Params.from(Form.parse(query))
+        params = @request.query? ? Params.from(Form.parse(@request.query_string)) : Params.new
         params.merge!(document) if document
         params.merge!(_captures)
       rescue Form::ParseError, Multipart::ParseError => e

@@ -5,58 +5,56 @@ require "set"
 
 module Elah
   class API
-    # Filters parameters by the declaration of an endpoint. One per endpoint, made at boot.
+    # Filters parameters by a declaration, which is settled at boot.
     class DeclaredFilter
-      # @param documentation [Hash{String=>Hash}] of {Parameters}, for what is put in place of a missing group
-      # @param renamed [Hash{Array<String>=>String}]
-      def initialize(documentation, renamed)
-        @documentation = documentation
-        @renamed = renamed
-        @absent = Hash.new { |hash, path| hash[path] = absent_kind(path) }
+      # A declared parameter. name: in the request · shown_name: in the result · absent: the class whose new instance stands for a
+      # missing value, or nil · group: the {DeclaredFilter} of the parameters in it, or nil
+      Entry = Struct.new(:name, :shown_name, :absent, :group)
+      private_constant :Entry
+
+      # @param declaration [Array] names, and hashes of name => nested array
+      # @param documentation [Hash{String=>Hash}] of {Parameters}, for what stands for a missing value
+      # @param renamed [Hash{Array<String>=>String}] of {Parameters}
+      # @param path [Array<String>] where the declaration is
+      def initialize(declaration, documentation, renamed, path = [])
+        @entries = declaration.map do |declared|
+          name, nested = declared.is_a?(Hash) ? declared.first : [declared, nil]
+          inner_path = path + [name.to_s]
+          group = nested && DeclaredFilter.new(nested, documentation, renamed, inner_path)
+          Entry.new(name.to_s.freeze, renamed[inner_path] || name.to_s.freeze, absent(inner_path, documentation), group)
+        end
       end
 
-      # @param params [Params, Array, Hash]
-      # @param declaration [Array] names, and hashes of name => nested array
-      # @param include_missing [Boolean]
-      # @param path [Array<String>] where the params are
-      # @return [Params, Array]
-      def filter(params, declaration, include_missing, path = [])
-        return params.map { |item| filter(item || {}, declaration, include_missing, path) } if params.is_a?(Array)
+      # @param params [Params, Array<Params, nil>]
+      # @param include_missing [Boolean] whether declared parameters that are missing are in the result
+      # @return [Params, Array<Params>]
+      def filter(params, include_missing)
+        return params.map { |item| filter(item || {}, include_missing) } if params.is_a?(Array)
 
-        declaration.each_with_object(Params.new) do |declared, kept|
-          name, nested = declared.is_a?(Hash) ? declared.first : [declared, nil]
-          next unless include_missing || params.key?(name)
+        @entries.each_with_object(Params.new) do |entry, kept|
+          next unless include_missing || params.key?(entry.name)
 
-          inner_path = path + [name.to_s]
-          kept[@renamed[inner_path] || name] =
-            nested ? group(params[name], nested, include_missing, inner_path) : params[name] || absent(inner_path, params[name])
+          kept[entry.shown_name] = value(entry, params[entry.name], include_missing)
         end
       end
 
       private
 
-      def group(value, nested, include_missing, path)
-        return filter(value, nested, include_missing, path) if value.respond_to?(:any?) && value.any?
+      def value(entry, given, include_missing)
+        return given || entry.absent&.new || given unless entry.group
+        return entry.group.filter(given, include_missing) if given.respond_to?(:any?) && given.any?
 
-        kind = @absent[path]
-        kind ? kind.new : filter(value || Params.new, nested, include_missing, path)
+        entry.absent&.new || entry.group.filter(given || Params.new, include_missing)
       end
 
-      def absent(path, value)
-        kind = @absent[path]
-        kind ? kind.new : value
-      end
+      # An empty list stands for a missing list, an empty Hash for a missing Hash that declares nothing.
+      def absent(path, documentation)
+        name = path.drop(1).reduce(path.first) { |outer, element| "#{outer}[#{element}]" }
+        type = documentation.dig(name, :type) or return
+        return Array if type == "Array" || (type.start_with?("[") && !type.include?(","))
+        return Set if type == "Set" || type.start_with?("#<Set")
 
-      # What stands for a missing parameter: an empty list for a list, an empty Hash for a Hash that declares nothing.
-      def absent_kind(path)
-        key = path.drop(1).reduce(path.first) { |name, element| "#{name}[#{element}]" }
-        type = @documentation.dig(key, :type)
-        return unless type
-
-        if type == "Hash" then @documentation.keys.none? { |name| name != key && name.start_with?(key) } ? Params : nil
-        elsif type == "Array" || (type.start_with?("[") && !type.include?(",")) then Array
-        elsif type == "Set" || type.start_with?("#<Set") then Set
-        end
+        Params if type == "Hash" && documentation.keys.none? { |other| other != name && other.start_with?(name) }
       end
     end
   end
