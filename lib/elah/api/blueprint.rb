@@ -76,7 +76,7 @@ module Elah
         return named.last || :default if named
         return :default if own?(kind)
 
-        @rescue_all_handler || :default if @rescues_all && kind <= StandardError
+        @rescue_all_handler || :default if @rescues_all && kind <= StandardError && PASSING.none? { |passing| kind <= passing }
       end
 
       # @param format [Symbol, nil]

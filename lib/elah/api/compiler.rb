@@ -53,7 +53,15 @@ module Elah
           versions_in_path(settings).each do |version|
             @mounts << [Path.full(path, settings, version), MountedApp.new(mount.app)]
           end
+          @routes << describe_mount(mount, path, settings)
         end
+      end
+
+      def describe_mount(mount, path, settings)
+        version = path_versioned?(settings) ? ":version" : nil
+        Route.new(request_method: "*", path: "#{Path.full(path, settings, version)}(/*path)", requirements: {}, params: {},
+                  options: { description: "the Rack app #{mount.app.is_a?(Module) ? mount.app : mount.app.class}" },
+                  settings: {}, api: mount.api)
       end
 
       def compile_endpoints(definition, settings, outer_parameters)

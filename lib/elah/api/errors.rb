@@ -7,6 +7,9 @@ module Elah
     # The definition of an API contradicts itself. Raised at boot only.
     class DefinitionError < Error; end
 
+    # What the server has to say of a request while it is read or answered: no `rescue_from :all` takes it.
+    PASSING = [BadRequest, ClientGone, DeadlineExceeded].freeze
+
     # Ends a handler with an answer. Raised by `error!`; not a StandardError, so that no `rescue => e` of a handler takes it.
     class Halt < Exception # rubocop:disable Lint/InheritException
       attr_reader :body, :status, :headers, :code

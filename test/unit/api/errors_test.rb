@@ -127,6 +127,21 @@ class APIErrorsTest < APICase
     assert_equal ["twice", "once"], [error.message, error.cause.message]
   end
 
+  def test_what_the_server_says_of_a_request_passes_rescue_from_all
+    passing = api do
+      content_type :txt, "text/plain"
+      content_type :own, "text/x-own"
+      rescue_from(:all) { error! "taken", 418 }
+      get(:late) { raise Elah::DeadlineExceeded, "late" }
+      get(:other) { raise Elah::Error, "other" }
+      parser :own, ->(_text, _env) { raise Elah::BadRequest.new("too long", 413, "body_too_long") }
+      post(:body) { "x" }
+    end
+    assert_raises(Elah::DeadlineExceeded) { get(passing, "/late") }
+    assert_equal 418, get(passing, "/other").status
+    assert_raises(Elah::BadRequest) { post(passing, "/body", body: "x", headers: { "Content-Type" => "text/x-own" }) }
+  end
+
   def test_rescue_from_takes_a_block_or_with
     assert_raises(ArgumentError) { api { rescue_from(StandardError, with: :x) { nil } } }
     assert_raises(ArgumentError) { api { rescue_from StandardError, with: 5 } }

@@ -93,7 +93,7 @@ module Elah
         return if @_input.empty?
 
         @_document = parser.call(@_input, _lazy_env)
-      rescue Exceptions::Base
+      rescue Exceptions::Base, *PASSING
         raise
       rescue StandardError => e
         raise Halt.new(e.message, 400, {})
