@@ -6,6 +6,7 @@ use super::{Guard, GuardLimits, Phase, Step};
 
 mod properties;
 mod rules;
+mod specification;
 
 /// Small bounds, so that the cases that pass them stay readable.
 fn limits() -> Rc<GuardLimits> {
