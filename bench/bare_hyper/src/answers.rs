@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY};
 use hyper::{Request, Response, StatusCode};
 use serde::Serialize;
 
@@ -66,7 +66,11 @@ fn typed(content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
 
 fn redirect(target: HeaderValue) -> Response<Full<Bytes>> {
     let mut response = status(StatusCode::FOUND);
-    response.headers_mut().insert(LOCATION, target);
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, target);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=0"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin"));
+    headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
     response
 }
 
