@@ -16,7 +16,7 @@ module Elah
     POOL_MAX = 1024
 
     # Exceptions that are not a request's affair: they end the worker.
-    FATAL = [NoMemoryError, SystemExit, SignalException].freeze
+    FATAL = [NoMemoryError, SignalException].freeze
 
     # @param limits [Hash{Symbol=>Numeric}] every bound of the core by its option name
     # @param router [Elah::Router]
@@ -39,7 +39,7 @@ module Elah
     #
     # @param handler [#handle] gets each Elah::Request in a fiber of its own, and answers it
     # @param failed [#call] gets each exception that a handler or a spawned fiber ended with, and its request or nil
-    # @raise [NoMemoryError, SystemExit, SignalException] one that ended a handler
+    # @raise [NoMemoryError, SignalException] one that ended a handler
     def run(handler, failed)
       @handler = handler
       @failed = failed

@@ -22,7 +22,7 @@ module Elah
     # Serves on the sockets until INT or TERM, then answers what was accepted.
     #
     # @param sockets [Array<Elah::ListeningSocket>]
-    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or with what a handler's `exit` gave
+    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or the one of a handler that called `exit`
     def run(sockets)
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes)
       Fiber.set_scheduler(Scheduler.new(@loop))
@@ -33,6 +33,7 @@ module Elah
       @log.info("Elah #{VERSION} listening on #{sockets.map(&:address).join(' and ')}")
       @loop.run(@app, method(:failed))
       @log.info("Drained; bye")
+      raise @exit if @exit
     ensure
       watch&.stop
       @signal_listener&.kill
@@ -75,6 +76,7 @@ module Elah
 
     # A handler ended with an exception.
     def failed(exception, request)
+      leave(exception) if exception.is_a?(SystemExit)
       return @log.exception(exception, "A spawned fiber failed") unless request
       return if exception.is_a?(DeadlineExceeded) && overdue(request)
 
@@ -85,6 +87,12 @@ module Elah
       else
         @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed after its answer had begun")
       end
+    end
+
+    # A handler called `exit`: the worker answers what it has, and then does so.
+    def leave(exception)
+      @exit ||= exception
+      drain
     end
 
     def problem(exception)

@@ -19,6 +19,7 @@ use crate::problem::Problem;
 use crate::reply::{Reply, ReplySlot};
 use crate::request_body::{self, RequestBody};
 use crate::response::{Headers, Response, ResponseBody};
+use crate::response_stream::StreamState;
 use crate::router::{Match, Resolution};
 use crate::worker::{RequestId, Shared};
 
@@ -32,6 +33,8 @@ pub(crate) struct Exchange {
     pub(crate) reply: ReplySlot,
     /// When it is answered 504, in the worker's milliseconds; 0 before it is admitted and once its answer has begun.
     pub(crate) deadline_ms: Cell<u64>,
+    /// The streamed answer that the handler has begun, and its key with the worker.
+    pub(crate) stream: RefCell<Option<(usize, Rc<StreamState>)>>,
     /// The id under which the log knows the request, once somebody has asked for it.
     pub(crate) request_id: OnceCell<String>,
 }
@@ -120,6 +123,7 @@ fn enter(
         connection: Rc::clone(connection),
         reply: ReplySlot::new(),
         deadline_ms: Cell::new(0),
+        stream: RefCell::new(None),
         request_id: OnceCell::new(),
     });
     match shared.admit(&exchange) {

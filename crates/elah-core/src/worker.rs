@@ -408,11 +408,16 @@ impl Worker {
         self.respond(id, response)
     }
 
-    /// Removes a request whose handler has ended. Without an answer it is answered 500.
+    /// Removes a request whose handler has ended. Without an answer it is answered 500; a stream that it left open is broken off.
     pub fn finish(&self, id: RequestId) {
-        if let Some(exchange) = self.shared.admission.finish(id)
-            && exchange.reply.is_waiting()
-        {
+        let Some(exchange) = self.shared.admission.finish(id) else { return };
+        if let Some((key, stream)) = exchange.stream.take() {
+            let is_open = self.streams.borrow().get(key).is_some_and(|open| Rc::ptr_eq(open, &stream));
+            if is_open {
+                self.close_stream(key, false);
+            }
+        }
+        if exchange.reply.is_waiting() {
             let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
             exchange.answer(self.shared.problem_response(exchange.request_id.get().map(String::as_str), &problem));
         }
@@ -423,11 +428,17 @@ impl Worker {
         self.shared.admission.get(id).is_some_and(|exchange| exchange.reply.is_waiting())
     }
 
-    /// Begins a streamed answer; `None` as for `respond`, or when `status` is not one of 200 to 599.
+    /// Begins a streamed answer, which ends with its handler at the latest; `None` as for `respond`, or when `status` is not one of 200 to 599.
     pub fn start_stream(&self, id: RequestId, status: u16, headers: Headers) -> Option<usize> {
         let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
         let response = Response::streamed(status, headers, Rc::clone(&stream))?;
-        self.respond(id, response).then(|| self.streams.borrow_mut().insert(stream))
+        let exchange = self.shared.admission.get(id)?;
+        if !exchange.answer(response) {
+            return None;
+        }
+        let key = self.streams.borrow_mut().insert(Rc::clone(&stream));
+        exchange.stream.replace(Some((key, stream)));
+        Some(key)
     }
 
     /// Writes to a stream. When it says `Full`, wait with `wait_for_room` before the next write.
@@ -542,6 +553,7 @@ impl Worker {
 }
 
 /// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
+/// `pipeline_flush` stays off: with it hyper buffers a streamed answer without any bound.
 fn http_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));

@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# The bounds on what runs and waits at once: connections, fibers, the queue, idle connections, clients that do not read.
+class AdmissionTest < Minitest::Test
+  APP = File.expand_path("../support/apps/loop.rb", __dir__)
+
+  def start(**options, &block) = ElahServer.start(APP, **options, &block)
+
+  # Sends GET `path` on `count` connections at once and gives the answers.
+  def burst(server, path, count)
+    clients = Array.new(count) { HttpClient.new(server.url) }
+    clients.each { |client| client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
+    clients.map(&:read_answer)
+  ensure
+    clients&.each(&:close)
+  end
+
+  def test_sleeping_requests_wait_together
+    start do |server|
+      started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      answers = burst(server, "/sleep/300", 100)
+      assert_equal ["slept"], answers.map(&:body).uniq
+      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 5, "one after the other takes 30 s"
+    end
+  end
+
+  def test_no_more_requests_run_at_once_than_there_are_fibers
+    start(fibers_max: 3, queue_seconds: 10) do |server|
+      assert_equal [200], burst(server, "/sleep/50", 12).map(&:status).uniq
+      assert_equal "3", server.get("/peak").body
+    end
+  end
+
+  def test_a_full_queue_is_503_with_retry_after_at_once
+    start(fibers_max: 1, queue_max: 2, queue_seconds: 10) do |server|
+      answers = burst(server, "/sleep/300", 10)
+      assert_equal({ 200 => 3, 503 => 7 }, answers.map(&:status).tally)
+      refused = answers.find { |answer| answer.status == 503 }
+      assert_equal %w[1 overloaded], [refused["retry-after"], refused.json["code"]]
+    end
+  end
+
+  def test_a_request_that_waits_too_long_for_a_fiber_is_503
+    start(fibers_max: 1, queue_seconds: 0.2) do |server|
+      statuses = burst(server, "/sleep/1000", 2).map(&:status)
+      assert_equal [200, 503], statuses.sort
+    end
+  end
+
+  def test_connections_beyond_the_bound_wait_until_one_closes
+    start(connections_max: 2) do |server|
+      first = HttpClient.new(server.url)
+      second = HttpClient.new(server.url)
+      assert_equal %w[hello hello], [first, second].map { |client| client.get("/hello").body }
+      third = HttpClient.new(server.url, seconds: 5)
+      third.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_nil third.socket.wait_readable(0.3), "it is not served while two are open"
+      first.close
+      assert_equal "hello", third.read_answer.body
+    end
+  end
+
+  def test_an_idle_connection_is_closed
+    start(keepalive_seconds: 0.2) do |server|
+      server.connect do |client|
+        client.get("/hello")
+        assert_equal "", client.read_to_end
+      end
+    end
+  end
+
+  def test_a_client_that_reads_nothing_costs_a_bounded_number_of_bytes_and_is_closed
+    start(write_seconds: 0.5, response_buffer_bytes: 65_536) do |server|
+      before = resident_bytes(server)
+      server.connect(seconds: 20) do |client|
+        client.socket.setsockopt(:SOCKET, :RCVBUF, 4096)
+        client.write("GET /stream/20000/10000 HTTP/1.1\r\nHost: a\r\n\r\n")
+        server.wait_for(/stream.* failed after its answer had begun: Elah::ClientGone/)
+        assert_operator resident_bytes(server) - before, :<, 40_000_000, "200 MB were to be sent"
+      end
+    end
+  end
+
+  def test_file_descriptors_that_run_out_come_back
+    start do |server|
+      system("prlimit", "--pid", server.pid.to_s, "--nofile=40:40") or skip "prlimit is missing"
+      crowd = Array.new(80) { HttpClient.new(server.url) }
+      crowd.each(&:close)
+      assert_equal "hello", server.connect(seconds: 5) { |client| client.get("/hello").body }
+    end
+  end
+
+  private
+
+  def resident_bytes(server) = File.read("/proc/#{server.pid}/status")[/VmRSS:\s+(\d+)/, 1].to_i * 1024
+end

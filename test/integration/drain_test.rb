@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# TERM and INT: nothing that was accepted is lost, and the process ends.
+class DrainTest < Minitest::Test
+  APP = File.expand_path("../support/apps/loop.rb", __dir__)
+
+  %i[TERM INT].each do |signal|
+    define_method(:"test_#{signal}_answers_what_runs_and_what_waits") do
+      server = ElahServer.start(APP, fibers_max: 8, queue_seconds: 10)
+      # 8 run, 8 wait for a fiber, and some may still be with the kernel when the signal comes.
+      clients = Array.new(16) { HttpClient.new(server.url) }
+      idle = HttpClient.new(server.url)
+      idle.get("/hello")
+      clients.each { |client| client.write("GET /sleep/300 HTTP/1.1\r\nHost: a\r\n\r\n") }
+      server.signal(signal)
+      answers = clients.map(&:read_answer)
+      assert_equal [["slept", "close"]], answers.map { |answer| [answer.body, answer["connection"]] }.uniq
+      assert_equal "", idle.read_to_end
+      assert_predicate server.wait_until_ended, :success?
+    ensure
+      server&.kill
+    end
+  end
+
+  def test_pipelined_requests_that_were_read_are_answered
+    server = ElahServer.start(APP)
+    server.connect do |client|
+      client.write("GET /sleep/200 HTTP/1.1\r\nHost: a\r\n\r\n#{"GET /hello HTTP/1.1\r\nHost: a\r\n\r\n" * 3}")
+      server.connect { |probe| probe.get("/hello") }
+      server.signal(:TERM)
+      assert_equal %w[slept hello hello hello], Array.new(4) { client.read_answer.body }
+    end
+    assert_predicate server.wait_until_ended, :success?
+  ensure
+    server&.kill
+  end
+
+  def test_nobody_is_accepted_any_more
+    server = ElahServer.start(APP)
+    server.connect do |client|
+      client.write("GET /sleep/500 HTTP/1.1\r\nHost: a\r\n\r\n")
+      server.connect { |probe| probe.get("/hello") }
+      server.signal(:TERM)
+      assert_equal "slept", client.read_answer.body
+    end
+    server.wait_until_ended
+    assert_raises(Errno::ECONNREFUSED) { HttpClient.new(server.url) }
+  ensure
+    server&.kill
+  end
+
+  def test_a_request_that_outlives_the_drain_is_given_up
+    server = ElahServer.start(APP, drain_seconds: 0.2)
+    server.connect do |client|
+      client.write("GET /never HTTP/1.1\r\nHost: a\r\n\r\n")
+      server.connect { |probe| probe.get("/hello") }
+      server.signal(:TERM)
+      assert_equal 75, server.wait_until_ended.exitstatus
+      assert_match(/1 requests did not end within 0\.2 s/, server.log)
+    end
+  ensure
+    server&.kill
+  end
+end

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# What a handler can do wrong: each costs its own request at most, and the connection goes on working.
+class HandlerFailureTest < Minitest::Test
+  APP = File.expand_path("../support/apps/loop.rb", __dir__)
+
+  @server = ElahServer.start(APP, stall_ms: 50, request_seconds: 0.3)
+  Minitest.after_run { @server.stop }
+
+  class << self
+    attr_reader :server
+  end
+
+  def server = self.class.server
+
+  { "raise" => "RuntimeError: boom", "throw" => "UncaughtThrowError", "overflow" => "SystemStackError",
+    "fiber_yield" => "FiberError", "bad_header" => "Elah::InvalidHeader" }.each do |path, logged|
+    define_method(:"test_#{path}_is_a_500_with_an_id_that_the_log_knows") do
+      server.connect do |client|
+        answer = client.get("/#{path}")
+        assert_equal [500, "application/problem+json", "internal_error"], [answer.status, answer["content-type"], answer.json["code"]]
+        server.wait_for(/Request #{answer.json['request_id']} GET \/#{path} failed: #{logged}/)
+        assert_equal "hello", client.get("/hello").body
+      end
+    end
+  end
+
+  def test_a_backtrace_is_logged_and_never_sent
+    answer = server.get("/raise")
+    refute_match(/loop\.rb/, answer.body)
+    server.wait_for(%r{boom\n.*support/apps/loop\.rb:\d+}m)
+  end
+
+  def test_a_handler_that_never_answers_is_cancelled_at_its_deadline_and_cleans_up
+    server.connect do |client|
+      answer = client.get("/never")
+      assert_equal [504, "deadline_exceeded"], [answer.status, answer.json["code"]]
+      assert_match(/\bnever\b/, client.get("/cleaned").body)
+    end
+  end
+
+  def test_a_neighbour_of_a_cancelled_handler_is_unharmed
+    server.connect do |late|
+      late.write("GET /never HTTP/1.1\r\nHost: a\r\n\r\n")
+      server.connect { |neighbour| assert_equal "slept", neighbour.get("/sleep/200").body }
+      assert_equal 504, late.read_answer.status
+    end
+  end
+
+  def test_a_handler_that_hogs_the_loop_is_reported_with_its_line
+    line = File.readlines(APP).index { |text| text.include?("the line that stalls") } + 1
+    assert_equal "hogged", server.get("/hog/200").body
+    server.wait_for(/held the loop for \d+ ms; it stands at\n(?:.*\n)*?.*loop\.rb:#{line}/)
+  end
+
+  def test_exit_answers_the_request_and_ends_the_server_with_its_status
+    own = ElahServer.start(APP)
+    assert_equal 500, own.get("/exit").status
+    assert_equal 7, own.wait_until_ended.exitstatus
+  ensure
+    own&.kill
+  end
+end

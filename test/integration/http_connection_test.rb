@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# HTTP/1.1 between a client and a handler: connections that are kept, pipelines, HEAD, 100-continue, chunks, streams.
+class HttpConnectionTest < Minitest::Test
+  APP = File.expand_path("../support/apps/loop.rb", __dir__)
+
+  @server = ElahServer.start(APP, pipeline_max: 4, body_memory_bytes: 65_536)
+  Minitest.after_run { @server.stop }
+
+  class << self
+    attr_reader :server
+  end
+
+  def connect(&block) = self.class.server.connect(&block)
+
+  def test_a_connection_serves_many_requests
+    connect do |client|
+      3.times { |number| assert_equal number.to_s, client.get("/echo/#{number}").body }
+    end
+  end
+
+  def test_pipelined_requests_are_answered_in_order_however_many_there_are
+    connect do |client|
+      client.write(Array.new(100) { |number| "GET /echo/#{number} HTTP/1.1\r\nHost: a\r\n\r\n" }.join)
+      assert_equal (0...100).map(&:to_s), Array.new(100) { client.read_answer.body }
+    end
+  end
+
+  def test_a_slow_answer_does_not_overtake_and_is_not_overtaken
+    connect do |client|
+      client.write("GET /sleep/100 HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_equal %w[slept hello], [client.read_answer.body, client.read_answer.body]
+    end
+  end
+
+  def test_head_has_the_headers_of_get_and_no_body
+    connect do |client|
+      get = client.get("/hello")
+      head = client.request("HEAD", "/hello")
+      assert_equal [200, "5", ""], [head.status, head["content-length"], head.body]
+      assert_equal get["content-type"], head["content-type"]
+      assert_equal "hello", client.get("/hello").body, "the body of HEAD would stand here"
+    end
+  end
+
+  def test_expect_100_continue_is_answered_before_the_body_is_sent
+    connect do |client|
+      client.write("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n" \
+                   "Content-Type: text/plain\r\n\r\n")
+      assert_equal 100, client.read_answer.status
+      client.write("12345")
+      assert_equal [201, "5"], client.read_answer.then { |answer| [answer.status, answer.body] }
+    end
+  end
+
+  def test_a_chunked_request_body_is_put_together
+    connect do |client|
+      client.write("POST /length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" \
+                   "Content-Type: text/plain\r\n\r\n3\r\nabc\r\n10\r\n#{'x' * 16}\r\n0\r\n\r\n")
+      assert_equal "19", client.read_answer.body
+    end
+  end
+
+  def test_a_body_past_the_memory_bound_is_spooled_and_whole
+    connect do |client|
+      answer = client.request("POST", "/length", body: "x" * 1_000_000, headers: { "Content-Type" => "text/plain" })
+      assert_equal [201, "1000000"], [answer.status, answer.body]
+    end
+  end
+
+  def test_a_streamed_request_body_is_read_while_it_comes
+    connect do |client|
+      client.write("POST /read_slowly HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\nContent-Type: text/plain\r\n\r\n")
+      20.times { client.write("x" * 10_000) }
+      assert_equal "200000", client.read_answer.body
+    end
+  end
+
+  def test_a_stream_is_chunked_and_complete_and_the_connection_goes_on
+    connect do |client|
+      answer = client.get("/stream/100/10000")
+      assert_equal ["chunked", 1_000_000], [answer["transfer-encoding"], answer.body.bytesize]
+      assert_equal "hello", client.get("/hello").body
+    end
+  end
+
+  def test_a_stream_that_breaks_is_not_taken_for_whole
+    connect do |client|
+      client.write("GET /stream_that_breaks HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_raises(HttpClient::Closed) { client.read_answer }
+    end
+    self.class.server.wait_for(/stream_that_breaks failed after its answer had begun: RuntimeError: broken off/)
+  end
+
+  def test_http_1_0_is_answered_and_closed
+    connect do |client|
+      client.write("GET /hello HTTP/1.0\r\n\r\n")
+      assert_match(/hello\z/, client.read_to_end)
+    end
+  end
+
+  def test_connection_close_is_obeyed
+    connect do |client|
+      client.write("GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+      assert_match(/hello\z/, client.read_to_end)
+    end
+  end
+
+  def test_a_half_closed_connection_is_answered
+    connect do |client|
+      client.write("GET /sleep/50 HTTP/1.1\r\nHost: a\r\n\r\n")
+      client.socket.close_write
+      assert_equal "slept", client.read_answer.body
+    end
+  end
+
+  def test_a_unix_socket_serves_as_well
+    Dir.mktmpdir do |folder|
+      ElahServer.start(APP, bind: "unix://#{folder}/elah.sock") do |server|
+        assert_equal "hello", server.get("/hello").body
+      end
+      refute File.exist?("#{folder}/elah.sock"), "the socket file is removed"
+    end
+  end
+end

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+# An app for the tests of the loop: what it does is named by the path.
+require "tempfile"
+require "timeout"
+require "net/http"
+
+class LoopApp < Elah::API
+  format :txt
+
+  class << self
+    attr_accessor :running, :peak, :cleaned
+
+    def counted
+      self.running += 1
+      self.peak = [peak, running].max
+      yield
+    ensure
+      self.running -= 1
+    end
+  end
+  self.running = 0
+  self.peak = 0
+  self.cleaned = []
+
+  get(:hello) { "hello" }
+  get("echo/:word") { params[:word] }
+  post(:length) { request.body.bytesize.to_s }
+  get(:peak) { LoopApp.peak.to_s }
+  get(:cleaned) { LoopApp.cleaned.join(",") }
+  get("sleep/:ms") do
+    LoopApp.counted { sleep(params[:ms].to_i / 1000.0) }
+    "slept"
+  end
+
+  get(:never) do
+    sleep
+  ensure
+    LoopApp.cleaned << "never"
+  end
+
+  get(:raise) { raise "boom" }
+  get(:throw) { throw :nobody }
+  get(:exit) { exit 7 }
+  get(:overflow) { (deep = -> { deep.call }).call }
+  get(:fiber_yield) { Fiber.yield }
+  get(:bad_header) { header("X-Bad", "a\r\nSet-Cookie: b") && "never" }
+
+  get("hog/:ms") do
+    finish_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + params[:ms].to_i / 1000.0
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish_at # the line that stalls
+    "hogged"
+  end
+
+  get("stream/:count/:bytes") do
+    stream { |out| params[:count].to_i.times { out.write("x" * params[:bytes].to_i) } }
+  end
+
+  get(:stream_that_breaks) do
+    stream do |out|
+      out.write("the beginning")
+      raise "broken off"
+    end
+  end
+
+  post(:read_slowly, stream_body: true) do
+    sizes = []
+    request.each_body_chunk { |chunk| sizes << chunk.bytesize }
+    sizes.sum.to_s
+  end
+
+  # One fiber for each wait of the standard library that the scheduler serves.
+  resource :wait do
+    get(:mutex) do
+      mutex = Mutex.new
+      order = []
+      Fiber.schedule { mutex.synchronize { sleep(0.05) && order << 1 } }
+      mutex.synchronize { order << 2 }
+      order.join
+    end
+
+    get(:queue) do
+      queue = Thread::Queue.new
+      Thread.new { queue << "from a thread" }
+      queue.pop
+    end
+
+    get(:thread) { Thread.new { "joined" }.value }
+
+    get(:pipe) do
+      reader, writer = IO.pipe
+      Fiber.schedule { sleep(0.02) && writer.write("piped") && writer.close }
+      reader.read
+    end
+
+    get(:enumerator) do
+      words = Enumerator.new { |yielder| %w[a b].each { |word| sleep(0.01) && yielder << word } }
+      words.next + words.next
+    end
+
+    get(:timeout) do
+      Timeout.timeout(0.05) { sleep }
+    rescue Timeout::Error
+      "timed out"
+    end
+  end
+end
+
+run LoopApp
