@@ -372,7 +372,10 @@ fn random_routes_and_paths_resolve_as_a_naive_matcher_does() {
             });
         }
         for _ in 0..200 {
-            let texts = ["a", "b", "end", "%61", "x-1", "a-b-c", "a.json", "x-", "-", ".", "b.b", "", "x-.json", ".json", "a--"];
+            let texts = [
+                "a", "b", "end", "%61", "x-1", "a-b-c", "a.json", "x-", "-", ".", "b.b", "", "x-.json", ".json", "a--", "日-é",
+                "é.json",
+            ];
             let path = choices.joined(&texts, 5) + choices.of(&["", "/"]);
             let method = choices.of(&["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]);
             let expected = naive_answer(&naive, method, &path);

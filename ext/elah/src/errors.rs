@@ -1,7 +1,11 @@
 //! Finds the Ruby error classes, which are declared with their sentences in `lib/elah/errors.rb`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use magnus::value::ReprValue;
-use magnus::{ExceptionClass, Module, RModule, Ruby, Value};
+use magnus::{Error, ExceptionClass, Module, RModule, Ruby, Value};
+
+use crate::gvl::panicked;
 
 /// The class `Elah::<path>` (`JSON::ParseError`); Ruby's RuntimeError when `elah/errors` is not loaded.
 pub(crate) fn class(ruby: &Ruby, path: &str) -> ExceptionClass {
@@ -13,4 +17,9 @@ pub(crate) fn class(ruby: &Ruby, path: &str) -> ExceptionClass {
             None => elah.const_get(name),
         })
         .unwrap_or_else(|_| ruby.exception_runtime_error())
+}
+
+/// Runs `work`; a panic in it becomes an `Elah::InternalError`, where Ruby would otherwise end the process.
+pub(crate) fn catching<R>(ruby: &Ruby, work: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(ruby, &*panic)))
 }

@@ -5,7 +5,7 @@ use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, TryConvert, Value, function};
 
-use crate::errors::class;
+use crate::errors::{catching, class};
 use crate::utf8;
 
 /// What holds when the caller names no bound: Rack's own number of parameters, and names of 32 levels.
@@ -18,12 +18,13 @@ fn parse_form(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
         _ => with_options(arguments)?,
     };
     let separators = if has_semicolons { Separators::AmpersandAndSemicolon } else { Separators::Ampersand };
-    // SAFETY: no Ruby code runs while the text is read.
-    let parsed = parse(unsafe { text.as_slice() }, separators, bounds);
-    match parsed {
-        Ok(params) => to_hash(ruby, params, &mut |text: String| text_value(&text)),
-        Err(error) => Err(Error::new(class(ruby, "Form::ParseError"), format!("The parameters cannot be read: {error}."))),
-    }
+    catching(ruby, || {
+        // SAFETY: no Ruby code runs while the text is read.
+        match parse(unsafe { text.as_slice() }, separators, bounds) {
+            Ok(params) => to_hash(ruby, params, &mut |text: String| text_value(&text)),
+            Err(error) => Err(Error::new(class(ruby, "Form::ParseError"), format!("The parameters cannot be read: {error}."))),
+        }
+    })
 }
 
 fn with_options(arguments: &[Value]) -> Result<(RString, Bounds, bool), Error> {

@@ -2,6 +2,7 @@
 //!
 //! Strict RFC 8259: no comments, no NaN, no trailing text, no lone surrogates. Of a repeated name the last value stays.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
@@ -12,7 +13,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, TryConvert, Value, f
 use rb_sys::VALUE;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::errors::class;
+use crate::errors::{catching, class};
 use crate::utf8::{self, Text};
 
 /// The nesting allowed when the caller names none, as `JSON.parse` has it.
@@ -46,11 +47,17 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
     let builder = Builder { ruby, symbolize_names, depth_max, numbers: Numbers::new(text), raised: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();
-    let built = Place { builder: &builder, depth: 0 }.deserialize(&mut deserializer);
-    let ended = built.and_then(|value| deserializer.end().map(|()| value));
-    ended.map_err(|error| match builder.raised.take() {
-        Some(raised) => raised,
-        None => Error::new(class(ruby, "JSON::ParseError"), format!("The text is not JSON: {error}.")),
+    catching(ruby, || {
+        let built = Place { builder: &builder, depth: 0 }.deserialize(&mut deserializer);
+        let ended = built.and_then(|built| {
+            deserializer.end()?;
+            // SAFETY: protected.
+            builder.built(|| unsafe { built.raw() })
+        });
+        ended.map_err(|error| match builder.raised.take() {
+            Some(raised) => raised,
+            None => Error::new(class(ruby, "JSON::ParseError"), format!("The text is not JSON: {error}.")),
+        })
     })
 }
 
@@ -58,6 +65,24 @@ fn converted(ruby: &Ruby, source: RString) -> Result<RString, Error> {
     utf8::converted(source.as_raw())
         .and_then(RString::try_convert)
         .map_err(|error| Error::new(class(ruby, "JSON::ParseError"), format!("The text cannot be converted to UTF-8: {error}.")))
+}
+
+/// What was read at one place. A text becomes a Ruby String together with the step that stores it.
+enum Built<'de> {
+    Value(Value),
+    Text(Cow<'de, str>),
+}
+
+impl Built<'_> {
+    /// # Safety
+    /// May raise: only for use under `protect`.
+    unsafe fn raw(&self) -> VALUE {
+        match self {
+            Self::Value(value) => value.as_raw(),
+            // SAFETY: the caller protects.
+            Self::Text(text) => unsafe { utf8::raw_string(text.as_bytes(), text.is_ascii()) },
+        }
+    }
 }
 
 /// What all places of one document share.
@@ -85,18 +110,19 @@ impl Builder<'_> {
         E::custom("Ruby raised")
     }
 
-    fn string<E: serde::de::Error>(&self, text: &str) -> Result<Value, E> {
-        utf8::new_string(text.as_bytes(), text.is_ascii()).map(|string| string.as_value()).map_err(|error| self.fail(error))
-    }
-
-    /// A name of an object: one String object per name in the whole process, or a Symbol that can be collected.
-    fn name<E: serde::de::Error>(&self, text: &str) -> Result<Value, E> {
-        if self.symbolize_names {
-            let string = self.string(text)?;
-            // SAFETY: `string` is a live String.
-            return self.built(|| unsafe { rb_sys::rb_str_intern(string.as_raw()) });
+    /// A name of an object: the one String object per name in this process, or a Symbol that can be collected.
+    ///
+    /// # Safety
+    /// May raise: only for use under `protect`.
+    unsafe fn raw_name(&self, text: &str) -> VALUE {
+        // SAFETY: the caller protects.
+        unsafe {
+            if self.symbolize_names {
+                rb_sys::rb_str_intern(utf8::raw_string(text.as_bytes(), text.is_ascii()))
+            } else {
+                utf8::raw_interned(text)
+            }
         }
-        utf8::interned(text).map_err(|error| self.fail(error))
     }
 
     fn enter<E: serde::de::Error>(&self, depth: usize) -> Result<usize, E> {
@@ -119,98 +145,110 @@ struct Place<'b, 's> {
 }
 
 impl<'de> DeserializeSeed<'de> for Place<'_, '_> {
-    type Value = Value;
+    type Value = Built<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Built<'de>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Place<'_, '_> {
-    type Value = Value;
+    type Value = Built<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(self.builder.ruby.qnil().as_value())
+    fn visit_unit<E>(self) -> Result<Built<'de>, E> {
+        Ok(Built::Value(self.builder.ruby.qnil().as_value()))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+    fn visit_bool<E>(self, value: bool) -> Result<Built<'de>, E> {
         let ruby = self.builder.ruby;
-        Ok(if value { ruby.qtrue().as_value() } else { ruby.qfalse().as_value() })
+        Ok(Built::Value(if value { ruby.qtrue().as_value() } else { ruby.qfalse().as_value() }))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<Built<'de>, E> {
         self.builder.numbers.count();
-        Ok(self.builder.ruby.integer_from_i64(value).as_value())
+        Ok(Built::Value(self.builder.ruby.integer_from_i64(value).as_value()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<Built<'de>, E> {
         self.builder.numbers.count();
-        Ok(self.builder.ruby.integer_from_u64(value).as_value())
+        Ok(Built::Value(self.builder.ruby.integer_from_u64(value).as_value()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Built<'de>, E> {
         self.builder.numbers.count();
         let may_be_integer = value.abs() >= INTEGER_END || (value == 0.0 && value.is_sign_negative());
         if may_be_integer && let Some(digits) = self.builder.numbers.integer() {
-            let digits = self.builder.string(digits)?;
-            // SAFETY: `digits` is a live String.
-            return self.builder.built(|| unsafe { rb_sys::rb_str_to_inum(digits.as_raw(), 10, 1) });
+            // SAFETY: protected; `digits` is a live String on the stack of the closure.
+            let integer = self.builder.built(|| unsafe {
+                let digits = utf8::raw_string(digits.as_bytes(), true);
+                rb_sys::rb_str_to_inum(digits, 10, 1)
+            });
+            return integer.map(Built::Value);
         }
-        Ok(self.builder.ruby.float_from_f64(value).as_value())
+        Ok(Built::Value(self.builder.ruby.float_from_f64(value).as_value()))
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        self.builder.string(text)
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Built<'de>, E> {
+        Ok(Built::Text(Cow::Borrowed(text)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<Built<'de>, E> {
+        Ok(Built::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Built<'de>, A::Error> {
         let place = Place { depth: self.builder.enter(self.depth)?, ..self };
-        // SAFETY: `array` is on this stack until it is returned.
+        // SAFETY: protected; `array` is on this stack until it is returned.
         let array = self.builder.built(|| unsafe { rb_sys::rb_ary_new() })?;
         while let Some(element) = elements.next_element_seed(place)? {
-            self.builder.built(|| unsafe { rb_sys::rb_ary_push(array.as_raw(), element.as_raw()) })?;
+            self.builder.built(|| unsafe { rb_sys::rb_ary_push(array.as_raw(), element.raw()) })?;
         }
-        Ok(array)
+        Ok(Built::Value(array))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Built<'de>, A::Error> {
         let place = Place { depth: self.builder.enter(self.depth)?, ..self };
-        // SAFETY: `hash` and `name` are on this stack while they are needed.
+        // SAFETY: protected; `hash` is on this stack until it is returned, as is `value` until it is stored.
         let hash = self.builder.built(|| unsafe { rb_sys::rb_hash_new() })?;
-        while let Some(name) = pairs.next_key_seed(Name { builder: self.builder })? {
+        while let Some(name) = pairs.next_key_seed(Name)? {
             let value = pairs.next_value_seed(place)?;
-            self.builder.built(|| unsafe { rb_sys::rb_hash_aset(hash.as_raw(), name.as_raw(), value.as_raw()) })?;
+            self.builder.built(|| unsafe {
+                let value = value.raw();
+                rb_sys::rb_hash_aset(hash.as_raw(), self.builder.raw_name(&name), value)
+            })?;
         }
-        Ok(hash)
+        Ok(Built::Value(hash))
     }
 }
 
 /// The place of an object's name.
-struct Name<'b, 's> {
-    builder: &'b Builder<'s>,
-}
+struct Name;
 
-impl<'de> DeserializeSeed<'de> for Name<'_, '_> {
-    type Value = Value;
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Name<'_, '_> {
-    type Value = Value;
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Value, E> {
-        self.builder.name(text)
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use elah_core::json_text::{write_float, write_string};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
@@ -13,8 +12,7 @@ use magnus::value::ReprValue;
 use magnus::{Class, Error, Module, Object, RClass, RModule, RString, Ruby, Value, function};
 use rb_sys::{VALUE, ruby_value_type as Type};
 
-use crate::errors::class;
-use crate::gvl::panicked;
+use crate::errors::{catching, class};
 use crate::utf8::{self, Text};
 
 /// The deepest nesting of arrays and objects, as `JSON.generate` has it.
@@ -29,7 +27,7 @@ thread_local! {
 /// `Elah::JSON.generate(value)` → a UTF-8 String. Raises `Elah::JSON::GenerateError` for what JSON cannot hold.
 fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     let mut writer = Writer::new(ruby, BUFFER.take());
-    let written = writer.write(value.as_raw());
+    let written = catching(ruby, || writer.write(value.as_raw()));
     let Writer { mut out, is_ascii, .. } = writer;
     let text = written.and_then(|()| utf8::new_string(&out, is_ascii));
     if out.capacity() <= KEPT_BYTES_MAX {
@@ -170,9 +168,8 @@ impl<'r> Writer<'r> {
             // SAFETY: `walk` is the one below, used by nobody else during the walk.
             let walk = unsafe { &mut *(walk as *mut Walk<'_, '_>) };
             let ruby = walk.writer.ruby;
-            let written = catch_unwind(AssertUnwindSafe(|| walk.writer.write_pair(key, value, walk.is_first)));
+            walk.written = catching(ruby, || walk.writer.write_pair(key, value, walk.is_first));
             walk.is_first = false;
-            walk.written = written.unwrap_or_else(|panic| Err(panicked(ruby, &*panic)));
             let next = if walk.written.is_ok() { rb_sys::st_retval::ST_CONTINUE } else { rb_sys::st_retval::ST_STOP };
             next as c_int
         }

@@ -9,7 +9,7 @@ use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RClass, RHash, RModule, RString, Ruby, TryConvert, Value, function};
 
-use crate::errors::class;
+use crate::errors::{catching, class};
 use crate::form::{BOUNDS, to_hash};
 use crate::utf8;
 
@@ -35,9 +35,9 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
         let content_type = content_type.as_ref().map_or(&[][..], |content_type| content_type.as_slice());
         PartReader::new(body.as_slice(), content_type, options.optional.0.unwrap_or(PARTS_MAX))
     };
-    let read = reader
-        .map_err(|error| refused(ruby, &error))
-        .and_then(|reader| reading.read(reader, options.optional.1.unwrap_or(BOUNDS.depth_max)));
+    let depth_max = options.optional.1.unwrap_or(BOUNDS.depth_max);
+    let reader = reader.map_err(|error| refused(ruby, &error))?;
+    let read = catching(ruby, || reading.read(reader, depth_max));
     if let Err(error) = read {
         reading.discard_files()?;
         return Err(error);

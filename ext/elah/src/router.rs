@@ -10,7 +10,8 @@ use magnus::{
     scan_args::scan_args,
 };
 
-use crate::errors::class;
+use crate::errors::{catching, class};
+use crate::utf8;
 
 /// Ruby's `Regexp::IGNORECASE`, `EXTENDED` and `MULTILINE`, with the letter that says the same in the core's syntax.
 const REGEXP_FLAGS: [(u32, char); 3] = [(1, 'i'), (2, 'x'), (4, 's')];
@@ -51,36 +52,40 @@ impl RubyRouter {
     /// `match(method, path)` → `[id, params]`, for a mount `[id, params, path_info]`; `[nil, methods]` when the path has
     /// no route for the method; `nil` when it has none at all. Raises `Elah::Router::BadPath`.
     fn find(ruby: &Ruby, router: &Self, method: RString, path: RString) -> Result<Option<RArray>, Error> {
-        let router = Arc::clone(&router.router.borrow());
-        let method = method.to_string()?;
-        // SAFETY: nothing below runs Ruby code that could change the string, and `path` stays on this stack.
-        let Ok(path) = std::str::from_utf8(unsafe { path.as_slice() }) else {
-            return Err(Error::new(class(ruby, "Router::BadPath"), "The path is not valid UTF-8."));
+        let router = router.snapshot();
+        // SAFETY: nothing below runs Ruby code that could change the strings, and both stay on this stack.
+        let texts = unsafe { (std::str::from_utf8(method.as_slice()), std::str::from_utf8(path.as_slice())) };
+        let (Ok(method), Ok(path)) = texts else {
+            return Err(Error::new(class(ruby, "Router::BadPath"), "The method or the path is not valid UTF-8."));
         };
-        match router.resolve(&method, path) {
-            Resolution::NotFound => Ok(None),
-            Resolution::BadPath(error) => {
-                Err(Error::new(class(ruby, "Router::BadPath"), format!("A parameter of the path cannot be read: {error}.")))
+        catching(ruby, || answer(ruby, &router, method, path))
+    }
+}
+
+fn answer(ruby: &Ruby, router: &Router, method: &str, path: &str) -> Result<Option<RArray>, Error> {
+    match router.resolve(method, path) {
+        Resolution::NotFound => Ok(None),
+        Resolution::BadPath(error) => {
+            Err(Error::new(class(ruby, "Router::BadPath"), format!("A parameter of the path cannot be read: {error}.")))
+        }
+        Resolution::MethodNotAllowed(methods) => {
+            let answer = ruby.ary_new_capa(2);
+            answer.push(ruby.qnil())?;
+            answer.push(ruby.ary_from_iter(methods))?;
+            Ok(Some(answer))
+        }
+        Resolution::Route(found) => {
+            let params = ruby.hash_new();
+            for (name, value) in found.params(router, path) {
+                params.aset(utf8::interned(name)?, utf8::new_string(value.as_bytes(), value.is_ascii())?)?;
             }
-            Resolution::MethodNotAllowed(methods) => {
-                let answer = ruby.ary_new_capa(2);
-                answer.push(ruby.qnil())?;
-                answer.push(ruby.ary_from_iter(methods))?;
-                Ok(Some(answer))
+            let answer = ruby.ary_new_capa(3);
+            answer.push(found.id)?;
+            answer.push(params)?;
+            if let Some(at) = found.path_info_at {
+                answer.push(ruby.str_new(&path[at..]))?;
             }
-            Resolution::Route(found) => {
-                let params = ruby.hash_new();
-                for (name, value) in found.params(&router, path) {
-                    params.aset(ruby.str_new(name), ruby.str_new(value))?;
-                }
-                let answer = ruby.ary_new_capa(3);
-                answer.push(found.id)?;
-                answer.push(params)?;
-                if let Some(at) = found.path_info_at {
-                    answer.push(ruby.str_new(&path[at..]))?;
-                }
-                Ok(Some(answer))
-            }
+            Ok(Some(answer))
         }
     }
 }

@@ -62,25 +62,37 @@ pub(crate) fn converted(string: VALUE) -> Result<Value, Error> {
 
 /// A new UTF-8 String. `text` is valid UTF-8, and only ASCII when `is_ascii`; Ruby need not scan it again.
 pub(crate) fn new_string(text: &[u8], is_ascii: bool) -> Result<RString, Error> {
-    let range = if is_ascii { SEVEN_BIT } else { VALID };
-    let string = protect(|| {
-        // SAFETY: Ruby copies the bytes; the flags of the new object are ours alone to set.
-        unsafe {
-            let string = rb_sys::rb_utf8_str_new(text.as_ptr().cast(), text.len() as _);
-            (*(string as *mut rb_sys::RBasic)).flags |= range as VALUE;
-            string
-        }
-    })?;
+    // SAFETY: protected.
+    let string = protect(|| unsafe { raw_string(text, is_ascii) })?;
     // SAFETY: Ruby returned it.
     RString::try_convert(unsafe { Value::from_raw(string) })
 }
 
+/// What `new_string` gives.
+///
+/// # Safety
+/// May raise: only for use under `protect`.
+pub(crate) unsafe fn raw_string(text: &[u8], is_ascii: bool) -> VALUE {
+    let range = if is_ascii { SEVEN_BIT } else { VALID };
+    // SAFETY: Ruby copies the bytes; the flags of the new object are ours alone to set.
+    unsafe {
+        let string = rb_sys::rb_utf8_str_new(text.as_ptr().cast(), text.len() as _);
+        (*(string as *mut rb_sys::RBasic)).flags |= range as VALUE;
+        string
+    }
+}
+
 /// The one String object that this process has for `text`, frozen.
 pub(crate) fn interned(text: &str) -> Result<Value, Error> {
-    let string = protect(|| {
-        // SAFETY: Ruby copies the bytes when it has no such String yet.
-        unsafe { rb_sys::rb_enc_interned_str(text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) }
-    })?;
-    // SAFETY: Ruby returned it.
-    Ok(unsafe { Value::from_raw(string) })
+    // SAFETY: protected; Ruby returned it.
+    protect(|| unsafe { raw_interned(text) }).map(|string| unsafe { Value::from_raw(string) })
+}
+
+/// What `interned` gives.
+///
+/// # Safety
+/// May raise: only for use under `protect`.
+pub(crate) unsafe fn raw_interned(text: &str) -> VALUE {
+    // SAFETY: Ruby copies the bytes when it has no such String yet.
+    unsafe { rb_sys::rb_enc_interned_str(text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) }
 }
