@@ -4,7 +4,10 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::ffi::c_long;
 use std::fmt;
+
+use arrayvec::ArrayVec;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::scan_args::{get_kwargs, scan_args};
@@ -18,6 +21,10 @@ use crate::utf8::{self, Text};
 
 /// The nesting allowed when the caller names none, as `JSON.parse` has it.
 const DEPTH_MAX: usize = 100;
+/// Elements of an array that are stored together.
+const BATCH_ELEMENTS: usize = 16;
+/// Pairs of an object that are stored together; Ruby's small Hashes hold as many.
+const BATCH_PAIRS: usize = 8;
 /// From this magnitude on serde_json reads an integer as a float.
 const INTEGER_END: f64 = 9_223_372_036_854_775_808.0;
 
@@ -125,6 +132,36 @@ impl Builder<'_> {
         }
     }
 
+    /// The Array (a new one at first) with the elements of the batch.
+    fn appended<E: serde::de::Error>(&self, array: Option<Value>, batch: &Elements<'_>) -> Result<Value, E> {
+        // SAFETY: protected; all values are on the stack, which Ruby's collector searches.
+        self.built(|| unsafe {
+            let mut values = [rb_sys::Qnil as VALUE; BATCH_ELEMENTS];
+            for (value, built) in values.iter_mut().zip(batch) {
+                *value = built.raw();
+            }
+            match array {
+                Some(array) => rb_sys::rb_ary_cat(array.as_raw(), values.as_ptr(), batch.len() as c_long),
+                None => rb_sys::rb_ary_new_from_values(batch.len() as c_long, values.as_ptr()),
+            }
+        })
+    }
+
+    /// The Hash (a new one at first) with the pairs of the batch.
+    fn stored<E: serde::de::Error>(&self, hash: Option<Value>, batch: &Pairs<'_>) -> Result<Value, E> {
+        // SAFETY: protected; all values and names are on the stack, which Ruby's collector searches.
+        self.built(|| unsafe {
+            let mut values = [rb_sys::Qnil as VALUE; 2 * BATCH_PAIRS];
+            for (pair, (name, built)) in values.chunks_exact_mut(2).zip(batch) {
+                pair[0] = self.raw_name(name);
+                pair[1] = built.raw();
+            }
+            let hash = hash.map_or_else(|| rb_sys::rb_hash_new(), |hash| hash.as_raw());
+            rb_sys::rb_hash_bulk_insert(2 * batch.len() as c_long, values.as_ptr(), hash);
+            hash
+        })
+    }
+
     fn enter<E: serde::de::Error>(&self, depth: usize) -> Result<usize, E> {
         if depth >= self.depth_max {
             return Err(E::custom(format!("it is nested more than {} levels deep", self.depth_max)));
@@ -136,6 +173,10 @@ impl Builder<'_> {
         Ok(depth + 1)
     }
 }
+
+/// What waits to be stored. It lies on the stack, never on the heap: Ruby's collector must find its values.
+type Elements<'de> = ArrayVec<Built<'de>, BATCH_ELEMENTS>;
+type Pairs<'de> = ArrayVec<(Cow<'de, str>, Built<'de>), BATCH_PAIRS>;
 
 /// Where a value stands.
 #[derive(Clone, Copy)]
@@ -202,26 +243,30 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Built<'de>, A::Error> {
         let place = Place { depth: self.builder.enter(self.depth)?, ..self };
-        // SAFETY: protected; `array` is on this stack until it is returned.
-        let array = self.builder.built(|| unsafe { rb_sys::rb_ary_new() })?;
+        let mut array = None;
+        let mut batch = ArrayVec::new();
         while let Some(element) = elements.next_element_seed(place)? {
-            self.builder.built(|| unsafe { rb_sys::rb_ary_push(array.as_raw(), element.raw()) })?;
+            batch.push(element);
+            if batch.is_full() {
+                array = Some(self.builder.appended(array, &batch)?);
+                batch.clear();
+            }
         }
-        Ok(Built::Value(array))
+        self.builder.appended(array, &batch).map(Built::Value)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Built<'de>, A::Error> {
         let place = Place { depth: self.builder.enter(self.depth)?, ..self };
-        // SAFETY: protected; `hash` is on this stack until it is returned, as is `value` until it is stored.
-        let hash = self.builder.built(|| unsafe { rb_sys::rb_hash_new() })?;
+        let mut hash = None;
+        let mut batch = ArrayVec::new();
         while let Some(name) = pairs.next_key_seed(Name)? {
-            let value = pairs.next_value_seed(place)?;
-            self.builder.built(|| unsafe {
-                let value = value.raw();
-                rb_sys::rb_hash_aset(hash.as_raw(), self.builder.raw_name(&name), value)
-            })?;
+            batch.push((name, pairs.next_value_seed(place)?));
+            if batch.is_full() {
+                hash = Some(self.builder.stored(hash, &batch)?);
+                batch.clear();
+            }
         }
-        Ok(Built::Value(hash))
+        self.builder.stored(hash, &batch).map(Built::Value)
     }
 }
 
