@@ -12,6 +12,9 @@ module Elah
   # The app file is missing, or is not an app. Raised at boot only.
   class AppFileError < Error; end
 
+  # A fault of Elah itself, not of its user. Its message asks for a report.
+  class InternalError < Error; end
+
   # The client closed the connection before its answer was complete.
   class ClientGone < Error; end
 
