@@ -9,6 +9,9 @@ class Gate
   ROOT = File.expand_path("..", __dir__)
   RUBY = [RbConfig.ruby, "-w", "-Ilib", "-Itest"].freeze
 
+  # Names of the tests that collect garbage at every allocation.
+  GC_STRESS = "/gc_stress/"
+
   # A command that runs longer hangs.
   COMMAND_SECONDS = 600
   DOT_SECONDS = 10
@@ -30,7 +33,8 @@ class Gate
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
       Step.new("lint", { "clippy" => %w[cargo clippy --locked --workspace --all-targets --quiet -- -D warnings] }),
       Step.new("core", { "cargo test" => %w[cargo test --locked --workspace --exclude elah --quiet] }),
-      Step.new("unit", ruby_tests("test/unit/**/*_test.rb")),
+      Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS)),
+      Step.new("gc", ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }),
       Step.new("architecture", ruby_tests("test/architecture_test.rb")),
       Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
@@ -40,7 +44,7 @@ class Gate
   end
 
   # Every file runs in a process of its own: what one loads and patches is not there for the next.
-  def self.ruby_tests(pattern) = Dir[pattern].sort.to_h { |file| [file, [*RUBY, file]] }
+  def self.ruby_tests(pattern, *arguments) = Dir[pattern].sort.to_h { |file| [file, [*RUBY, file, *arguments]] }
 
   # @param words [Array<String>] names of steps and test files; none means all steps
   # @return [Boolean] whether all passed

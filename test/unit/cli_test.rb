@@ -80,7 +80,7 @@ class CliTest < Minitest::Test
     Elah::Options.all.each do |option|
       assert_includes help.gsub("[no-]", ""), option.flag
       assert_includes help.gsub(/\s+/, " "), option.summary
-      assert_includes help, "from #{option.range.begin} to #{option.range.end}" if option.range.is_a?(Range) && option.type == :integer
+      assert_includes help, "from #{option.range_text}" if option.range
     end
     assert_match(/default 16384 bytes/, help)
     assert_match(/flag beats the environment/, help)

@@ -39,7 +39,7 @@ class OptionsTest < Minitest::Test
       assert_equal high, option.check(high.to_s, source: "test")
       [low - 1, high + 1].each do |outside|
         error = assert_raises(Elah::OptionError) { option.check(outside, source: "test") }
-        assert_includes error.message, "from #{low} to #{high}"
+        assert_includes error.message, "from #{option.range_text}"
       end
     end
   end

@@ -59,9 +59,8 @@ module Elah
         end
 
         def facts(option)
-          default = option.default.is_a?(Array) ? option.default.join(",") : option.default
-          ["default #{default.nil? ? 'none' : default}#{" #{option.unit}" if option.unit}",
-           ("from #{option.range.begin} to #{option.range.end}" if option.range),
+          ["default #{option.default_text || 'none'}",
+           ("from #{option.range_text}" if option.range),
            ("also #{option.variable} in the environment" if option.variable)].compact
         end
 

@@ -36,14 +36,20 @@ module Elah
       # @return [String] which values it takes, as the end of the sentence "NAME must be ..."
       def expectation
         case type
-        when :integer then "a whole number#{" of #{unit}" if unit} from #{range.begin} to #{range.end}"
-        when :float then "a number#{" of #{unit}" if unit} from #{range.begin} to #{range.end}"
+        when :integer then "a whole number#{" of #{unit}" if unit} from #{range_text}"
+        when :float then "a number#{" of #{unit}" if unit} from #{range_text}"
         when :boolean then "true or false"
         when :choice then "one of #{values.join(', ')}"
         when :listeners then "tcp://HOST:PORT or unix:///PATH"
         else "a text"
         end
       end
+
+      # @return [String, nil] the bounds of a number, as "0.001 to 86400"
+      def range_text = range && "#{brief(range.begin)} to #{brief(range.end)}"
+
+      # @return [String, nil] the default as a person would write it, with its unit
+      def default_text = default.nil? ? nil : [default.is_a?(Array) ? default.join(",") : brief(default), unit].compact.join(" ")
 
       # @param value [Object] as written by a person: a String, or what the config file's Ruby gave
       # @param source [String] where it was written, for the message
@@ -59,6 +65,8 @@ module Elah
       end
 
       private
+
+      def brief(value) = value.is_a?(Float) && value == value.to_i ? value.to_i : value
 
       def read_string(value) = value.is_a?(String) || value.is_a?(Symbol) ? present(value.to_s) : nil
 

@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+require_relative "lib/elah/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "elah"
+  spec.version = Elah::VERSION
+  spec.summary = "A non-blocking API server and framework for Ruby with a Rust core"
+  spec.description = "One fiber per request, linear code, nothing blocks: serves Rack apps as they are, " \
+                     "and APIs in Grape's vocabulary at the speed of a compiled server."
+  spec.authors = ["The Elah authors"]
+  spec.license = "MIT"
+  spec.required_ruby_version = ">= 3.1"
+
+  # Every crate is listed, since Cargo.lock is that of the whole workspace.
+  spec.files = Dir.chdir(__dir__) do
+    Dir["{lib,exe,docs}/**/*", "{ext,crates}/**/*.{rs,rb,toml}", "Cargo.{toml,lock}", "*.md", "LICENSE"]
+      .select { |path| File.file?(path) && !path.end_with?(".so") }
+  end
+  spec.bindir = "exe"
+  spec.executables = ["elah"]
+  spec.extensions = ["ext/elah/extconf.rb"]
+  spec.add_dependency "rack", ">= 2.2", "< 4"
+  spec.metadata = { "rubygems_mfa_required" => "true" }
+end

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+require_relative "../../elah"
+
+module Elah
+  module Rack
+    # Owns how rackup starts Elah: its Host and Port become an address to bind, and every option of Elah may follow as
+    # `-O queue_max=500`. The environment and config/elah.rb count as they do for `elah serve`.
+    module Handler
+      # Options of Elah whose names mean something else to rackup.
+      RACKUP_OWN = %i[config pidfile].freeze
+
+      # @param app [#call] a Rack app
+      # @param options [Hash] Host, Port and what else rackup gives; names that Elah does not know are not meant for it
+      # @yieldparam server [Elah::Server] before it runs
+      # @raise [Elah::Error]
+      def run(app, **options)
+        flags = options.slice(*(Options.names - RACKUP_OWN))
+        flags[:bind] ||= address(options) if options[:Port]
+        Elah.config = Config.load(flags: flags)
+        server = Server.new(app, Elah.config)
+        yield server if block_given?
+        server.run
+      end
+
+      # @return [Hash{String=>String}] what `rackup -s elah -h` lists
+      def valid_options
+        (Options.all.reject { |option| RACKUP_OWN.include?(option.name) })
+          .to_h { |option| ["#{option.name}=#{option.placeholder || 'true|false'}", option.summary] }
+      end
+
+      private
+
+      def address(options)
+        host = options[:Host] || "localhost"
+        "tcp://#{host.include?(':') ? "[#{host}]" : host}:#{options[:Port]}"
+      end
+    end
+  end
+end

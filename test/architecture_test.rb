@@ -1,0 +1,183 @@
+# frozen_string_literal: true
+
+# Every "never" of ARCHITECTURE.md as a case. A case that fails names the file and the line that broke the rule.
+require "test_helper"
+require "json"
+require "open3"
+require "ripper"
+
+class ArchitectureTest < Minitest::Test
+  ROOT = File.expand_path("..", __dir__)
+
+  # Calls of Ruby's C API that neither raise nor run Ruby code; any other stands in a closure given to `protect`.
+  CALLS_THAT_NEVER_RAISE = %w[
+    rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_sym2str rb_thread_call_without_gvl2
+    rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
+  ].freeze
+
+  # The only files of the core that may hold `unsafe`: a descriptor that tokio did not open, and the mapped files of the store.
+  UNSAFE_FILES = %w[descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs].freeze
+
+  # The only files that may ask for the time of day: log lines, expiries in the store, the name of a journal.
+  WALL_CLOCK_FILES = %w[lib/elah/log.rb lib/elah/store/clock.rb store/clock.rs store/journal.rs].freeze
+
+  # Files that are longer than they should stay.
+  TO_BE_SPLIT = %w[crates/elah-core/src/worker.rs].freeze
+
+  # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.
+  CONTROL_FLOW = %w[Elah::API::Halt].freeze
+
+  # Lines of the files that match, without those of a Rust file's own tests, as [file, number, text].
+  def lines(pattern)
+    Dir.chdir(ROOT) { Dir[pattern] }.flat_map do |file|
+      text = File.read(File.join(ROOT, file))
+      text = text.split(/^#\[cfg\(test\)\]\s*\n(?:#.*\n)*mod \w+ \{/).first if file.end_with?(".rs")
+      text.lines.each.with_index(1).map { |line, number| [file, number, line] }
+    end
+  end
+
+  def code_lines(pattern) = lines(pattern).reject { |_, _, text| text.match?(%r{\A\s*(#|//)}) }
+
+  def refute_found(pattern, regexp, reason, except: [])
+    found = code_lines(pattern).select { |file, _, text| text.match?(regexp) && except.none? { |path| file.end_with?(path) } }
+    assert_empty found.map { |file, number, text| "#{file}:#{number}: #{text.strip}" }, reason
+  end
+
+  # Names of the packages that a workspace package is built from, itself left out.
+  def dependencies(package)
+    @metadata ||= begin
+      host = `rustc -vV`[/^host: (.*)/, 1]
+      json, status = Open3.capture2("cargo", "metadata", "--format-version=1", "--locked", "--filter-platform", host, chdir: ROOT)
+      assert_predicate status, :success?
+      JSON.parse(json)
+    end
+    names = @metadata["packages"].to_h { |entry| [entry["id"], entry["name"]] }
+    nodes = @metadata["resolve"]["nodes"].to_h { |node| [node["id"], node["deps"]] }
+    seen = []
+    queue = [names.key(package)]
+    while (id = queue.shift)
+      built = nodes.fetch(id).select { |dependency| dependency["dep_kinds"].any? { |kind| kind["kind"] != "dev" } }
+      queue.concat(built.map { |dependency| dependency["pkg"] } - seen)
+      seen |= queue
+    end
+    seen.map { |id| names.fetch(id) }
+  end
+
+  def test_the_core_never_knows_ruby
+    core = dependencies("elah-core")
+    assert_includes core, "hyper", "the walk over the dependencies finds something"
+    assert_empty core.grep(/\A(magnus|rb-sys)/)
+    assert_includes dependencies("elah"), "magnus"
+  end
+
+  def test_the_core_never_knows_an_app
+    refute_found "crates/elah-core/src/**/*.rs", /\b(leaderboard|ring_?pool|phone_number|short_?code|shortener|lockout)/i,
+                 "the core knows lease pools and sorted sets, not what an app makes of them"
+  end
+
+  def test_the_core_never_shows_hyper_or_tokio
+    refute_found "crates/elah-core/src/**/*.rs", /^\s*pub (?!\(|mod).*\b(hyper|tokio|hyper_util|http_body)::/,
+                 "types of hyper and tokio stay out of the core's public API"
+  end
+
+  def test_the_core_is_safe_but_for_named_files
+    refute_found "crates/elah-core/src/**/*.rs", /\bunsafe\b(?!_code)/, "unsafe has a place", except: UNSAFE_FILES
+  end
+
+  def test_the_binding_never_decides
+    refute_found "ext/elah/src/**/*.rs", /Duration::from_\w+\(\d|tokio::time|\bretr(y|ies)\b/, "timeouts and retries are the core's or the library's"
+  end
+
+  def test_the_binding_protects_every_call_that_may_raise
+    naked = Dir[File.join(ROOT, "ext/elah/src/**/*.rs")].flat_map do |file|
+      text = File.readlines(file)
+      text.each_index.select do |index|
+        calls = text[index].scan(/\b((?:rb|ruby)_\w+)\(/).flatten - CALLS_THAT_NEVER_RAISE
+        calls.any? && text[index].include?("rb_sys::") && text[[index - 12, 0].max..index].none? { |line| line.include?("protect(") || line.include?(".built(") }
+      end.map { |index| "#{file}:#{index + 1}: #{text[index].strip}" }
+    end
+    assert_empty naked, "a raise that jumps over Rust frames skips their drops"
+  end
+
+  def test_the_library_never_loads_a_framework_or_an_app
+    script = <<~RUBY
+      require "elah"
+      load_all = ->(space) { space.constants.each { |name| value = space.const_get(name); load_all.(value) if value.is_a?(Module) && value.name.start_with?(space.name + "::") } }
+      load_all.(Elah)
+      puts $LOADED_FEATURES
+    RUBY
+    features, status = Open3.capture2e("ruby", "-Ilib", "-e", script, chdir: ROOT)
+    assert_predicate status, :success?, features
+    assert_includes features, "/elah/config.rb", "the autoloads were followed"
+    assert_empty features.lines.grep(%r{/(active_support|action\w+|active_record|rails|sinatra|grape)[/.]|/(apps|lab)/})
+  end
+
+  def test_the_library_never_names_an_app_or_the_lab
+    refute_found "lib/**/*.rb", %r{\b(apps|lab)/|\bLinks\b|ActiveSupport}, "the library knows no app"
+  end
+
+  def test_the_environment_is_read_in_one_place
+    refute_found "lib/**/*.rb", /\bENV\b(?<!env: ENV)(?<!env = ENV)/, "only lib/elah/options reads the environment",
+                 except: %w[lib/elah/options/environment.rb]
+    refute_found "{crates/elah-core,ext/elah}/src/**/*.rs", /env::var/, "Rust gets complete structs"
+  end
+
+  def test_deadlines_are_monotonic
+    refute_found "lib/**/*.rb", /Time\.now|CLOCK_REALTIME|Date\.today/, "the time of day is for the log", except: WALL_CLOCK_FILES
+    refute_found "{crates/elah-core,ext/elah}/src/**/*.rs", /SystemTime/, "the time of day is the clock's", except: WALL_CLOCK_FILES
+  end
+
+  def test_apps_use_the_public_api_alone
+    refute_found "apps/*/**/*.rb", %r{require(_relative)?\s*\(?["'](elah/(?!api["'])|.*/lib/elah)|Elah::(EventLoop|Worker|Scheduler|Request|ResponseStream)\b|\blab/},
+                 "an app stands on what a user has"
+  end
+
+  def test_the_cores_limits_are_the_tables
+    fields = File.read(File.join(ROOT, "crates/elah-core/src/limits.rs")).scan(/^    pub (\w+):/).flatten.map { |name| name.sub(/_ms\z/, "_seconds") }
+    assert_equal Elah::Options.all.select(&:limit).map { |option| option.name.to_s }.sort, fields.sort
+  end
+
+  def test_every_error_descends_from_one
+    spaces = [Elah]
+    errors = []
+    while (space = spaces.shift)
+      inner = (space.constants - (space < Struct ? Struct.constants : [])).map { |name| space.const_get(name) }
+      inner.select! { |value| value.is_a?(Module) && value.name.start_with?("Elah::") }
+      errors.concat(inner.select { |value| value <= Exception })
+      spaces.concat(inner)
+    end
+    assert_operator errors.size, :>, 5
+    assert_empty(errors.reject { |error| error <= Elah::Error || CONTROL_FLOW.include?(error.name) })
+  end
+
+  def test_files_open_with_what_they_own
+    silent = Dir.chdir(ROOT) { Dir["{lib,apps,test}/**/*.rb", "{crates,ext}/**/*.rs"] }.reject do |file|
+      opening = File.readlines(File.join(ROOT, file)).first(20).join
+      file.end_with?(".rs") ? opening.match?(%r{^//!}) : opening.match?(/^\s*# [A-Z]/) || file.end_with?("_test.rb")
+    end
+    assert_empty silent
+  end
+
+  def test_files_stay_readable
+    { "{lib,apps,exe,test/support}/**/*.rb" => 300, "{crates,ext}/**/src/**/*.rs" => 500 }.each do |pattern, limit|
+      long = lines(pattern).group_by(&:first).transform_values(&:size).select { |_, size| size > limit }
+      assert_empty long.except(*TO_BE_SPLIT), "more than #{limit} lines"
+    end
+  end
+
+  def test_names_say_what_a_file_does
+    vague = Dir.chdir(ROOT) { Dir["{lib,apps,crates,ext,test}/**/*.{rb,rs}"] }.grep(/(\A|_|\b)(utils?|helpers?|misc|common|manager|base)(_|\.|\b)/)
+    assert_equal ["test/test_helper.rb"], vague
+  end
+
+  # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck.
+  def test_tests_never_sleep_to_wait
+    tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(%r{\Atest/support/apps/})
+    sleeping = tests.flat_map do |file|
+      Ripper.lex(File.read(File.join(ROOT, file))).each_cons(2).filter_map do |(_, before), (position, type, token)|
+        "#{file}:#{position.first}" if type == :on_ident && token == "sleep" && before != :on_period
+      end
+    end
+    assert_empty sleeping
+  end
+end

@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+# `elah serve` as a person meets it: listeners, options from all sources, the pid file, signals, start-up.
+require "test_helper"
+require "open3"
+require "support/elah_server"
+
+class ServeTest < Minitest::Test
+  APP = <<~RUBY
+    class Api < Elah::API
+      get("/") { "hello" }
+      get("/config/:name") { Elah.config.public_send(params[:name]).to_s }
+    end
+    run Api
+  RUBY
+
+  def serve(app = APP, **options, &block) = ElahServer.start(app, **options, &block)
+
+  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def test_it_answers_prints_the_chosen_port_and_ends_by_term_or_int
+    %i[TERM INT].each do |signal|
+      serve do |server|
+        refute_equal 0, server.port
+        assert_equal [200, "hello"], server.get("/").to_a.values_at(0, 3)
+        server.stop(with: signal)
+      end
+    end
+  end
+
+  def test_it_listens_on_a_unix_socket_and_removes_it
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "elah.sock")
+      serve(bind: "unix://#{path}") do |server|
+        assert_equal "unix://#{path}", server.url
+        assert_equal "hello", server.get("/").body
+        assert File.socket?(path)
+      end
+      refute_path_exists path
+    end
+  end
+
+  def test_it_listens_on_ipv6
+    skip "This machine has no IPv6 loopback." unless Socket.ip_address_list.any?(&:ipv6_loopback?)
+    serve(bind: "tcp://[::1]:0") do |server|
+      assert_match(/\Atcp:\/\/\[::1\]:\d+\z/, server.url)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
+  def test_it_listens_on_several_addresses
+    Dir.mktmpdir do |folder|
+      path = "unix://#{folder}/elah.sock"
+      serve(bind: ["tcp://127.0.0.1:0", path]) do |server|
+        assert_equal "hello", server.get("/").body
+        assert_equal "hello", HttpClient.open(path) { |client| client.get("/") }.body
+      end
+    end
+  end
+
+  def test_options_of_flags_and_the_environment_reach_the_app
+    serve(queue_max: 7, env: { "ELAH_HEADERS_MAX" => "55", "RACK_ENV" => "staging" }) do |server|
+      assert_equal %w[7 55 staging], %w[queue_max headers_max environment].map { |name| server.get("/config/#{name}").body }
+      assert_equal File.join(server.folder, "data"), server.get("/config/data").body
+    end
+  end
+
+  def test_an_address_that_is_taken_ends_the_start
+    serve do |server|
+      out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--bind", server.url)
+      assert_equal 1, status.exitstatus
+      assert_match(/\Aelah: .*#{server.port}/, out)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
+  def test_the_pid_file_keeps_a_second_server_away
+    Dir.mktmpdir do |folder|
+      pidfile = File.join(folder, "elah.pid")
+      serve(env: { "PIDFILE" => pidfile }) do |server|
+        assert_equal server.pid, Integer(File.read(pidfile))
+        out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--pidfile", pidfile, "-b", "tcp://127.0.0.1:0")
+        assert_equal [1, "elah: The pid file #{pidfile} is held by process #{server.pid}, which is running.\n"], [status.exitstatus, out]
+      end
+      refute_path_exists pidfile
+    end
+  end
+
+  def test_hooks_and_settings_of_the_config_file
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "config.rb")
+      File.write(file, <<~RUBY)
+        set :greeting, "from the file"
+        before_worker_boot { $stderr.puts "hook: boot" }
+        before_worker_shutdown { $stderr.puts "hook: shutdown" }
+      RUBY
+      app = "class Api < Elah::API; get('/') { Elah.settings['greeting'] }; end\nrun Api"
+      log = serve(app, config: file) do |server|
+        assert_equal "from the file", server.get("/").body
+        server.stop
+        server.log
+      end
+      assert_match(/hook: boot.*listening.*hook: shutdown/m, log)
+    end
+  end
+
+  def test_it_is_ready_soon_and_small
+    serve do |server|
+      server.get("/")
+      private_kb = File.read("/proc/#{server.pid}/smaps_rollup").scan(/^Private_\w+:\s+(\d+)/).flatten.sum(&:to_i)
+      assert_operator private_kb, :<, 21_900 * 1000 / 1024, "private memory of a worker that has just begun"
+    end
+    quickest = Array.new(5) do
+      started_at = monotonic
+      system(ElahServer::EXECUTABLE, "version", out: File::NULL)
+      monotonic - started_at
+    end.min
+    assert_operator quickest, :<, 0.15, "seconds for the command to start"
+  end
+end
