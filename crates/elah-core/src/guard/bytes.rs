@@ -8,7 +8,7 @@ pub(super) const METHOD: u8 = 2;
 pub(super) const PATH: u8 = 4;
 /// May stand in the query of a target.
 pub(super) const QUERY: u8 = 8;
-/// May stand in a host name.
+/// May stand in a host name (RFC 3986 `unreserved` and `sub-delims`, but no comma).
 pub(super) const HOST: u8 = 16;
 /// Is an underscore.
 pub(super) const UNDERSCORE: u8 = 32;
@@ -37,7 +37,7 @@ const fn classes() -> [u8; 256] {
         if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'<' | b'>' | b'"') {
             class |= QUERY;
         }
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&'..=b'+' | b';' | b'=') {
             class |= HOST;
         }
         if byte == b'_' {

@@ -42,6 +42,7 @@ pub(super) struct HeadScan {
     headers: usize,
     /// Where the header lines begin.
     fields_start: usize,
+    content_types: usize,
     hosts: usize,
     /// The value of the last Host header.
     host: Range<usize>,
@@ -170,6 +171,12 @@ impl HeadScan {
                 let expectation = trimmed(value);
                 if !expectation.eq_ignore_ascii_case(b"100-continue") {
                     return Err(Rejection::expectation(expectation));
+                }
+            }
+            12 if name.eq_ignore_ascii_case(b"content-type") => {
+                self.content_types += 1;
+                if self.content_types > 1 {
+                    return Err(Rejection::repeated_content_type());
                 }
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => self.framing.content_length(trimmed(value))?,

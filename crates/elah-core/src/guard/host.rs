@@ -15,9 +15,9 @@ pub(super) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// Takes host names of letters, digits and `-._~`, IPv4 addresses and bracketed IPv6 addresses, with a port up to
-    /// 65535 or none. The signs and percent-escapes that RFC 3986 also allows in a registered name are no part of
-    /// any DNS name and do harm where an app writes its host into a page, so they are refused.
+    /// Takes registered names by RFC 3986, IPv4 addresses and bracketed IPv6 addresses, with a port up to 65535 or none. Two things
+    /// that the RFC allows in a name stand in no real one and are refused: percent-escapes, which hyper refuses too, and commas,
+    /// which merging two Host headers leaves behind.
     pub(super) fn parse(authority: &'a [u8]) -> Option<Self> {
         let name_bytes = match authority.first()? {
             b'[' => {

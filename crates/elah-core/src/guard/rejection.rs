@@ -107,6 +107,10 @@ impl Rejection {
         )
     }
 
+    pub(super) fn repeated_content_type() -> Self {
+        Self::new(400, "ambiguous_header", "The request has more than one Content-Type header.")
+    }
+
     pub(super) fn host_count(hosts: usize) -> Self {
         Self::new(400, "invalid_host", format!("The request has {hosts} Host headers; exactly one is needed."))
     }

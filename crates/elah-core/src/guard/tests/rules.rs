@@ -170,12 +170,12 @@ fn exactly_one_valid_host_is_needed() {
     let long = "a".repeat(256);
     for host in [
         "", "###", "a b", "a,b", "a/b", "a@b", "a:b", "a:-1", "a:65536", "a:000080", "a:80:80", "[::1", "[::g]", "[]", "[::1]x",
-        "::1", "a\tb", "\ta", "a%20b", "a'b", "\u{e9}", &long,
+        "::1", "a\tb", "\ta", "a%20b", "a\"b", "a<b", "\u{e9}", &long,
     ] {
         let stream = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         assert_eq!(refusal(stream.as_bytes()), (400, "invalid_host"), "{host:?}");
     }
-    for host in ["a", "A-b_c.example.", "127.0.0.1:0", "[::1]", "[2001:db8::1]:65535", "a:", "  a  "] {
+    for host in ["a", "A-b_c.example.", "127.0.0.1:0", "[::1]", "[2001:db8::1]:65535", "a:", "  a  ", "0.0.0.0=5000"] {
         assert_passes(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes(), 1);
     }
 }
@@ -269,6 +269,7 @@ fn names_that_collide_in_a_cgi_environment_are_refused() {
         "a_b-c: 1\r\nAccept: x\r\na-b_c: 2\r\n",
         "Content_Length: 5\r\n",
         "Transfer_Encoding: chunked\r\n",
+        "Content-Type: text/html\r\ncontent-type: text/plain\r\n",
     ] {
         assert_eq!(refusal(&with_headers(lines)), (400, "ambiguous_header"), "{lines}");
     }
@@ -343,7 +344,7 @@ fn chunked_bodies_are_bounded() {
 
 #[test]
 fn trailers_are_judged_like_headers_and_bounded() {
-    for name in ["Content-Length", "transfer-encoding", "Host", "Authorization", "Cookie", "Content-Type"] {
+    for name in ["Content-Length", "transfer-encoding", "Host", "Authorization", "Cookie", "TE"] {
         assert_eq!(refusal(&with_chunks(&format!("0\r\n{name}: 1\r\n\r\n"))), (400, "invalid_trailer"), "{name}");
     }
     assert_eq!(refusal(&with_chunks("0\r\nX : a\r\n\r\n")), (400, "invalid_header_name"));
