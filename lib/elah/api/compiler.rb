@@ -94,8 +94,15 @@ module Elah
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
           target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
+          entries.drop(1).each { |entry| rename_captures(entries.first, entry) }
           add_route(router, entries.first, register(targets, target))
         end
+      end
+
+      # The route has the names of the first endpoint.
+      def rename_captures(first, entry)
+        names = Path.names(first.pattern).zip(Path.names(entry.pattern)).to_h
+        RenamedCaptures.apply(entry.target, names) if names.any? { |found, wanted| found != wanted }
       end
 
       def add_route(router, entry, id)

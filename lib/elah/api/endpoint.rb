@@ -2,6 +2,7 @@
 
 # Owns the object that a handler runs in. One class per route is generated from it, one object per request.
 require_relative "endpoint/input"
+require_relative "endpoint/captures"
 require_relative "endpoint/response"
 require_relative "endpoint/presenting"
 require_relative "endpoint/streaming"

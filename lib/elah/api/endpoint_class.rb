@@ -33,7 +33,7 @@ module Elah
         @blueprint.helpers.each { |helper| endpoint.include(helper) }
         set_constants(endpoint)
         define_blocks(endpoint)
-        endpoint.include(Extension) if Extension.swallowed_by?(@blueprint.route)
+        endpoint.prepend(WholeCaptures) if WholeCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint
       end

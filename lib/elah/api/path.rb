@@ -47,34 +47,5 @@ module Elah
         end
       end
     end
-
-    # For routes that end in a parameter with a requirement: `:name` with /[^\/]+/ takes "a.json" whole, though the router
-    # reads "json" as the format.
-    module Extension
-      LAST_NAME = %r{(?::|\{)(\w+)\}?\(\.(:format|\w+)\)\z}
-      private_constant :LAST_NAME
-
-      # @param route [Route]
-      # @return [Boolean] whether the last parameter may contain what looks like a format
-      def self.swallowed_by?(route)
-        name = route.path[LAST_NAME, 1]
-        !name.nil? && route.requirements.any? { |required, _| required.to_s == name }
-      end
-
-      private
-
-      def _captures
-        captures = @request.route_params
-        name, format = route.path.match(LAST_NAME).captures
-        extension = format == ":format" ? captures["format"] : format
-        whole = "#{captures[name]}.#{extension}"
-        return captures unless extension && @request.path.end_with?(".#{extension}")
-        return captures unless whole.match?(/\A(?:#{requirement(name)})\z/)
-
-        captures.except("format").merge(name => whole)
-      end
-
-      def requirement(name) = route.requirements.find { |required, _| required.to_s == name }.last
-    end
   end
 end

@@ -34,8 +34,6 @@ module Elah
         layer&.single&.fetch(key)
       end
 
-      def key?(key) = @layers.any? { |layer| layer.single.key?(key) }
-
       # @return [Array] all values of the key, outermost first
       def stack(key) = @layers.flat_map { |layer| layer.stacked.fetch(key, []) }
 

@@ -16,8 +16,6 @@ class APISettingsTest < Minitest::Test
     @inner.single[:format] = :txt
     assert_equal :txt, @settings[:format]
     assert_nil @settings[:prefix]
-    assert @settings.key?(:format)
-    refute @settings.key?(:prefix)
   end
 
   def test_a_false_value_counts

@@ -36,6 +36,15 @@ class APIVersioningTest < APICase
     assert_equal [0, 1], %w[v1 v2].map { |version| paths.router.match("GET", "/#{version}/x").first }
   end
 
+  def test_versions_of_a_path_may_name_its_parameters_differently
+    named = api do
+      version("v1", using: :accept_version_header) { get("links/:id(/:part)") { params.to_h.inspect } }
+      version("v2", using: :accept_version_header) { get("links/:code(/:piece)") { params.to_h.inspect } }
+    end
+    assert_equal '{"id"=>"7"}', get(named, "/links/7", headers: { "Accept-Version" => "v1" }).body
+    assert_equal '{"code"=>"7", "piece"=>"x"}', get(named, "/links/7/x", headers: { "Accept-Version" => "v2" }).body
+  end
+
   def test_problems_about_versions
     strict = api do
       error_format :problem
