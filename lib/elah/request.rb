@@ -14,5 +14,17 @@ module Elah
         yield piece
       end
     end
+
+    # @return [String] what the client asked for, with its port if it named one
+    def host = header("host")
+
+    # @return [String] how the client spoke to this server; a proxy may have been spoken to otherwise
+    def scheme = "http"
+
+    # @return [String, nil]
+    def content_type = header("content-type")
+
+    # @return [Integer, nil] the bytes that the body is announced to have; nil when they are not, as in a chunked one
+    def content_length = header("content-length")&.to_i
   end
 end

@@ -41,6 +41,11 @@ class APIIntegrationTest < Minitest::Test
         end
       end
 
+      post(:asked) do
+        %i[request_method path query_string protocol host scheme content_type content_length remote_ip]
+          .to_h { |name| [name, request.public_send(name)] }
+      end
+
       params { requires :name, type: String }
       post(:names) { { name: params[:name] } }
 
@@ -61,6 +66,13 @@ class APIIntegrationTest < Minitest::Test
     answer = server.get("/hello")
     assert_equal [200, "application/json", { "message" => "hello" }], [answer.status, answer["content-type"], answer.json]
     assert_equal "", server.request("HEAD", "/hello").body
+  end
+
+  def test_a_handler_knows_what_was_asked
+    answer = server.request("POST", "/asked?a=b", headers: { "Content-Type" => "application/json", "Host" => "asked.example:80" }, body: "{}")
+    assert_equal({ "request_method" => "POST", "path" => "/asked", "query_string" => "a=b", "protocol" => "HTTP/1.1",
+                   "host" => "asked.example:80", "scheme" => "http", "content_type" => "application/json", "content_length" => 2,
+                   "remote_ip" => "127.0.0.1" }, answer.json)
   end
 
   def test_redirects
