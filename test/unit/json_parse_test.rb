@@ -148,6 +148,17 @@ TEXTS
     assert_operator Symbol.all_symbols.size - before, :<, 100
   end
 
+  def test_objects_and_arrays_of_every_size
+    random = Random.new(2)
+    [*0..40, 1_000].each do |size|
+      names = Array.new(size) { "name #{random.rand([size, 1].max)}" }
+      text = "{#{names.each_with_index.map { |name, index| "\"#{name}\":[#{(0..index % 40).to_a.join(",")}]" }.join(",")}}"
+      assert_same JSON.parse(text), parse(text), text
+      assert_equal JSON.parse(text).keys, parse(text).keys
+      assert_same JSON.parse(text, symbolize_names: true), parse(text, symbolize_names: true), text
+    end
+  end
+
   def test_wrong_arguments
     assert_raises(TypeError) { parse(nil) }
     assert_raises(TypeError) { parse(5) }
