@@ -111,7 +111,7 @@ module Elah
       def queried(query)
         return unless query.include?("format=")
 
-        name = Form.parse(query)["format"]
+        name = FormParameters.parse(query)["format"]
         name && (@by_name[name] || refuse(name))
       end
 

@@ -3,6 +3,7 @@
 # Owns the load order of everything about parameters.
 require_relative "params/blank"
 require_relative "params/indifferent_hash"
+require_relative "params/form_parameters"
 require_relative "params/messages"
 require_relative "params/types"
 require_relative "params/validator"

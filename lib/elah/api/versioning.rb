@@ -33,9 +33,6 @@ module Elah
 
       # What the three share: a request for another version goes to the next route of the same path, if there is one.
       class Base
-        # The version of a request whose verb the path does not have.
-        def refused_version_of(request) = version_of(request)
-
         PASS = { "x-cascade" => "pass" }.freeze
 
         def initialize(versions, options, formats)
@@ -44,13 +41,16 @@ module Elah
           @formats = formats
           @headers = options.fetch(:cascade, true) ? PASS : {}.freeze
         end
+
+        # The version of a request whose verb the path does not have.
+        def refused_version_of(request) = version_of(request)
       end
 
       # `?apiver=v1`, or the parameter that `parameter:` names.
       class Param < Base
         def version_of(request)
           query = request.query_string
-          version = query.empty? ? nil : Form.parse(query)[@options.fetch(:parameter, "apiver").to_s]
+          version = query.empty? ? nil : FormParameters.parse(query)[@options.fetch(:parameter, "apiver").to_s]
           return version if version.nil? || @versions.include?(version)
 
           raise Halt.new("404 API Version Not Found", 404, PASS)

@@ -50,6 +50,12 @@ class APIParamsTest < APICase
     end
     assert_equal 400, get(plain, "/x?a=%ff").status
     assert_equal 400, get(plain, "/x?a=1&a[b]=2").status
+    assert_equal 400, get(plain, "/x?format=json&a=%ff").status
+    versioned = api do
+      version "v1", using: :param
+      get(:x) { "x" }
+    end
+    assert_equal 400, get(versioned, "/x?a=%ff").status
     broken = post(plain, "/x", body: "a=%zz", headers: { "Content-Type" => "application/x-www-form-urlencoded" })
     assert_equal 400, broken.status
     assert_equal 400, post_json(plain, "/x", '{"a":"').status

@@ -59,7 +59,7 @@ module Elah
       # @param stringify [Boolean] accepted for Grape's sake: the keys are strings, which symbols find
       # @return [Params]
       # @raise [NoMethodError] in a `before` hook
-      def declared(params, include_missing: true, include_parent_namespaces: true, stringify: true) # rubocop:disable Lint/UnusedMethodArgument
+      def declared(params, include_missing: true, include_parent_namespaces: true, stringify: true)
         if _blueprint.hooks?(:before) && !@_opened
           raise NoMethodError, "#declared is not available prior to parameter validation."
         end
@@ -112,11 +112,9 @@ module Elah
         document = _body_params
         return Params.flat(_captures) unless document || @request.query?
 
-        params = @request.query? ? Params.from(Form.parse(@request.query_string)) : Params.new
+        params = @request.query? ? Params.from(FormParameters.parse(@request.query_string)) : Params.new
         params.merge!(document) if document
         params.merge!(_captures)
-      rescue Form::ParseError, Multipart::ParseError => e
-        raise Exceptions::InvalidParameters, e.message
       end
 
       def _captures = @request.route_params
@@ -129,9 +127,9 @@ module Elah
         return if @_document || !BODY_VERBS.include?(verb)
 
         if MULTIPART.include?(@_media_type)
-          Multipart.parse(@request.body, @request.header("content-type"))
+          FormParameters.parse_multipart(@request.body, @request.header("content-type"))
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
-          Form.parse(@request.body)
+          FormParameters.parse(@request.body)
         end
       end
     end

@@ -7,8 +7,8 @@ module Elah
   class API
     # Filters parameters by a declaration, which is settled at boot.
     class DeclaredFilter
-      # A declared parameter. name: in the request · shown_name: in the result · absent: the class whose new instance stands for a
-      # missing value, or nil · group: the {DeclaredFilter} of the parameters in it, or nil
+      # A declared parameter. name: in the request · shown_name: in the result · absent: the class whose new instance stands
+      # for a missing value, or nil · group: the {DeclaredFilter} of the parameters in it, or nil
       Entry = Struct.new(:name, :shown_name, :absent, :group)
       private_constant :Entry
 
