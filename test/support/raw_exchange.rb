@@ -44,6 +44,7 @@ module RawExchange
     assert_equal [status, code], [outcome.last&.status, outcome.last && outcome.code], message
     assert_equal "application/problem+json", outcome.last["content-type"], message
     assert_equal "close", outcome.last["connection"], message
+    assert outcome.last["date"], message
     assert_predicate outcome, :closed?, message
   end
 

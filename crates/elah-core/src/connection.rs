@@ -6,7 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::ReadBuf;
@@ -283,10 +283,11 @@ fn unread(read_by_hyper: &Bytes, held: &BytesMut) -> Vec<u8> {
 fn refusal_bytes(shared: &Shared, problem: &Problem) -> Vec<u8> {
     let body = problem.to_json(&shared.new_request_id());
     format!(
-        "HTTP/1.1 {} {}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {} {}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\ndate: {}\r\nconnection: close\r\n\r\n{body}",
         problem.status,
         reason(problem.status),
-        body.len()
+        body.len(),
+        httpdate::fmt_http_date(SystemTime::now()),
     )
     .into_bytes()
 }
