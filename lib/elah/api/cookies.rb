@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 # Owns the cookies of a request and those that its answer sets.
-require "time"
-require "uri"
+require_relative "standard_library"
 
 module Elah
   class API
@@ -57,7 +56,7 @@ module Elah
         parts << "domain=#{options[:domain]}" if options[:domain]
         parts << "path=#{options[:path]}" if options[:path]
         parts << "max-age=#{options[:max_age]}" if options[:max_age]
-        parts << "expires=#{options[:expires].httpdate}" if options[:expires]
+        parts << "expires=#{http_date(options[:expires])}" if options[:expires]
         parts << "secure" if options[:secure]
         parts << "HttpOnly" if options[:httponly] || options[:http_only]
         parts << "SameSite=#{same_site(options[:same_site])}" if options[:same_site]
@@ -65,6 +64,11 @@ module Elah
       end
 
       def same_site(value) = value == true ? "Strict" : value.to_s.capitalize
+      def http_date(time)
+        require "time"
+        time.httpdate
+      end
+
       def escape(value) = URI.encode_www_form_component(value.to_s)
     end
   end

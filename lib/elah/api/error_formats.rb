@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Owns how errors are written: Grape's shapes by format, and problem documents (RFC 9457).
-require "cgi"
+require_relative "standard_library"
 
 module Elah
   class API

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Owns how a handler ends early and how exceptions become answers.
-require "cgi"
+require_relative "../standard_library"
 
 module Elah
   class API

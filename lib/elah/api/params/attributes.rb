@@ -33,7 +33,7 @@ module Elah
         return unless type
 
         method = options[:coerce_with]
-        raise DefinitionError, "coerce_with disallowed for type: JSON." if method && [::JSON, [::JSON]].include?(type)
+        raise DefinitionError, "coerce_with disallowed for type: JSON." if method && Types.json?(type)
 
         mixed = options.key?(:type) && Types.several?(type)
         coercer = mixed ? Types::Custom::Mixed.new(type, method) : Types.coercer(type, method: method)

@@ -1,12 +1,8 @@
 # frozen_string_literal: true
 
 # Owns which coercer stands for a declared type.
-require "bigdecimal"
-require "bigdecimal/util"
-require "date"
-require "json"
 require "set"
-require "time"
+require_relative "../standard_library"
 
 module Elah
   class API
@@ -24,9 +20,6 @@ module Elah
       require_relative "types/structured"
       require_relative "types/custom"
 
-      GROUPS = [Array, Hash, ::JSON, [::JSON]].freeze
-      SPECIAL = { ::JSON => Structured::Json, [::JSON] => Structured::JsonArray, ::File => Structured::Upload }.freeze
-
       class << self
         # @param type [Class, Array, Set] the declared type
         # @param method [#call, #parse, nil] `coerce_with:`
@@ -35,17 +28,30 @@ module Elah
         # @raise [DefinitionError] when nothing is known about the type
         def coercer(type, method: nil, strict: false)
           return Custom::OneOf.new(type, method) if several?(type)
-          return Custom::Parsed.new(SPECIAL.fetch(type, type), method) if method || custom?(SPECIAL.fetch(type, type))
+          parser = parser(type)
+          return Custom::Parsed.new(parser, method) if method || custom?(parser)
           return Custom::CollectionOf.new(type) if collection_of_custom?(type)
 
           built_in(type, strict)
         end
 
         # @return [Boolean] whether a block of parameters may have this type
-        def group?(type) = GROUPS.include?(type)
+        def group?(type) = [Array, Hash].include?(type) || json?(type)
+
+        # Compares names, so that the JSON library is not loaded for the question.
+        #
+        # @return [Boolean] whether the type is JSON or Array[JSON]
+        def json?(type) = type.is_a?(Array) ? type.size == 1 && json?(type.first) : type.is_a?(Module) && type.name == "JSON"
 
         # @return [Boolean] whether the type is a list of alternatives
         def several?(type) = (type.is_a?(Array) || type.is_a?(Set)) && type.size > 1
+
+        # @return [#parse] what reads the values of a type that has a shape of its own; else the type
+        def parser(type)
+          return type.is_a?(Array) ? Structured::JsonArray : Structured::Json if json?(type)
+
+          type == ::File ? Structured::Upload : type
+        end
 
         private
 
@@ -62,7 +68,7 @@ module Elah
         end
 
         def collection_of_custom?(type)
-          (type.is_a?(Array) || type.is_a?(Set)) && custom?(SPECIAL.fetch(type.first, type.first))
+          (type.is_a?(Array) || type.is_a?(Set)) && custom?(parser(type.first))
         end
       end
     end

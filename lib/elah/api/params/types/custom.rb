@@ -45,7 +45,7 @@ module Elah
         # `Array[T]` or `Set[T]` of a class with `parse`.
         class CollectionOf
           def initialize(type)
-            @item = Parsed.new(SPECIAL.fetch(type.first, type.first))
+            @item = Parsed.new(Types.parser(type.first))
             @unique = type.is_a?(Set)
           end
 

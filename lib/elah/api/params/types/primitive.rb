@@ -19,8 +19,9 @@ module Elah
         end
 
         # Accepts instances, reads text with the class's `parse`.
-        def self.parsed(type)
+        def self.parsed
           absent_as_nil do |value|
+            type = yield
             next value if value.is_a?(type)
 
             value.respond_to?(:to_str) ? type.parse(value) : INVALID
@@ -56,34 +57,36 @@ module Elah
           OR_INVALID.call(BOOLEANS[value.to_s])
         end
 
+        # By the names of the classes: a class is loaded when an API names it.
         LENIENT = {
-          Integer => absent_as_nil { |value| integer(value) },
-          Float => absent_as_nil { |value| float(value) },
-          BigDecimal => absent_as_nil { |value| decimal(value) },
-          Numeric => absent_as_nil { |value| number(value) },
-          Boolean => absent_as_nil { |value| boolean(value) },
-          TrueClass => absent_as_nil { |value| boolean(value) == true || INVALID },
-          FalseClass => absent_as_nil { |value| boolean(value) == false ? false : INVALID },
-          Date => parsed(Date), DateTime => parsed(DateTime), Time => parsed(Time),
-          Symbol => absent_as_nil { |value| value.respond_to?(:to_sym) ? value.to_sym : INVALID },
-          String => lambda do |value|
+          "Integer" => absent_as_nil { |value| integer(value) },
+          "Float" => absent_as_nil { |value| float(value) },
+          "BigDecimal" => absent_as_nil { |value| decimal(value) },
+          "Numeric" => absent_as_nil { |value| number(value) },
+          Boolean.name => absent_as_nil { |value| boolean(value) },
+          "TrueClass" => absent_as_nil { |value| boolean(value) == true || INVALID },
+          "FalseClass" => absent_as_nil { |value| boolean(value) == false ? false : INVALID },
+          "Date" => parsed { Date }, "DateTime" => parsed { DateTime }, "Time" => parsed { Time },
+          "Symbol" => absent_as_nil { |value| value.respond_to?(:to_sym) ? value.to_sym : INVALID },
+          "String" => lambda do |value|
             case value
             when nil, String then value
             when Array, Hash then INVALID
             else value.to_s
             end
           end,
-          Hash => ->(value) { value.nil? || value.is_a?(Hash) ? value : INVALID },
-          Array => absent_as_nil { |value| value.is_a?(Array) ? value : INVALID },
-          Set => absent_as_nil { |value| value.is_a?(Enumerable) ? value.to_set : INVALID }
+          "Hash" => ->(value) { value.nil? || value.is_a?(Hash) ? value : INVALID },
+          "Array" => absent_as_nil { |value| value.is_a?(Array) ? value : INVALID },
+          "Set" => absent_as_nil { |value| value.is_a?(Enumerable) ? value.to_set : INVALID }
         }.freeze
 
         # @return [Boolean] whether the type is a built-in one
-        def self.known?(type) = LENIENT.key?(type)
+        def self.known?(type) = type.is_a?(Module) && LENIENT.key?(type.name)
 
         # @return [#call]
         def self.lenient(type)
-          LENIENT.fetch(type) do
+          require "time" if type == Time
+          LENIENT.fetch(type.is_a?(Module) ? type.name : type) do
             raise DefinitionError, "No coercion is known for the type #{type.inspect}. Known are " \
                                    "#{LENIENT.keys.join(', ')}, JSON, File, and classes with a `parse(value)`."
           end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 # Owns the types whose values have a shape of their own: JSON documents and uploaded files.
-require "tempfile"
 
 module Elah
   class API
