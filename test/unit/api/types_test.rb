@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "support/api_case"
+require "bigdecimal"
 
 # Coercers on their own; the parity test has the broad table.
 class APITypesTest < Minitest::Test
