@@ -57,6 +57,9 @@ module Elah
           OR_INVALID.call(BOOLEANS[value.to_s])
         end
 
+        # What reads the texts of a class that exists without it.
+        PARSERS = { "BigDecimal" => "bigdecimal/util", "Time" => "time" }.freeze
+
         # By the names of the classes: a class is loaded when an API names it.
         LENIENT = {
           "Integer" => absent_as_nil { |value| integer(value) },
@@ -85,7 +88,7 @@ module Elah
 
         # @return [#call]
         def self.lenient(type)
-          require "time" if type == Time
+          require(PARSERS[type.name]) if type.is_a?(Module) && PARSERS.key?(type.name)
           LENIENT.fetch(type.is_a?(Module) ? type.name : type) do
             raise DefinitionError, "No coercion is known for the type #{type.inspect}. Known are " \
                                    "#{LENIENT.keys.join(', ')}, JSON, File, and classes with a `parse(value)`."
