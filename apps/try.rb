@@ -8,7 +8,6 @@ require "socket"
 # data to an app whose store is new; both find the app at $URL.
 class Try
   ROOT = File.expand_path("..", __dir__)
-  FOLDER = File.join(ROOT, "tmp/try")
   PORTS = { "links" => 9301, "stats" => 9302, "items" => 9303, "ring_pools" => 9304, "leaderboards" => 9305 }.freeze
   START_SECONDS = 30
 
@@ -22,8 +21,10 @@ class Try
   def self.names = PORTS.keys.select { |name| File.file?(File.join(ROOT, "apps", name, "app.rb")) }
 
   # @param names [Array<String>]
-  def initialize(names)
+  # @param folder [String] for data and logs
+  def initialize(names, folder: File.join(ROOT, "tmp/try"))
     @names = names
+    @folder = folder
     @apps = []
   end
 
@@ -33,7 +34,7 @@ class Try
     %w[INT TERM HUP].each { |signal| trap(signal) { stop_requested << signal } }
     @names.each { |name| start(name) }
     @apps.each { |app| show(app) }
-    puts "", "All run until ^C. Data and logs are in #{FOLDER}."
+    puts "", "All run until ^C. Data and logs are in #{@folder}."
     @apps.each { |app| Thread.new { app.process.join && stop_requested << app } }
     ended = stop_requested.pop
     raise Failure, "#{ended.name} ended by itself:\n#{File.read(ended.log)}" if ended.is_a?(App)
@@ -44,13 +45,14 @@ class Try
   private
 
   def start(name)
-    data = File.join(FOLDER, name)
+    data = File.join(@folder, name)
     is_new = !File.exist?(data)
-    FileUtils.mkdir_p(FOLDER)
+    FileUtils.mkdir_p(@folder)
     log = "#{data}.log"
+    FileUtils.rm_f(log)
     url = "tcp://127.0.0.1:#{free_port(name)}"
     pid = Process.spawn(File.join(ROOT, "exe/elah"), "serve", File.join(ROOT, "apps", name, "app.rb"), "--bind", url, "--workers", "1",
-                        "--data", data, chdir: ROOT, %i[out err] => log, in: File::NULL, pgroup: true)
+                        "--data", data, chdir: ROOT, %i[out err] => [log, "a"], in: File::NULL, pgroup: true)
     app = App.new(name: name, process: Process.detach(pid), log: log, url: url.sub("tcp:", "http:"))
     @apps << app
     await(app)
@@ -91,7 +93,7 @@ class Try
     sample = File.join(ROOT, "apps", app.name, "sample.sh")
     return unless File.file?(sample)
 
-    system({ "URL" => app.url }, "sh", "-e", sample, chdir: File.dirname(sample), out: app.log) or
+    system({ "URL" => app.url }, "sh", "-e", sample, chdir: File.dirname(sample), out: [app.log, "a"]) or
       raise Failure, "The sample data of #{app.name} was refused: #{sample} failed."
   end
 
