@@ -79,15 +79,36 @@ pub(super) fn is_field_value(bytes: &[u8]) -> bool {
     words.remainder().iter().all(|&byte| is_value_byte(byte))
 }
 
+/// Whether a header value may hold this byte.
 #[inline]
-fn is_value_byte(byte: u8) -> bool {
+pub(super) fn is_value_byte(byte: u8) -> bool {
     (byte >= b' ' && byte != 0x7f) || byte == b'\t'
 }
 
-/// `bytes` without spaces at both ends. A tab stays: around the value of a header that frames the message it is legal
-/// but never sent, and some parsers read it otherwise.
+#[inline]
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// `bytes` from the first one on that is neither space nor tab.
+#[inline]
+pub(super) fn without_blanks_before(bytes: &[u8]) -> &[u8] {
+    let blanks = bytes.iter().take_while(|&&byte| is_blank(byte)).count();
+    &bytes[blanks..]
+}
+
+/// `bytes` without spaces and tabs at both ends.
 #[inline]
 pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let bytes = without_blanks_before(bytes);
+    let blanks = bytes.iter().rev().take_while(|&&byte| is_blank(byte)).count();
+    &bytes[..bytes.len() - blanks]
+}
+
+/// `bytes` without spaces at both ends. A tab stays: around a value that frames the message it is legal but never sent, and some
+/// parsers read it otherwise.
+#[inline]
+pub(super) fn without_spaces(bytes: &[u8]) -> &[u8] {
     let start = bytes.iter().take_while(|&&byte| byte == b' ').count();
     let end = bytes[start..].iter().rev().take_while(|&&byte| byte == b' ').count();
     &bytes[start..bytes.len() - end]

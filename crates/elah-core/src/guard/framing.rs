@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::GuardLimits;
-use super::bytes::{TOKEN, count_of, is_field_value};
+use super::bytes::{TOKEN, count_of, is_value_byte, without_blanks_before};
 use super::head::split_field;
 use super::rejection::Rejection;
 
@@ -178,9 +178,7 @@ impl ChunkScan {
         let Some(line) = self.line(input, CHUNK_LINE_BYTES_MAX, over)? else { return Ok(0) };
         let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         let extensions = &line[digits..];
-        let blanks = extensions.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let is_extended = extensions.get(blanks) == Some(&b';') && is_field_value(extensions);
-        if !(1..=CHUNK_SIZE_DIGITS_MAX).contains(&digits) || !(extensions.is_empty() || is_extended) {
+        if !(1..=CHUNK_SIZE_DIGITS_MAX).contains(&digits) || !are_extensions(extensions) {
             return Err(Rejection::chunk(format!(
                 "A chunk size is not a number of 1 to {CHUNK_SIZE_DIGITS_MAX} hexadecimal digits, or its line is malformed."
             )));
@@ -243,6 +241,40 @@ impl ChunkScan {
             _ => Err(Rejection::bare_line_feed()),
         }
     }
+}
+
+/// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`
+fn are_extensions(mut rest: &[u8]) -> bool {
+    while !rest.is_empty() {
+        let [b';', extension @ ..] = without_blanks_before(rest) else { return false };
+        let Some(after_name) = after_token(without_blanks_before(extension)) else { return false };
+        rest = match without_blanks_before(after_name) {
+            [b'=', value @ ..] => match after_value(without_blanks_before(value)) {
+                Some(after_value) => after_value,
+                None => return false,
+            },
+            _ => after_name,
+        };
+    }
+    true
+}
+
+fn after_token(bytes: &[u8]) -> Option<&[u8]> {
+    let length = count_of(TOKEN, bytes);
+    (length > 0).then(|| &bytes[length..])
+}
+
+fn after_value(bytes: &[u8]) -> Option<&[u8]> {
+    let [b'"', quoted @ ..] = bytes else { return after_token(bytes) };
+    let mut is_escaped = false;
+    for (at, &byte) in quoted.iter().enumerate() {
+        match byte {
+            _ if !is_value_byte(byte) => return None,
+            b'"' if !is_escaped => return Some(&quoted[at + 1..]),
+            _ => is_escaped = byte == b'\\' && !is_escaped,
+        }
+    }
+    None
 }
 
 /// The value of an ASCII hexadecimal digit.

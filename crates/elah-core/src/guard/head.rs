@@ -9,7 +9,9 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::GuardLimits;
-use super::bytes::{METHOD, PATH, QUERY, TOKEN, UNDERSCORE, class_of, count_of, is_field_value, trimmed};
+use super::bytes::{
+    METHOD, PATH, QUERY, TOKEN, UNDERSCORE, class_of, count_of, is_field_value, trimmed, without_blanks_before, without_spaces,
+};
 use super::framing::{Body, Framing};
 use super::host::Host;
 use super::rejection::Rejection;
@@ -164,7 +166,7 @@ impl HeadScan {
                 let host = trimmed(value);
                 Host::parse(host).ok_or_else(|| Rejection::host(host))?;
                 self.hosts += 1;
-                let start = offset + line.len() - value.len() + value.iter().take_while(|&&byte| byte == b' ').count();
+                let start = offset + line.len() - without_blanks_before(value).len();
                 self.host = start..start + host.len();
             }
             6 if name.eq_ignore_ascii_case(b"expect") => {
@@ -179,8 +181,8 @@ impl HeadScan {
                     return Err(Rejection::repeated_content_type());
                 }
             }
-            14 if name.eq_ignore_ascii_case(b"content-length") => self.framing.content_length(trimmed(value))?,
-            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.framing.transfer_encoding(trimmed(value))?,
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.framing.content_length(without_spaces(value))?,
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.framing.transfer_encoding(without_spaces(value))?,
             // In a CGI-like environment these are the framing headers, so they are never harmless.
             14 if name.eq_ignore_ascii_case(b"content_length") => return Err(Rejection::ambiguous_header(name)),
             17 if name.eq_ignore_ascii_case(b"transfer_encoding") => return Err(Rejection::ambiguous_header(name)),
