@@ -60,7 +60,7 @@ class ArchitectureTest < Minitest::Test
       queue.concat(built.map { |dependency| dependency["pkg"] } - seen)
       seen |= queue
     end
-    seen.map { |id| names.fetch(id) }
+    names.values_at(*seen)
   end
 
   def test_the_core_never_knows_ruby

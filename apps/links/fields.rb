@@ -75,6 +75,7 @@ module Links
 
     def apply_expires_in(link, value)
       return if value.nil?
+
       unless value.is_a?(Integer) && EXPIRES_IN_SECONDS.cover?(value)
         raise Invalid.new("invalid_expiry", "expires_in is a whole number of seconds from #{EXPIRES_IN_SECONDS.begin} " \
                                             "to #{EXPIRES_IN_SECONDS.end}.")

@@ -30,7 +30,7 @@ module Elah
       environment = Options::Environment.read(env)
       file = read_file(flags[:config] || environment[:config])
       new([file.values, environment, flags], hooks: file.hooks,
-          settings: Settings.new(flags: settings, file: file.settings, env: env))
+                                             settings: Settings.new(flags: settings, file: file.settings, env: env))
     end
 
     # The defaults with some values in their place; reads neither a file nor the environment's options.

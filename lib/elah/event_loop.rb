@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "fiber"
 require_relative "errors"
 require_relative "native"
 require_relative "task"

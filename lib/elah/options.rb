@@ -83,9 +83,9 @@ module Elah
       option :data, :path, "Keeps the embedded store in this folder, which is made when it is missing.", default: "data"
       option :pidfile, :path, "Writes the process id to this file, and refuses to start while the process in it lives.", variable: "PIDFILE"
       option :drain_seconds, :float, "Lets the requests that run finish for this long after INT or TERM.",
-            unit: "seconds", default: 30.0, range: 0.0..86_400.0
+             unit: "seconds", default: 30.0, range: 0.0..86_400.0
       option :stall_ms, :integer, "Reports a handler that holds the loop for longer, with the Ruby line it stands on.",
-            unit: "ms", default: 100, range: 1..3_600_000
+             unit: "ms", default: 100, range: 1..3_600_000
     end
 
     group :logs do

@@ -79,7 +79,8 @@ class HttpClient
   # @raise [Silence, Closed]
   def read_answer(head: false)
     answer = read_head
-    answer.body = head || answer.status < 200 || [204, 304].include?(answer.status) ? "".b : read_body(answer)
+    is_bare = head || answer.status < 200 || [204, 304].include?(answer.status)
+    answer.body = is_bare ? "".b : read_body(answer)
     answer
   end
 

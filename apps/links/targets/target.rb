@@ -40,6 +40,7 @@ module Links
           unless PORTS.key?(scheme.downcase)
             raise Invalid.new("scheme_refused", "A target begins with #{PORTS.keys.join(':// or ')}://, not with #{scheme}:.")
           end
+
           refuse("A target names a host after the scheme, as https://example.com/page.") if authority.nil? || authority.empty?
 
           [scheme.downcase, authority, rest]

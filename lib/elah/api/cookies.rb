@@ -64,6 +64,7 @@ module Elah
       end
 
       def same_site(value) = value == true ? "Strict" : value.to_s.capitalize
+
       def http_date(time)
         require "time"
         time.httpdate

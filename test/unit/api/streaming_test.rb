@@ -10,7 +10,7 @@ class APIStreamingTest < APICase
       get(:x) do
         content_type "text/csv"
         status 202
-        stream { |out| out << "a,b\n" << 1; out.write("") ; out.write(nil) }
+        stream { |out| out << "a,b\n" << 1; out.write(""); out.write(nil) }
       end
     end
     answer = get(writing, "/x")

@@ -26,7 +26,7 @@ class ProcessTreeTest < Minitest::Test
   def test_private_memory_is_what_is_resident_less_the_mapped_store
     Dir.mktmpdir do |directory|
       file = File.join(directory, "data.mdb")
-      IO.binwrite(file, "x" * 4_000_000)
+      File.binwrite(file, "x" * 4_000_000)
       script = "require 'fiddle'; f = File.open(#{file.dump}); libc = Fiddle.dlopen(nil);" \
                "map = Fiddle::Function.new(libc['mmap'], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T, Fiddle::TYPE_INT, Fiddle::TYPE_INT, " \
                "Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_VOIDP);" \

@@ -32,6 +32,7 @@ module Elah
       end
 
       def [](key) = super(Symbol === key ? key.name : key)
+
       def []=(key, value)
         super(Symbol === key ? key.name : key, Params.wrap(value))
       end

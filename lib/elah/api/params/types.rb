@@ -28,6 +28,7 @@ module Elah
         # @raise [DefinitionError] when nothing is known about the type
         def coercer(type, method: nil, strict: false)
           return Custom::OneOf.new(type, method) if several?(type)
+
           parser = parser(type)
           return Custom::Parsed.new(parser, method) if method || custom?(parser)
           return Custom::CollectionOf.new(type) if collection_of_custom?(type)

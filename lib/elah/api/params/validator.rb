@@ -14,7 +14,7 @@ module Elah
     #     end
     #   end
     class Validator
-      REGISTRY = {} # rubocop:disable Style/MutableConstant
+      REGISTRY = {}
       private_constant :REGISTRY
 
       class << self
