@@ -73,6 +73,9 @@ module Elah
         self
       end
 
+      # @return [Elah::API::Dispatcher] this API as it is compiled now: what a server that never changes it calls without a detour
+      def compiled = dispatcher
+
       # @return [Elah::Router] the compiled routes; their ids are what {.handle} expects in `request.route`
       def router = dispatcher.router
 

@@ -45,6 +45,7 @@ module Elah
     private
 
     def native(app)
+      return app.compiled if app.respond_to?(:compiled)
       return app if app.respond_to?(:handle)
 
       require_relative "rack/adapter"
