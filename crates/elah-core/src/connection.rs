@@ -205,7 +205,9 @@ impl ConnectionState {
             Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms.saturating_sub(self.body_wait.get().0)) => {
                 let seconds = limits.body_ms as f64 / 1000.0;
                 let came = self.body_wait.get().1;
-                let detail = format!("Of the request body {came} bytes came in {seconds} s of waiting; {BODY_PROGRESS_BYTES} are expected.");
+                let detail = format!(
+                    "Of the request body {came} bytes came in {seconds} s of waiting; {BODY_PROGRESS_BYTES} are expected."
+                );
                 self.refuse(Problem::new(408, "body_timeout", detail));
                 self.wake();
             }
