@@ -22,6 +22,7 @@ module Elah
     #
     # @raise [Elah::ListenError] when an address is taken or wrong
     def run
+      allow_descriptors
       sockets = @config.bind.map { |listener| ListeningSocket.bind(listener.to_s, BACKLOG) }
       require_relative "worker"
       Worker.new(@app, @config, @log).run(sockets)
@@ -30,6 +31,15 @@ module Elah
     end
 
     private
+
+    # A connection is a file descriptor: the process may open as many as its hard limit allows.
+    def allow_descriptors
+      soft, hard = Process.getrlimit(:NOFILE)
+      Process.setrlimit(:NOFILE, hard, hard) if soft < hard
+      return if hard > @config.connections_max
+
+      @log.warn("#{hard} file descriptors are allowed, fewer than connections_max (#{@config.connections_max}): connections may wait")
+    end
 
     def remove(socket_path)
       File.unlink(socket_path) if socket_path && File.socket?(socket_path)

@@ -53,7 +53,11 @@ class LoopApp < Elah::API
   end
 
   get("stream/:count/:bytes") do
-    stream { |out| params[:count].to_i.times { out.write("x" * params[:bytes].to_i) } }
+    stream do |out|
+      params[:count].to_i.times { out.write("x" * params[:bytes].to_i) }
+    ensure
+      LoopApp.cleaned << "stream"
+    end
   end
 
   get(:stream_that_breaks) do
