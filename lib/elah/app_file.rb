@@ -56,7 +56,7 @@ module Elah
         rescue LoadError
           raise AppFileError, "#{path} needs the gem rack, which is not installed."
         end
-        built = Rack::Builder.parse_file(path)
+        built = ::Rack::Builder.parse_file(path)
         check(built.is_a?(Array) ? built.first : built, path)
       end
 

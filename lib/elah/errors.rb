@@ -51,6 +51,9 @@ module Elah
   # A response status that is not one of 200 to 599.
   class InvalidStatus < Error; end
 
+  # A Rack app returned what is no Rack response, or one of a kind that Elah does not serve.
+  class InvalidRackResponse < Error; end
+
   # An address cannot be listened on.
   class ListenError < Error; end
 

@@ -48,8 +48,7 @@ module Elah
       return app.compiled if app.respond_to?(:compiled)
       return app if app.respond_to?(:handle)
 
-      require_relative "rack/adapter"
-      Rack::Adapter.new(app, log: @log)
+      Rack::Adapter.new(app)
     end
 
     # Until Ruby 3.3 it is a thread asleep in Ruby that notices a signal and hands it to the main thread; the loop and the stall

@@ -27,4 +27,4 @@ pub mod wake;
 pub mod worker;
 
 pub use metrics::Counts;
-pub use response_stream::Written;
+pub use response_stream::{StreamEnd, Written};

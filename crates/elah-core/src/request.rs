@@ -1,6 +1,7 @@
 //! What a handler may read of a request, in the core's own terms.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use bytes::Bytes;
 
@@ -43,6 +44,17 @@ impl<'a> RequestView<'a> {
         self.exchange.parts.uri.query().unwrap_or("")
     }
 
+    /// The path and the query as they were sent.
+    pub fn path_and_query(&self) -> &'a str {
+        self.exchange.parts.uri.path_and_query().map_or("", |path_and_query| path_and_query.as_str())
+    }
+
+    /// The scheme and the authority, when the target is a whole URL.
+    pub fn origin(&self) -> Option<(&'a str, &'a str)> {
+        let uri = &self.exchange.parts.uri;
+        Some((uri.scheme_str()?, uri.authority()?.as_str()))
+    }
+
     /// "HTTP/1.1" or "HTTP/1.0".
     pub fn protocol(&self) -> &'static str {
         if self.exchange.parts.version == http::Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" }
@@ -65,6 +77,11 @@ impl<'a> RequestView<'a> {
     /// The names of the headers, lower-case, each once.
     pub fn header_names(&self) -> impl Iterator<Item = &'a str> {
         self.exchange.parts.headers.keys().map(|name| name.as_str())
+    }
+
+    /// Every header line in lower case; the lines of one name follow each other.
+    pub fn header_lines(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        self.exchange.parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 
     /// The route and the values of its parameters, percent-decoded.
@@ -93,8 +110,13 @@ impl<'a> RequestView<'a> {
     }
 
     /// The peer's address; `None` on a Unix socket.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.exchange.connection.remote
+    }
+
+    /// The peer's address as text.
     pub fn remote_ip(&self) -> Option<String> {
-        self.exchange.connection.remote.map(|address| address.to_string())
+        self.peer().map(|address| address.to_string())
     }
 
     /// The port that the request came in on; 0 on a Unix socket.

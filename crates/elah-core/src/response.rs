@@ -49,9 +49,7 @@ impl Headers {
     /// Adds a header; a name that is there already gets a second value. The framing headers (`connection: keep-alive`,
     /// `transfer-encoding`, `keep-alive`) are the server's and are left out. `content-length` is kept: it must be true.
     pub fn append(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
-        let invalid = |part| InvalidHeader { name: String::from_utf8_lossy(name).into_owned(), part };
-        let header = HeaderName::from_bytes(name).map_err(|_| invalid("name"))?;
-        let value = HeaderValue::from_bytes(value).map_err(|_| invalid("value"))?;
+        let (header, value) = checked(name, value)?;
         if header == http::header::TRANSFER_ENCODING || header.as_str() == "keep-alive" {
             return Ok(());
         }
@@ -62,6 +60,31 @@ impl Headers {
         Ok(())
     }
 
+    /// As `append`, but takes framing headers too: for a program that goes on with the connection itself.
+    pub fn append_unframed(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
+        let (header, value) = checked(name, value)?;
+        self.map.append(header, value);
+        Ok(())
+    }
+
+    /// The head of an answer as it goes over the wire. A connection whose use is not said is closed after the answer. `None` when
+    /// `status` is neither 101 nor one of 200 to 599.
+    pub fn to_head(&self, status: u16) -> Option<Vec<u8>> {
+        let status = http::StatusCode::from_u16(status).ok().filter(|_| status == 101 || (200..600).contains(&status))?;
+        let mut head = format!("HTTP/1.1 {} {}\r\n", status.as_str(), status.canonical_reason().unwrap_or("")).into_bytes();
+        for (name, value) in &self.map {
+            head.extend_from_slice(name.as_str().as_bytes());
+            head.extend_from_slice(b": ");
+            head.extend_from_slice(value.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        if !self.has("connection") {
+            head.extend_from_slice(b"connection: close\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        Some(head)
+    }
+
     pub fn has(&self, name: &str) -> bool {
         self.map.contains_key(name)
     }
@@ -70,6 +93,13 @@ impl Headers {
     pub fn set_content_length(&mut self, bytes: usize) {
         self.map.insert(http::header::CONTENT_LENGTH, bytes.into());
     }
+}
+
+fn checked(name: &[u8], value: &[u8]) -> Result<(HeaderName, HeaderValue), InvalidHeader> {
+    let invalid = |part| InvalidHeader { name: String::from_utf8_lossy(name).into_owned(), part };
+    let header = HeaderName::from_bytes(name).map_err(|_| invalid("name"))?;
+    let value = HeaderValue::from_bytes(value).map_err(|_| invalid("value"))?;
+    Ok((header, value))
 }
 
 /// A complete answer, or the head of a streamed one.

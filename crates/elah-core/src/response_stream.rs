@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -20,6 +21,9 @@ pub(crate) struct StreamState {
     reader_is_gone: Cell<bool>,
     /// The fiber that waits for room, and how to end its wait.
     writer: Cell<Option<WaitId>>,
+    /// The fiber that waits until the connection has taken all, or is gone.
+    end_watcher: Cell<Option<WaitId>>,
+    was_delivered: Cell<bool>,
     end_wait: crate::wake::LocalWaker,
 }
 
@@ -29,6 +33,25 @@ enum End {
     Complete,
     /// The handler failed after the head was sent: the connection must break, so that nobody takes the part for the whole.
     Broken,
+}
+
+/// The end of a stream to come: `wait` ends with it.
+#[derive(Debug)]
+pub struct StreamEnd {
+    pub wait: WaitId,
+    stream: Rc<StreamState>,
+}
+
+impl StreamEnd {
+    pub(crate) fn new(wait: WaitId, stream: Rc<StreamState>) -> Self {
+        stream.wait_for_end(wait);
+        StreamEnd { wait, stream }
+    }
+
+    /// Whether the connection took the whole answer.
+    pub fn was_delivered(&self) -> bool {
+        self.stream.was_delivered.get()
+    }
 }
 
 /// What became of a write.
@@ -52,6 +75,8 @@ impl StreamState {
             reader: RefCell::new(None),
             reader_is_gone: Cell::new(false),
             writer: Cell::new(None),
+            end_watcher: Cell::new(None),
+            was_delivered: Cell::new(false),
             end_wait,
         }
     }
@@ -92,8 +117,21 @@ impl StreamState {
 
     pub(crate) fn reader_left(&self) {
         self.reader_is_gone.set(true);
+        self.was_delivered.set(self.end.get() == End::Complete && self.chunks.borrow().is_empty());
         self.chunks.borrow_mut().clear();
         self.wake_writer();
+        if let Some(id) = self.end_watcher.take() {
+            self.end_wait.end_wait(id);
+        }
+    }
+
+    /// Ends the wait `id` when the connection has taken the whole answer, or is gone.
+    pub(crate) fn wait_for_end(&self, id: WaitId) {
+        self.end_watcher.set(Some(id));
+        if self.reader_is_gone.get() {
+            self.end_watcher.set(None);
+            self.end_wait.end_wait(id);
+        }
     }
 
     pub(crate) fn is_reader_gone(&self) -> bool {

@@ -35,7 +35,7 @@ use crate::problem::Problem;
 use crate::request::RequestView;
 use crate::request_body::{RequestBody, incomplete};
 use crate::response::{Headers, Response};
-use crate::response_stream::{StreamState, Written};
+use crate::response_stream::{StreamEnd, StreamState, Written};
 use crate::router::Router;
 use crate::timers::Timers;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
@@ -458,6 +458,12 @@ impl Worker {
 
     pub fn is_client_gone(&self, stream: usize) -> bool {
         self.streams.borrow().get(stream).is_none_or(|stream| stream.is_reader_gone())
+    }
+
+    /// The end of a stream that is open; `None` when it is not.
+    pub fn stream_end(&self, stream: usize) -> Option<StreamEnd> {
+        let state = Rc::clone(self.streams.borrow().get(stream)?);
+        Some(StreamEnd::new(self.new_wait(), state))
     }
 
     /// Ends a stream; `complete: false` breaks the connection, so that nobody takes the part for the whole.

@@ -18,6 +18,10 @@ impl HeaderSet {
         Ok(HeaderSet { headers: from_hash(ruby, headers)? })
     }
 
+    pub(crate) fn of(headers: Headers) -> Self {
+        HeaderSet { headers }
+    }
+
     fn has(&self, name: String) -> bool {
         self.headers.has(&name)
     }

@@ -9,6 +9,9 @@ mod json_parser;
 mod json_writer;
 mod listening_socket;
 mod multipart;
+mod rack_env;
+mod rack_header_keys;
+mod rack_response;
 mod request;
 mod response_stream;
 mod router;
@@ -17,7 +20,7 @@ mod store;
 mod utf8;
 mod wait;
 
-use magnus::{Error, Ruby};
+use magnus::{Error, Module, Ruby};
 
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
@@ -33,5 +36,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
     store::init(ruby, elah)?;
+    let rack = elah.define_module("Rack")?;
+    rack_env::init(ruby, elah, rack)?;
+    rack_response::init(elah, rack)?;
     Ok(())
 }

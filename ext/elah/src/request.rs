@@ -8,23 +8,44 @@ use elah_core::problem::Problem;
 use elah_core::request::{BodyPlace, RequestView};
 use elah_core::response::{Headers, LONG_BODY_BYTES, Response};
 use elah_core::worker::{RequestId, Worker};
-use magnus::{Class, Error, Module, RHash, RModule, RString, Ruby, Value, method};
+use magnus::{Class, DataTypeFunctions, Error, Module, RHash, RModule, RString, Ruby, TypedData, Value, gc, method};
 
 use crate::errors;
 use crate::event_loop::worker;
 use crate::gvl::without_gvl;
 use crate::header_set::headers;
+use crate::rack_env::RackState;
 use crate::response_stream::ResponseStream;
 use crate::wait::park;
 
-#[magnus::wrap(class = "Elah::Request", free_immediately)]
+#[derive(TypedData)]
+#[magnus(class = "Elah::Request", mark, free_immediately)]
 pub(crate) struct Request {
     id: RequestId,
+    rack: RackState,
+}
+
+// SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Sync for Request {}
+
+impl DataTypeFunctions for Request {
+    fn mark(&self, marker: &gc::Marker) {
+        self.rack.mark(marker);
+    }
 }
 
 impl Request {
     pub(crate) fn new(id: RequestId) -> Self {
-        Request { id }
+        Request { id, rack: RackState::new() }
+    }
+
+    pub(crate) fn rack(&self) -> &RackState {
+        &self.rack
+    }
+
+    /// Answers, if somebody still waits for it.
+    pub(crate) fn answer(&self, ruby: &Ruby, response: Response) -> Result<bool, Error> {
+        Ok(worker(ruby)?.respond(self.id, response))
     }
 
     pub(crate) fn read<R>(&self, ruby: &Ruby, read: impl FnOnce(RequestView<'_>) -> R) -> Result<R, Error> {
@@ -141,7 +162,7 @@ impl Request {
     }
 
     /// True when the body is in a file because it is too long for memory.
-    fn is_spooled(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+    pub(crate) fn is_spooled(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
         rb_self.read(ruby, |request| matches!(request.body(), BodyPlace::Spooled { .. }))
     }
 

@@ -90,6 +90,23 @@ impl ResponseStream {
         Ok(())
     }
 
+    /// Suspends the fiber until the connection has taken the whole answer, or is gone; true in the first case. Somebody else closes
+    /// the stream meanwhile.
+    fn wait_for_end(ruby: &Ruby, rb_self: Obj<Self>) -> Result<bool, Error> {
+        let Some(end) = worker(ruby)?.stream_end(rb_self.key.get()) else { return Ok(rb_self.is_closed()) };
+        park(ruby, end.wait)?;
+        Ok(end.was_delivered())
+    }
+
+    /// Closes and waits for the end.
+    fn finish(ruby: &Ruby, rb_self: Obj<Self>) -> Result<bool, Error> {
+        let end = worker(ruby)?.stream_end(rb_self.key.get());
+        rb_self.end(ruby, true)?;
+        let Some(end) = end else { return Ok(true) };
+        park(ruby, end.wait)?;
+        Ok(end.was_delivered())
+    }
+
     fn is_closed(&self) -> bool {
         self.key.get() == CLOSED
     }
@@ -104,6 +121,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_method("write", method!(ResponseStream::write, 1))?;
     class.define_method("close", method!(ResponseStream::close, 0))?;
+    class.define_method("finish", method!(ResponseStream::finish, 0))?;
+    class.define_method("wait_for_end", method!(ResponseStream::wait_for_end, 0))?;
     class.define_method("break_off", method!(ResponseStream::break_off, 0))?;
     class.define_method("closed?", method!(ResponseStream::is_closed, 0))?;
     class.define_method("client_gone?", method!(ResponseStream::is_client_gone, 0))?;

@@ -16,7 +16,7 @@ module Elah
       # @param request [Elah::Request, RackRequest]
       def handle(request)
         response = @app.call(request.env)
-        request.is_a?(RackRequest) ? response : Elah::Rack::Answer.send(request, response)
+        request.is_a?(RackRequest) ? response : Elah::Rack::Answer.deliver(request, response)
       end
     end
   end

@@ -1,0 +1,417 @@
+//! `Elah::Rack::EnvBuilder`: the Rack environment of a request. A template Hash is copied, and what the request says is put in.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::net::IpAddr;
+
+use elah_core::request::{BodyPlace, RequestView};
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::typed_data::Obj;
+use magnus::value::ReprValue;
+use magnus::{Class, DataTypeFunctions, Error, Module, Object, RClass, RHash, RModule, Ruby, TypedData, Value, function, gc, method};
+use rb_sys::VALUE;
+
+use crate::rack_header_keys::{HeaderKeys, Place};
+use crate::request::Request;
+
+const NIL: VALUE = rb_sys::Qnil as VALUE;
+
+/// The methods, besides that of the template, that get a frozen String of the builder's instead of one of their own.
+const METHODS: [&str; 7] = ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
+
+/// What a request keeps for Rack. Each is nil until there is one.
+#[derive(Debug)]
+pub(crate) struct RackState {
+    env: Cell<VALUE>,
+    /// The Array under `rack.response_finished`.
+    finishers: Cell<VALUE>,
+    /// The IO under `rack.input`, when somebody must close it.
+    spool: Cell<VALUE>,
+}
+
+impl RackState {
+    pub(crate) fn new() -> Self {
+        RackState { env: Cell::new(NIL), finishers: Cell::new(NIL), spool: Cell::new(NIL) }
+    }
+
+    pub(crate) fn mark(&self, marker: &gc::Marker) {
+        for value in [&self.env, &self.finishers, &self.spool] {
+            marker.mark(alive(value.get()));
+        }
+    }
+
+    /// True when nothing has to happen after the answer.
+    pub(crate) fn ends_with_answer(&self) -> bool {
+        let finishers = magnus::RArray::from_value(alive(self.finishers.get()));
+        self.spool.get() == NIL && finishers.is_none_or(|finishers| finishers.is_empty())
+    }
+}
+
+/// A value that is kept alive by whoever holds its raw form.
+fn alive(value: VALUE) -> Value {
+    // SAFETY: every raw value of this file is marked by the object that holds it.
+    unsafe { Value::from_raw(value) }
+}
+
+/// A frozen String that is made again only when what it stands for changes.
+#[derive(Debug)]
+struct Recent<K> {
+    of: RefCell<Option<K>>,
+    name: Cell<VALUE>,
+    port: Cell<VALUE>,
+}
+
+impl<K> Recent<K> {
+    fn new() -> Self {
+        Recent { of: RefCell::new(None), name: Cell::new(NIL), port: Cell::new(NIL) }
+    }
+
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(alive(self.name.get()));
+        marker.mark(alive(self.port.get()));
+    }
+}
+
+/// The keys that are set for each request, as the Strings that stand in the template.
+#[derive(Debug)]
+struct Keys {
+    request_method: VALUE,
+    request_path: VALUE,
+    request_uri: VALUE,
+    path_info: VALUE,
+    query_string: VALUE,
+    server_protocol: VALUE,
+    http_version: VALUE,
+    server_name: VALUE,
+    server_port: VALUE,
+    remote_addr: VALUE,
+    content_length: VALUE,
+    input: VALUE,
+    hijack: VALUE,
+    finishers: VALUE,
+}
+
+#[derive(TypedData)]
+#[magnus(class = "Elah::Rack::EnvBuilder", mark, free_immediately)]
+pub(crate) struct EnvBuilder {
+    template: VALUE,
+    /// Opens `rack.input` for a request that has a body.
+    inputs: VALUE,
+    /// Keeps the Strings of `keys` and `methods` alive.
+    strings: VALUE,
+    keys: Keys,
+    methods: [VALUE; METHODS.len()],
+    header_keys: HeaderKeys,
+    host: Recent<Vec<u8>>,
+    peer: Recent<IpAddr>,
+}
+
+// SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Sync for EnvBuilder {}
+
+impl DataTypeFunctions for EnvBuilder {
+    fn mark(&self, marker: &gc::Marker) {
+        for value in [self.template, self.inputs, self.strings] {
+            marker.mark(alive(value));
+        }
+        self.header_keys.mark(marker);
+        self.host.mark(marker);
+        self.peer.mark(marker);
+    }
+}
+
+impl EnvBuilder {
+    /// `new(template, inputs)`: `template` has what is the same for all requests; `inputs.open(request)` gives `rack.input` for a
+    /// request with a body.
+    fn new(ruby: &Ruby, template: RHash, inputs: Value) -> Result<Self, Error> {
+        let strings = ruby.ary_new();
+        let interned = |text: &str| -> Result<VALUE, Error> {
+            let string = ruby.str_new(text).to_interned_str();
+            strings.push(string)?;
+            Ok(string.as_raw())
+        };
+        let keys = Keys {
+            request_method: interned("REQUEST_METHOD")?,
+            request_path: interned("REQUEST_PATH")?,
+            request_uri: interned("REQUEST_URI")?,
+            path_info: interned("PATH_INFO")?,
+            query_string: interned("QUERY_STRING")?,
+            server_protocol: interned("SERVER_PROTOCOL")?,
+            http_version: interned("HTTP_VERSION")?,
+            server_name: interned("SERVER_NAME")?,
+            server_port: interned("SERVER_PORT")?,
+            remote_addr: interned("REMOTE_ADDR")?,
+            content_length: interned("CONTENT_LENGTH")?,
+            input: interned("rack.input")?,
+            hijack: interned("rack.hijack")?,
+            finishers: interned("rack.response_finished")?,
+        };
+        let mut methods = [NIL; METHODS.len()];
+        for (method, name) in methods.iter_mut().zip(METHODS) {
+            *method = interned(name)?;
+        }
+        Ok(EnvBuilder {
+            template: template.as_raw(),
+            inputs: inputs.as_raw(),
+            strings: strings.as_raw(),
+            keys,
+            methods,
+            header_keys: HeaderKeys::new(),
+            host: Recent::new(),
+            peer: Recent::new(),
+        })
+    }
+
+    /// The environment of a request, which keeps it.
+    fn build(ruby: &Ruby, rb_self: Obj<Self>, request: Obj<Request>) -> Result<Value, Error> {
+        let state = request.rack();
+        let (filled, has_body) = request.read(ruby, |view| {
+            // SAFETY: nothing between `fill` and `protect` has to be dropped.
+            let filled = protect(|| unsafe { rb_self.fill(&view, request.as_raw(), state) });
+            (filled, !matches!(view.body(), BodyPlace::Empty))
+        })?;
+        let env = alive(filled?);
+        state.env.set(env.as_raw());
+        if has_body {
+            let spooled = Request::is_spooled(ruby, &request)?;
+            let input: Value = alive(rb_self.inputs).funcall("open", (request,))?;
+            if spooled {
+                state.spool.set(input.as_raw());
+            }
+            let hash = RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template is no Hash."))?;
+            hash.aset(alive(rb_self.keys.input), input)?;
+        }
+        Ok(env)
+    }
+
+    /// # Safety
+    ///
+    /// Allocates Ruby objects, which may raise: call it under `protect`.
+    unsafe fn fill(&self, view: &RequestView<'_>, request: VALUE, state: &RackState) -> VALUE {
+        let keys = &self.keys;
+        // SAFETY: all values are on this stack, in the Hash or marked by this object or the request.
+        unsafe {
+            let env = rb_sys::rb_hash_dup(self.template);
+            let set = |key, value| {
+                rb_sys::rb_hash_aset(env, key, value);
+            };
+            if view.method() != "GET" {
+                set(keys.request_method, self.method(view.method()));
+            }
+            let path = string(view.path().as_bytes());
+            set(keys.path_info, path);
+            set(keys.request_path, path);
+            set(keys.request_uri, target(view));
+            if !view.query().is_empty() {
+                set(keys.query_string, string(view.query().as_bytes()));
+            }
+            if view.protocol() != "HTTP/1.1" {
+                let protocol = string(view.protocol().as_bytes());
+                set(keys.server_protocol, protocol);
+                set(keys.http_version, protocol);
+            }
+            if let Some(peer) = view.peer() {
+                set(keys.remote_addr, self.peer(peer));
+            }
+            let mut has_host = false;
+            let mut is_chunked = false;
+            let mut lines = view.header_lines().peekable();
+            while let Some((name, value)) = lines.next() {
+                let Place::Key(key) = self.header_keys.place(name) else { continue };
+                if name == "host" {
+                    has_host = true;
+                    self.set_server(value, set);
+                }
+                if name == "transfer-encoding" && !matches!(view.body(), BodyPlace::Streamed) {
+                    is_chunked = true;
+                    continue;
+                }
+                let joined = string(value);
+                while let Some((_, value)) = lines.next_if(|(next, _)| *next == name) {
+                    let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
+                    append(joined, separator);
+                    append(joined, value);
+                }
+                set(key, joined);
+            }
+            if !has_host {
+                set(keys.server_port, number(u64::from(view.local_port())));
+            }
+            if is_chunked {
+                set(keys.content_length, number(body_bytes(view)));
+            }
+            set(keys.hijack, request);
+            let finishers = rb_sys::rb_ary_new();
+            state.finishers.set(finishers);
+            set(keys.finishers, finishers);
+            env
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `fill`.
+    unsafe fn method(&self, name: &str) -> VALUE {
+        match METHODS.iter().position(|known| *known == name) {
+            Some(index) => self.methods[index],
+            // SAFETY: as for `fill`.
+            None => unsafe { string(name.as_bytes()) },
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for `fill`.
+    unsafe fn peer(&self, address: IpAddr) -> VALUE {
+        if *self.peer.of.borrow() != Some(address) {
+            let text = ShortText::of(address);
+            // SAFETY: as for `fill`.
+            self.peer.name.set(unsafe { frozen(text.bytes()) });
+            self.peer.of.replace(Some(address));
+        }
+        self.peer.name.get()
+    }
+
+    /// Sets the name and port of the server by a Host header, which the guard has checked.
+    ///
+    /// # Safety
+    ///
+    /// As for `fill`.
+    unsafe fn set_server(&self, host: &[u8], set: impl Fn(VALUE, VALUE)) {
+        let is_known = self.host.of.borrow().as_deref() == Some(host);
+        if !is_known {
+            let (name, port) = split_port(host);
+            // SAFETY: as for `fill`.
+            unsafe {
+                self.host.of.replace(None);
+                self.host.name.set(frozen(name));
+                self.host.port.set(frozen(port));
+            }
+            self.host.of.replace(Some(host.to_vec()));
+        }
+        set(self.keys.server_name, self.host.name.get());
+        set(self.keys.server_port, self.host.port.get());
+    }
+}
+
+/// The target as the client sent it: a path with its query, a whole URL, or "*".
+///
+/// # Safety
+///
+/// As for `EnvBuilder::fill`.
+unsafe fn target(view: &RequestView<'_>) -> VALUE {
+    // SAFETY: as for `EnvBuilder::fill`.
+    unsafe {
+        let Some((scheme, authority)) = view.origin() else { return string(view.path_and_query().as_bytes()) };
+        let target = string(scheme.as_bytes());
+        append(target, b"://");
+        append(target, authority.as_bytes());
+        append(target, view.path_and_query().as_bytes());
+        target
+    }
+}
+
+/// Splits a checked host at its port; without one the port is that of plain HTTP.
+fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
+    let digits = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    match host.split_at(host.len() - digits) {
+        ([name @ .., b':'], port) if name.last() == Some(&b']') || !name.contains(&b':') => {
+            (name, if port.is_empty() { b"80" } else { port })
+        }
+        _ => (host, b"80"),
+    }
+}
+
+/// The length of a body that has come whole.
+fn body_bytes(view: &RequestView<'_>) -> u64 {
+    match view.body() {
+        BodyPlace::Memory(bytes) => bytes.len() as u64,
+        BodyPlace::Spooled { bytes } => bytes,
+        BodyPlace::Empty | BodyPlace::Streamed => 0,
+    }
+}
+
+/// # Safety
+///
+/// As for `EnvBuilder::fill`; so are the next three.
+unsafe fn string(bytes: &[u8]) -> VALUE {
+    // SAFETY: pointer and length are those of a slice; Ruby copies it.
+    unsafe { rb_sys::rb_str_new(bytes.as_ptr().cast(), bytes.len() as i64) }
+}
+
+unsafe fn frozen(bytes: &[u8]) -> VALUE {
+    // SAFETY: as for `string`.
+    unsafe { rb_sys::rb_obj_freeze(string(bytes)) }
+}
+
+unsafe fn append(string: VALUE, bytes: &[u8]) {
+    // SAFETY: as for `string`.
+    unsafe { rb_sys::rb_str_cat(string, bytes.as_ptr().cast(), bytes.len() as i64) };
+}
+
+unsafe fn number(number: u64) -> VALUE {
+    // SAFETY: as for `string`.
+    unsafe { string(itoa::Buffer::new().format(number).as_bytes()) }
+}
+
+/// Text of a few bytes on the stack.
+struct ShortText {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl ShortText {
+    fn of(value: impl fmt::Display) -> Self {
+        let mut text = ShortText { bytes: [0; 64], length: 0 };
+        // Too long a text is cut; an address has 45 characters at most.
+        let _ = fmt::write(&mut text, format_args!("{value}"));
+        text
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl fmt::Write for ShortText {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let room = self.bytes.get_mut(self.length..self.length + part.len()).ok_or(fmt::Error)?;
+        room.copy_from_slice(part.as_bytes());
+        self.length += part.len();
+        Ok(())
+    }
+}
+
+/// `Request#env`: the Rack environment, built when it is first asked for.
+fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
+    let built = alive(request.rack().env.get());
+    if !built.is_nil() {
+        return Ok(built);
+    }
+    let elah: RModule = ruby.class_object().const_get("Elah")?;
+    let rack: RModule = elah.const_get("Rack")?;
+    let environment: Value = rack.const_get("Environment")?;
+    environment.funcall("build", (request,))
+}
+
+/// `Request#rack_finishers`: what was put under `rack.response_finished`, or nil.
+fn finishers(request: Obj<Request>) -> Value {
+    alive(request.rack().finishers.get())
+}
+
+/// `Request#rack_spool`: the `rack.input` that must be closed after the answer, or nil.
+fn spool(request: Obj<Request>) -> Value {
+    alive(request.rack().spool.get())
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule, rack: RModule) -> Result<(), Error> {
+    let request: RClass = elah.const_get("Request")?;
+    request.define_method("env", method!(env, 0))?;
+    request.define_method("rack_finishers", method!(finishers, 0))?;
+    request.define_method("rack_spool", method!(spool, 0))?;
+    let class = rack.define_class("EnvBuilder", ruby.class_object())?;
+    class.undef_default_alloc_func();
+    class.define_singleton_method("new", function!(EnvBuilder::new, 2))?;
+    class.define_method("build", method!(EnvBuilder::build, 1))?;
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The keys under which request headers stand in a Rack environment: `accept-encoding` is `HTTP_ACCEPT_ENCODING`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use magnus::rb_sys::FromRawValue;
+use magnus::{Value, gc};
+use rb_sys::VALUE;
+use rustc_hash::FxHashMap;
+
+/// Keys that are kept. Clients choose header names, so the rest is made anew for each request.
+const KEYS_MAX: usize = 512;
+
+/// Bytes of a name that are turned into a key at a time.
+const CHUNK_BYTES: usize = 64;
+
+/// Where a header goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Under this frozen String.
+    Key(VALUE),
+    /// Under no key: the name would overwrite what another header or the server says.
+    Nowhere,
+}
+
+/// Header names with their places, found once each.
+#[derive(Debug, Default)]
+pub(crate) struct HeaderKeys {
+    places: RefCell<FxHashMap<Box<str>, Place>>,
+}
+
+impl HeaderKeys {
+    pub(crate) fn new() -> Self {
+        HeaderKeys { places: RefCell::new(HashMap::default()) }
+    }
+
+    /// Where the header `name`, in lower case, goes.
+    ///
+    /// # Safety
+    ///
+    /// Runs Ruby's allocator, which may raise: call it under `protect`, with nothing on the way that must be dropped.
+    pub(crate) unsafe fn place(&self, name: &str) -> Place {
+        let known = self.places.borrow().get(name).copied();
+        if let Some(place) = known {
+            return place;
+        }
+        // SAFETY: as for this function.
+        let place = if is_ambiguous(name) { Place::Nowhere } else { Place::Key(unsafe { key(name) }) };
+        let mut places = self.places.borrow_mut();
+        if places.len() < KEYS_MAX {
+            places.insert(name.into(), place);
+        }
+        place
+    }
+
+    pub(crate) fn mark(&self, marker: &gc::Marker) {
+        for place in self.places.borrow().values() {
+            if let Place::Key(key) = place {
+                // SAFETY: a String that this table has kept alive.
+                marker.mark(unsafe { Value::from_raw(*key) });
+            }
+        }
+    }
+}
+
+/// `x_y` would stand under the key of `x-y`, `version` under that of the protocol, and `proxy` under the variable by which many
+/// programs choose their own proxy (CVE-2016-5385).
+fn is_ambiguous(name: &str) -> bool {
+    name == "proxy" || name == "version" || name.contains('_')
+}
+
+/// # Safety
+///
+/// As for `HeaderKeys::place`.
+unsafe fn key(name: &str) -> VALUE {
+    let prefix = if matches!(name, "content-type" | "content-length") { "" } else { "HTTP_" };
+    // SAFETY: the pointers and lengths are those of slices that live during the calls.
+    unsafe {
+        let key = rb_sys::rb_utf8_str_new(prefix.as_ptr().cast(), prefix.len() as i64);
+        let mut chunk = [0_u8; CHUNK_BYTES];
+        for bytes in name.as_bytes().chunks(CHUNK_BYTES) {
+            for (upper, byte) in chunk.iter_mut().zip(bytes) {
+                *upper = if *byte == b'-' { b'_' } else { byte.to_ascii_uppercase() };
+            }
+            rb_sys::rb_str_cat(key, chunk.as_ptr().cast(), bytes.len() as i64);
+        }
+        rb_sys::rb_str_to_interned_str(key)
+    }
+}

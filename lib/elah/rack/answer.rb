@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+require_relative "delivery"
+
+module Elah
+  module Rack
+    # Answers a request with what a Rack app returned, whatever its form, and does what Rack wants done afterwards.
+    class Answer
+      include Delivery
+
+      NO_ASYNC = "Elah does not serve asynchronous responses as Thin did: every request has a fiber of its own, so wait in it " \
+                 "and return the response."
+      BODILESS = [204, 304].freeze
+      private_constant :BODILESS
+
+      # Answers with a whole response, in one step where that is enough.
+      #
+      # @param request [Elah::Request]
+      # @param response [Array(#to_i, #each, #each)] status, headers and body, as a Rack app returns them
+      # @raise (see #give)
+      def self.deliver(request, response)
+        status, headers, body = response
+        request.respond_to_rack(status, headers, body) or new(request, status, headers, body).give
+      end
+
+      # @param request [Elah::Request]
+      # @param status [#to_i]
+      # @param headers [#each]
+      # @param body [#each, #call]
+      def initialize(request, status, headers, body)
+        @request = request
+        @status = status
+        @headers = headers
+        @body = body
+      end
+
+      # Sends the answer, closes the body, and then calls what waits for the end. That a client has gone is no error.
+      #
+      # @raise [Exception] what the body raised; the connection is broken off when the answer had begun
+      # @raise [Elah::InvalidRackResponse]
+      # @raise [Elah::InvalidHeader]
+      # @raise [Elah::InvalidStatus]
+      def give
+        send_answer
+      rescue Exception => e # rubocop:disable Lint/RescueException -- it is raised again, unless it is about a client
+        @error = e
+        raise unless client_gone?(e)
+      ensure
+        begin
+          close_body
+        ensure
+          finish(@error)
+        end
+      end
+
+      # Closes the request's body and calls the callables of `rack.response_finished`, the last one first.
+      #
+      # @param error [Exception, nil] why there is no answer, or only a part of one
+      def finish(error)
+        @request.rack_spool&.close
+        @request.rack_finishers&.reverse_each do |finisher|
+          finisher.call(@request.env, @status, @headers, error)
+        rescue StandardError => e
+          @request.env["rack.errors"].puts("A callable of rack.response_finished failed: #{e.full_message(highlight: false)}")
+        end
+      end
+
+      private
+
+      def send_answer
+        return if @request.env.key?("rack.hijack_io")
+
+        check
+        return take_over(@headers["rack.hijack"]) if @headers["rack.hijack"]
+        return take_over(@body) if @status == 101
+        return send_content("") if BODILESS.include?(@status)
+
+        send_body
+      end
+
+      def send_body
+        if (path = path_of_file)
+          send_file(path)
+        elsif @request.request_method == "HEAD"
+          send_content("", announced_length)
+        elsif (parts = parts_of_body)
+          send_content(parts.join)
+        elsif @body.respond_to?(:each)
+          send_each
+        else
+          send_stream
+        end
+      end
+
+      # Brings status and headers into one form each.
+      def check
+        @status = @status.to_i if @status.respond_to?(:to_i)
+        raise InvalidRackResponse, "The app returned the status -1. #{NO_ASYNC}" if @status == -1
+
+        unless @status.is_a?(Integer) && @headers.respond_to?(:each)
+          raise InvalidRackResponse, "An app returns a status, headers that respond to each, and a body; " \
+                                     "this one returned #{@status.inspect}, #{@headers.class} and #{@body.class}."
+        end
+        @headers = hash_of(@headers) unless @headers.is_a?(Hash)
+      end
+
+      def hash_of(pairs)
+        hash = {}
+        pairs.each { |name, value| name.start_with?("rack.") ? hash[name] = value : (hash[name] ||= []).push(*value) }
+        hash
+      end
+
+      # `to_ary` closes a body of Rack 3, but not one of Rack 2; those that can say so are not closed twice.
+      def close_body
+        return unless @body.respond_to?(:close)
+
+        @body.close unless @body.respond_to?(:closed?) && @body.closed?
+      end
+
+      # A stream says that the client has gone with the exception that Ruby's sockets raise.
+      def client_gone?(exception)
+        exception.is_a?(ClientGone) || (exception.is_a?(Errno::EPIPE) && exception.cause.is_a?(ClientGone))
+      end
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require_relative "stream"
+require_relative "take_over"
+
+module Elah
+  module Rack
+    # The ways in which the body of a Rack response reaches the client.
+    module Delivery
+      private
+
+      # Sends a body that is at hand. When somebody waits for the end of the answer, this waits for it too.
+      def send_content(content, length = nil)
+        if content.empty? || @request.rack_finishers.empty?
+          sent = @request.respond(@status, HeaderSet.from_rack(@headers, length), content)
+          @error ||= gone unless sent
+          return
+        end
+        stream = start(content.bytesize)
+        stream.write(content)
+        end_of(stream)
+      end
+
+      # Sends a file by its path, unless there is reason to read it through the body.
+      def send_file(path)
+        return send_each if @request.rack_finishers.any? && @body.respond_to?(:each)
+
+        sent = @request.respond_with_file(@status, HeaderSet.from_rack(@headers, nil), path)
+        @error ||= gone unless sent
+      end
+
+      # Sends what the body yields, piece by piece. The head leaves with the first one, so that a body which fails at once is
+      # answered 500.
+      def send_each
+        stream = nil
+        @body.each do |piece|
+          stream ||= start(announced_length)
+          stream.write(piece.to_s)
+        end
+        stream ? end_of(stream) : send_content("")
+      rescue Exception
+        stream&.break_off
+        raise
+      end
+
+      # Lets the body write. It may go on in another fiber after `call` has returned: the answer ends when it closes the stream.
+      def send_stream
+        raise InvalidRackResponse, "A body responds to each or call; #{@body.class} does not." unless @body.respond_to?(:call)
+
+        output = start(announced_length)
+        @body.call(Stream.new(output, @request.env["rack.input"]))
+        output.wait_for_end unless output.closed?
+      rescue Exception
+        output&.break_off
+        raise
+      end
+
+      # Sends the head and leaves the connection to the app.
+      def take_over(callback)
+        head = Rack.head(@status, @headers)
+        io = TakeOver.call(@request)
+        io.write(head)
+        callback.call(io)
+      rescue Exception
+        io&.close
+        raise
+      end
+
+      def start(length)
+        raise gone unless @request.awaits_answer?
+
+        @request.start(@status, HeaderSet.from_rack(@headers, length))
+      end
+
+      def end_of(stream)
+        stream.finish or @error = gone
+      end
+
+      def gone = ClientGone.new("The client closed the connection before the answer was complete.")
+
+      # The path of the body, when the whole file is what should be sent.
+      def path_of_file
+        path = @body.to_path if @body.respond_to?(:to_path)
+        return unless path && File.file?(path)
+
+        path if announced_length.nil? || announced_length == File.size(path)
+      end
+
+      # The parts of a body that has them at hand.
+      def parts_of_body = @body.respond_to?(:to_ary) ? @body.to_ary : nil
+
+      # What the app says about the length of its body.
+      #
+      # @return [Integer, nil]
+      def announced_length
+        _, length = @headers.find { |name, _| name.casecmp?("content-length") }
+        length = length.first if length.is_a?(Array)
+        Integer(length, 10) if length.to_s.match?(/\A\d+\z/)
+      end
+    end
+  end
+end

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "stringio"
+
+module Elah
+  module Rack
+    # `rack.input` of all requests that have no body. It has no state, so one serves them all; closing it does nothing.
+    class EmptyInput
+      # @param length [Integer, nil]
+      # @param buffer [String, nil] emptied
+      # @return [String, nil] "" or, for a length above 0, nil
+      def read(length = nil, buffer = nil)
+        buffer&.clear
+        return if length&.positive?
+
+        buffer || String.new(encoding: Encoding::BINARY)
+      end
+
+      # @raise [EOFError] unless nothing is asked for
+      def readpartial(length, buffer = nil) = read(length, buffer) || raise(EOFError, "end of file reached")
+
+      def gets(*) = nil
+      def getc = nil
+      def getbyte = nil
+
+      # @return [self, Enumerator]
+      def each(*) = block_given? ? self : [].each
+      alias each_line each
+
+      def rewind = 0
+      def pos = 0
+      def size = 0
+      def eof? = true
+
+      def binmode = self
+      def binmode? = true
+      def external_encoding = Encoding::BINARY
+
+      def close = nil
+      def closed? = false
+    end
+
+    # Opens `rack.input` of requests that have a body.
+    module Input
+      # @param request [Elah::Request]
+      # @return [StringIO, File] binary and at its start; a File when the body was spooled, and then somebody must close it
+      def self.open(request)
+        descriptor, = request.take_spooled
+        descriptor ? File.for_fd(descriptor, "rb") : StringIO.new(request.body)
+      end
+    end
+  end
+end

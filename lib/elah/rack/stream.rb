@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Elah
+  module Rack
+    # What a streaming body of Rack 3 is called with: it writes the answer and reads the request's body.
+    class Stream
+      # @param output [Elah::ResponseStream]
+      # @param input [#read] rack.input
+      def initialize(output, input)
+        @output = output
+        @input = input
+      end
+
+      # @return [String, nil] as IO#read gives it
+      def read(...) = @input.read(...)
+
+      # Sends pieces; suspends the fiber while the client has too much unread.
+      #
+      # @param pieces [Array<#to_s>]
+      # @return [Integer] bytes
+      # @raise [Errno::EPIPE] when the client has gone
+      # @raise [IOError] when the stream is closed
+      def write(*pieces)
+        raise IOError, "closed stream" if closed?
+
+        pieces.sum { |piece| @output.write(piece.to_s) }
+      rescue ClientGone
+        raise Errno::EPIPE, "the client closed the connection"
+      end
+
+      # @return [self]
+      def <<(piece)
+        write(piece)
+        self
+      end
+
+      # @return [self] what was written is with the connection already
+      def flush = self
+
+      # The server closes the input.
+      def close_read = nil
+
+      # Ends the answer; suspends the fiber until the connection has taken all of it.
+      def close_write
+        @output.finish
+        nil
+      end
+
+      alias close close_write
+
+      # @return [Boolean]
+      def closed? = @output.closed?
+    end
+  end
+end
