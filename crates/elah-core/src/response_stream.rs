@@ -21,8 +21,8 @@ pub(crate) struct StreamState {
     reader_is_gone: Cell<bool>,
     /// The fiber that waits for room, and how to end its wait.
     writer: Cell<Option<WaitId>>,
-    /// The fiber that waits until the connection has taken all, or is gone.
-    end_watcher: Cell<Option<WaitId>>,
+    /// The fibers that wait until the connection has taken all, or is gone.
+    end_watchers: RefCell<Vec<WaitId>>,
     was_delivered: Cell<bool>,
     end_wait: crate::wake::LocalWaker,
 }
@@ -75,7 +75,7 @@ impl StreamState {
             reader: RefCell::new(None),
             reader_is_gone: Cell::new(false),
             writer: Cell::new(None),
-            end_watcher: Cell::new(None),
+            end_watchers: RefCell::new(Vec::new()),
             was_delivered: Cell::new(false),
             end_wait,
         }
@@ -120,17 +120,17 @@ impl StreamState {
         self.was_delivered.set(self.end.get() == End::Complete && self.chunks.borrow().is_empty());
         self.chunks.borrow_mut().clear();
         self.wake_writer();
-        if let Some(id) = self.end_watcher.take() {
+        for id in self.end_watchers.take() {
             self.end_wait.end_wait(id);
         }
     }
 
     /// Ends the wait `id` when the connection has taken the whole answer, or is gone.
     pub(crate) fn wait_for_end(&self, id: WaitId) {
-        self.end_watcher.set(Some(id));
         if self.reader_is_gone.get() {
-            self.end_watcher.set(None);
             self.end_wait.end_wait(id);
+        } else {
+            self.end_watchers.borrow_mut().push(id);
         }
     }
 

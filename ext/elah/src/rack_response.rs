@@ -1,7 +1,7 @@
 //! How what a Rack app returns becomes an answer: its headers, and, in one step, the answer whose body is an Array of Strings.
 
 use bytes::{Bytes, BytesMut};
-use elah_core::response::{Headers, InvalidHeader, Response};
+use elah_core::response::{Headers, InvalidHeader, LONG_BODY_BYTES, Response};
 use magnus::r_hash::ForEach;
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
@@ -103,7 +103,7 @@ fn text(value: Value) -> Result<RString, Error> {
 }
 
 /// `respond_to_rack(status, headers, body)`: answers, when the body is an Array of Strings and nothing is left to do afterwards.
-/// False, and nothing is sent, when it takes more than that.
+/// False, and nothing is sent, when it takes more than that or the body is long.
 fn respond(ruby: &Ruby, request: Obj<Request>, status: Value, headers: Value, body: Value) -> Result<bool, Error> {
     let Some(status) = Fixnum::from_value(status).and_then(|status| status.to_u16().ok()).filter(|status| is_final(*status)) else {
         return Ok(false);
@@ -133,7 +133,7 @@ fn respond(ruby: &Ruby, request: Obj<Request>, status: Value, headers: Value, bo
     Ok(true)
 }
 
-/// The Strings one after the other; `None` when there is something else among them.
+/// The Strings one after the other; `None` when there is something else among them, or too much to be copied at once.
 ///
 /// # Safety
 ///
@@ -142,13 +142,16 @@ unsafe fn joined(parts: &[Value]) -> Option<Bytes> {
     if let [part] = parts {
         let part = RString::from_value(*part)?;
         // SAFETY: the bytes are copied at once.
-        return Some(Bytes::copy_from_slice(unsafe { part.as_slice() }));
+        return Some(unsafe { part.as_slice() }).filter(|part| part.len() <= LONG_BODY_BYTES).map(Bytes::copy_from_slice);
     }
     let mut joined = BytesMut::new();
     for part in parts {
         let part = RString::from_value(*part)?;
         // SAFETY: as above.
         joined.extend_from_slice(unsafe { part.as_slice() });
+        if joined.len() > LONG_BODY_BYTES {
+            return None;
+        }
     }
     Some(joined.freeze())
 }

@@ -18,7 +18,7 @@ pub(crate) struct ResponseStream {
 
 const CLOSED: usize = usize::MAX;
 
-/// Bytes of a long body that are handed over at a time.
+/// Bytes of a long body or piece that are handed over at a time.
 const PIECE_BYTES: usize = 64 * 1024;
 
 // SAFETY: Ruby moves the object between threads only with the GVL, and every method refuses to run off the worker's thread.
@@ -31,6 +31,10 @@ impl ResponseStream {
 
     /// Sends a piece. Suspends the fiber while the client has too much unread.
     fn write(ruby: &Ruby, rb_self: Obj<Self>, chunk: RString) -> Result<usize, Error> {
+        if chunk.len() > PIECE_BYTES {
+            let taken = rb_self.write_pieces(ruby, RString::new_frozen(chunk))?;
+            return if taken { Ok(chunk.len()) } else { Err(client_gone(ruby)) };
+        }
         let worker = worker(ruby)?;
         // SAFETY: the bytes are copied before Ruby runs again.
         let bytes = Bytes::copy_from_slice(unsafe { chunk.as_slice() });
@@ -41,10 +45,7 @@ impl ResponseStream {
             Written::ClientGone => {}
         }
         if worker.is_client_gone(rb_self.key.get()) {
-            return Err(Error::new(
-                errors::class(ruby, "ClientGone"),
-                "The client closed the connection before the answer was complete.",
-            ));
+            return Err(client_gone(ruby));
         }
         Ok(length)
     }
@@ -114,6 +115,10 @@ impl ResponseStream {
     fn is_client_gone(ruby: &Ruby, rb_self: Obj<Self>) -> Result<bool, Error> {
         Ok(worker(ruby)?.is_client_gone(rb_self.key.get()))
     }
+}
+
+fn client_gone(ruby: &Ruby) -> Error {
+    Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the answer was complete.")
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {

@@ -73,7 +73,7 @@ module Elah
         check
         return take_over(@headers["rack.hijack"]) if @headers["rack.hijack"]
         return take_over(@body) if @status == 101
-        return send_content("") if BODILESS.include?(@status)
+        return respond("") if BODILESS.include?(@status)
 
         send_body
       end
@@ -82,9 +82,9 @@ module Elah
         if (path = path_of_file)
           send_file(path)
         elsif @request.request_method == "HEAD"
-          send_content("", announced_length)
+          respond("", announced_length || length_of_parts)
         elsif (parts = parts_of_body)
-          send_content(parts.join)
+          send_parts(parts)
         elsif @body.respond_to?(:each)
           send_each
         else
@@ -94,7 +94,7 @@ module Elah
 
       # Brings status and headers into one form each.
       def check
-        @status = @status.to_i if @status.respond_to?(:to_i)
+        @status = @status.to_i if @status.is_a?(String)
         raise InvalidRackResponse, "The app returned the status -1. #{NO_ASYNC}" if @status == -1
 
         unless @status.is_a?(Integer) && @headers.respond_to?(:each)

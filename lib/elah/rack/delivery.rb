@@ -7,18 +7,33 @@ module Elah
   module Rack
     # The ways in which the body of a Rack response reaches the client.
     module Delivery
+      # Parts that are longer together are sent one after the other instead of as one copy.
+      JOINED_BYTES_MAX = 65_536
+      private_constant :JOINED_BYTES_MAX
+
       private
 
       # Sends a body that is at hand. When somebody waits for the end of the answer, this waits for it too.
-      def send_content(content, length = nil)
-        if content.empty? || @request.rack_finishers.empty?
-          sent = @request.respond(@status, HeaderSet.from_rack(@headers, length), content)
-          @error ||= gone unless sent
-          return
+      #
+      # @param parts [Array<#to_s>]
+      def send_parts(parts)
+        parts = parts.map(&:to_s)
+        bytes = parts.sum(&:bytesize)
+        if @request.rack_finishers.empty? && (parts.size < 2 || bytes <= JOINED_BYTES_MAX)
+          respond(parts.size == 1 ? parts.first : parts.join)
+        else
+          stream = start(bytes)
+          parts.each { |part| stream.write(part) }
+          end_of(stream)
         end
-        stream = start(content.bytesize)
-        stream.write(content)
-        end_of(stream)
+      rescue Exception
+        stream&.break_off
+        raise
+      end
+
+      def respond(content, length = nil)
+        sent = @request.respond(@status, HeaderSet.from_rack(@headers, length), content)
+        @error ||= gone unless sent
       end
 
       # Sends a file by its path, unless there is reason to read it through the body.
@@ -37,7 +52,7 @@ module Elah
           stream ||= start(announced_length)
           stream.write(piece.to_s)
         end
-        stream ? end_of(stream) : send_content("")
+        stream ? end_of(stream) : respond("")
       rescue Exception
         stream&.break_off
         raise
@@ -88,6 +103,9 @@ module Elah
 
       # The parts of a body that has them at hand.
       def parts_of_body = @body.respond_to?(:to_ary) ? @body.to_ary : nil
+
+      # @return [Integer, nil] nil for an empty body too: under HEAD it says nothing about the one of GET
+      def length_of_parts = parts_of_body&.sum { |part| part.to_s.bytesize }&.nonzero?
 
       # What the app says about the length of its body.
       #

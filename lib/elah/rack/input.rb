@@ -40,13 +40,19 @@ module Elah
       def closed? = false
     end
 
+    # `rack.input` of a request whose body was spooled. The file has no name, so this is no File: those promise a path.
+    class SpooledInput < IO
+      # @return [Integer] bytes
+      def size = stat.size
+    end
+
     # Opens `rack.input` of requests that have a body.
     module Input
       # @param request [Elah::Request]
-      # @return [StringIO, File] binary and at its start; a File when the body was spooled, and then somebody must close it
+      # @return [StringIO, SpooledInput] binary and at its start; somebody must close the second
       def self.open(request)
         descriptor, = request.take_spooled
-        descriptor ? File.for_fd(descriptor, "rb") : StringIO.new(request.body)
+        descriptor ? SpooledInput.for_fd(descriptor, "rb") : StringIO.new(request.body)
       end
     end
   end

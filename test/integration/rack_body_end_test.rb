@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# What happens when an answer ends: the body is closed once, and the callables of rack.response_finished run.
+class RackBodyEndTest < Minitest::Test
+  APP = File.expand_path("../support/apps/rack_responses.ru", __dir__)
+
+  @server = ElahServer.start(APP, request_seconds: 0.2)
+  Minitest.after_run { @server.stop }
+
+  class << self
+    attr_reader :server
+  end
+
+  def test_bodies_are_closed_once
+    %w[each each_sized each_nothing each_long to_ary call file file_part file_missing fails_at_once header_name deadline].each do |form|
+      before = closes(form)
+      get(form)
+      assert_equal before + 1, closes(form), form
+    end
+  end
+
+  def test_bodies_are_closed_once_after_head
+    %w[each each_sized call file to_ary].each do |form|
+      before = closes(form)
+      server.request("HEAD", "/#{form}")
+      assert_equal before + 1, closes(form), form
+    end
+  end
+
+  def test_a_body_that_fails_later_is_closed_once
+    %w[fails_later call_fails].each do |form|
+      server.connect do |client|
+        client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n").read_head
+        get("go_on")
+        client.read_to_end
+      end
+      assert_equal 1, closes(form), form
+    end
+  end
+
+  def test_bodies_whose_clients_have_gone_are_closed_once
+    %w[endless call_endless].each do |form|
+      5.times do
+        server.connect { |client| client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n").read_head }
+      end
+      wait_until { closes(form) == 5 }
+      refute_match(/GET \/#{form} failed/, server.log, "that a client goes is no failure")
+    end
+  end
+
+  def test_callables_run_in_reverse_order_once_the_answer_is_sent
+    assert_equal "f", get("finished").body
+    headers = { "Content-Type" => "text/plain" }
+    wait_until { finished("finished").size == 2 }
+    assert_equal [[1, "/finished", 200, headers, "NilClass", 1], [0, "/finished", 200, headers, "NilClass", 1]], finished("finished")
+  end
+
+  def test_callables_wait_for_the_client
+    %w[finished_late finished_array].each do |form|
+      server.connect do |client|
+        before = finished(form)
+        client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").read_head
+        assert_equal before, finished(form), "the client has not read it yet"
+        client.read_to_end
+        wait_until { finished(form) == [*before, "NilClass"] }
+      end
+    end
+  end
+
+  def test_callables_learn_that_the_client_has_gone
+    %w[finished_late finished_array].each do |form|
+      before = finished(form).size
+      server.connect { |client| client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n").read_head }
+      wait_until { finished(form)[before] == "Elah::ClientGone" }
+    end
+  end
+
+  def test_callables_after_a_file
+    assert_equal 300_000, get("finished_file").body.bytesize
+    wait_until { finished("finished_file") == [[200, "NilClass"]] }
+  end
+
+  def test_callables_learn_of_an_exception
+    assert_equal 500, get("finished_error").status
+    assert_equal [[nil, nil, "no answer"]], finished("finished_error")
+  end
+
+  def test_callables_learn_of_the_deadline
+    assert_equal 504, get("deadline").status
+    wait_until { finished("deadline").include?("Elah::DeadlineExceeded") }
+  end
+
+  def test_a_callable_that_raises_harms_nobody
+    assert_equal "f", get("finished_raises").body
+    wait_until { finished("finished_raises") == ["ran"] }
+    server.wait_for(/A callable of rack.response_finished failed: .*in the callable/)
+  end
+
+  private
+
+  def server = self.class.server
+
+  def get(form) = server.get("/#{form}")
+
+  def closes(form) = Integer(get("closes/#{form}").body)
+
+  def finished(form) = get("finished/#{form}").json
+
+  # Asks the server again until it is so.
+  def wait_until
+    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+    until yield
+      flunk "It did not come to that within 10 s." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+    end
+  end
+end

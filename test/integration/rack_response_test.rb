@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# What the client gets for a Rack response of each form.
+class RackResponseTest < Minitest::Test
+  APP = File.expand_path("../support/apps/rack_responses.ru", __dir__)
+
+  @server = ElahServer.start(APP)
+  Minitest.after_run { @server.stop }
+
+  class << self
+    attr_reader :server
+  end
+
+  def test_bodies_at_hand_have_a_length
+    { "array" => "abc", "one" => "one", "nothing" => "", "numbers" => "12", "to_ary" => "ab", "wrong_length" => "three" }.each do |form, body|
+      answer = get(form)
+      assert_equal [200, body, body.bytesize.to_s, nil], [answer.status, answer.body, answer["content-length"], answer["transfer-encoding"]], form
+    end
+  end
+
+  def test_long_bodies_at_hand_have_a_length
+    assert get("long").body == "x" * 1_000_000
+    assert get("many_long").body == (0..9).map { |n| n.to_s * 100_000 }.join
+    assert_equal "1000000", get("many_long")["content-length"]
+  end
+
+  def test_a_status_may_be_a_string
+    assert_equal [201, "created"], [get("string_status").status, get("string_status").body]
+  end
+
+  def test_bodiless_statuses_have_neither_body_nor_length
+    { "no_content" => 204, "not_modified" => 304 }.each do |form, status|
+      connect do |client|
+        answer = client.get("/#{form}")
+        assert_equal [status, nil], [answer.status, answer["content-length"]]
+        assert_equal "one", client.get("/one").body, "the connection goes on"
+      end
+    end
+  end
+
+  def test_head_has_the_length_of_get_and_no_body
+    { "array" => "3", "one" => "3", "head_length" => "11", "each_sized" => "4", "file" => "300000", "each" => nil, "nothing" => nil,
+      "long" => "1000000", "call" => nil }.each do |form, length|
+      connect do |client|
+        answer = client.request("HEAD", "/#{form}")
+        assert_equal [200, length], [answer.status, answer["content-length"]], form
+        assert_equal "one", client.get("/one").body, "the connection goes on after #{form}"
+      end
+    end
+  end
+
+  def test_headers_of_rack_2
+    lines = get("rack_2_headers").header_lines.reject { |name, _| %w[date content-length].include?(name) }
+    assert_equal [%w[set-cookie a=1], %w[set-cookie b=2], %w[x-server rack.internal]], lines.sort
+  end
+
+  def test_headers_of_rack_3
+    lines = get("rack_3_headers").header_lines.reject { |name, _| %w[date content-length].include?(name) }
+    assert_equal [%w[set-cookie a=1], %w[set-cookie b=2], ["x-empty", ""]], lines.map { |name, value| [name, value.to_s] }.sort
+  end
+
+  def test_headers_that_can_only_be_enumerated
+    lines = get("pairs").header_lines.reject { |name, _| %w[date content-length].include?(name) }
+    assert_equal [%w[x-a 1], %w[x-a 2], %w[x-b 3], %w[x-b 4]], lines.sort
+  end
+
+  def test_a_header_value_that_is_no_string
+    assert_equal "5", get("integer_header")["x-number"]
+  end
+
+  def test_enumerable_bodies_are_chunked
+    { "each" => "ab", "enumerator" => "0;1;2;", "lazy" => "1;2;3;", "external_enumerator" => "0;1;2;", "each_long" => "y" * 1_000_000 }.each do |form, body|
+      answer = get(form)
+      assert answer.body == body, form
+      assert_equal ["chunked", nil], [answer["transfer-encoding"], answer["content-length"]]
+    end
+  end
+
+  def test_enumerable_bodies_with_a_length_are_not
+    answer = get("each_sized")
+    assert_equal ["abcd", "4", nil], [answer.body, answer["content-length"], answer["transfer-encoding"]]
+  end
+
+  def test_an_enumerable_body_may_yield_nothing
+    assert_equal [200, ""], [get("each_nothing").status, get("each_nothing").body]
+  end
+
+  def test_streaming_bodies
+    assert_equal "abc1", get("call").body
+    assert_equal "later", get("call_unclosed").body
+    assert_equal "said", self.class.server.request("POST", "/call_echo", body: "said").body
+  end
+
+  def test_a_closed_stream_says_so
+    assert_equal "false", get("call_closed").body
+    assert_equal [true, "IOError"], finished("call_closed", 2)
+  end
+
+  def test_files
+    answer = get("file")
+    assert_equal "300000", answer["content-length"]
+    assert answer.body == "0123456789" * 30_000
+  end
+
+  def test_a_file_of_which_a_part_is_sent_is_read_through_the_body
+    assert_equal "abc", get("file_part").body
+  end
+
+  def test_what_is_no_file_is_read_through_the_body
+    assert_equal "instead", get("file_missing").body
+    assert_equal "instead", get("file_folder").body
+  end
+
+  def test_a_missing_file_is_an_error
+    fails("file_missing_and_unreadable", /Errno::ENOENT/)
+  end
+
+  def test_what_the_app_raises_is_a_500_and_the_connection_goes_on
+    problem = fails("raises", /RuntimeError: the secret/)
+    refute_includes problem, "secret"
+    log = self.class.server.log
+    assert_match(/Request #{Regexp.escape(problem['request_id'])} GET \/raises failed: RuntimeError: the secret\n +\S+rack_responses\.ru/, log)
+  end
+
+  def test_a_body_that_fails_before_its_first_part_is_a_500
+    fails("fails_at_once", /no first part/)
+  end
+
+  def test_a_body_that_fails_later_breaks_the_connection
+    %w[fails_later call_fails].each do |form|
+      connect do |client|
+        client.write("GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert_equal 200, client.read_head.status
+        assert_equal "part", client.read_chunk
+        get("go_on")
+        assert_raises(HttpClient::Closed) { client.read_chunk }
+      end
+    end
+  end
+
+  def test_asynchronous_responses_are_refused
+    fails("throws", /InvalidRackResponse: The app threw :async\. Elah does not serve asynchronous responses/)
+    fails("minus_one", /InvalidRackResponse: The app returned the status -1\. Elah does not serve/)
+    fails("throws_else", /UncaughtThrowError: uncaught throw :something/)
+  end
+
+  def test_what_is_no_response_is_refused
+    fails("nil", /InvalidRackResponse: An app returns a status, headers that respond to each, and a body; this one returned nil, NilClass and NilClass/)
+    fails("string_body", /InvalidRackResponse: A body responds to each or call; String does not/)
+    fails("nil_body", /InvalidRackResponse: A body responds to each or call; NilClass does not/)
+    fails("status_99", /InvalidStatus: 99 is not the status of an answer/)
+  end
+
+  def test_headers_cannot_be_injected
+    fails("header_break", /InvalidHeader: The value of the response header "X-Evil"/)
+    fails("header_name", /InvalidHeader: The name of the response header "X Evil"/)
+  end
+
+  def test_pipelined_requests_of_all_forms_are_answered_in_order
+    forms = { "one" => "one", "each" => "ab", "call" => "abc1", "file_part" => "abc", "array" => "abc" }
+    connect do |client|
+      client.write(forms.keys.map { |form| "GET /#{form} HTTP/1.1\r\nHost: a\r\n\r\n" }.join)
+      assert_equal forms.values, forms.map { client.read_answer.body }
+    end
+  end
+
+  private
+
+  def connect(&block) = self.class.server.connect(&block)
+
+  def get(form) = self.class.server.get("/#{form}")
+
+  def finished(name, count)
+    loop do
+      seen = self.class.server.get("/finished/#{name}").json
+      return seen if seen.size >= count
+    end
+  end
+
+  # @return [Hash] the problem
+  def fails(form, logged)
+    connect do |client|
+      answer = client.get("/#{form}")
+      assert_equal [500, "application/problem+json", "internal_error"], [answer.status, answer["content-type"], answer.json["code"]]
+      assert_equal "one", client.get("/one").body, "the connection goes on"
+      self.class.server.wait_for(logged)
+      answer.json
+    end
+  end
+end

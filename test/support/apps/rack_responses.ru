@@ -1,0 +1,149 @@
+# frozen_string_literal: true
+
+# Rack responses of every form, each under a path of its own. /closes/NAME says how often the body NAME was closed,
+# /finished/NAME with what the callables of NAME were called, and /go_on lets a body that waits go on.
+require "json"
+require "tempfile"
+
+CLOSES = Hash.new(0)
+FINISHED = Hash.new { |all, name| all[name] = [] }
+
+# A body that counts how often it is closed.
+class Counted
+  def initialize(name, *parts, &block)
+    @name = name
+    @parts = parts
+    @block = block
+  end
+
+  def each(&each_part)
+    @parts.each(&each_part)
+    @block&.call(each_part)
+  end
+
+  def close = CLOSES[@name] += 1
+end
+
+class CountedParts < Counted
+  def to_ary = @parts
+end
+
+class CountedStream < Counted
+  undef each
+  def call(stream) = @block.call(stream)
+end
+
+class CountedFile < Counted
+  def to_path = @block.call
+end
+
+# Headers that can be enumerated and nothing else.
+class Pairs
+  def initialize(*pairs)
+    @pairs = pairs
+  end
+
+  def each(&block) = @pairs.each(&block)
+end
+
+GO_ON = Queue.new
+FILE = Tempfile.new("elah").tap { |file| file.write("0123456789" * 30_000); file.flush }
+TEXT = { "Content-Type" => "text/plain" }.freeze
+
+FORMS = {
+  "array" => ->(_) { [200, TEXT, %w[a b c]] },
+  "one" => ->(_) { [200, TEXT.dup, ["one"]] },
+  "nothing" => ->(_) { [200, {}, []] },
+  "string_status" => ->(_) { ["201", TEXT, ["created"]] },
+  "long" => ->(_) { [200, TEXT, ["x" * 1_000_000]] },
+  "many_long" => ->(_) { [200, TEXT, Array.new(10) { |n| n.to_s * 100_000 }] },
+  "numbers" => ->(_) { [200, TEXT, [1, nil, "2"]] },
+  "wrong_length" => ->(_) { [200, { "Content-Length" => "99" }, ["three"]] },
+  "no_content" => ->(_) { [204, { "Content-Length" => "5", "X-Kept" => "1" }, ["never"]] },
+  "not_modified" => ->(_) { [304, { "Content-Length" => "5", "ETag" => '"e"' }, ["never"]] },
+  "head_length" => ->(_) { [200, { "Content-Length" => "11" }, []] },
+  "rack_2_headers" => ->(_) { [200, { "Set-Cookie" => "a=1\nb=2", "X-Server" => "rack.internal", "rack.internal" => "secret", "Status" => "9" }, ["h"]] },
+  "rack_3_headers" => ->(_) { [200, { "set-cookie" => %w[a=1 b=2], "x-empty" => "", "x-none" => nil, "rack.x" => Object.new }, ["h"]] },
+  "pairs" => ->(_) { [200, Pairs.new(%w[X-A 1], %w[X-A 2], ["X-B", "3\n4"], ["rack.session", Object.new]), ["p"]] },
+  "integer_header" => ->(_) { [200, { "X-Number" => 5 }, ["n"]] },
+  "each" => ->(_) { [200, TEXT, Counted.new("each", "a", "b")] },
+  "each_sized" => ->(_) { [200, TEXT.merge("Content-Length" => "4"), Counted.new("each_sized", "ab", "cd")] },
+  "each_nothing" => ->(_) { [200, TEXT, Counted.new("each_nothing")] },
+  "each_long" => ->(_) { [200, TEXT, Counted.new("each_long", "y" * 1_000_000)] },
+  "enumerator" => ->(_) { [200, TEXT, Enumerator.new { |body| 3.times { |n| body << "#{n};" } }] },
+  "lazy" => ->(_) { [200, TEXT, (1..3).lazy.map { |n| "#{n};" }] },
+  "external_enumerator" => lambda { |_|
+    source = Enumerator.new { |out| 3.times { |n| sleep 0.001; out << "#{n};" } }
+    [200, TEXT, Enumerator.new { |body| loop { body << source.next } }]
+  },
+  "fails_at_once" => ->(_) { [200, TEXT, Counted.new("fails_at_once") { raise "no first part" }] },
+  "fails_later" => ->(_) { [200, TEXT, Counted.new("fails_later", "part") { GO_ON.pop; raise "no second part" }] },
+  "to_ary" => ->(_) { [200, TEXT, CountedParts.new("to_ary", "a", "b")] },
+  "endless" => ->(_) { [200, TEXT, Counted.new("endless") { |part| loop { part.call("z" * 10_000) } }] },
+  "call" => ->(_) { [200, TEXT, CountedStream.new("call") { |stream| stream << "a" << "b"; stream.write("c", 1); stream.flush; stream.close }] },
+  "call_echo" => ->(_) { [200, TEXT, ->(stream) { stream.write(stream.read); stream.close_read; stream.close_write }] },
+  "call_unclosed" => ->(_) { [200, TEXT, CountedStream.new("call_unclosed") { |stream| Fiber.schedule { sleep 0.01; stream << "later"; stream.close } }] },
+  "call_closed" => lambda { |_|
+    body = lambda do |stream|
+      stream << stream.closed?.to_s
+      stream.close
+      FINISHED["call_closed"] << stream.closed? << (stream.write("x") rescue $!.class.name)
+    end
+    [200, TEXT, body]
+  },
+  "call_fails" => ->(_) { [200, TEXT, CountedStream.new("call_fails") { |stream| stream << "part"; GO_ON.pop; raise "no second part" }] },
+  "call_endless" => ->(_) { [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }] },
+  "file" => ->(_) { [200, TEXT, CountedFile.new("file") { FILE.path }] },
+  "file_part" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }] },
+  "file_missing" => ->(_) { [200, TEXT, CountedFile.new("file_missing", "instead") { "/nonexistent/file" }] },
+  "file_missing_and_unreadable" => ->(_) { [200, TEXT, File.open("/nonexistent/file")] },
+  "file_folder" => ->(_) { [200, TEXT, CountedFile.new("file_folder", "instead") { "/tmp" }] },
+  "raises" => ->(_) { raise "the secret" },
+  "throws" => ->(_) { throw :async },
+  "throws_else" => ->(_) { throw :something },
+  "minus_one" => ->(_) { [-1, {}, []] },
+  "nil" => ->(_) {},
+  "string_body" => ->(_) { [200, {}, "text"] },
+  "nil_body" => ->(_) { [200, {}, nil] },
+  "status_99" => ->(_) { [99, {}, []] },
+  "header_break" => ->(_) { [200, { "X-Evil" => "a\r\nX-Injected: 1" }, ["e"]] },
+  "header_name" => ->(_) { [200, { "X Evil" => "1" }, Counted.new("header_name", "e")] },
+  "finished" => lambda { |env|
+    2.times { |n| env["rack.response_finished"] << ->(e, status, headers, error) { FINISHED["finished"] << [n, e["PATH_INFO"], status, headers, error.class.name, CLOSES["finished"]] } }
+    [200, TEXT, CountedParts.new("finished", "f")]
+  },
+  "finished_late" => lambda { |env|
+    env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_late"] << error.class.name }
+    [200, TEXT, Counted.new("finished_late", "a") { |part| 100.times { part.call("z" * 100_000) } }]
+  },
+  "finished_array" => lambda { |env|
+    env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["finished_array"] << error.class.name }
+    [200, TEXT, ["z" * 10_000_000]]
+  },
+  "finished_file" => lambda { |env|
+    env["rack.response_finished"] << ->(_, status, _, error) { FINISHED["finished_file"] << [status, error.class.name] }
+    [200, TEXT, CountedFile.new("finished_file", "0123456789" * 30_000) { FILE.path }]
+  },
+  "finished_error" => lambda { |env|
+    env["rack.response_finished"] << ->(_, status, headers, error) { FINISHED["finished_error"] << [status, headers, error.message] }
+    raise "no answer"
+  },
+  "finished_raises" => lambda { |env|
+    env["rack.response_finished"] << ->(*) { FINISHED["finished_raises"] << "ran" } << ->(*) { raise "in the callable" }
+    [200, TEXT, ["f"]]
+  },
+  "deadline" => lambda { |env|
+    env["rack.response_finished"] << ->(_, _, _, error) { FINISHED["deadline"] << error.class.name }
+    [200, TEXT, Counted.new("deadline") { sleep }]
+  }
+}.freeze
+
+run lambda { |env|
+  name = env["PATH_INFO"].delete_prefix("/")
+  case name
+  when "go_on" then [200, TEXT, [GO_ON.push(true).size.to_s]]
+  when %r{\Acloses/} then [200, TEXT, [CLOSES[name.delete_prefix("closes/")].to_s]]
+  when %r{\Afinished/} then [200, TEXT, [JSON.generate(FINISHED[name.delete_prefix("finished/")])]]
+  else FORMS.fetch(name).call(env)
+  end
+}
