@@ -12,6 +12,7 @@ mod multipart;
 mod rack_env;
 mod rack_header_keys;
 mod rack_response;
+mod raw_objects;
 mod request;
 mod response_stream;
 mod router;

@@ -1,20 +1,27 @@
 //! `Elah::Rack::EnvBuilder`: the Rack environment of a request. A template Hash is copied, and what the request says is put in.
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::fmt::Write;
 use std::net::IpAddr;
 
+use arrayvec::ArrayString;
 use elah_core::request::{BodyPlace, RequestView};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
-use magnus::{Class, DataTypeFunctions, Error, Module, Object, RClass, RHash, RModule, Ruby, TypedData, Value, function, gc, method};
+use magnus::{
+    Class, DataTypeFunctions, Error, Module, Object, RClass, RHash, RModule, Ruby, TypedData, Value, function, gc, method,
+};
 use rb_sys::VALUE;
 
 use crate::rack_header_keys::{HeaderKeys, Place};
+use crate::raw_objects::{append, array, digits, frozen, string};
 use crate::request::Request;
 
 const NIL: VALUE = rb_sys::Qnil as VALUE;
+
+/// An IPv6 address that embeds an IPv4 address.
+const ADDRESS_BYTES_MAX: usize = 45;
 
 /// The methods, besides that of the template, that get a frozen String of the builder's instead of one of their own.
 const METHODS: [&str; 7] = ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
@@ -178,7 +185,8 @@ impl EnvBuilder {
             if spooled {
                 state.spool.set(input.as_raw());
             }
-            let hash = RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template is no Hash."))?;
+            let hash =
+                RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template is no Hash."))?;
             hash.aset(alive(rb_self.keys.input), input)?;
         }
         Ok(env)
@@ -235,13 +243,13 @@ impl EnvBuilder {
                 set(key, joined);
             }
             if !has_host {
-                set(keys.server_port, number(u64::from(view.local_port())));
+                set(keys.server_port, digits(u64::from(view.local_port())));
             }
             if is_chunked {
-                set(keys.content_length, number(body_bytes(view)));
+                set(keys.content_length, digits(body_bytes(view)));
             }
             set(keys.hijack, request);
-            let finishers = rb_sys::rb_ary_new();
+            let finishers = array();
             state.finishers.set(finishers);
             set(keys.finishers, finishers);
             env
@@ -264,9 +272,11 @@ impl EnvBuilder {
     /// As for `fill`.
     unsafe fn peer(&self, address: IpAddr) -> VALUE {
         if *self.peer.of.borrow() != Some(address) {
-            let text = ShortText::of(address);
+            let mut text = ArrayString::<ADDRESS_BYTES_MAX>::new();
+            // It fits.
+            let _ = write!(text, "{address}");
             // SAFETY: as for `fill`.
-            self.peer.name.set(unsafe { frozen(text.bytes()) });
+            self.peer.name.set(unsafe { frozen(text.as_bytes()) });
             self.peer.of.replace(Some(address));
         }
         self.peer.name.get()
@@ -313,8 +323,8 @@ unsafe fn target(view: &RequestView<'_>) -> VALUE {
 
 /// Splits a checked host at its port; without one the port is that of plain HTTP.
 fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
-    let digits = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    match host.split_at(host.len() - digits) {
+    let port_bytes = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    match host.split_at(host.len() - port_bytes) {
         ([name @ .., b':'], port) if name.last() == Some(&b']') || !name.contains(&b':') => {
             (name, if port.is_empty() { b"80" } else { port })
         }
@@ -328,57 +338,6 @@ fn body_bytes(view: &RequestView<'_>) -> u64 {
         BodyPlace::Memory(bytes) => bytes.len() as u64,
         BodyPlace::Spooled { bytes } => bytes,
         BodyPlace::Empty | BodyPlace::Streamed => 0,
-    }
-}
-
-/// # Safety
-///
-/// As for `EnvBuilder::fill`; so are the next three.
-unsafe fn string(bytes: &[u8]) -> VALUE {
-    // SAFETY: pointer and length are those of a slice; Ruby copies it.
-    unsafe { rb_sys::rb_str_new(bytes.as_ptr().cast(), bytes.len() as i64) }
-}
-
-unsafe fn frozen(bytes: &[u8]) -> VALUE {
-    // SAFETY: as for `string`.
-    unsafe { rb_sys::rb_obj_freeze(string(bytes)) }
-}
-
-unsafe fn append(string: VALUE, bytes: &[u8]) {
-    // SAFETY: as for `string`.
-    unsafe { rb_sys::rb_str_cat(string, bytes.as_ptr().cast(), bytes.len() as i64) };
-}
-
-unsafe fn number(number: u64) -> VALUE {
-    // SAFETY: as for `string`.
-    unsafe { string(itoa::Buffer::new().format(number).as_bytes()) }
-}
-
-/// Text of a few bytes on the stack.
-struct ShortText {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl ShortText {
-    fn of(value: impl fmt::Display) -> Self {
-        let mut text = ShortText { bytes: [0; 64], length: 0 };
-        // Too long a text is cut; an address has 45 characters at most.
-        let _ = fmt::write(&mut text, format_args!("{value}"));
-        text
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl fmt::Write for ShortText {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        let room = self.bytes.get_mut(self.length..self.length + part.len()).ok_or(fmt::Error)?;
-        room.copy_from_slice(part.as_bytes());
-        self.length += part.len();
-        Ok(())
     }
 }
 

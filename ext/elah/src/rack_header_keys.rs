@@ -8,6 +8,8 @@ use magnus::{Value, gc};
 use rb_sys::VALUE;
 use rustc_hash::FxHashMap;
 
+use crate::raw_objects::{append, interned, text};
+
 /// Keys that are kept. Clients choose header names, so the rest is made anew for each request.
 const KEYS_MAX: usize = 512;
 
@@ -74,16 +76,16 @@ fn is_ambiguous(name: &str) -> bool {
 /// As for `HeaderKeys::place`.
 unsafe fn key(name: &str) -> VALUE {
     let prefix = if matches!(name, "content-type" | "content-length") { "" } else { "HTTP_" };
-    // SAFETY: the pointers and lengths are those of slices that live during the calls.
+    // SAFETY: as for this function.
     unsafe {
-        let key = rb_sys::rb_utf8_str_new(prefix.as_ptr().cast(), prefix.len() as i64);
+        let key = text(prefix);
         let mut chunk = [0_u8; CHUNK_BYTES];
         for bytes in name.as_bytes().chunks(CHUNK_BYTES) {
             for (upper, byte) in chunk.iter_mut().zip(bytes) {
                 *upper = if *byte == b'-' { b'_' } else { byte.to_ascii_uppercase() };
             }
-            rb_sys::rb_str_cat(key, chunk.as_ptr().cast(), bytes.len() as i64);
+            append(key, &chunk[..bytes.len()]);
         }
-        rb_sys::rb_str_to_interned_str(key)
+        interned(key)
     }
 }

@@ -105,7 +105,8 @@ fn text(value: Value) -> Result<RString, Error> {
 /// `respond_to_rack(status, headers, body)`: answers, when the body is an Array of Strings and nothing is left to do afterwards.
 /// False, and nothing is sent, when it takes more than that or the body is long.
 fn respond(ruby: &Ruby, request: Obj<Request>, status: Value, headers: Value, body: Value) -> Result<bool, Error> {
-    let Some(status) = Fixnum::from_value(status).and_then(|status| status.to_u16().ok()).filter(|status| is_final(*status)) else {
+    let Some(status) = Fixnum::from_value(status).and_then(|status| status.to_u16().ok()).filter(|status| is_final(*status))
+    else {
         return Ok(false);
     };
     let (Some(headers), Some(parts)) = (RHash::from_value(headers), RArray::from_value(body)) else { return Ok(false) };

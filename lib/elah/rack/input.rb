@@ -4,7 +4,7 @@ require "stringio"
 
 module Elah
   module Rack
-    # `rack.input` of all requests that have no body. It has no state, so one serves them all; closing it does nothing.
+    # The `rack.input` of all requests that have no body. It has no state, so one serves them all; closing it does nothing.
     class EmptyInput
       # @param length [Integer, nil]
       # @param buffer [String, nil] emptied
@@ -40,7 +40,7 @@ module Elah
       def closed? = false
     end
 
-    # `rack.input` of a request whose body was spooled. The file has no name, so this is no File: those promise a path.
+    # The `rack.input` of a request whose body was spooled. The file has no name, so this is no File: those promise a path.
     class SpooledInput < IO
       # @return [Integer] bytes
       def size = stat.size
