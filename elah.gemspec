@@ -12,9 +12,9 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.1"
 
-  # Every crate is listed, since Cargo.lock is that of the whole workspace.
+  # Every crate of the workspace is there, since cargo reads the manifests of all before it builds one.
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,exe,docs}/**/*", "{ext,crates}/**/*.{rs,rb,toml}", "Cargo.{toml,lock}", "*.md", "LICENSE"]
+    Dir["{lib,exe,docs}/**/*", "{ext,crates,bench/bare_hyper}/**/*.{rs,rb,toml}", "Cargo.{toml,lock}", "*.md", "LICENSE"]
       .select { |path| File.file?(path) && !path.end_with?(".so") }
   end
   spec.bindir = "exe"

@@ -13,8 +13,11 @@ def libclang?
       "/opt/homebrew/opt/llvm/lib/libclang*", "/Library/Developer/CommandLineTools/usr/lib/libclang*"].any?
 end
 
+workspace = File.expand_path("../..", __dir__)
+rust_version = File.read(File.join(workspace, "Cargo.toml"))[/^rust-version = "(.+)"/, 1]
+
 executable?("cargo") or
-  abort "Elah's native extension is written in Rust, and cargo is missing: install Rust 1.85 or later from https://rustup.rs"
+  abort "Elah's native extension is written in Rust, and cargo is missing: install Rust #{rust_version} or later from https://rustup.rs"
 libclang? or
   warn "libclang was not found, and the build is likely to fail without it: on Debian and Ubuntu run `apt-get install libclang-dev`, " \
        "elsewhere install LLVM and set LIBCLANG_PATH to the folder of its libclang."
@@ -22,7 +25,6 @@ libclang? or
 begin
   require "rb_sys/mkmf"
 rescue LoadError
-  workspace = File.expand_path("../..", __dir__)
   library = "libelah.#{RbConfig::CONFIG['SOEXT']}"
   File.write("Makefile", <<~MAKEFILE)
     sitearchdir = #{RbConfig::CONFIG['sitearchdir']}
