@@ -319,6 +319,21 @@ class StoreTest < Minitest::Test
     assert_equal 3, visits.increment("n")
   end
 
+  def test_a_daemon_goes_on
+    @table.put("a", "1")
+    output, input = IO.pipe
+    Process.wait(fork do
+      @table.put("b", "2")
+      Process.daemon(true, true)
+      @table.put("c", [@table.get("a"), @table.get("b")].join)
+      input.write(@table.get("c"))
+      exit!(0)
+    end)
+    input.close
+    assert_equal "12", output.read
+    assert_equal "12", @table.get("c")
+  end
+
   def test_survives_gc_stress
     GC.stress = true
     @table.put("a", "1")

@@ -24,7 +24,7 @@ module Elah
     class Full < Error; end
 
     # The disk failed a write or a sync, so what it holds is unknown. The store takes no more writes until it is closed and
-    # opened again; reads go on.
+    # opened again. Reads go on, unless it was the record of the last commit that failed.
     class Failed < Error; end
 
     # Too many writes wait for the disk, or too many transactions are open.

@@ -10,6 +10,14 @@ module Elah
         Store.release_all
         super
       end
+
+      # `Process.daemon` forks without `_fork`.
+      #
+      # @return [Integer] as Process.daemon
+      def daemon(...)
+        Store.release_all
+        super
+      end
     end
 
     Process.singleton_class.prepend(Fork)

@@ -36,8 +36,12 @@ impl Engine {
     pub(super) fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
         let (env, tree) = env::open(dir, options.bytes_max)?;
         let orphans = journal::orphans(dir).map_err(|error| Error::cannot_open(dir, error))?;
-        journal::recover(&env, tree, orphans, options.clock.now_ms())?;
-        journal::forget_finished(&env, tree, dir)?;
+        let recovered = journal::recover(&env, tree, orphans, options.clock.now_ms());
+        match recovered.and_then(|()| journal::forget_finished(&env, tree, dir)) {
+            // A full store opens all the same: it can be read, and made room in. The writer recovers the journals then.
+            Ok(()) | Err(Error::Full { .. }) => {}
+            Err(error) => return Err(error),
+        }
         Ok(Engine {
             dir: dir.to_owned(),
             options: options.clone(),

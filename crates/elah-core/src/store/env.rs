@@ -18,6 +18,7 @@ pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
 pub(super) const READERS_MAX: u32 = 1022;
 /// LMDB's lock file: 64 bytes for each reader and as much as that for its header, rounded up.
 const LOCK_FILE_BYTES: usize = 64 * (READERS_MAX as usize + 2);
+const PROBE_BYTES: usize = 64 * 1024;
 /// A multiple of the page size of every system; LMDB's map must have whole pages.
 const MAP_STEP_BYTES: u64 = 65536;
 
@@ -58,6 +59,16 @@ fn allocate_lock_file(dir: &Path) -> io::Result<()> {
     });
     fs::remove_file(&draft)?;
     linked
+}
+
+/// Whether the disk takes some more bytes. LMDB reports a write that was cut short for lack of room as an input/output error, as it
+/// does one that failed; this tells them apart. LMDB never writes over a page that a commit depends on, so even a sync that failed
+/// on a full disk leaves what was stored before as it was.
+pub(super) fn has_room(dir: &Path) -> bool {
+    let probe = dir.join(format!("probe.{}", std::process::id()));
+    let written = File::create(&probe).and_then(|mut file| write_zeros(&mut file, PROBE_BYTES));
+    let _ = fs::remove_file(&probe);
+    !written.is_err_and(|error| means_no_room(&error))
 }
 
 /// Fills a file that will be mapped: zeros that have their place on the disk, unlike those of a sparse file.
@@ -109,15 +120,22 @@ fn check_format(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
         None if is_empty => {
             let mut txn = env.write_txn()?;
             tree.put(&mut txn, FORMAT_KEY, FORMAT)?;
-            Ok(txn.commit()?)
+            txn.commit()?;
+            sync_names(dir).map_err(|error| Error::cannot_open(dir, error))
         }
         None => Err(Error::cannot_open(dir, "data.mdb was not made by Elah")),
     }
 }
 
+/// A file that is on the disk is lost all the same when the directory that names it is not.
+fn sync_names(dir: &Path) -> io::Result<()> {
+    let dir = dir.canonicalize()?;
+    dir.ancestors().take(2).try_for_each(|dir| File::open(dir)?.sync_all())
+}
+
 fn refusal(dir: &Path, error: heed::Error) -> Error {
     let why = match error {
-        heed::Error::Io(error) if means_no_room(&error) => return Error::Full { what: error.to_string() },
+        heed::Error::Io(error) if means_no_room(&error) => return heed::Error::Io(error).into(),
         heed::Error::Io(error) => match error.kind() {
             io::ErrorKind::PermissionDenied => "this user may not write there".to_owned(),
             io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),

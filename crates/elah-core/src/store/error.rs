@@ -23,7 +23,8 @@ pub enum Error {
     CounterOverflow { value: i64, by: i64 },
     /// The file has reached its limit, or the disk has no room. Works again when there is room.
     Full { what: String },
-    /// The disk failed a write or a sync, so what it holds is unknown until the store is opened anew. Reads go on.
+    /// The disk failed a write or a sync, so what it holds is unknown until the store is opened anew. Reads go
+    /// on, unless it was the record of the last commit that failed.
     Failed { why: String },
     /// More writes are waiting than the store admits.
     Overloaded { waiting: usize, bytes: usize },
@@ -103,7 +104,7 @@ impl From<heed::Error> for Error {
             heed::Error::Mdb(heed::MdbError::MapResized) => {
                 Error::Failed { why: "another process has opened the store with a larger bytes_max".to_owned() }
             }
-            heed::Error::Io(error) if means_no_room(&error) => Error::Full { what: error.to_string() },
+            heed::Error::Io(error) if means_no_room(&error) => Error::Full { what: format!("the disk has no room ({error})") },
             other => Error::Failed { why: other.to_string() },
         }
     }

@@ -7,6 +7,8 @@
 
 mod recovery;
 mod segment;
+#[cfg(test)]
+mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -2,14 +2,15 @@
 
 use heed::RwTxn;
 
-use super::env::{Env, Tree};
-use super::error::Error;
+use super::env::{self, Env, Tree};
+use super::error::{Error, means_no_room};
 use super::layout::{EXPIRIES, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
 use super::range::walk;
 use super::table::Registry;
 use super::write::{Changes, Outcome, Read, Write};
 
 pub(super) struct Session<'e> {
+    env: &'e Env,
     tree: Tree,
     txn: RwTxn<'e>,
     registry: Registry,
@@ -21,7 +22,7 @@ impl<'e> Session<'e> {
     pub(super) fn begin(env: &'e Env, tree: Tree, now_ms: u64) -> Result<Self, Error> {
         let txn = env.write_txn()?;
         let registry = Registry::load(tree, &txn)?;
-        Ok(Session { tree, txn, registry, now_ms })
+        Ok(Session { env, tree, txn, registry, now_ms })
     }
 
     /// Applies `changes` whole. After an error that `leaves_the_rest_alone` nothing of them was applied and the session can go
@@ -196,7 +197,17 @@ impl<'e> Session<'e> {
     /// Makes everything durable and visible. An error means that nothing was stored.
     pub(super) fn commit(mut self) -> Result<(), Error> {
         self.registry.save(self.tree, &mut self.txn)?;
-        Ok(self.txn.commit()?)
+        match self.txn.commit() {
+            Ok(()) => Ok(()),
+            // If it was the commit record that could not be written, LMDB refuses everything from now on, whatever the reason.
+            Err(error) if self.env.read_txn().is_err() => {
+                Err(Error::Failed { why: format!("the commit record could not be written ({error})") })
+            }
+            Err(heed::Error::Io(error)) if !means_no_room(&error) && !env::has_room(self.env.path()) => {
+                Err(Error::Full { what: format!("the disk has no room ({error})") })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

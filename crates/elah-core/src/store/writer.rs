@@ -21,8 +21,8 @@ const FOLD_SHARE: u32 = 50;
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two attempts to fold into a store that is full.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
-/// Between two looks for journals of dead processes.
-const ORPHAN_PAUSE: Duration = Duration::from_secs(10);
+/// Between two looks for what dead processes have left.
+const RECOVERY_PAUSE: Duration = Duration::from_secs(10);
 
 type Change = (Changes, Done);
 
@@ -34,7 +34,7 @@ pub(super) fn run(engine: &Engine) {
         fold_at: None,
         fold_pause: engine.options.fold_pause,
         sweep_at: None,
-        orphans_at: Instant::now() + ORPHAN_PAUSE,
+        recover_at: Instant::now() + RECOVERY_PAUSE,
     };
     writer.plan_sweep();
     loop {
@@ -56,7 +56,7 @@ struct Writer<'e> {
     fold_pause: Duration,
     /// Set while something waits for its expiry.
     sweep_at: Option<Instant>,
-    orphans_at: Instant,
+    recover_at: Instant,
 }
 
 impl Writer<'_> {
@@ -86,8 +86,8 @@ impl Writer<'_> {
         if self.sweep_at.is_none() {
             self.plan_sweep();
         }
-        if self.orphans_at <= now {
-            self.recover_orphans();
+        if self.recover_at <= now {
+            self.recover();
         }
     }
 
@@ -103,8 +103,12 @@ impl Writer<'_> {
                 tell(changes, outcomes);
                 Ok(())
             }
+            Err(Error::Full { .. }) if self.free_dead_readers() => {
+                drop(sealed);
+                self.commit(changes, must_fold)
+            }
             Err(error @ Error::Full { .. }) if changes.len() + usize::from(sealed.is_some()) > 1 => {
-                self.commit_one_by_one(changes, sealed, error)
+                self.commit_in_parts(changes, sealed, error)
             }
             Err(error @ Error::Full { .. }) => {
                 self.postpone_fold(sealed.is_some());
@@ -119,20 +123,23 @@ impl Writer<'_> {
         }
     }
 
-    /// After a transaction that did not fit: what fits by itself is stored, and only what does not is refused.
-    fn commit_one_by_one(&mut self, changes: Vec<Change>, sealed: Option<Sealed>, full: Error) -> Result<(), Error> {
+    /// After a transaction that did not fit: halves it until what fits is stored, and only what does not is refused.
+    fn commit_in_parts(&mut self, mut changes: Vec<Change>, sealed: Option<Sealed>, full: Error) -> Result<(), Error> {
         let mut folded = Ok(());
         if sealed.is_some() {
             drop(sealed);
             folded = self.commit(Vec::new(), true);
         }
-        for change in changes {
+        if folded.is_err() {
             // An increment is exact only over a folded journal; while that does not fit, neither do increments.
-            if folded.is_err() && change.0.touch_counters() {
-                refuse(vec![change], &full);
-            } else {
-                let _ = self.commit(vec![change], false);
-            }
+            let (waiting_for_the_fold, others) = changes.into_iter().partition(|(changes, _)| changes.touch_counters());
+            refuse(waiting_for_the_fold, &full);
+            changes = others;
+        }
+        let second_half = changes.split_off(changes.len() / 2);
+        for half in [changes, second_half] {
+            // Each of its waiters is told.
+            let _ = self.commit(half, false);
         }
         folded
     }
@@ -217,16 +224,24 @@ impl Writer<'_> {
         });
     }
 
-    fn recover_orphans(&mut self) {
-        self.orphans_at = Instant::now() + ORPHAN_PAUSE;
+    /// Takes over the journals and the readers' slots of processes that were killed.
+    fn recover(&mut self) {
+        self.recover_at = Instant::now() + RECOVERY_PAUSE;
         let engine = self.engine;
-        if engine.queue.check().is_ok()
-            && let Ok(orphans) = journal::orphans(&engine.dir)
-        {
+        if engine.queue.check().is_err() {
+            return;
+        }
+        let _ = self.free_dead_readers();
+        if let Ok(orphans) = journal::orphans(&engine.dir) {
             let recovered = journal::recover(&engine.env, engine.tree, orphans, engine.options.clock.now_ms());
-            // What is full now is tried again; the journals stay where they are.
+            // For what does not fit now the journals stay where they are.
             let _ = self.poison(recovered);
         }
+    }
+
+    /// Whether a killed process had held on to pages of the file that can be used again now.
+    fn free_dead_readers(&self) -> bool {
+        self.engine.env.clear_stale_readers().is_ok_and(|freed| freed > 0)
     }
 
     /// Stops all writes after an error that says that the disk cannot be trusted.

@@ -53,13 +53,12 @@ fn is_still_there(path: &Path, file: &File) -> bool {
 }
 
 /// Adds what `orphans` hold and the counters lack, in one durable transaction, then removes their files. Killed in between, it is
-/// done again and adds nothing twice. Returns how many keys were added to.
-pub(in crate::store) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) -> Result<usize, Error> {
+/// done again and adds nothing twice.
+pub(in crate::store) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) -> Result<(), Error> {
     if orphans.is_empty() {
-        return Ok(0);
+        return Ok(());
     }
     let mut session = Session::begin(env, tree, now_ms)?;
-    let mut keys = 0;
     for orphan in &orphans {
         let folded = session.folded_generation(&orphan.name)?;
         let mut last = folded;
@@ -68,7 +67,6 @@ pub(in crate::store) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now
             last = last.max(generation);
             for Sum { table, key, total } in sums(segment) {
                 session.add(table, key, total)?;
-                keys += 1;
             }
         }
         session.set_folded_generation(&orphan.name, last)?;
@@ -78,7 +76,7 @@ pub(in crate::store) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now
         // A file that stays is found again and has nothing new.
         let _ = fs::remove_file(&orphan.path);
     }
-    Ok(keys)
+    Ok(())
 }
 
 /// Forgets how far the journals were folded whose files are gone.

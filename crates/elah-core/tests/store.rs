@@ -1,0 +1,10 @@
+//! The store from outside: a comparison with a model under random operations, transactions that must serialise, a store that
+//! fills up, and files that are not a store.
+
+mod store {
+    pub mod disk_full;
+    pub mod foreign;
+    pub mod model;
+    pub mod serialisable;
+    pub mod support;
+}
