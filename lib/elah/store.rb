@@ -32,12 +32,13 @@ module Elah
       # @param dir [String] the directory; made if it is missing
       # @param bytes_max [Integer] the size in bytes to which the file may grow
       # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored
+      # @param sweep_seconds [Numeric] the time between two looks for entries that have expired
       # @param clock [Elah::Store::Clock, nil] decides what has expired; nil is the system's clock
       # @return [Elah::Store]
       # @raise [CannotOpen] when the directory is not writable, or its file is damaged or not Elah's
       # @raise [Full] when the disk has no room for a new store
-      def open(dir, bytes_max: BYTES_MAX, fold_seconds: 0.1, clock: nil)
-        open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, clock)
+      def open(dir, bytes_max: BYTES_MAX, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
+        open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
 
       private :open_native
@@ -83,7 +84,7 @@ module Elah
     end
 
     # @!method sweep
-    #   Removes the entries whose time has come. The store does so by itself in the background, within about a second.
+    #   Removes the entries whose time has come. The store does so by itself in the background, every `sweep_seconds`.
     #   @return [Integer] how many there were
 
     # @!method flush

@@ -9,7 +9,7 @@ class StoreTest < Minitest::Test
   def setup
     @dir = Dir.mktmpdir("elah-store")
     @clock = Elah::Store::Clock.new(Time.at(1_000_000))
-    @store = Elah::Store.open(@dir, clock: @clock, bytes_max: 64 * 1024**2)
+    @store = Elah::Store.open(@dir, clock: @clock, bytes_max: 64 * 1024**2, sweep_seconds: 3600)
     @table = @store.table("links")
     @counter = @store.counter("visits")
   end

@@ -48,6 +48,8 @@ pub struct Options {
     pub bytes_max: u64,
     /// The time that increments in memory may stay there before they are folded into the counters.
     pub fold_pause: Duration,
+    /// The time between two sweeps of what has expired, while something does expire.
+    pub sweep_pause: Duration,
     /// Decides what has expired.
     pub clock: Clock,
 }

@@ -33,9 +33,21 @@ pub(crate) struct RubyStore {
 }
 
 impl RubyStore {
-    fn open(ruby: &Ruby, dir: String, bytes_max: u64, fold_ms: u64, clock: Option<&RubyClock>) -> Result<Self, Error> {
+    fn open(
+        ruby: &Ruby,
+        dir: String,
+        bytes_max: u64,
+        fold_ms: u64,
+        sweep_ms: u64,
+        clock: Option<&RubyClock>,
+    ) -> Result<Self, Error> {
         let clock = clock.map_or(Clock::System, |clock| Clock::Manual(clock.time()));
-        let options = Options { bytes_max, fold_pause: Duration::from_millis(fold_ms), clock };
+        let options = Options {
+            bytes_max,
+            fold_pause: Duration::from_millis(fold_ms),
+            sweep_pause: Duration::from_millis(sweep_ms),
+            clock,
+        };
         let store = Store::open(dir, &options).map_err(|error| raised(ruby, &error))?;
         Ok(RubyStore { store })
     }
@@ -101,7 +113,7 @@ fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = elah.define_class("Store", ruby.class_object())?;
     class.undef_default_alloc_func();
-    class.define_singleton_method("open_native", function!(RubyStore::open, 4))?;
+    class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
     class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;

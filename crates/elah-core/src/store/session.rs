@@ -4,7 +4,9 @@ use heed::RwTxn;
 
 use super::env::{self, Env, Tree};
 use super::error::{Error, means_no_room};
-use super::layout::{EXPIRIES, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
+use super::layout::{
+    EXPIRIES, FORMAT, FORMAT_KEY, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key,
+};
 use super::range::walk;
 use super::table::Registry;
 use super::write::{Changes, Outcome, Read, Write};
@@ -192,6 +194,12 @@ impl<'e> Session<'e> {
             self.delete(Kind::Table, *id, key)?;
         }
         Ok(due.len())
+    }
+
+    /// Commits a new generation of the file with the same content.
+    pub(super) fn commit_nothing(mut self) -> Result<(), Error> {
+        self.tree.put(&mut self.txn, FORMAT_KEY, FORMAT)?;
+        self.commit()
     }
 
     /// Makes everything durable and visible. An error means that nothing was stored.

@@ -14,8 +14,8 @@ use super::write::{Changes, Outcome};
 
 /// Entries that one transaction sweeps, so that no write waits long behind a sweep.
 const SWEEP_MAX: usize = 1000;
-/// Between two sweeps of this process.
-const SWEEP_PAUSE: Duration = Duration::from_secs(1);
+/// After this the clock is looked at again, whenever the next entry expires.
+const SWEEP_WAIT_MAX: Duration = Duration::from_secs(3600);
 /// Folding may use this part of the time; with many keys it is done less often.
 const FOLD_SHARE: u32 = 50;
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -35,6 +35,7 @@ pub(super) fn run(engine: &Engine) {
         fold_pause: engine.options.fold_pause,
         sweep_at: None,
         recover_at: Instant::now() + RECOVERY_PAUSE,
+        has_unripe_pages: true,
     };
     writer.plan_sweep();
     loop {
@@ -57,6 +58,8 @@ struct Writer<'e> {
     /// Set while something waits for its expiry.
     sweep_at: Option<Instant>,
     recover_at: Instant,
+    /// Set by each commit: LMDB hands out the pages that a transaction has freed to the one after the next.
+    has_unripe_pages: bool,
 }
 
 impl Writer<'_> {
@@ -99,11 +102,12 @@ impl Writer<'_> {
         }
         match self.transact(&changes, sealed.as_ref()) {
             Ok(outcomes) => {
+                self.has_unripe_pages = true;
                 self.settle_fold(sealed);
                 tell(changes, outcomes);
                 Ok(())
             }
-            Err(Error::Full { .. }) if self.free_dead_readers() => {
+            Err(Error::Full { .. }) if self.free_dead_readers() || self.ripen_free_pages() => {
                 drop(sealed);
                 self.commit(changes, must_fold)
             }
@@ -220,7 +224,7 @@ impl Writer<'_> {
         });
         self.sweep_at = first.ok().flatten().map(|time| {
             let wait = Duration::from_millis(time.saturating_sub(engine.options.clock.now_ms()));
-            Instant::now() + wait.clamp(SWEEP_PAUSE, Duration::from_secs(3600))
+            Instant::now() + wait.min(SWEEP_WAIT_MAX).max(engine.options.sweep_pause)
         });
     }
 
@@ -237,6 +241,14 @@ impl Writer<'_> {
             // For what does not fit now the journals stay where they are.
             let _ = self.poison(recovered);
         }
+    }
+
+    /// Commits something that changes nothing, so that the next transaction can use the pages that the last one has freed. Whether
+    /// that may help.
+    fn ripen_free_pages(&mut self) -> bool {
+        let engine = self.engine;
+        std::mem::take(&mut self.has_unripe_pages)
+            && self.poison(Session::begin(&engine.env, engine.tree, 0).and_then(Session::commit_nothing)).is_ok()
     }
 
     /// Whether a killed process had held on to pages of the file that can be used again now.

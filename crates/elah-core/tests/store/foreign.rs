@@ -25,7 +25,8 @@ fn refusal(key: &[u8], value: &[u8]) -> String {
     })
     .expect("a commit");
     env.prepare_for_closing().wait();
-    let options = Options { bytes_max: 1024 * 1024, fold_pause: Duration::ZERO, clock: Clock::System };
+    let options =
+        Options { bytes_max: 1024 * 1024, fold_pause: Duration::ZERO, sweep_pause: Duration::from_secs(1), clock: Clock::System };
     Store::open(dir.path(), &options).err().expect("a refusal").to_string()
 }
 

@@ -24,7 +24,7 @@ impl Opened {
         let dir = TempDir::new().expect("a temporary directory");
         let time = Arc::new(AtomicU64::new(1_000_000));
         let clock = Clock::Manual(Arc::clone(&time));
-        let options = Options { bytes_max, fold_pause: Duration::from_millis(5), clock };
+        let options = Options { bytes_max, fold_pause: Duration::from_millis(5), sweep_pause: Duration::from_secs(3600), clock };
         let store = Store::open(dir.path(), &options).expect("a new store");
         Opened { store, dir, time, options }
     }
