@@ -99,7 +99,7 @@ class StoreKillTest < Minitest::Test
         Elah::Store.open(@dir, bytes_max: 1024**2).transaction do |tx|
           tx.get(table, "k")
           say.call("reading")
-          sleep
+          IO.pipe.first.read
         end
       end
       assert_equal "reading\n", output.gets

@@ -47,14 +47,14 @@ class StoreSyncTest < Minitest::Test
   end
 
   def test_writes_that_wait_together_share_a_sync
-    lines, _, calls = StoreProcess.trace(<<~RUBY, @dir, trace: "fdatasync")
+    lines, _, calls = StoreProcess.trace(<<~RUBY, @dir, trace: "fdatasync", inject: "fdatasync:delay_exit=10000")
       table = Elah::Store.open(ARGV[0]).table("links")
       Array.new(32) { |n| Thread.new { 20.times { |i| table.put("\#{n}-\#{i}", "v") } } }.each(&:join)
       say table.size
     RUBY
     assert_equal ["640"], lines
     syncs = calls.grep(SYNCED_DATA).size
-    assert_operator syncs, :<, 320, "640 writes of 32 threads took #{syncs} syncs"
+    assert_operator syncs, :<, 100, "640 writes of 32 threads took #{syncs} syncs"
   end
 
   FAILING = <<~RUBY
@@ -99,9 +99,10 @@ class StoreSyncTest < Minitest::Test
     assert_equal WHOLE_AGAIN, StoreProcess.run(AGAIN, @dir).first
   end
 
-  # Pages that follow one another are written with writev, the commit record with pwrite64.
+  # Pages that follow one another are written with writev, the commit record with pwrite64. The first put is tried twice, since
+  # the store knows of pages that may have become free meanwhile.
   def test_a_disk_without_room_refuses_and_goes_on
-    lines, = StoreProcess.trace(<<~RUBY, @dir, trace: "writev", inject: "writev:error=ENOSPC:when=1..2")
+    lines, = StoreProcess.trace(<<~RUBY, @dir, trace: "writev", inject: "writev:error=ENOSPC:when=1..3")
       store = Elah::Store.open(ARGV[0])
       table = store.table("links")
       (1..3).each do |n|

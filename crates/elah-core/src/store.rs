@@ -13,6 +13,7 @@ mod error;
 mod fork;
 mod journal;
 mod layout;
+mod merge;
 mod queue;
 mod range;
 mod session;

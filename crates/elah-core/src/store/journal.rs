@@ -103,6 +103,11 @@ impl Journal {
         self.active.is_empty() && self.sealed.is_none()
     }
 
+    /// Whether a segment waits for the writer that could not be folded before.
+    pub(super) fn has_sealed(&self) -> bool {
+        self.sealed.is_some()
+    }
+
     /// True until the first increment of a generation, after which the writer must know that there is something to fold.
     pub(super) fn is_active_empty(&self) -> bool {
         self.active.is_empty()

@@ -1,7 +1,6 @@
 //! An optimistic transaction: reads one snapshot, gathers its writes, and lets the writer check that what it read still holds.
 
 use std::collections::BTreeMap;
-use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +9,9 @@ use super::engine::Engine;
 use super::env::Tree;
 use super::error::Error;
 use super::layout::{FullKey, check_key, check_value, decode_count};
+use super::merge::{Keys, Merge, Pending};
 use super::queue::{Done, Job};
-use super::range::{Bounds, Entry, Range, walk};
+use super::range::{Entry, Range, walk};
 use super::session::live;
 use super::shared::Handle;
 use super::table::TableName;
@@ -20,14 +20,6 @@ use super::{Counter, Table};
 
 /// The most reads and writes of one transaction, and the most bytes that it may have read.
 pub const OPERATIONS_MAX: usize = 100_000;
-
-type Keys<T> = BTreeMap<Vec<u8>, T>;
-
-#[derive(Clone, Debug)]
-struct Pending {
-    value: Option<Vec<u8>>,
-    expires_at_ms: Option<u64>,
-}
 
 /// See the module. Holds a reader's slot until it is committed or dropped, so it should not wait for anything else.
 pub struct Transaction {
@@ -226,63 +218,5 @@ impl Transaction {
             keys.iter().map(|(key, by)| Write::Increment { counter: Arc::clone(counter), key: key.clone(), by: *by, max: None })
         });
         puts.chain(counts).collect()
-    }
-}
-
-type OwnEntries<'a> = Box<dyn Iterator<Item = (&'a Vec<u8>, &'a Pending)> + 'a>;
-
-/// Joins a walk over the snapshot with the transaction's own writes, in the order of the walk.
-struct Merge<'a> {
-    own: Peekable<OwnEntries<'a>>,
-    is_reverse: bool,
-    limit: usize,
-    entries: Vec<Entry>,
-}
-
-impl<'a> Merge<'a> {
-    fn new(own: Option<&'a Keys<Pending>>, bounds: &Bounds, range: &Range) -> Self {
-        let own: OwnEntries<'a> = match own.map(|own| own.range(bounds.clone())) {
-            None => Box::new(std::iter::empty()),
-            Some(own) if range.is_reverse => Box::new(own.rev()),
-            Some(own) => Box::new(own),
-        };
-        Merge { own: own.peekable(), is_reverse: range.is_reverse, limit: range.limit, entries: Vec::new() }
-    }
-
-    fn is_full(&self) -> bool {
-        self.entries.len() >= self.limit
-    }
-
-    fn push_own(&mut self) {
-        if let Some((key, Pending { value: Some(value), .. })) = self.own.next() {
-            self.entries.push((key.clone(), value.clone()));
-        }
-    }
-
-    /// Takes the own entries that come before `key`; `false` when that fills the answer.
-    fn own_before(&mut self, key: &[u8]) -> bool {
-        while !self.is_full() {
-            match self.own.peek() {
-                Some((own, _)) if if self.is_reverse { own.as_slice() > key } else { own.as_slice() < key } => self.push_own(),
-                _ => return true,
-            }
-        }
-        false
-    }
-
-    /// Takes an entry of the snapshot, unless this transaction has changed it; `false` when that fills the answer.
-    fn stored(&mut self, key: &[u8], value: &[u8]) -> bool {
-        match self.own.peek() {
-            Some((own, _)) if own.as_slice() == key => self.push_own(),
-            _ => self.entries.push((key.to_vec(), value.to_vec())),
-        }
-        !self.is_full()
-    }
-
-    fn finish(mut self) -> Vec<Entry> {
-        while !self.is_full() && self.own.peek().is_some() {
-            self.push_own();
-        }
-        self.entries
     }
 }

@@ -2,24 +2,21 @@
 //!
 //! There is no timer in front of a write: while one transaction is on its way to the disk, the next ones gather.
 
+mod upkeep;
+
 use std::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::error::Error;
-use super::journal::{self, Sealed};
-use super::layout::{EXPIRIES, expiry_entry};
+use super::journal::{Journal, Sealed};
 use super::queue::{Done, Job};
 use super::session::{Session, leaves_the_rest_alone};
 use super::write::{Changes, Outcome};
 
-/// Entries that one transaction sweeps, so that no write waits long behind a sweep.
-const SWEEP_MAX: usize = 1000;
-/// After this the clock is looked at again, whenever the next entry expires.
-const SWEEP_WAIT_MAX: Duration = Duration::from_secs(3600);
 /// Folding may use this part of the time; with many keys it is done less often.
 const FOLD_SHARE: u32 = 50;
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Between two attempts to fold into a store that is full.
+/// Between two attempts to fold into a store that is full, or to sweep it.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// Between two looks for what dead processes have left.
 const RECOVERY_PAUSE: Duration = Duration::from_secs(10);
@@ -76,6 +73,10 @@ impl Writer<'_> {
         let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
         let must_fold =
             is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(changes, _)| changes.touch_counters());
+        if must_fold && self.engine.journal().as_ref().is_some_and(Journal::has_sealed) {
+            // What could not be folded before goes first, and what has come since goes with the changes.
+            let _ = self.commit(Vec::new(), true);
+        }
         let folded = self.commit(changes, must_fold);
         for done in flushes {
             done(folded.clone());
@@ -86,9 +87,7 @@ impl Writer<'_> {
         for done in sweeps {
             done(self.sweep_all());
         }
-        if self.sweep_at.is_none() {
-            self.plan_sweep();
-        }
+        self.plan_sweep();
         if self.recover_at <= now {
             self.recover();
         }
@@ -96,9 +95,17 @@ impl Writer<'_> {
 
     /// Commits `changes` and, if asked, what the journal holds; tells each waiter. Returns what became of the fold.
     fn commit(&mut self, changes: Vec<Change>, must_fold: bool) -> Result<(), Error> {
+        if let Err(error) = self.engine.queue.check() {
+            self.fold_at = None;
+            refuse(changes, &error);
+            return Err(error);
+        }
         let sealed = if must_fold { self.engine.journal().as_mut().and_then(|journal| journal.seal()) } else { None };
+        if must_fold && sealed.is_none() {
+            self.fold_at = None;
+        }
         if changes.is_empty() && sealed.is_none() {
-            return self.engine.queue.check();
+            return Ok(());
         }
         match self.transact(&changes, sealed.as_ref()) {
             Ok(outcomes) => {
@@ -185,75 +192,6 @@ impl Writer<'_> {
         if was_folding {
             self.fold_at = Some(Instant::now() + FULL_PAUSE);
         }
-    }
-
-    fn sweep_all(&mut self) -> Result<usize, Error> {
-        let mut swept = 0;
-        loop {
-            let removed = self.sweep_some()?;
-            swept += removed;
-            if removed < SWEEP_MAX {
-                return Ok(swept);
-            }
-        }
-    }
-
-    fn sweep(&mut self) {
-        match self.sweep_some() {
-            Ok(SWEEP_MAX..) => self.sweep_at = Some(Instant::now()),
-            _ => self.plan_sweep(),
-        }
-    }
-
-    fn sweep_some(&mut self) -> Result<usize, Error> {
-        self.engine.queue.check()?;
-        let engine = self.engine;
-        let swept = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms()).and_then(|mut session| {
-            let swept = session.sweep(SWEEP_MAX)?;
-            session.commit().map(|()| swept)
-        });
-        self.poison(swept)
-    }
-
-    /// Looks up when the next entry expires.
-    fn plan_sweep(&mut self) {
-        let engine = self.engine;
-        let first = engine.snapshot().and_then(|snapshot| {
-            let first = engine.tree.prefix_iter(&snapshot, &EXPIRIES)?.next().transpose()?;
-            Ok(first.and_then(|(entry, _)| expiry_entry(entry)).map(|(time, _, _)| time))
-        });
-        self.sweep_at = first.ok().flatten().map(|time| {
-            let wait = Duration::from_millis(time.saturating_sub(engine.options.clock.now_ms()));
-            Instant::now() + wait.min(SWEEP_WAIT_MAX).max(engine.options.sweep_pause)
-        });
-    }
-
-    /// Takes over the journals and the readers' slots of processes that were killed.
-    fn recover(&mut self) {
-        self.recover_at = Instant::now() + RECOVERY_PAUSE;
-        let engine = self.engine;
-        if engine.queue.check().is_err() {
-            return;
-        }
-        let _ = self.free_dead_readers();
-        if let Ok(orphans) = journal::orphans(&engine.dir) {
-            let recovered = journal::recover(&engine.env, engine.tree, orphans, engine.options.clock.now_ms());
-            // For what does not fit now the journals stay where they are.
-            let _ = self.poison(recovered);
-        }
-    }
-
-    /// Commits something that changes nothing, so that the next transaction can use the pages that the last one has freed. Whether
-    /// that may help.
-    fn ripen_free_pages(&mut self) -> bool {
-        let engine = self.engine;
-        std::mem::take(&mut self.has_unripe_pages)
-            && self.poison(Session::begin(&engine.env, engine.tree, 0).and_then(Session::commit_nothing)).is_ok()
-    }
-
-    /// Whether a killed process had held on to pages of the file that can be used again now.
-    fn free_dead_readers(&self) -> bool {
-        self.engine.env.clear_stale_readers().is_ok_and(|freed| freed > 0)
     }
 
     /// Stops all writes after an error that says that the disk cannot be trusted.

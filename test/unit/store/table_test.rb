@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+# Covers Elah::Store::Table: values, ranges and expiry.
+require_relative "../../test_helper"
+require_relative "../../support/store_case"
+
+class StoreTableTest < StoreCase
+  def test_put_get_delete
+    assert_nil @table.get("a")
+    assert_equal true, @table.put("a", "1")
+    assert_equal "1", @table.get("a")
+    assert_equal true, @table.put("a", "2")
+    assert_equal "2", @table.get("a")
+    assert_equal true, @table.delete("a")
+    assert_equal false, @table.delete("a")
+    assert_nil @table.get("a")
+  end
+
+  def test_values_are_binary_and_of_any_bytes
+    value = (0..255).to_a.pack("C*") * 300
+    @table.put("\x00\xff\n", value)
+    assert_equal value, @table.get("\x00\xff\n".b)
+    assert_equal Encoding::BINARY, @table.get("\x00\xff\n").encoding
+    @table.put("empty", "")
+    assert_equal "", @table.get("empty")
+  end
+
+  def test_put_new_is_decided_by_the_writer
+    assert_equal true, @table.put_new("a", "1")
+    assert_equal false, @table.put_new("a", "2")
+    assert_equal "1", @table.get("a")
+    results = Array.new(16) { |i| Thread.new { @table.put_new("contended", i.to_s) } }.map(&:value)
+    assert_equal 1, results.count(true)
+    assert_equal results.index(true).to_s, @table.get("contended")
+  end
+
+  def test_size_counts_keys
+    @table.put("a", "1")
+    @table.put("a", "2")
+    @table.put("b", "1")
+    @table.delete("a")
+    @table.delete("a")
+    assert_equal 1, @table.size
+  end
+
+  def test_range_conditions
+    %w[a b ba bb c d].each { |key| @table.put(key, key.upcase) }
+    assert_equal %w[a b ba bb c d], keys
+    assert_equal %w[b ba bb], keys(prefix: "b")
+    assert_equal %w[bb ba b], keys(prefix: "b", reverse: true)
+    assert_equal %w[b ba], keys(from: "b", to: "bb")
+    assert_equal %w[ba bb], keys(after: "b", limit: 2)
+    assert_equal %w[ba b], keys(after: "bb", reverse: true, limit: 2)
+    assert_equal %w[bb], keys(prefix: "b", after: "ba")
+    assert_equal [], keys(from: "c", to: "b")
+    assert_equal [], keys(prefix: "x")
+    assert_equal [], keys(limit: 0)
+    assert_equal [%w[a A]], @table.range(limit: 1)
+  end
+
+  def test_range_with_a_prefix_of_the_highest_bytes
+    ["\xfe", "\xff", "\xff\xff", "\xff\xff\x01"].each { |key| @table.put(key, "") }
+    assert_equal 3, keys(prefix: "\xff").size
+    assert_equal 2, keys(prefix: "\xff\xff").size
+  end
+
+  def test_each_reads_page_by_page
+    expected = Array.new(25) { |i| format("k%02d", i) }
+    expected.each { |key| @table.put(key, "") }
+    assert_equal expected, @table.each(batch: 10).map { |key, _| key }
+    assert_equal expected.reverse, @table.each(batch: 5, reverse: true).map { |key, _| key }
+    assert_equal expected[10, 10], @table.each(prefix: "k1", batch: 3).map { |key, _| key }
+  end
+
+  def test_ttl_hides_and_sweeps
+    @table.put("a", "1", ttl: 10)
+    @table.put("b", "1", ttl: 20)
+    @table.put("c", "1")
+    @clock.advance(9.999)
+    assert_equal "1", @table.get("a")
+    @clock.advance(0.001)
+    assert_nil @table.get("a")
+    assert_equal %w[b c], keys
+    assert_equal false, @table.delete("a")
+    assert_equal true, @table.put_new("a", "2")
+    @clock.advance(1000)
+    assert_equal 3, @table.size
+    assert_equal 1, @store.sweep
+    assert_equal %w[a c], keys
+    assert_equal 2, @table.size
+  end
+
+  def test_put_replaces_the_time_of_expiry
+    @table.put("a", "1", ttl: 10)
+    @table.put("a", "2", ttl: 30)
+    @table.put("b", "1", ttl: 10)
+    @table.put("b", "2")
+    @clock.advance(10)
+    assert_equal 0, @store.sweep
+    assert_equal %w[2 2], [@table.get("a"), @table.get("b")]
+    @clock.advance(20)
+    assert_equal 1, @store.sweep
+    assert_equal [nil, "2"], [@table.get("a"), @table.get("b")]
+  end
+
+  private
+
+  def keys(**conditions) = @table.range(**conditions).map(&:first)
+end
