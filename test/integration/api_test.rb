@@ -46,6 +46,9 @@ class APIIntegrationTest < Minitest::Test
           .to_h { |name| [name, request.public_send(name)] }
       end
 
+      get(:env) { [env["REQUEST_METHOD"], env["PATH_INFO"], env["HTTP_X_KEY"], env["api.format"]] }
+      mount ->(env) { [203, { "Content-Type" => "text/x-rack", "X-Two" => "a" }, ["rack ", env["PATH_INFO"]]] } => "/rack"
+
       params { requires :name, type: String }
       post(:names) { { name: params[:name] } }
 
@@ -73,6 +76,17 @@ class APIIntegrationTest < Minitest::Test
     assert_equal({ "request_method" => "POST", "path" => "/asked", "query_string" => "a=b", "protocol" => "HTTP/1.1",
                    "host" => "asked.example:80", "scheme" => "http", "content_type" => "application/json", "content_length" => 2,
                    "remote_ip" => "127.0.0.1" }, answer.json)
+  end
+
+  def test_the_rack_environment_is_at_hand
+    assert_equal ["GET", "/env", "k", "json"], server.get("/env", headers: { "X-Key" => "k" }).json
+  end
+
+  def test_mounted_rack_apps_answer_below_their_path
+    answer = server.request("PATCH", "/rack/deep?a=b", body: "x")
+    assert_equal [203, "text/x-rack", "a", "rack /rack/deep"], [answer.status, answer["content-type"], answer["x-two"], answer.body]
+    assert_equal "rack /rack", server.get("/rack").body
+    assert_equal 404, server.get("/racket").status
   end
 
   def test_redirects
