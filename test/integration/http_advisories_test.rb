@@ -74,6 +74,16 @@ class HttpAdvisoriesTest < Minitest::Test
     assert_refused 400, "ambiguous_header", exchange(server, get("X_Forwarded-For: 192.0.2.1", "X-Forwarded_For: 192.0.2.2"))
   end
 
+  # httpoxy (CVE-2016-5385 and its kin): a client's Proxy header became HTTP_PROXY. Puma (above): so did one with an underscore
+  # that stands alone.
+  def test_httpoxy_and_underscores_do_not_reach_the_rack_environment
+    app = 'run ->(env) { [200, { "content-type" => "text/plain" }, [env.keys.grep(/\AHTTP_/).sort.join(" ")]] }'
+    ElahServer.start(app) do |server|
+      lines = { "Proxy" => "http://192.0.2.1", "X_Forwarded_For" => "192.0.2.2", "Accept" => "*/*" }
+      assert_equal "HTTP_ACCEPT HTTP_HOST HTTP_VERSION", server.connect { |client| client.get("/", headers: lines).body }
+    end
+  end
+
   # Puma: the line of the PROXY protocol was buffered without a bound, and read again on a kept connection.
   def test_puma_cve_2026_47736_and_47737_proxy_protocol
     assert_refused 414, "target_too_long", exchange(server, "PROXY TCP4 #{'1' * 10_000}")
