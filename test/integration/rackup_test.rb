@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+# Rack apps under the command, and Elah under rackup.
+require "test_helper"
+require "open3"
+require "support/elah_server"
+
+class RackupTest < Minitest::Test
+  LIB = File.expand_path("../../lib", __dir__)
+  APP = "run ->(env) { [200, { 'content-type' => 'text/plain' }, [env['PATH_INFO'], Elah.config.queue_max.to_s, ENV['RACK_ENV'].to_s].join(' ').lines] }"
+
+  def test_a_config_ru_is_served
+    ElahServer.start(APP, extension: ".ru", queue_max: 3) do |server|
+      assert_equal "/rack 3 development", server.get("/rack").body
+    end
+  end
+
+  def test_rackup_serves_with_elah_and_hands_on_options
+    rackup("-o", "127.0.0.1", "-p", "0", "-O", "queue_max=9", "-E", "production") do |url|
+      assert_equal "/ 9 production", HttpClient.open(url) { |client| client.get("/") }.body
+    end
+  end
+
+  def test_rackup_finds_its_default_host
+    rackup("-p", "0") { |url| assert_equal "/ 1024 development", HttpClient.open(url) { |client| client.get("/") }.body }
+  end
+
+  def test_rackup_lists_the_options
+    out, = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-h")
+    assert_includes out, "-O queue_max=N"
+    assert_includes out, "-O header_bytes_max=BYTES"
+  end
+
+  def test_a_wrong_option_ends_the_start
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "config.ru"), APP)
+      out, status = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-O", "queue_max=many", chdir: folder)
+      refute_predicate status, :success?
+      assert_includes out, "queue_max must be a whole number from 0 to 1000000"
+    end
+  end
+
+  # Rackup, which holds the handlers since Rack 3, is in no package of Debian 12: this file stands for what it offers them.
+  def test_the_handler_of_rackup_registers_itself
+    Dir.mktmpdir do |folder|
+      FileUtils.mkdir_p(File.join(folder, "rackup"))
+      File.write(File.join(folder, "rackup/handler.rb"), <<~RUBY)
+        module Rackup
+          module Handler
+            def self.register(name, handler) = puts("\#{name} \#{handler} \#{handler.respond_to?(:run)} \#{handler.respond_to?(:valid_options)}")
+          end
+        end
+      RUBY
+      out, = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-I", folder, "-e", 'require "rackup/handler/elah"')
+      assert_equal "elah Rackup::Handler::Elah true true\n", out
+    end
+  end
+
+  private
+
+  # Yields where it listens, then ends it by TERM.
+  def rackup(*arguments)
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "config.ru"), APP)
+      Open3.popen2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", *arguments, chdir: folder) do |_, output, process|
+        yield output.each_line.lazy.filter_map { |line| line[ElahServer::LISTENING, 1] }.first
+      ensure
+        Process.kill(:TERM, process.pid)
+        assert_predicate process.value, :success?
+      end
+    end
+  end
+end
