@@ -158,14 +158,14 @@ module Elah
 
     def serve(request)
       @handler.handle(request)
-    rescue Exception => e # rubocop:disable Lint/RescueException -- the loop must outlive whatever a handler does
+    rescue Exception => e # -- the loop must outlive whatever a handler does
       @fatal = e if FATAL.any? { |fatal| fatal === e }
       @failed.call(e, request)
     end
 
     def run_spawned(block)
       block.call
-    rescue Exception => e # rubocop:disable Lint/RescueException -- as above
+    rescue Exception => e # -- as above
       @fatal = e if FATAL.any? { |fatal| fatal === e }
       @failed.call(e, nil)
     end

@@ -155,7 +155,7 @@ class StoreKillTest < Minitest::Test
     memory = store.counter("memory", durability: :memory)
     work = [
       ->(thread, i) { table.put(key = "#{round}-#{thread}-#{i}", key) && say.call("put #{key}") },
-      ->(thread, i) { disk.increment("n#{i % 3}") && say.call("disk n#{i % 3}") },
+      ->(_thread, i) { disk.increment("n#{i % 3}") && say.call("disk n#{i % 3}") },
       lambda do |thread, i|
         store.transaction { |tx| %w[a b].each { |half| tx.put(table, "#{half}#{round}-#{thread}-#{i}", "half") } }
         say.call("both #{round}-#{thread}-#{i}")

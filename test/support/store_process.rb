@@ -41,7 +41,7 @@ module StoreProcess
     lines, status = run(script, dir, under: under)
     [lines, status, whole_calls(File.readlines(log, chomp: true))]
   ensure
-    File.delete(log) if File.exist?(log)
+    FileUtils.rm_f(log)
   end
 
   # Joins the two halves of a call that another thread's call came between; it stands where it ended.

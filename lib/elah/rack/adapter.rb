@@ -32,7 +32,7 @@ module Elah
         env = @environment.build(request)
         begin
           status, headers, body = @app.call(env)
-        rescue Exception => e # rubocop:disable Lint/RescueException -- it is raised again
+        rescue Exception => e # -- it is raised again
           raise refused(request, e)
         end
         request.respond_to_rack(status, headers, body) or Answer.new(request, status, headers, body).give

@@ -42,7 +42,7 @@ module Elah
       # @raise [Elah::InvalidStatus]
       def give
         send_answer
-      rescue Exception => e # rubocop:disable Lint/RescueException -- it is raised again, unless it is about a client
+      rescue Exception => e # -- it is raised again, unless it is about a client
         @error = e
         raise unless client_gone?(e)
       ensure

@@ -81,7 +81,7 @@ module Parity
     post("content_type_in") { headers["Content-Type"].to_s }
     get("caught_by_handler") do
       error! "not caught", 410
-    rescue Exception # rubocop:disable Lint/RescueException
+    rescue Exception
       "caught"
     end
     get("rescued_by_handler") do

@@ -32,7 +32,7 @@ class Probe
     body.each { |piece| text << piece if piece }
     body.close if body.respond_to?(:close)
     { status: status, headers: ParityTable.relevant(headers), body: readable(text) }
-  rescue Exception => e # rubocop:disable Lint/RescueException
+  rescue Exception => e
     raise if e.class.name == "Rack::Lint::LintError"
 
     { raised: e.class.name.sub(/\A.*::/, ""), message: e.message.lines.first }
