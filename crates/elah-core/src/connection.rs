@@ -16,8 +16,8 @@ use crate::guard::{Guard, Phase};
 use crate::guarded_socket::GuardedSocket;
 use crate::listener::Socket;
 use crate::problem::{Problem, reason};
+use crate::shared::Shared;
 use crate::wake::WaitId;
-use crate::worker::Shared;
 
 /// After a refusal the peer may still be sending: its bytes are read and dropped for so long, else the reset that closing causes
 /// would destroy the answer on its way.

@@ -14,6 +14,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::Service;
 
+use crate::admission::RequestId;
 use crate::connection::ConnectionState;
 use crate::problem::Problem;
 use crate::reply::{Reply, ReplySlot};
@@ -21,7 +22,7 @@ use crate::request_body::{self, RequestBody};
 use crate::response::{Headers, Response, ResponseBody};
 use crate::response_stream::StreamState;
 use crate::router::{Match, Resolution};
-use crate::worker::{RequestId, Shared};
+use crate::shared::Shared;
 
 /// A request as the application gets it, and the place of its answer. The worker and the connection share it.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::connection::ConnectionState;
 use crate::guard::{Guard, Phase, Step};
 use crate::listener::Socket;
 use crate::problem::Problem;
-use crate::worker::Shared;
+use crate::shared::Shared;
 
 pub(crate) struct GuardedSocket {
     socket: Socket,

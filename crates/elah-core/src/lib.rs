@@ -21,6 +21,7 @@ mod request_body;
 pub mod response;
 mod response_stream;
 pub mod router;
+mod shared;
 pub mod store;
 mod timers;
 pub mod wake;

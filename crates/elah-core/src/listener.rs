@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, Type};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection;
-use crate::worker::Shared;
+use crate::shared::Shared;
 
 /// How long `accept` rests when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);

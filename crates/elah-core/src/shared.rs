@@ -1,0 +1,224 @@
+//! What the tasks of one worker share: bounds, clock, router, requests, connections. Nothing here leaves the worker's thread.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+
+use bytes::Bytes;
+use hyper::server::conn::http1;
+use slab::Slab;
+
+use crate::admission::{Admission, RequestId};
+use crate::clock::Clock;
+use crate::connection::ConnectionState;
+use crate::exchange::Exchange;
+use crate::guard::GuardLimits;
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::router::Router;
+use crate::wake::{LocalWaker, WaitId};
+
+/// Bytes read from a socket at a time; one buffer serves all connections.
+const SCRATCH_BYTES: usize = 64 * 1024;
+
+/// What hyper reads at least at a time, and the number of headers for which it has room on its stack.
+const HYPER_READ_BYTES: usize = 8 * 1024;
+const HYPER_HEADERS_MAX: usize = 100;
+
+/// How long a connection that has never sent a request is given to do so when the worker drains.
+const FRESH_GRACE_MS: u64 = 500;
+
+/// What the tasks of one worker share. Nothing here leaves the worker's thread.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) guard_limits: Rc<GuardLimits>,
+    pub(crate) http: http1::Builder,
+    pub(crate) clock: Clock,
+    pub(crate) router: Arc<Router>,
+    pub(crate) metrics: Metrics,
+    pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) local_waker: LocalWaker,
+    pub(crate) streamed_routes: HashSet<u32>,
+    pub(crate) admission: Admission,
+    pub(crate) connections: RefCell<Slab<Rc<ConnectionState>>>,
+    pub(crate) acceptors: RefCell<Vec<Waker>>,
+    pub(crate) draining: Cell<bool>,
+    /// Requests whose handlers should be cancelled, with the reason.
+    pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
+    pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
+    pub(crate) read_chunks: RefCell<HashMap<WaitId, Result<Option<Bytes>, Problem>>>,
+    request_id_prefix: String,
+    next_request_number: Cell<u64>,
+}
+
+/// Why a handler is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancelled {
+    /// Its deadline is past; the client has its 504.
+    Overdue,
+}
+
+/// A connection that the application took over: its descriptor, and what had been read of it already.
+pub type HandedOver = io::Result<(OwnedFd, Vec<u8>)>;
+
+impl Shared {
+    pub(crate) fn new(limits: Limits, router: Arc<Router>, streamed_routes: HashSet<u32>) -> Self {
+        Shared {
+            guard_limits: Rc::new(GuardLimits {
+                header_bytes_max: limits.header_bytes_max,
+                headers_max: limits.headers_max,
+                uri_bytes_max: limits.uri_bytes_max,
+                body_bytes_max: limits.body_bytes_max,
+            }),
+            http: http_builder(&limits),
+            limits,
+            clock: Clock::new(),
+            router,
+            metrics: Metrics::default(),
+            scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
+            local_waker: LocalWaker::default(),
+            streamed_routes,
+            admission: Admission::default(),
+            connections: RefCell::new(Slab::new()),
+            acceptors: RefCell::new(Vec::new()),
+            draining: Cell::new(false),
+            cancelled: RefCell::new(Vec::new()),
+            hijacked: RefCell::new(HashMap::new()),
+            read_chunks: RefCell::new(HashMap::new()),
+            request_id_prefix: random_prefix(),
+            next_request_number: Cell::new(1),
+        }
+    }
+
+    pub(crate) fn streams_body(&self, route: u32) -> bool {
+        self.streamed_routes.contains(&route)
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.get()
+    }
+
+    pub(crate) fn fresh_grace_ms(&self) -> u64 {
+        FRESH_GRACE_MS.min(self.limits.header_ms)
+    }
+
+    pub(crate) fn connections_full(&self) -> bool {
+        self.connections.borrow().len() >= self.limits.connections_max
+    }
+
+    pub(crate) fn register_acceptor(&self, waker: &Waker) {
+        let mut acceptors = self.acceptors.borrow_mut();
+        if !acceptors.iter().any(|known| known.will_wake(waker)) {
+            acceptors.push(waker.clone());
+        }
+    }
+
+    pub(crate) fn wake_acceptors(&self) {
+        let acceptors = std::mem::take(&mut *self.acceptors.borrow_mut());
+        for acceptor in acceptors {
+            acceptor.wake();
+        }
+    }
+
+    pub(crate) fn open_connection(&self, remote: Option<IpAddr>, local_port: u16) -> Rc<ConnectionState> {
+        self.metrics.connected();
+        let mut connections = self.connections.borrow_mut();
+        let entry = connections.vacant_entry();
+        let state = Rc::new(ConnectionState::new(entry.key(), remote, local_port, self.clock.refresh()));
+        entry.insert(Rc::clone(&state));
+        state
+    }
+
+    pub(crate) fn close_connection(&self, state: &ConnectionState) {
+        let was_full = self.connections_full();
+        self.connections.borrow_mut().try_remove(state.key);
+        if was_full {
+            self.wake_acceptors();
+        }
+        if self.is_draining() {
+            self.local_waker.wake_turn();
+        }
+    }
+
+    pub(crate) fn admit(&self, exchange: &Rc<Exchange>) -> Result<RequestId, Problem> {
+        let id = self.admission.admit(exchange, &self.limits, self.clock.now_ms())?;
+        self.local_waker.wake_turn();
+        Ok(id)
+    }
+
+    /// The connection of `id` broke. A request that has not run yet never will; one that runs goes on, and its answer goes nowhere.
+    pub(crate) fn client_gone(&self, id: RequestId) {
+        self.admission.abandon_waiting(id);
+    }
+
+    pub(crate) fn hand_over(&self, wait: WaitId, descriptor: io::Result<OwnedFd>, unread: Vec<u8>) {
+        self.hijacked.borrow_mut().insert(wait, descriptor.map(|descriptor| (descriptor, unread)));
+        self.local_waker.end_wait(wait);
+    }
+
+    /// An id under which a request can be found in the log: the worker's random prefix and a number.
+    pub(crate) fn new_request_id(&self) -> String {
+        let number = self.next_request_number.get();
+        self.next_request_number.set(number + 1);
+        format!("{}-{number}", self.request_id_prefix)
+    }
+
+    /// The id of a request, made when it is first asked for; `None` when the request is finished.
+    pub(crate) fn request_id(&self, id: RequestId) -> Option<String> {
+        Some(self.admission.get(id)?.request_id.get_or_init(|| self.new_request_id()).clone())
+    }
+
+    pub(crate) fn tick(&self) {
+        let now = self.clock.refresh();
+        for exchange in self.admission.take_impatient(&self.limits, now) {
+            self.metrics.refused();
+            let seconds = self.limits.queue_ms as f64 / 1000.0;
+            let detail = format!("The request waited {seconds} s for a free fiber: try again later.");
+            exchange.answer(
+                self.problem_response(exchange.request_id.get().map(String::as_str), &Problem::new(503, "overloaded", detail)),
+            );
+        }
+        for id in self.admission.take_overdue(now) {
+            let seconds = self.limits.request_ms as f64 / 1000.0;
+            let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
+            let response = self.problem_response(self.request_id(id).as_deref(), &problem);
+            if self.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+                self.cancelled.borrow_mut().push((id, Cancelled::Overdue));
+                self.local_waker.wake_turn();
+            }
+        }
+        let connections: Vec<_> = self.connections.borrow().iter().map(|(_, state)| Rc::clone(state)).collect();
+        for connection in connections {
+            connection.check_time(self);
+        }
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        self.admission.has_ready() || !self.local_waker.is_empty() || !self.cancelled.borrow().is_empty()
+    }
+}
+
+/// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
+/// `pipeline_flush` stays off: with it hyper buffers a streamed answer without any bound.
+fn http_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
+    if limits.headers_max > HYPER_HEADERS_MAX {
+        // Costs hyper an allocation per request, so not unless it is needed.
+        builder.max_headers(limits.headers_max);
+    }
+    builder
+}
+
+/// Six characters that tell this worker's request ids from another's.
+fn random_prefix() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    (0..6).map(|position| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(random >> (5 * position) & 31) as usize])).collect()
+}

@@ -1,0 +1,191 @@
+//! What a handler does with its request: reads it, answers it at once or bit by bit, takes its connection over.
+
+use std::fs::File;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+
+use super::Worker;
+use crate::admission::RequestId;
+use crate::connection::Order;
+use crate::problem::Problem;
+use crate::request::RequestView;
+use crate::request_body::{RequestBody, incomplete};
+use crate::response::{Headers, Response};
+use crate::response_stream::{StreamEnd, StreamState, Written};
+use crate::shared::HandedOver;
+use crate::wake::WaitId;
+
+impl Worker {
+    /// The id under which the log knows a request, made when it is first asked for; `None` when the request is finished.
+    pub fn request_id(&self, id: RequestId) -> Option<String> {
+        self.shared.request_id(id)
+    }
+
+    /// Reads from a request; `None` when it has been finished.
+    pub fn request<R>(&self, id: RequestId, read: impl FnOnce(RequestView<'_>) -> R) -> Option<R> {
+        let exchange = self.shared.admission.get(id)?;
+        Some(read(RequestView::new(&exchange, &self.shared.router)))
+    }
+
+    /// Answers; false when the request has an answer already, is finished, or its client has gone.
+    pub fn respond(&self, id: RequestId, response: Response) -> bool {
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response))
+    }
+
+    /// Answers with one of the server's own problems.
+    pub fn respond_with_problem(&self, id: RequestId, problem: &Problem) -> bool {
+        let response = self.shared.problem_response(self.shared.request_id(id).as_deref(), problem);
+        self.respond(id, response)
+    }
+
+    /// Removes a request whose handler has ended. Without an answer it is answered 500; a stream that it left open is broken off.
+    pub fn finish(&self, id: RequestId) {
+        let Some(exchange) = self.shared.admission.finish(id) else { return };
+        if let Some((key, stream)) = exchange.stream.take() {
+            let is_open = self.streams.borrow().get(key).is_some_and(|open| Rc::ptr_eq(open, &stream));
+            if is_open {
+                self.close_stream(key, false);
+            }
+        }
+        if exchange.reply.is_waiting() {
+            let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
+            exchange.answer(self.shared.problem_response(exchange.request_id.get().map(String::as_str), &problem));
+        }
+    }
+
+    /// True while an answer can still reach the client.
+    pub fn awaits_answer(&self, id: RequestId) -> bool {
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.reply.is_waiting())
+    }
+
+    /// Begins a streamed answer, which ends with its handler at the latest; `None` as for `respond`, or when `status` is not one of 200 to 599.
+    pub fn start_stream(&self, id: RequestId, status: u16, headers: Headers) -> Option<usize> {
+        let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
+        let response = Response::streamed(status, headers, Rc::clone(&stream))?;
+        let exchange = self.shared.admission.get(id)?;
+        if !exchange.answer(response) {
+            return None;
+        }
+        let key = self.streams.borrow_mut().insert(Rc::clone(&stream));
+        exchange.stream.replace(Some((key, stream)));
+        Some(key)
+    }
+
+    /// Writes to a stream. When it says `Full`, wait with `wait_for_room` before the next write.
+    pub fn write(&self, stream: usize, chunk: Bytes) -> Written {
+        self.streams.borrow().get(stream).map_or(Written::ClientGone, |stream| stream.write(chunk))
+    }
+
+    /// A wait that ends when the client has read enough, or has gone.
+    pub fn wait_for_room(&self, stream: usize) -> WaitId {
+        let wait = self.new_wait();
+        match self.streams.borrow().get(stream) {
+            Some(stream) => stream.wait_for_room(wait),
+            None => self.shared.local_waker.end_wait(wait),
+        }
+        wait
+    }
+
+    pub fn is_client_gone(&self, stream: usize) -> bool {
+        self.streams.borrow().get(stream).is_none_or(|stream| stream.is_reader_gone())
+    }
+
+    /// The end of a stream that is open; `None` when it is not.
+    pub fn stream_end(&self, stream: usize) -> Option<StreamEnd> {
+        let state = Rc::clone(self.streams.borrow().get(stream)?);
+        Some(StreamEnd::new(self.new_wait(), state))
+    }
+
+    /// Ends a stream; `complete: false` breaks the connection, so that nobody takes the part for the whole.
+    pub fn close_stream(&self, stream: usize, complete: bool) {
+        if let Some(stream) = self.streams.borrow_mut().try_remove(stream) {
+            if complete { stream.close() } else { stream.break_off() }
+        }
+    }
+
+    /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`.
+    pub fn read_chunk(&self, id: RequestId) -> WaitId {
+        let wait = self.new_wait();
+        let body = self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty));
+        let shared = Rc::clone(&self.shared);
+        match body {
+            Some(RequestBody::Streamed(mut body)) => {
+                self.tasks.spawn_local(async move {
+                    let chunk = loop {
+                        match body.frame().await {
+                            None => break Ok(None),
+                            Some(Err(error)) => {
+                                let refusal = shared.admission.get(id).and_then(|exchange| exchange.connection.take_refusal());
+                                break Err(refusal.unwrap_or_else(|| incomplete(error)));
+                            }
+                            Some(Ok(frame)) => {
+                                if let Ok(data) = frame.into_data() {
+                                    break Ok(Some(data));
+                                }
+                            }
+                        }
+                    };
+                    let now = shared.clock.now_ms();
+                    let limit = shared.limits.request_ms;
+                    if let Some(exchange) = shared.admission.get(id) {
+                        exchange.body.replace(RequestBody::Streamed(body));
+                        if exchange.deadline_ms.get() > 0 {
+                            exchange.deadline_ms.set(now + limit);
+                        }
+                    }
+                    shared.read_chunks.borrow_mut().insert(wait, chunk);
+                    shared.local_waker.end_wait(wait);
+                });
+            }
+            Some(RequestBody::Memory(bytes)) => {
+                shared.read_chunks.borrow_mut().insert(wait, Ok(Some(bytes)));
+                shared.local_waker.end_wait(wait);
+            }
+            _ => {
+                shared.read_chunks.borrow_mut().insert(wait, Ok(None));
+                shared.local_waker.end_wait(wait);
+            }
+        }
+        wait
+    }
+
+    /// The piece for which `wait` waited: `None` at the end of the body.
+    pub fn take_chunk(&self, wait: WaitId) -> Option<Result<Option<Bytes>, Problem>> {
+        self.shared.read_chunks.borrow_mut().remove(&wait)
+    }
+
+    /// Takes the file of a spooled body.
+    pub fn take_spooled(&self, id: RequestId) -> Option<(File, u64)> {
+        let exchange = self.shared.admission.get(id)?;
+        match exchange.body.replace(RequestBody::Empty) {
+            RequestBody::Spooled { file, bytes } => Some((file, bytes)),
+            other => {
+                exchange.body.replace(other);
+                None
+            }
+        }
+    }
+
+    /// Puts a body that was read elsewhere back in its place.
+    pub fn replace_body(&self, id: RequestId, bytes: Bytes) {
+        if let Some(exchange) = self.shared.admission.get(id) {
+            exchange.body.replace(RequestBody::Memory(bytes));
+        }
+    }
+
+    /// Takes the connection of `id` away from HTTP. The wait ends when it is there; fetch it with `take_hijacked`.
+    pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
+        let wait = self.new_wait();
+        let exchange = self.shared.admission.get(id)?;
+        exchange.deadline_ms.set(0);
+        exchange.reply.close();
+        exchange.connection.order(Order::HandOver(wait));
+        Some(wait)
+    }
+
+    pub fn take_hijacked(&self, wait: WaitId) -> Option<HandedOver> {
+        self.shared.hijacked.borrow_mut().remove(&wait)
+    }
+}
