@@ -93,6 +93,19 @@ impl Headers {
     pub fn set_content_length(&mut self, bytes: usize) {
         self.map.insert(http::header::CONTENT_LENGTH, bytes.into());
     }
+
+    /// Says where to go, whatever was said before.
+    pub fn set_location(&mut self, location: &[u8]) -> Result<(), InvalidHeader> {
+        let location =
+            HeaderValue::from_bytes(location).map_err(|_| InvalidHeader { name: "location".to_owned(), part: "value" })?;
+        self.map.insert(http::header::LOCATION, location);
+        Ok(())
+    }
+
+    /// Every name with each of its values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.map.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
+    }
 }
 
 fn checked(name: &[u8], value: &[u8]) -> Result<(HeaderName, HeaderValue), InvalidHeader> {

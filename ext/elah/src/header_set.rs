@@ -1,6 +1,6 @@
 //! `Elah::HeaderSet`: response headers that are checked once and sent many times; and how any headers come from Ruby.
 
-use elah_core::response::Headers;
+use elah_core::response::{Headers, InvalidHeader};
 use magnus::r_hash::ForEach;
 use magnus::{
     Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, Value, function, method, value::ReprValue,
@@ -24,6 +24,22 @@ impl HeaderSet {
 
     fn has(&self, name: String) -> bool {
         self.headers.has(&name)
+    }
+
+    /// Names to a String, or to an Array of Strings where a name has several values.
+    fn to_hash(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        let hash = ruby.hash_new();
+        for (name, value) in rb_self.headers.iter() {
+            let value = ruby.enc_str_new(value, ruby.utf8_encoding());
+            match hash.get(name) {
+                None => hash.aset(name, value)?,
+                Some(first) => match RArray::from_value(first) {
+                    Some(values) => values.push(value)?,
+                    None => hash.aset(name, ruby.ary_new_from_values(&[first, value.as_value()]))?,
+                },
+            }
+        }
+        Ok(hash)
     }
 }
 
@@ -54,6 +70,14 @@ fn from_hash(ruby: &Ruby, hash: RHash) -> Result<Headers, Error> {
     Ok(headers)
 }
 
+/// Headers that send the client to `location`.
+pub(crate) fn headers_to(ruby: &Ruby, location: RString, value: Value) -> Result<Headers, Error> {
+    let mut headers = headers(ruby, value)?;
+    // SAFETY: the bytes are copied before Ruby runs again.
+    unsafe { headers.set_location(location.as_slice()) }.map_err(|error| invalid(ruby, &error))?;
+    Ok(headers)
+}
+
 fn append(ruby: &Ruby, headers: &mut Headers, name: RString, value: Value) -> Result<(), Error> {
     let value = match RString::from_value(value) {
         Some(string) => string,
@@ -61,7 +85,11 @@ fn append(ruby: &Ruby, headers: &mut Headers, name: RString, value: Value) -> Re
     };
     // SAFETY: the bytes are copied before Ruby runs again.
     let appended = unsafe { headers.append(name.as_slice(), value.as_slice()) };
-    appended.map_err(|error| Error::new(errors::class(ruby, "InvalidHeader"), error.to_string()))
+    appended.map_err(|error| invalid(ruby, &error))
+}
+
+fn invalid(ruby: &Ruby, error: &InvalidHeader) -> Error {
+    Error::new(errors::class(ruby, "InvalidHeader"), error.to_string())
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
@@ -69,5 +97,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(HeaderSet::new, 1))?;
     class.define_method("include?", method!(HeaderSet::has, 1))?;
+    class.define_method("to_h", method!(HeaderSet::to_hash, 0))?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use magnus::{Class, DataTypeFunctions, Error, Module, RHash, RModule, RString, R
 use crate::errors;
 use crate::event_loop::worker;
 use crate::gvl::without_gvl;
-use crate::header_set::headers;
+use crate::header_set::{headers, headers_to};
 use crate::rack_env::RackState;
 use crate::response_stream::ResponseStream;
 use crate::wait::park;
@@ -124,6 +124,15 @@ impl Request {
         })?
     }
 
+    /// One of them, or nil. Cheaper than the Hash of all.
+    fn route_param(ruby: &Ruby, rb_self: &Self, wanted: RString) -> Result<Option<RString>, Error> {
+        // SAFETY: Ruby does not run while the name is borrowed: `str_new` may collect garbage, which leaves `wanted` alone.
+        let wanted = unsafe { wanted.as_slice() };
+        rb_self.read(ruby, |request| {
+            request.route_params().find(|(name, _)| name.as_bytes() == wanted).map(|(_, value)| ruby.str_new(value))
+        })
+    }
+
     /// The offset in `path` at which the part below a mount begins; nil for a route.
     fn mount_at(ruby: &Ruby, rb_self: &Self) -> Result<Option<usize>, Error> {
         rb_self.read(ruby, |request| request.mount_at())
@@ -213,6 +222,13 @@ impl Request {
         ResponseStream::new(stream).write_whole(ruby, body)
     }
 
+    /// Answers with an empty body and a Location beside the headers.
+    fn redirect(ruby: &Ruby, rb_self: &Self, status: u16, location: RString, header: Value) -> Result<bool, Error> {
+        let headers = headers_to(ruby, location, header)?;
+        let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
+        Ok(worker(ruby)?.respond(rb_self.id, response))
+    }
+
     /// Answers with the content of a file, which is read as the client takes it.
     fn respond_with_file(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, path: String) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
@@ -299,12 +315,14 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("local_port", method!(Request::local_port, 0))?;
     class.define_method("route", method!(Request::route, 0))?;
     class.define_method("route_params", method!(Request::route_params, 0))?;
+    class.define_method("route_param", method!(Request::route_param, 1))?;
     class.define_method("mount_at", method!(Request::mount_at, 0))?;
     class.define_method("body", method!(Request::body, 0))?;
     class.define_method("spooled?", method!(Request::is_spooled, 0))?;
     class.define_method("take_spooled", method!(Request::take_spooled, 0))?;
     class.define_method("read_chunk", method!(Request::read_chunk, 0))?;
     class.define_method("respond", method!(Request::respond, 3))?;
+    class.define_method("redirect", method!(Request::redirect, 3))?;
     class.define_method("respond_with_file", method!(Request::respond_with_file, 3))?;
     class.define_method("respond_with_problem", method!(Request::respond_with_problem, 3))?;
     class.define_method("start", method!(Request::start, 2))?;

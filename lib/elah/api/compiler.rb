@@ -79,7 +79,7 @@ module Elah
 
       def add_entry(blueprint, settings, verb, raw, version)
         endpoint = EndpointClass.new(blueprint, verb: verb, version: version, position: @entries.size).build
-        suffix = Path.suffix(settings, !version.nil?, Path.bare?(raw, settings))
+        suffix = suffix(blueprint.route.options, settings, raw, path_versioned: !version.nil?)
         @entries << Entry.new(verb: verb, pattern: Path.full(raw, settings, version) + suffix,
                               requirements: blueprint.route.requirements, target: endpoint)
       end
@@ -118,7 +118,7 @@ module Elah
 
       def describe(definition, settings, parameters, verb, raw)
         path = Path.full(raw, settings, path_versioned?(settings) ? ":version" : nil)
-        path += Path.suffix(settings, path_versioned?(settings), Path.bare?(raw, settings))
+        path += suffix(definition.options, settings, raw, path_versioned: path_versioned?(settings))
         documentation = parameters.map(&:documentation).reduce({}, :merge)
         in_path = Path.names(path).reject { |name| %w[format version].include?(name) }.to_h { |name| [name, ""] }
         versions = settings[:version]&.map(&:to_s)
@@ -129,6 +129,11 @@ module Elah
           options: definition.description.merge(definition.options), settings: definition.route_settings,
           api: definition.api
         )
+      end
+
+      # A route that answers by itself is asked for no format.
+      def suffix(options, settings, raw, path_versioned:)
+        options[:raw] ? "" : Path.suffix(settings, path_versioned, Path.bare?(raw, settings))
       end
 
       def requirements(definition, settings)

@@ -37,19 +37,10 @@ module Elah
     # Headers that are checked once and sent many times. Equal ones are one object.
     module PreparedHeaders
       @sets = {}
-      @hashes = {}.compare_by_identity
 
-      class << self
-        # @param headers [Hash{String=>String}] lower-case names
-        # @return [Elah::HeaderSet]
-        def set(headers)
-          @sets[headers] ||= HeaderSet.new(headers).tap { |set| @hashes[set] = headers.dup.freeze }
-        end
-
-        # @param set [Elah::HeaderSet] made by {.set}
-        # @return [Hash{String=>String}]
-        def hash_of(set) = @hashes.fetch(set)
-      end
+      # @param headers [Hash{String=>String}] lower-case names
+      # @return [Elah::HeaderSet]
+      def self.set(headers) = @sets[headers] ||= HeaderSet.new(headers)
     end
 
     # Headers of a request, spelled `X-Api-Key`; a look-up takes any case.

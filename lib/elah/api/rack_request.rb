@@ -20,6 +20,10 @@ module Elah
         @env = env
       end
 
+      # @param name [String]
+      # @return [String, nil] one of the {#route_params}
+      def route_param(name) = @route_params[name]
+
       def request_method = @env["REQUEST_METHOD"]
       def path = @env["PATH_INFO"].empty? ? "/" : @env["PATH_INFO"]
       def query_string = @env["QUERY_STRING"] || ""
@@ -84,6 +88,14 @@ module Elah
         [status, RackHeaders.for(status, headers), content]
       end
 
+      # Answers with an empty body and a Location beside the headers.
+      #
+      # @param status [Integer]
+      # @param location [String]
+      # @param headers [Hash, Elah::HeaderSet] lower-case names
+      # @return [Array(Integer, Hash, Array<String>)]
+      def redirect(status, location, headers) = respond(status, headers.to_h.merge("location" => location), "")
+
       # Answers with what the block writes, when the server asks for it.
       #
       # @yieldparam out [#write] gives each piece to the server
@@ -133,7 +145,7 @@ module Elah
         # @return [Hash]
         # @raise [Elah::InvalidHeader] for a value that would begin another header
         def for(status, headers)
-          headers = PreparedHeaders.hash_of(headers) if headers.is_a?(HeaderSet)
+          headers = headers.to_h
           bodiless = Statuses.bodiless?(status)
           headers.each_with_object({}) do |(name, value), all|
             next if bodiless && (name == "content-type" || name == "content-length")

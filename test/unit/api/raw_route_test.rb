@@ -27,6 +27,19 @@ class RawRouteTest < APICase
     assert_equal 203, get(@api, "/raw/abc?format=pdf").status
   end
 
+  def test_the_path_has_no_suffix_for_a_format
+    assert_equal 404, get(@api, "/raw/abc.json").status
+  end
+
+  def test_redirects_with_headers_made_at_boot
+    headers = Elah::HeaderSet.new({ "cache-control" => "no-store", "location" => "/" })
+    target = "https://example.com/"
+    redirecting = api { get("go/:name", raw: true) { request.redirect(307, "#{target}#{request.route_param('name')}", headers) } }
+    answer = get(redirecting, "/go/there%20now")
+    assert_equal [307, "", "https://example.com/there now", "no-store"],
+                 [answer.status, answer.body, answer.headers["location"], answer.headers["cache-control"]]
+  end
+
   def test_parameters_are_checked
     assert_equal 400, get(@api, "/raw/abc?size=12").status
   end
