@@ -10,17 +10,9 @@ module Links
   class Link
     STATUSES = [302, 301, 307, 308].freeze
     PERMANENT = [301, 308].freeze
-    REDIRECT = (members.index(:target)..members.index(:max_visits)).freeze
-    private_constant :REDIRECT
 
     # @return [Boolean] whether a visit must look at the time or at a count before it may go on
     def limited? = !(not_before || expires_at || max_visits).nil?
-
-    # @param other [Link]
-    # @return [Boolean] whether a visit of one is answered as a visit of the other
-    def redirects_like?(other)
-      to_a[REDIRECT] == other.to_a[REDIRECT]
-    end
 
     # @return [Boolean] whether clients may keep the redirect
     def permanent? = PERMANENT.include?(status)

@@ -13,7 +13,7 @@ module Links
     # @raise [Elah::OptionError] when a setting has a wrong value
     def self.service(settings, config)
       key = settings[:links_api_key]
-      store = Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max)
+      store = Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max, fold_seconds: 1)
       Service.new(Stores::Embedded.new(store), api_key: key && ApiKey.new(key), base_url: settings[:links_base_url],
                                                hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
     end

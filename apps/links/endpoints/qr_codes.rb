@@ -17,7 +17,7 @@ module Links
         # @yieldparam qr_code [QrCode]
         # @yieldreturn [String] the image
         def answer_image(code, type)
-          store.record(code) or no_link!(code)
+          store.redirect(code) or no_link!(code)
           image = yield QrCode.new(presenter.short_url(code))
           request.respond(200, { "content-type" => type, "cache-control" => "public, max-age=86400" }, image)
         rescue QrCode::Unavailable => e

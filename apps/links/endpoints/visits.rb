@@ -19,18 +19,16 @@ module Links
       PRIVACY = { "referrer-policy" => "strict-origin-when-cross-origin", "x-robots-tag" => "noindex" }.freeze
       GONE = { "cache-control" => "no-store", **PRIVACY }.freeze
 
-      # By the kind of a record of a link without limits: the status, and the headers beside Location.
-      STATUS = Link::STATUSES
-      HEADERS = STATUS.map do |status|
-        cache = Link::PERMANENT.include?(status) ? CacheControl::PERMANENT : CacheControl::TEMPORARY
-        { "cache-control" => cache, **PRIVACY }.freeze
-      end.freeze
+      # Of a link without limits that redirects with 302. The place of the Location is kept for {Elah::Request#redirect}.
+      FOUND = Link::STATUSES.first
+      FOUND_HEADERS = Elah::HeaderSet.new({ "location" => "/", "cache-control" => CacheControl::TEMPORARY, **PRIVACY })
 
       helpers do
         def store = Links.service.store
 
-        def redirect_limited(code, record, count:)
-          link = Record.decode(code, record)
+        # @param redirect [String] see Record
+        def visit(code, redirect, count:)
+          link = Record.read_redirect(code, redirect)
           now = Timestamp.now
           refuse_untimely(link, now)
           if link.max_visits
@@ -38,7 +36,7 @@ module Links
           elsif count
             store.count_visit(code)
           end
-          request.respond(link.status, { "location" => link.target, "cache-control" => CacheControl.for(link, now), **PRIVACY }, "")
+          request.redirect(link.status, link.target, { "cache-control" => CacheControl.for(link, now), **PRIVACY })
         end
 
         def refuse_untimely(link, now)
@@ -49,8 +47,7 @@ module Links
         def used_up! = error!("The link has been visited as often as it may be.", 410, GONE, code: "link_used_up")
 
         def preview(code)
-          record = store.record(code) or no_link!(code)
-          link = Record.decode(code, record)
+          link = store.find(code) or no_link!(code)
           refuse_untimely(link, Timestamp.now)
           Preview.new(link, Presenter.new(Links.service.base_url(request.header("host")))).answer(request)
         end
@@ -60,19 +57,15 @@ module Links
 
       desc "Redirects to the target and counts the visit; CODE+ shows the target instead"
       get ":code", raw: true do
-        store = self.store
-        code = request.path
-        code = code.byteslice(1, code.bytesize)
-        if (record = store.record(code))
-          kind = record.getbyte(0)
-          if kind < Record::LIMITED
-            store.count_visit(code)
-            request.respond(STATUS[kind], { "location" => Record.target(record), **HEADERS[kind] }, "")
-          else
-            redirect_limited(code, record, count: true)
-          end
-        elsif code.end_with?("+", "%2B", "%2b")
-          preview(code[/\A[^+%]*/])
+        store = Links.service.store
+        code = request.route_param("code")
+        if (redirect = store.redirect(code))
+          return visit(code, redirect, count: true) unless redirect.getbyte(0) > Record::KIND_MAX
+
+          store.count_visit(code)
+          request.redirect(FOUND, redirect, FOUND_HEADERS)
+        elsif code.end_with?("+")
+          preview(code.delete_suffix("+"))
         else
           no_link!(code)
         end
@@ -80,9 +73,9 @@ module Links
 
       desc "Answers as GET does, and does not count"
       head ":code", raw: true do
-        code = request.path.delete_prefix("/")
-        record = store.record(code) or no_link!(code)
-        redirect_limited(code, record, count: false)
+        code = request.route_param("code")
+        redirect = store.redirect(code) or no_link!(code)
+        visit(code, redirect, count: false)
       end
     end
   end

@@ -10,7 +10,8 @@ module Links
   module Stores
     # Owns the links in the embedded store:
     #
-    #   links     code => Record
+    #   redirects code => what a visit needs, see Record
+    #   details   code => the rest
     #   newest    time of creation, code => ""
     #   tagged    tag, 0, time of creation, code => ""
     #   targets   fingerprint of status and target => code of a link without limits that redirects so
@@ -28,7 +29,8 @@ module Links
       # @param store [Elah::Store]
       def initialize(store)
         @store = store
-        @links = store.table("links")
+        @redirects = store.table("redirects")
+        @details = store.table("details")
         @newest = store.table("newest")
         @tagged = store.table("tagged")
         @targets = store.table("targets")
@@ -39,9 +41,9 @@ module Links
       end
 
       # @param code [String] of any length
-      # @return [String, nil] a Record
-      def record(code)
-        @links.get(code)
+      # @return [String, nil] see Record
+      def redirect(code)
+        @redirects.get(code)
       rescue Elah::Store::InvalidKey
         nil
       end
@@ -49,8 +51,9 @@ module Links
       # @param code [String]
       # @return [Link, nil]
       def find(code)
-        bytes = record(code)
-        bytes && Record.decode(code, bytes)
+        redirect = redirect(code)
+        details = redirect && @details.get(code)
+        details && Record.read(code, redirect, details)
       end
 
       # Counts a visit at memory speed; kill -9 loses none, a crash of the machine may lose the last ones.
@@ -84,12 +87,10 @@ module Links
       # @return [Link, nil] as it is now, nil when there is none
       def update(code)
         @store.transaction do |tx|
-          bytes = tx.get(@links, code) or next
-          unindex(tx, Record.decode(code, bytes))
-          link = Record.decode(code, bytes)
+          link = read(tx, code) or next
+          unindex(tx, link)
           yield link
-          tx.put(@links, code, Record.encode(link))
-          index(tx, link)
+          put(tx, link)
           link
         end
       end
@@ -98,9 +99,10 @@ module Links
       # @return [Boolean] whether there was such a link
       def delete(code)
         deleted = @store.transaction do |tx|
-          bytes = tx.get(@links, code) or next false
-          unindex(tx, Record.decode(code, bytes))
-          tx.delete(@links, code)
+          link = read(tx, code) or next false
+          unindex(tx, link)
+          tx.delete(@details, code)
+          tx.delete(@redirects, code)
         end
         @visits.delete(code) if deleted
         deleted
@@ -126,7 +128,7 @@ module Links
       # @param limit [Integer]
       # @return [Array<Link>]
       def links_after(after, limit)
-        @links.range(after: after, limit: limit).map { |code, bytes| Record.decode(code.force_encoding("UTF-8"), bytes) }
+        @redirects.range(after: after, limit: limit).filter_map { |code, _| find(code.force_encoding(Encoding::UTF_8)) }
       end
 
       # @param count [Integer]
@@ -142,7 +144,7 @@ module Links
       end
 
       # @return [Integer]
-      def size = @links.size
+      def size = @redirects.size
 
       private
 
@@ -161,9 +163,9 @@ module Links
       def place(tx, order)
         link = order.link
         found = existing(tx, order) and return Creation::Outcome.new(:found, found)
-        return Creation::Outcome.new(:taken, link.code) unless tx.put_new(@links, link.code, Record.encode(link))
+        return Creation::Outcome.new(:taken, link.code) if tx.get(@redirects, link.code)
 
-        index(tx, link)
+        put(tx, link)
         start_counting(tx, link.code, order.visits)
         Creation::Outcome.new(:created, link.code)
       end
@@ -181,11 +183,17 @@ module Links
         link = order.link
         return link.limited? ? nil : tx.get(@targets, fingerprint(link)) unless order.custom?
 
-        bytes = tx.get(@links, link.code)
-        link.code if bytes && Record.decode(link.code, bytes).redirects_like?(link)
+        link.code if tx.get(@redirects, link.code) == Record.redirect(link)
       end
 
-      def index(tx, link)
+      def read(tx, code)
+        redirect = tx.get(@redirects, code)
+        redirect && Record.read(code, redirect, tx.get(@details, code))
+      end
+
+      def put(tx, link)
+        tx.put(@redirects, link.code, Record.redirect(link))
+        tx.put(@details, link.code, Record.details(link))
         place = place_of(link)
         tx.put(@newest, place, NOTHING)
         link.tags.each { |tag| tx.put(@tagged, tag_prefix(tag) + place, NOTHING) }
