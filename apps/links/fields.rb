@@ -64,7 +64,9 @@ module Links
 
     def apply_status(link, value)
       value = Link::STATUSES.first if value.nil?
-      raise Invalid.new("invalid_status", "A status is one of #{Link::STATUSES.join(', ')}.") unless Link::STATUSES.include?(value)
+      unless value.is_a?(Integer) && Link::STATUSES.include?(value)
+        raise Invalid.new("invalid_status", "A status is one of #{Link::STATUSES.join(', ')}.")
+      end
 
       link.status = value
     end

@@ -25,7 +25,7 @@ module Links
     def read(chunk, &block)
       *lines, rest = (@rest << chunk).split("\n", -1)
       lines.each { |line| give(line, &block) }
-      @rest = rest.to_s
+      @rest = rest || "".b
       return if @rest.bytesize <= LINE_BYTES_MAX
 
       @skipping = true

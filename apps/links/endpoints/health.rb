@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "support"
+
 module Links
   module Endpoints
     # Owns what load balancers and supervisors ask.
     class Health < Elah::API
       format :json
       error_format :problem
+      Support.rescue_errors(self)
 
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
@@ -14,8 +17,6 @@ module Links
       get :readyz do
         Links.service.store.size
         { status: "ready" }
-      rescue Elah::Error => e
-        error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable")
       end
     end
   end

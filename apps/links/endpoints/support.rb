@@ -29,12 +29,13 @@ module Links
 
       def no_link!(code) = error!("There is no link with the code #{code}.", 404, code: "link_not_found")
 
-      # Problems of the store are ours, not the client's.
+      # Says what the errors of this app and of its store are to clients.
       #
       # @param api [Class]
       def self.rescue_errors(api)
         api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
         api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
+        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end
 
       private

@@ -4,6 +4,7 @@ require_relative "../cache_control"
 require_relative "../preview"
 require_relative "../presenter"
 require_relative "../record"
+require_relative "support"
 
 module Links
   module Endpoints
@@ -15,6 +16,7 @@ module Links
     class Visits < Elah::API
       format :json
       error_format :problem
+      Support.rescue_errors(self)
 
       PRIVACY = { "referrer-policy" => "strict-origin-when-cross-origin", "x-robots-tag" => "noindex" }.freeze
       GONE = { "cache-control" => "no-store", **PRIVACY }.freeze

@@ -25,6 +25,7 @@ module Links
       NUMBERS = "codes"
       SECRET = "secret"
       NOTHING = ""
+      WARNING_SECONDS = 60
 
       # @param store [Elah::Store]
       def initialize(store)
@@ -56,10 +57,15 @@ module Links
         details && Record.read(code, redirect, details)
       end
 
-      # Counts a visit at memory speed; kill -9 loses none, a crash of the machine may lose the last ones.
+      # Counts a visit at memory speed: kill -9 loses none, a failure of the machine may lose those of the last second. While
+      # the store is full, visits of links that it has no room to count are said to be lost, rather than refused.
       #
       # @param code [String]
-      def count_visit(code) = @visits.increment(code)
+      def count_visit(code)
+        @visits.increment(code)
+      rescue Elah::Store::Full => e
+        warn_of_loss(e)
+      end
 
       # Counts a visit, on disk, if there are fewer than `max`.
       #
@@ -147,6 +153,14 @@ module Links
       def size = @redirects.size
 
       private
+
+      def warn_of_loss(error)
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        return if @warned_at && now - @warned_at < WARNING_SECONDS
+
+        @warned_at = now
+        warn "Visits are redirected and not counted. #{error.message}"
+      end
 
       def create_one(tx, order)
         request = order.request

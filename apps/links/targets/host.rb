@@ -14,7 +14,7 @@ module Links
         # @param text [String] a host as it stands in a URL, IPv6 in brackets
         # @return [String, nil] its one spelling, nil when it is no host
         def canonical(text)
-          return ipv6(text[1..-2]) if text.start_with?("[")
+          return ipv6(text[/\A\[([0-9a-fA-F:.]+)\]\z/, 1]) if text.start_with?("[")
 
           name = text.downcase.delete_suffix(".")
           labels = name.split(".", -1)
@@ -52,7 +52,7 @@ module Links
         end
 
         def ipv6(text)
-          return unless text.match?(/\A[0-9a-fA-F:.]+\z/)
+          return if text.nil?
 
           require "ipaddr"
           IPAddr.new(text, Socket::AF_INET6).native.to_s

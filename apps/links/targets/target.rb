@@ -12,8 +12,8 @@ module Links
       PORTS = { "http" => 80, "https" => 443 }.freeze
       PARTS = %r{\A([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?\#\\]*))?(.*)\z}m
 
-      # Space of any script and everything that is no character.
-      UNSEEN = /[[:space:][:cntrl:]\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/
+      # Spaces of any script, control characters, and those that change how others are shown.
+      UNSEEN = /[[:space:]]|\p{Cc}|\p{Cf}/
 
       class << self
         # @param text [String]

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "../cursor"
+require_relative "../line_reader"
+
+# Lines out of a body that comes in pieces, and cursors.
+class LineReaderTest < Minitest::Test
+  # A body in the pieces of an Array.
+  Pieces = Struct.new(:pieces) do
+    def each_body_chunk(&block) = pieces.each { |piece| block.call(piece.b) }
+  end
+
+  def test_lines_are_the_same_wherever_the_body_is_cut
+    text = "ab\r\n\nüc\nlast"
+    expected = ["ab", "", "üc", "last"]
+    (0..text.bytesize).to_a.repeated_combination(2) do |first, second|
+      pieces = [text.byteslice(0...first), text.byteslice(first...second), text.byteslice(second..)]
+      assert_equal expected, lines(pieces), pieces.inspect
+    end
+  end
+
+  def test_an_end_of_line_at_the_end_gives_no_further_line
+    assert_equal %w[a], lines(["a\n"])
+    assert_equal [], lines([])
+    assert_equal [""], lines(["\n"])
+  end
+
+  def test_a_line_that_is_too_long_is_named_and_not_kept
+    long = "x" * (Links::LineReader::LINE_BYTES_MAX + 1)
+    assert_equal [:too_long, "a"], lines(["#{long}\na"])
+    assert_equal ["b", :too_long, "a"], lines(["b\n", long, long, long, "\na\n"])
+    assert_equal ["b", :too_long], lines(["b\n#{long}", "x"])
+    assert_equal [long[1..]], lines([long[1..]])
+  end
+
+  def test_cursors_give_back_their_place_and_nothing_else
+    200.times do |length|
+      place = Random.new(length).bytes(length + 1)
+      text = Links::Cursor.encode(place)
+      assert_match(/\A[A-Za-z0-9_-]+\z/, text)
+      assert_equal place, Links::Cursor.decode(text)
+    end
+    ["", "!", "a", "a=", "ab cd", "%"].each { |text| assert_nil Links::Cursor.decode(text), text }
+  end
+
+  private
+
+  def lines(pieces) = [].tap { |all| Links::LineReader.new(Pieces.new(pieces)).each { |line| all << line } }
+end

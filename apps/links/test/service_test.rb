@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require_relative "test_helper"
+require_relative "../api_key"
+require_relative "../service"
+
+# What a service is made of: its key, its names.
+class ServiceTest < Minitest::Test
+  # A service without a store, which none of this asks.
+  def service(**options) = Links::Service.new(nil, **options)
+
+  def test_a_key_matches_itself_alone
+    key = Links::ApiKey.new("s3cret")
+    assert key.match?("s3cret")
+    [nil, "", "s3cre", "s3cret ", "S3cret", "s3cretx"].each { |offered| refute key.match?(offered), offered.inspect }
+    refute_includes key.inspect, "s3cret"
+  end
+
+  def test_short_urls_begin_with_the_base_url_or_the_host_asked_for
+    assert_equal "http://127.0.0.1:9301", service.base_url("127.0.0.1:9301")
+    assert_equal "https://sho.rt", service(base_url: "https://sho.rt/").base_url("127.0.0.1:9301")
+  end
+
+  def test_own_places_are_the_base_url_the_other_hosts_and_the_host_asked_for
+    places = service(base_url: "https://sho.rt", hosts: ["Old.example:8080"]).own_places("LOCALHOST:9301").map(&:to_a)
+    assert_equal [["old.example", 8080], ["sho.rt", 80], ["localhost", 9301]], places
+    assert_equal [], service.own_places(nil)
+  end
+
+  def test_wrong_settings_say_what_is_right
+    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
+    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
+    assert_match(/links_hosts lists hosts/, assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }.message)
+  end
+end
