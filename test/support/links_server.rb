@@ -8,6 +8,8 @@ require_relative "elah_server"
 # Owns a real shortener of a test: apps/links on a store that outlives the process, so that a test may kill it and start
 # it again.
 class LinksServer
+  # An import is silent until it has read everything.
+  SILENCE_SECONDS = 120
   APP = File.expand_path("../../apps/links/app.rb", __dir__)
 
   # @return [ElahServer] the process that runs now
@@ -55,7 +57,7 @@ class LinksServer
       body = JSON.generate(body)
       headers = { "Content-Type" => "application/json" }.merge(headers)
     end
-    @process.request(verb, path, body: body, headers: headers)
+    @process.connect(seconds: SILENCE_SECONDS) { |client| client.request(verb, path, body: body, headers: headers) }
   end
 
   def get(path, **rest) = request("GET", path, **rest)
