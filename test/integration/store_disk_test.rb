@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Gives stores directories that they cannot use, and a disk that is full: a small tmpfs in a namespace of its own.
-require_relative "../test_helper"
-require_relative "../support/store_process"
+require "test_helper"
+require "support/store_process"
 require "etc"
 require "fileutils"
 require "tmpdir"

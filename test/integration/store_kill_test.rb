@@ -2,8 +2,8 @@
 
 # Kills processes that write to a store: while they work, and while they recover what another left. What was acknowledged is
 # there, and counters are exact.
-require_relative "../test_helper"
-require_relative "../support/store_process"
+require "test_helper"
+require "support/store_process"
 require "fileutils"
 require "tmpdir"
 

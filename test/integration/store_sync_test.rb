@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Shows with strace what kill -9 cannot: each acknowledged write was synced before, and a sync that failed acknowledges nothing.
-require_relative "../test_helper"
-require_relative "../support/store_process"
+require "test_helper"
+require "support/store_process"
 require "fileutils"
 require "tmpdir"
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Covers Elah::Store: opening, closing, forks, and what wrong arguments are told.
-require_relative "../test_helper"
-require_relative "../support/store_case"
+require "test_helper"
+require "support/store_case"
 
 class StoreTest < StoreCase
   def test_tables_and_counters_of_one_name_are_apart

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Covers Elah::Store::Counter: on disk and in memory.
-require_relative "../../test_helper"
-require_relative "../../support/store_case"
+require "test_helper"
+require "support/store_case"
 
 class StoreCounterTest < StoreCase
   def test_counter_on_disk

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Covers Elah::Store::Table: values, ranges and expiry.
-require_relative "../../test_helper"
-require_relative "../../support/store_case"
+require "test_helper"
+require "support/store_case"
 
 class StoreTableTest < StoreCase
   def test_put_get_delete

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Covers Elah::Store#transaction: all or nothing, one moment, conflicts.
-require_relative "../../test_helper"
-require_relative "../../support/store_case"
+require "test_helper"
+require "support/store_case"
 
 class StoreTransactionTest < StoreCase
   def test_transaction_stores_all_or_nothing
