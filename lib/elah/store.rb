@@ -19,9 +19,6 @@ module Elah
   #   links.put_new("elah", "https://example.com/") # => true, once it is on disk
   #   links.get("elah")                             # => "https://example.com/"
   class Store
-    # The size in bytes to which a store may grow.
-    BYTES_MAX = 16 * 1024**3
-
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
 
@@ -30,16 +27,22 @@ module Elah
       # killed process had counted in memory is recovered here.
       #
       # @param dir [String] the directory; made if it is missing
-      # @param bytes_max [Integer] the size in bytes to which the file may grow
+      # @param bytes_max [Integer, nil] the size in bytes to which the file may grow; nil is the default of `store_bytes_max`
       # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored
       # @param sweep_seconds [Numeric] the time between two looks for entries that have expired
       # @param clock [Elah::Store::Clock, nil] decides what has expired; nil is the system's clock
       # @return [Elah::Store]
       # @raise [CannotOpen] when the directory is not writable, or its file is damaged or not Elah's
       # @raise [Full] when the disk has no room for a new store
-      def open(dir, bytes_max: BYTES_MAX, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
+      def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
+        bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
+
+      # @!method release_all
+      #   Lets go of every store of this process; each is opened again when it is used.
+      #   @api private
+      #   @return [nil]
 
       private :open_native
     end

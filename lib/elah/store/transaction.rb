@@ -20,10 +20,12 @@ module Elah
       # @return [Boolean] whether the key had no value
       def put_new(table, key, value, ttl: nil) = put_native(table, key, value, Store.milliseconds(ttl), true)
 
-      # @!method delete(table, key)
-      #   @param table [Table]
+      # @!method delete(from, key)
+      #   Removes a key of a table, or sets one of a counter back to 0, with what this process has counted in memory. A counter is
+      #   not looked at, so that other increments never make the transaction run again.
+      #   @param from [Table, Counter]
       #   @param key [String]
-      #   @return [Boolean] whether there was a value
+      #   @return [Boolean, nil] whether the table had a value; nil for a counter
 
       # Adds to a counter and looks at it, so that another write to the same key makes the transaction run again.
       #

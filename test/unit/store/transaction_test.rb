@@ -29,6 +29,23 @@ class StoreTransactionTest < StoreCase
     assert_nil @table.get("b")
   end
 
+  def test_transaction_sets_a_counter_back_with_what_was_counted_in_memory
+    visits = @store.counter("visits", durability: :memory)
+    3.times { visits.increment("a") }
+    runs = 0
+    @store.transaction do |tx|
+      visits.increment("a") if (runs += 1) == 1
+      tx.put(@table, "a", "gone")
+      assert_nil tx.delete(visits, "a")
+      assert_equal 0, tx.get(visits, "a")
+      tx.add(visits, "a", by: 2)
+      assert_equal 3, tx.increment(visits, "a")
+    end
+    assert_equal [1, 3], [runs, visits.get("a")]
+    @store.transaction { |tx| tx.delete(@counter, "a") }
+    assert_equal 0, visits.get("a")
+  end
+
   def test_transaction_reads_one_moment_and_runs_again_after_a_conflict
     @table.put("a", "1")
     seen = []

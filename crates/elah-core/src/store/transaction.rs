@@ -21,6 +21,13 @@ use super::{Counter, Table};
 /// The most reads and writes of one transaction, and the most bytes that it may have read.
 pub const OPERATIONS_MAX: usize = 100_000;
 
+/// What a transaction will do to a key of a counter: set it back, then add.
+#[derive(Clone, Copy, Debug, Default)]
+struct CountChange {
+    is_reset: bool,
+    added: i64,
+}
+
 /// See the module. Holds a reader's slot until it is committed or dropped, so it should not wait for anything else.
 pub struct Transaction {
     handle: Arc<Handle>,
@@ -30,7 +37,7 @@ pub struct Transaction {
     reads: Vec<Read>,
     /// By the table's kind and name.
     puts: BTreeMap<String, (Arc<TableName>, Keys<Pending>)>,
-    counts: BTreeMap<String, (Arc<TableName>, Keys<i64>)>,
+    counts: BTreeMap<String, (Arc<TableName>, Keys<CountChange>)>,
 }
 
 impl Transaction {
@@ -132,12 +139,13 @@ impl Transaction {
     pub fn count(&mut self, counter: &Counter, key: &[u8]) -> Result<i64, Error> {
         let counter = self.own(&counter.handle, &counter.name)?;
         check_key(key)?;
-        let stored = self.read(counter, key)?.map_or(Ok(0), |stored| decode_count(&stored))?;
-        Ok(stored.saturating_add(self.added(counter, key)))
-    }
-
-    fn added(&self, counter: &TableName, key: &[u8]) -> i64 {
-        self.counts.get(&counter.name).and_then(|(_, keys)| keys.get(key)).copied().unwrap_or(0)
+        match self.counts.get(&counter.name).and_then(|(_, keys)| keys.get(key)).copied() {
+            Some(CountChange { is_reset: true, added }) => Ok(added),
+            change => {
+                let stored = self.read(counter, key)?.map_or(Ok(0), |stored| decode_count(&stored))?;
+                Ok(stored.saturating_add(change.map_or(0, |change| change.added)))
+            }
+        }
     }
 
     /// Adds `by`, unless that would pass `max`; the new value, or `None`.
@@ -152,12 +160,22 @@ impl Transaction {
 
     /// Adds without looking, so that it never conflicts.
     pub fn add(&mut self, counter: &Counter, key: &[u8], by: i64) -> Result<(), Error> {
+        let change = self.count_change(counter, key)?;
+        change.added = change.added.checked_add(by).ok_or(Error::CounterOverflow { value: change.added, by })?;
+        self.check_size()
+    }
+
+    /// Sets a key back to 0 without looking, so that it never conflicts.
+    pub fn delete_count(&mut self, counter: &Counter, key: &[u8]) -> Result<(), Error> {
+        *self.count_change(counter, key)? = CountChange { is_reset: true, added: 0 };
+        self.check_size()
+    }
+
+    fn count_change(&mut self, counter: &Counter, key: &[u8]) -> Result<&mut CountChange, Error> {
         let counter = self.own(&counter.handle, &counter.name)?;
         check_key(key)?;
         let (_, keys) = self.counts.entry(counter.name.clone()).or_insert_with(|| (Arc::clone(counter), BTreeMap::new()));
-        let added = keys.entry(key.to_vec()).or_insert(0);
-        *added = added.checked_add(by).ok_or(Error::CounterOverflow { value: *added, by })?;
-        self.check_size()
+        Ok(keys.entry(key.to_vec()).or_default())
     }
 
     /// A range with this transaction's own writes in it. What is noted is the part of the snapshot that the answer depends on.
@@ -215,7 +233,16 @@ impl Transaction {
             })
         });
         let counts = self.counts.values().flat_map(|(counter, keys)| {
-            keys.iter().map(|(key, by)| Write::Increment { counter: Arc::clone(counter), key: key.clone(), by: *by, max: None })
+            keys.iter().flat_map(|(key, change)| {
+                let reset = change.is_reset.then(|| Write::Delete { table: Arc::clone(counter), key: key.clone() });
+                let added = (change.added != 0).then(|| Write::Increment {
+                    counter: Arc::clone(counter),
+                    key: key.clone(),
+                    by: change.added,
+                    max: None,
+                });
+                reset.into_iter().chain(added)
+            })
         });
         puts.chain(counts).collect()
     }

@@ -71,9 +71,14 @@ impl RubyTransaction {
         })
     }
 
-    fn delete(ruby: &Ruby, transaction: &Self, table: &RubyTable, key: RString) -> Result<bool, Error> {
+    fn delete(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Option<bool>, Error> {
         let key = to_bytes(key);
-        transaction.with(ruby, |transaction| transaction.delete(&table.table, &key))
+        if let Ok(counter) = <&RubyCounter>::try_convert(from) {
+            transaction.with(ruby, |transaction| transaction.delete_count(&counter.counter, &key))?;
+            return Ok(None);
+        }
+        let table = <&RubyTable>::try_convert(from)?;
+        transaction.with(ruby, |transaction| transaction.delete(&table.table, &key)).map(Some)
     }
 
     fn increment(
