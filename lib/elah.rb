@@ -18,16 +18,17 @@ module Elah
   autoload :Listener, "elah/listener"
   autoload :Options, "elah/options"
   autoload :Pidfile, "elah/pidfile"
+  autoload :RequestLog, "elah/request_log"
   autoload :Server, "elah/server"
   autoload :Settings, "elah/settings"
 
   class << self
-    # The configuration of this process: the one that `elah serve` was given or, under another server, the one that the
-    # environment and config/elah.rb give.
+    # The configuration of this process: the one that `elah serve` was given or, under another server, the one that
+    # config/elah.rb and the variables ELAH_* give. PORT and its like are that server's then.
     #
     # @return [Elah::Config]
     # @raise [Elah::OptionError] when the environment or the file holds a wrong value
-    def config = @config ||= Config.load
+    def config = @config ||= Config.load(shares_environment: true)
 
     # @param config [Elah::Config]
     attr_writer :config

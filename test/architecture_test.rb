@@ -139,6 +139,12 @@ class ArchitectureTest < Minitest::Test
     assert_equal Elah::Options.all.select(&:limit).map { |option| option.name.to_s }.sort, fields.sort
   end
 
+  def test_every_option_is_used
+    used = code_lines("{lib,apps}/**/*.rb").reject { |file, _, _| file.end_with?("lib/elah/options.rb") }.map(&:last).join
+    unused = Elah::Options.all.reject { |option| option.limit || used.match?(/\b#{option.name}\b/) }
+    assert_empty unused.map(&:name), "an option that nothing reads is a promise that nothing keeps"
+  end
+
   def test_every_error_descends_from_one
     spaces = [Elah]
     errors = []

@@ -23,11 +23,12 @@ module Elah
     # @param flags [Hash{Symbol=>Object}] options by name, unchecked
     # @param settings [Hash{String=>String}] what `--set` gave
     # @param env [Hash{String=>String}]
+    # @param shares_environment [Boolean] whether variables such as PORT are meant for another server
     # @return [Elah::Config]
     # @raise [Elah::OptionError]
-    def self.load(flags: {}, settings: {}, env: ENV)
+    def self.load(flags: {}, settings: {}, env: ENV, shares_environment: false)
       flags = check(flags) { |option| "flag #{option.flag}" }
-      environment = Options::Environment.read(env)
+      environment = Options::Environment.read(env, own_only: shares_environment)
       file = read_file(flags[:config] || environment[:config])
       new([file.values, environment, flags], hooks: file.hooks,
                                              settings: Settings.new(flags: settings, file: file.settings, env: env))

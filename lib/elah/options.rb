@@ -90,7 +90,7 @@ module Elah
 
     group :logs do
       option :log_level, :choice, "Writes log lines of this level and above.", default: "info", values: %w[debug info warn error].freeze
-      option :log_requests, :boolean, "Writes a line for every request.", default: false
+      option :log_requests, :boolean, "Writes a line for every request that reaches the app.", default: false
     end
 
     group :admission do

@@ -17,6 +17,7 @@ module Elah
       @config = config
       @log = log
       @app = native(app)
+      @app = RequestLog.new(@app, log) if config.log_requests?
     end
 
     # Serves on the sockets until INT or TERM, then answers what was accepted.

@@ -55,6 +55,11 @@ class ConfigTest < Minitest::Test
     assert_nil load(env: { "PIDFILE" => "" }).pidfile
   end
 
+  def test_under_another_server_only_elahs_own_names_count
+    config = load(env: { "PORT" => "3000", "WEB_CONCURRENCY" => "8", "ELAH_QUEUE_MAX" => "5" }, shares_environment: true)
+    assert_equal [nil, 1, 5], [config.port, config.workers, config.queue_max]
+  end
+
   def test_a_port_is_an_address_of_its_layer
     assert_equal ["tcp://127.0.0.1:9292"], load.bind.map(&:to_s)
     assert_equal ["tcp://0.0.0.0:3000"], load(env: { "PORT" => "3000" }, file: %(bind "tcp://127.0.0.1:1")).bind.map(&:to_s)

@@ -20,7 +20,7 @@ module Elah
       FORMATTERS = { json: JSON_TEXT, jsonapi: JSON_TEXT, serializable_hash: SERIALIZABLE, txt: TEXT, xml: XML }.freeze
 
       JSON_PARSER = lambda do |text, _env|
-        Elah::JSON.parse(text)
+        Elah::JSON.parse(text, depth_max: Elah.config.json_depth_max)
       rescue Elah::JSON::ParseError
         raise Exceptions::InvalidMessageBody, "application/json"
       end

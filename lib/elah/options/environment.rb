@@ -9,11 +9,12 @@ module Elah
       module_function
 
       # @param env [Hash{String=>String}]
+      # @param own_only [Boolean] whether only names that begin with ELAH_ count
       # @return [Hash{Symbol=>Object}] the checked values of the options that have a variable set
       # @raise [OptionError] when a variable holds a wrong value
-      def read(env = ENV)
+      def read(env = ENV, own_only: false)
         Options.all.each_with_object({}) do |option, values|
-          name = option.variables.find { |variable| present?(env[variable]) }
+          name = option.variables.first(own_only ? 1 : 2).find { |variable| present?(env[variable]) }
           values[option.name] = option.check(env[name], source: "environment variable #{name}") if name
         end
       end

@@ -9,7 +9,7 @@ module Elah
       # @return [Hash{String=>Object}]
       # @raise [Exceptions::InvalidParameters] 400
       def self.parse(text)
-        Form.parse(text)
+        Form.parse(text, params_max: Elah.config.params_max, depth_max: Elah.config.param_depth_max)
       rescue Form::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end
@@ -19,7 +19,7 @@ module Elah
       # @return [Hash{String=>Object}]
       # @raise [Exceptions::InvalidParameters] 400
       def self.parse_multipart(body, content_type)
-        Multipart.parse(body, content_type)
+        Multipart.parse(body, content_type, parts_max: Elah.config.parts_max, depth_max: Elah.config.param_depth_max)
       rescue Multipart::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end

@@ -12,7 +12,7 @@ module Elah
           def self.parse(value)
             return value if parsed?(value)
 
-            value.nil? || Blank.blank?(value) ? nil : Params.wrap(Elah::JSON.parse(value))
+            value.nil? || Blank.blank?(value) ? nil : Params.wrap(Elah::JSON.parse(value, depth_max: Elah.config.json_depth_max))
           end
 
           def self.parsed?(value) = value.is_a?(Hash) || JsonArray.parsed?(value)

@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+# Options that the library itself keeps: the bounds of the parsers, and the line per request.
+require "test_helper"
+require "support/elah_server"
+
+class LibraryOptionsTest < Minitest::Test
+  APP = <<~RUBY
+    class Api < Elah::API
+      format :json
+      get("/query") { params }
+      post("/body") { params }
+      get("/document") { declared(params) }
+      params { requires :document, type: JSON do; optional :a; end }
+      get("/nested") { { read: true } }
+      get("/raises") { raise "broken" }
+      get("/stream") { stream { |out| out << "a" } }
+    end
+    run Api
+  RUBY
+
+  def start(**options, &block) = ElahServer.start(APP, **options, &block)
+
+  def json(text) = { headers: { "Content-Type" => "application/json" }, body: text }
+
+  def test_json_is_bounded_in_depth
+    start(json_depth_max: 3) do |server|
+      assert_equal 201, server.request("POST", "/body", **json('{"a":[[1]]}')).status
+      assert_equal 400, server.request("POST", "/body", **json('{"a":[[[1]]]}')).status
+      assert_equal 200, server.get("/nested?document=%7B%22a%22%3A%5B%5B1%5D%5D%7D").status
+      assert_equal 400, server.get("/nested?document=%7B%22a%22%3A%5B%5B%5B1%5D%5D%5D%7D").status
+    end
+  end
+
+  def test_parameters_are_bounded_in_number_and_depth
+    start(params_max: 3, param_depth_max: 2) do |server|
+      assert_equal 200, server.get("/query?a=1&b=2&c=3").status
+      assert_equal 400, server.get("/query?a=1&b=2&c=3&d=4").status
+      assert_equal 200, server.get("/query?a[b]=1").status
+      assert_equal 400, server.get("/query?a[b][c][d]=1").status
+      form = { "Content-Type" => "application/x-www-form-urlencoded" }
+      assert_equal 400, server.request("POST", "/body", headers: form, body: "a=1&b=2&c=3&d=4").status
+    end
+  end
+
+  def test_parts_are_bounded
+    start(parts_max: 2) do |server|
+      [[2, 201], [3, 400]].each do |parts, status|
+        body = Array.new(parts) { |index| "--x\r\nContent-Disposition: form-data; name=\"f#{index}\"\r\n\r\nv\r\n" }.join
+        answer = server.request("POST", "/body", headers: { "Content-Type" => "multipart/form-data; boundary=x" }, body: "#{body}--x--\r\n")
+        assert_equal status, answer.status
+      end
+    end
+  end
+
+  def test_a_line_is_written_for_every_request_that_is_wanted
+    start(log_requests: true) do |server|
+      server.get("/query?secret=1")
+      server.get("/raises")
+      server.get("/stream")
+      server.wait_for(%r{INFO .*GET /query 200 in \d+\.\d ms, id \S+, from 127\.0\.0\.1$})
+      server.wait_for(%r{GET /raises failed with RuntimeError in})
+      server.wait_for(%r{GET /stream 200 in})
+      refute_includes server.log, "secret"
+    end
+    start { |server| server.get("/query") && refute_includes(server.log, "GET") }
+  end
+end
