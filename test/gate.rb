@@ -13,7 +13,7 @@ class Gate
   GC_STRESS = "/gc_stress/"
 
   # A command that runs longer hangs.
-  COMMAND_SECONDS = 600
+  COMMAND_SECONDS = 900
   DOT_SECONDS = 10
 
   # One step: how it is called, and the commands that it runs, by what they check.

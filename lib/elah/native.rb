@@ -1,14 +1,13 @@
 # frozen_string_literal: true
 
-# Owns how the compiled extension is found: beside the library, or in the folder of this Ruby's minor version, where the
-# precompiled gems put it.
+# Owns how the compiled extension is found: in the folder of this Ruby's minor version, where the precompiled gems have it,
+# else beside the library.
+require "rbconfig"
+
+precompiled = File.join(__dir__, RUBY_VERSION[/\d+\.\d+/], "elah.#{RbConfig::CONFIG['DLEXT']}")
 begin
-  require "elah/#{RUBY_VERSION[/\d+\.\d+/]}/elah"
-rescue LoadError
-  begin
-    require "elah/elah"
-  rescue LoadError => e
-    raise LoadError, "Elah's native extension is not built for Ruby #{RUBY_VERSION}. " \
-                     "In a checkout run bin/setup; as a gem run `gem pristine elah`. (#{e.message})"
-  end
+  require File.exist?(precompiled) ? precompiled : "elah/elah"
+rescue LoadError => e
+  raise LoadError, "Elah's native extension is not built for Ruby #{RUBY_VERSION}. " \
+                   "In a checkout run bin/setup; as a gem run `gem pristine elah`. (#{e.message})"
 end
