@@ -6,8 +6,8 @@ module Bench
   class ProcessTree
     TICKS_PER_SECOND = `getconf CLK_TCK`.to_i
 
-    # Where the embedded store lies in memory: shared pages of its data file, which the kernel may drop at any time.
-    STORE_FILE = /data\.mdb/
+    # The files of the embedded store: their mapped pages are shared, and the kernel may drop them at any time.
+    STORE_FILE = /\.(mdb|journal)\b/
 
     def initialize(root_pid)
       @root_pid = root_pid

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Barrier, Semaphore};
+use tokio::sync::Barrier;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::connection::Connection;
@@ -17,8 +17,9 @@ use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::results::Results;
 
-/// Connections that may be opening at the same moment: less than the accept backlog of common servers.
-const OPENING_MAX: usize = 128;
+/// Between the openings of two connections: 4,000 in a second, so that a server's accept backlog does not overflow, and
+/// 10,000 are open before the first of them counts as silent.
+const OPENING_GAP: Duration = Duration::from_micros(250);
 
 /// What a run gave.
 #[derive(Debug)]
@@ -153,19 +154,16 @@ async fn run_closed(shared: &Rc<Shared>) -> Duration {
 /// Opens every connection, then lets each send one request at the same moment.
 async fn run_once(shared: &Rc<Shared>) -> Duration {
     let options = &shared.options;
-    let opening = Rc::new(Semaphore::new(OPENING_MAX));
+    let started = tokio::time::Instant::now();
     let all_open = Rc::new(Barrier::new(options.connections));
     let planned = Rc::new(OnceCell::new());
     let mut connections = JoinSet::new();
-    for _ in 0..options.connections {
-        let (shared, opening, all_open) = (Rc::clone(shared), Rc::clone(&opening), Rc::clone(&all_open));
-        let planned = Rc::clone(&planned);
+    for number in 0..u32::try_from(options.connections).unwrap_or(u32::MAX) {
+        let (shared, all_open, planned) = (Rc::clone(shared), Rc::clone(&all_open), Rc::clone(&planned));
         connections.spawn_local(async move {
+            tokio::time::sleep_until(started + OPENING_GAP * number).await;
             let mut connection = shared.connection();
-            let opened = {
-                let _permit = opening.acquire().await.expect("the semaphore is never closed");
-                connection.open().await
-            };
+            let opened = connection.open().await;
             all_open.wait().await;
             let planned = *planned.get_or_init(Instant::now);
             let outcome = match opened {
