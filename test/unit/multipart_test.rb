@@ -100,7 +100,8 @@ class MultipartTest < Minitest::Test
   end
 
   def test_bounds
-    text = body(Array.new(5) { |index| field("f#{index}") })
+    fields = Array.new(5) { |index| field("f#{index}") }
+    text = body(*fields)
     assert_equal 5, parse(text, parts_max: 5).size
     assert_match "there are more than 4 parts", refused(text, parts_max: 4)
     assert_match "more than 128 parts", refused(body(*Array.new(129) { field("a[]") }))
