@@ -133,9 +133,10 @@ module Elah
     # requests cost no switch. When one does wait, the loop lets another fiber go on with the rest.
     def new_task
       task = Task.new
+      handler = @handler
       task.suspended = fiber = Fiber.new do
         while true
-          serve_ready(task)
+          serve_ready(task, handler)
           break if @idle.size >= POOL_MAX || @fatal
 
           task.suspended = fiber
@@ -146,28 +147,30 @@ module Elah
       task
     end
 
-    def serve_ready(task)
+    # The handler is a local: an instance variable of a native object is looked up in a table.
+    def serve_ready(task, handler)
       request = next_request(nil)
       while request
         task.request = request
-        serve(request)
+        begin
+          handler.handle(request)
+        rescue Exception => e # the loop must outlive whatever a handler does
+          failed(e, request)
+        end
         request = next_request(request)
       end
       task.request = nil
     end
 
-    def serve(request)
-      @handler.handle(request)
-    rescue Exception => e # -- the loop must outlive whatever a handler does
-      @fatal = e if FATAL.any? { |fatal| fatal === e }
-      @failed.call(e, request)
-    end
-
     def run_spawned(block)
       block.call
-    rescue Exception => e # -- as above
-      @fatal = e if FATAL.any? { |fatal| fatal === e }
-      @failed.call(e, nil)
+    rescue Exception => e # as above
+      failed(e, nil)
+    end
+
+    def failed(exception, request)
+      @fatal = exception if FATAL.any? { |fatal| fatal === exception }
+      @failed.call(exception, request)
     end
 
     def resume_ended

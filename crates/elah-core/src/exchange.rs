@@ -87,7 +87,7 @@ impl Service<http::Request<Incoming>> for ExchangeService {
     fn call(&self, request: http::Request<Incoming>) -> ExchangeFuture {
         self.connection.request_began();
         let (parts, body) = request.into_parts();
-        let stage = match self.shared.router.resolve(parts.method.as_str(), parts.uri.path()) {
+        let stage = match self.shared.route_cache.resolve(&self.shared.router, &parts.method, parts.uri.path()) {
             Resolution::BadPath(cause) => Stage::Refused(Problem::new(400, "invalid_path", cause.to_string())),
             Resolution::Route(route) => self.begin(parts, body, Some(route)),
             Resolution::MethodNotAllowed(_) | Resolution::NotFound => self.begin(parts, body, None),

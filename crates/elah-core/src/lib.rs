@@ -20,6 +20,7 @@ pub mod request;
 mod request_body;
 pub mod response;
 mod response_stream;
+mod route_cache;
 pub mod router;
 mod shared;
 pub mod store;

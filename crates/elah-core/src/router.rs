@@ -83,6 +83,11 @@ enum Value {
 }
 
 impl Match {
+    /// True for a route whose path is literal text.
+    pub(crate) fn is_without_parameters(&self) -> bool {
+        self.values.is_empty() && self.path_info_at.is_none()
+    }
+
     /// The parameters in the order of the pattern, percent-decoded. `path` is the one that was resolved.
     pub fn params<'a>(&'a self, router: &'a Router, path: &'a str) -> impl ExactSizeIterator<Item = (&'a str, &'a str)> {
         let names = &router.routes[self.route as usize].names;

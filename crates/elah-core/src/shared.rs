@@ -21,6 +21,7 @@ use crate::guard::GuardLimits;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::route_cache::RouteCache;
 use crate::router::Router;
 use crate::wake::{LocalWaker, WaitId};
 
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) http: http1::Builder,
     pub(crate) clock: Clock,
     pub(crate) router: Arc<Router>,
+    pub(crate) route_cache: RouteCache,
     pub(crate) metrics: Metrics,
     pub(crate) scratch: RefCell<Box<[u8]>>,
     pub(crate) local_waker: LocalWaker,
@@ -80,6 +82,7 @@ impl Shared {
             limits,
             clock: Clock::new(),
             router,
+            route_cache: RouteCache::default(),
             metrics: Metrics::default(),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             local_waker: LocalWaker::default(),

@@ -18,7 +18,8 @@ use magnus::{
 use crate::errors;
 use crate::gvl::without_gvl;
 use crate::listening_socket::ListeningSocket;
-use crate::request::Request;
+use crate::receiver::Receiver;
+use crate::request::{self, Request};
 use crate::router::RubyRouter;
 use crate::stall::Heartbeat;
 use crate::wait::{self, Parking};
@@ -94,14 +95,14 @@ impl EventLoop {
     }
 
     /// True when a request may start.
-    fn is_request_ready(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+    fn is_request_ready(ruby: &Ruby, _: Receiver<Self>) -> Result<bool, Error> {
         Ok(worker(ruby)?.is_request_ready())
     }
 
     /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
-    fn next_request(ruby: &Ruby, _: &Self, finished: Option<&Request>) -> Result<Option<Request>, Error> {
+    fn next_request(ruby: &Ruby, _: Receiver<Self>, finished: Value) -> Result<Option<Request>, Error> {
         let worker = worker(ruby)?;
-        if let Some(finished) = finished {
+        if let Some(finished) = request::CLASS.native::<Request>(&finished) {
             worker.finish(finished.id());
         }
         Ok(worker.next_request().map(Request::new))

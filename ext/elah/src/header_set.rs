@@ -2,11 +2,13 @@
 
 use elah_core::response::{Headers, InvalidHeader};
 use magnus::r_hash::ForEach;
-use magnus::{
-    Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, Value, function, method, value::ReprValue,
-};
+use magnus::{Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method, value::ReprValue};
 
 use crate::errors;
+use crate::receiver::ExactClass;
+
+/// `Elah::HeaderSet`, to know its instances at a glance.
+static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::HeaderSet", free_immediately, frozen_shareable)]
 pub(crate) struct HeaderSet {
@@ -45,7 +47,7 @@ impl HeaderSet {
 
 /// Headers from a `HeaderSet` or a Hash of names to a String or an Array of Strings.
 pub(crate) fn headers(ruby: &Ruby, value: Value) -> Result<Headers, Error> {
-    if let Ok(set) = <&HeaderSet>::try_convert(value) {
+    if let Some(set) = CLASS.native::<HeaderSet>(&value) {
         return Ok(set.headers.clone());
     }
     let hash = RHash::from_value(value).ok_or_else(|| {
@@ -94,6 +96,7 @@ fn invalid(ruby: &Ruby, error: &InvalidHeader) -> Error {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = elah.define_class("HeaderSet", ruby.class_object())?;
+    CLASS.set(ruby, class);
     class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(HeaderSet::new, 1))?;
     class.define_method("include?", method!(HeaderSet::has, 1))?;

@@ -13,6 +13,7 @@ mod rack_env;
 mod rack_header_keys;
 mod rack_response;
 mod raw_objects;
+mod receiver;
 mod request;
 mod response_stream;
 mod router;

@@ -15,8 +15,12 @@ use crate::event_loop::worker;
 use crate::gvl::without_gvl;
 use crate::header_set::{headers, headers_to};
 use crate::rack_env::RackState;
+use crate::receiver::{ExactClass, Receiver};
 use crate::response_stream::ResponseStream;
 use crate::wait::park;
+
+/// `Elah::Request`, to know its instances at a glance.
+pub(crate) static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
 #[magnus(class = "Elah::Request", mark, free_immediately)]
@@ -64,19 +68,19 @@ impl Request {
         worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
     }
 
-    fn request_method(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
+    fn request_method(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
         rb_self.read(ruby, |request| ruby.str_new(request.method()))
     }
 
-    fn path(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
+    fn path(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
         rb_self.read(ruby, |request| ruby.str_new(request.path()))
     }
 
-    fn query_string(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
+    fn query_string(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
         rb_self.read(ruby, |request| ruby.str_new(request.query()))
     }
 
-    fn has_query(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+    fn has_query(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<bool, Error> {
         rb_self.read(ruby, |request| !request.query().is_empty())
     }
 
@@ -84,7 +88,7 @@ impl Request {
         rb_self.read(ruby, |request| ruby.str_new(request.protocol()))
     }
 
-    fn header(ruby: &Ruby, rb_self: &Self, name: RString) -> Result<Option<RString>, Error> {
+    fn header(ruby: &Ruby, rb_self: Receiver<Self>, name: RString) -> Result<Option<RString>, Error> {
         // SAFETY: Ruby does not run while the name is borrowed: `enc_str_new` may collect garbage, which leaves `name` alone.
         let name = std::str::from_utf8(unsafe { name.as_slice() }).unwrap_or("");
         rb_self.read(ruby, |request| request.header(name).map(|value| text(ruby, &value)))
@@ -110,11 +114,11 @@ impl Request {
         rb_self.read(ruby, |request| request.local_port())
     }
 
-    fn route(ruby: &Ruby, rb_self: &Self) -> Result<Option<u32>, Error> {
+    fn route(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<Option<u32>, Error> {
         rb_self.read(ruby, |request| request.route())
     }
 
-    fn route_params(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+    fn route_params(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RHash, Error> {
         rb_self.read(ruby, |request| {
             let hash = ruby.hash_new();
             for (name, value) in request.route_params() {
@@ -125,7 +129,7 @@ impl Request {
     }
 
     /// One of them, or nil. Cheaper than the Hash of all.
-    fn route_param(ruby: &Ruby, rb_self: &Self, wanted: RString) -> Result<Option<RString>, Error> {
+    fn route_param(ruby: &Ruby, rb_self: Receiver<Self>, wanted: RString) -> Result<Option<RString>, Error> {
         // SAFETY: Ruby does not run while the name is borrowed: `str_new` may collect garbage, which leaves `wanted` alone.
         let wanted = unsafe { wanted.as_slice() };
         rb_self.read(ruby, |request| {
@@ -139,7 +143,7 @@ impl Request {
     }
 
     /// The whole body, binary. A spooled one is read from its file without the GVL.
-    fn body(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
+    fn body(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
         let in_memory = rb_self.read(ruby, |request| match request.body() {
             BodyPlace::Empty => Some(binary(ruby, b"")),
             BodyPlace::Memory(bytes) => Some(binary(ruby, &bytes)),
@@ -198,7 +202,7 @@ impl Request {
 
     /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone. With a long
     /// body the fiber is suspended until the client has taken nearly all of it.
-    fn respond(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, body: RString) -> Result<bool, Error> {
+    fn respond(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, header: Value, body: RString) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
         if body.len() > LONG_BODY_BYTES {
             return rb_self.respond_at_length(ruby, status, headers, body);
@@ -223,7 +227,7 @@ impl Request {
     }
 
     /// Answers with an empty body and a Location beside the headers.
-    fn redirect(ruby: &Ruby, rb_self: &Self, status: u16, location: RString, header: Value) -> Result<bool, Error> {
+    fn redirect(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, location: RString, header: Value) -> Result<bool, Error> {
         let headers = headers_to(ruby, location, header)?;
         let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
         Ok(worker(ruby)?.respond(rb_self.id, response))
@@ -301,6 +305,7 @@ fn bad_request(ruby: &Ruby, problem: &Problem) -> Result<Error, Error> {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = elah.define_class("Request", ruby.class_object())?;
+    CLASS.set(ruby, class);
     class.undef_default_alloc_func();
     class.define_method("key", method!(Request::key, 0))?;
     class.define_method("id", method!(Request::request_id, 0))?;
