@@ -12,12 +12,13 @@ use elah_core::wake::RemoteWaker;
 use elah_core::worker::{Cancelled, Readiness, Worker};
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
+    DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
 };
 
 use crate::errors;
 use crate::gvl::without_gvl;
 use crate::listening_socket::ListeningSocket;
+use crate::native_class;
 use crate::receiver::Receiver;
 use crate::request::{self, Request};
 use crate::router::RubyRouter;
@@ -259,8 +260,7 @@ fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("EventLoop", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<EventLoop>(ruby, elah, "EventLoop")?;
     class.define_singleton_method("open", function!(EventLoop::open, 3))?;
     class.define_method("listen", method!(EventLoop::listen, 1))?;
     class.define_method("turn", method!(EventLoop::turn, 0))?;

@@ -2,9 +2,10 @@
 
 use elah_core::response::{Headers, InvalidHeader};
 use magnus::r_hash::ForEach;
-use magnus::{Class, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method, value::ReprValue};
+use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method, value::ReprValue};
 
 use crate::errors;
+use crate::native_class;
 use crate::receiver::ExactClass;
 
 /// `Elah::HeaderSet`, to know its instances at a glance.
@@ -95,9 +96,8 @@ fn invalid(ruby: &Ruby, error: &InvalidHeader) -> Error {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("HeaderSet", ruby.class_object())?;
+    let class = native_class::define::<HeaderSet>(ruby, elah, "HeaderSet")?;
     CLASS.set(ruby, class);
-    class.undef_default_alloc_func();
     class.define_singleton_method("new", function!(HeaderSet::new, 1))?;
     class.define_method("include?", method!(HeaderSet::has, 1))?;
     class.define_method("to_h", method!(HeaderSet::to_hash, 0))?;

@@ -9,6 +9,7 @@ mod json_parser;
 mod json_writer;
 mod listening_socket;
 mod multipart;
+mod native_class;
 mod rack_env;
 mod rack_header_keys;
 mod rack_response;

@@ -1,9 +1,10 @@
 //! `Elah::ListeningSocket`: a bound address, made before the worker.
 
 use elah_core::listener::Listener;
-use magnus::{Class, Error, Module, Object, RModule, Ruby, function, method};
+use magnus::{Error, Module, Object, RModule, Ruby, function, method};
 
 use crate::errors;
+use crate::native_class;
 
 #[magnus::wrap(class = "Elah::ListeningSocket", free_immediately)]
 pub(crate) struct ListeningSocket {
@@ -31,8 +32,7 @@ impl ListeningSocket {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("ListeningSocket", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<ListeningSocket>(ruby, elah, "ListeningSocket")?;
     class.define_singleton_method("bind", function!(ListeningSocket::bind, 2))?;
     class.define_method("address", method!(ListeningSocket::address, 0))?;
     class.define_method("socket_path", method!(ListeningSocket::socket_path, 0))?;

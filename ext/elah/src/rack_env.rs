@@ -9,11 +9,10 @@ use elah_core::request::{BodyPlace, RequestView};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
-use magnus::{
-    Class, DataTypeFunctions, Error, Module, Object, RClass, RHash, RModule, Ruby, TypedData, Value, function, gc, method,
-};
+use magnus::{DataTypeFunctions, Error, Module, Object, RClass, RHash, RModule, Ruby, TypedData, Value, function, gc, method};
 use rb_sys::VALUE;
 
+use crate::native_class;
 use crate::rack_header_keys::{HeaderKeys, Place};
 use crate::raw_objects::{append, array, digits, frozen, string};
 use crate::request::Request;
@@ -368,8 +367,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule, rack: RModule) -> Result<(), Erro
     request.define_method("env", method!(env, 0))?;
     request.define_method("rack_finishers", method!(finishers, 0))?;
     request.define_method("rack_spool", method!(spool, 0))?;
-    let class = rack.define_class("EnvBuilder", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<EnvBuilder>(ruby, rack, "EnvBuilder")?;
     class.define_singleton_method("new", function!(EnvBuilder::new, 2))?;
     class.define_method("build", method!(EnvBuilder::build, 1))?;
     Ok(())

@@ -14,6 +14,7 @@ use crate::errors;
 use crate::event_loop::worker;
 use crate::gvl::without_gvl;
 use crate::header_set::{headers, headers_to};
+use crate::native_class;
 use crate::rack_env::RackState;
 use crate::receiver::{ExactClass, Receiver};
 use crate::response_stream::ResponseStream;
@@ -304,9 +305,8 @@ fn bad_request(ruby: &Ruby, problem: &Problem) -> Result<Error, Error> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("Request", ruby.class_object())?;
+    let class = native_class::define::<Request>(ruby, elah, "Request")?;
     CLASS.set(ruby, class);
-    class.undef_default_alloc_func();
     class.define_method("key", method!(Request::key, 0))?;
     class.define_method("id", method!(Request::request_id, 0))?;
     class.define_method("request_method", method!(Request::request_method, 0))?;

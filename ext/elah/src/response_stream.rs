@@ -4,10 +4,11 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 use elah_core::Written;
-use magnus::{Class, Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
+use magnus::{Error, Module, RModule, RString, Ruby, method, typed_data::Obj};
 
 use crate::errors;
 use crate::event_loop::worker;
+use crate::native_class;
 use crate::wait::park;
 
 #[magnus::wrap(class = "Elah::ResponseStream", free_immediately)]
@@ -122,8 +123,7 @@ fn client_gone(ruby: &Ruby) -> Error {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("ResponseStream", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<ResponseStream>(ruby, elah, "ResponseStream")?;
     class.define_method("write", method!(ResponseStream::write, 1))?;
     class.define_method("close", method!(ResponseStream::close, 0))?;
     class.define_method("finish", method!(ResponseStream::finish, 0))?;

@@ -11,6 +11,7 @@ use magnus::{
 };
 
 use crate::errors::{catching, class};
+use crate::native_class;
 use crate::utf8;
 
 /// Ruby's `Regexp::IGNORECASE`, `EXTENDED` and `MULTILINE`, with the letter that says the same in the core's syntax.
@@ -118,7 +119,7 @@ fn source(regexp: RRegexp) -> Result<String, Error> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("Router", ruby.class_object())?;
+    let class = native_class::define::<RubyRouter>(ruby, elah, "Router")?;
     class.define_singleton_method("new", function!(RubyRouter::new, 0))?;
     class.define_method("add", method!(RubyRouter::add, -1))?;
     class.define_method("mount", method!(RubyRouter::mount, 2))?;

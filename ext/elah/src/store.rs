@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use elah_core::store::{Clock, Options, Store};
 use magnus::value::ReprValue;
-use magnus::{Class, Error, Module, Object, RModule, RString, Ruby, Value, function, method};
+use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
+use crate::native_class;
 use crate::wait::suspend;
 use clock::RubyClock;
 use counter::RubyCounter;
@@ -111,8 +112,7 @@ fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = elah.define_class("Store", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<RubyStore>(ruby, elah, "Store")?;
     class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
     class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;

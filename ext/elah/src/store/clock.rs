@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use magnus::{Class, Error, Module, Object, RClass, Ruby, function, method};
+use magnus::{Error, Module, Object, RClass, Ruby, function, method};
+
+use crate::native_class;
 
 #[magnus::wrap(class = "Elah::Store::Clock", free_immediately, size)]
 pub(super) struct RubyClock {
@@ -29,8 +31,7 @@ impl RubyClock {
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
-    let class = store.define_class("Clock", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<RubyClock>(ruby, store, "Clock")?;
     class.define_singleton_method("new_native", function!(RubyClock::new, 1))?;
     class.define_method("now_ms", method!(RubyClock::now_ms, 0))?;
     class.define_method("advance_native", method!(RubyClock::advance, 1))?;

@@ -2,10 +2,11 @@
 
 use elah_core::store::Counter;
 use magnus::scan_args::{get_kwargs, scan_args};
-use magnus::{Class, Error, Module, RClass, RHash, RString, Ruby, Symbol, Value, method};
+use magnus::{Error, Module, RClass, RHash, RString, Ruby, Symbol, Value, method};
 
 use super::errors::raised;
 use super::{to_bytes, with_bytes};
+use crate::native_class;
 use crate::wait::suspend;
 
 #[magnus::wrap(class = "Elah::Store::Counter", size)]
@@ -88,8 +89,7 @@ fn is_in_memory(ruby: &Ruby, durability: Symbol) -> Result<bool, Error> {
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
-    let class = store.define_class("Counter", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<RubyCounter>(ruby, store, "Counter")?;
     class.define_method("name", method!(RubyCounter::name, 0))?;
     class.define_method("durability", method!(RubyCounter::durability, 0))?;
     class.define_method("get", method!(RubyCounter::get, 1))?;

@@ -1,10 +1,11 @@
 //! `Elah::Store::Table`: reads at once, writes that suspend the fiber until they are on disk.
 
 use elah_core::store::{Entry, Range, Table};
-use magnus::{Class, Error, Module, RArray, RClass, RString, Ruby, Value, method};
+use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
 use super::{read_string, to_bytes, ttl, with_bytes};
+use crate::native_class;
 use crate::wait::suspend;
 
 #[magnus::wrap(class = "Elah::Store::Table", size)]
@@ -66,8 +67,7 @@ pub(super) fn entries(ruby: &Ruby, entries: Vec<Entry>) -> Result<RArray, Error>
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
-    let class = store.define_class("Table", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<RubyTable>(ruby, store, "Table")?;
     class.define_method("name", method!(RubyTable::name, 0))?;
     class.define_method("get", method!(RubyTable::get, 1))?;
     class.define_method("size", method!(RubyTable::size, 0))?;

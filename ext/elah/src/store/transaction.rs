@@ -4,13 +4,14 @@ use std::cell::RefCell;
 
 use elah_core::store::{self, Transaction};
 use magnus::value::ReprValue;
-use magnus::{Class, Error, Module, RArray, RClass, RString, Ruby, TryConvert, Value, method};
+use magnus::{Error, Module, RArray, RClass, RString, Ruby, TryConvert, Value, method};
 
 use super::counter::RubyCounter;
 use super::errors::raised;
 use super::table::{RubyTable, entries, range};
 use super::{to_bytes, ttl};
 use crate::errors::class;
+use crate::native_class;
 use crate::wait::suspend;
 
 #[magnus::wrap(class = "Elah::Store::Transaction", size)]
@@ -115,8 +116,7 @@ impl RubyTransaction {
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
-    let class = store.define_class("Transaction", ruby.class_object())?;
-    class.undef_default_alloc_func();
+    let class = native_class::define::<RubyTransaction>(ruby, store, "Transaction")?;
     class.define_method("get", method!(RubyTransaction::get, 2))?;
     class.define_method("range_native", method!(RubyTransaction::range, 4))?;
     class.define_method("put_native", method!(RubyTransaction::put, 5))?;
