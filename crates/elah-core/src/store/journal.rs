@@ -27,7 +27,7 @@ pub(super) use segment::Sum;
 use segment::{SEGMENT_BYTES, Segment};
 
 const SUFFIX: &str = ".journal";
-/// A journal that is being made. With content and without a lock it was given up.
+/// A journal that is being made. Without a lock it was given up, or is about to be locked.
 const DRAFT_SUFFIX: &str = ".journal-draft";
 
 /// The journal of this process.
@@ -68,27 +68,35 @@ impl Sealed {
 }
 
 impl Journal {
-    /// Creates a journal in `dir`. It bears its final name only once it is locked, so that nobody takes it for a dead one.
+    /// Creates a journal in `dir`.
     pub(super) fn create(dir: &Path) -> Result<Self, Error> {
+        loop {
+            match Self::try_create(dir) {
+                // Another process took the draft for a dead one's, in the moment before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && dir.exists() => {}
+                Err(error) if means_no_room(&error) => {
+                    return Err(Error::Full { what: format!("there is no room for a journal ({error})") });
+                }
+                Err(error) => return Err(Error::Failed { why: format!("no journal can be made in {}: {error}", dir.display()) }),
+                Ok(journal) => return Ok(journal),
+            }
+        }
+    }
+
+    /// The journal bears its final name only once it is locked and whole.
+    fn try_create(dir: &Path) -> io::Result<Self> {
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let name = format!("counters-{}-{nanos}{SUFFIX}", std::process::id());
         let path = dir.join(&name);
         let draft = path.with_extension(&DRAFT_SUFFIX[1..]);
         let made = Self::draft(&draft).and_then(|made| fs::rename(&draft, &path).map(|()| made));
-        let (file, active, spare) = made.map_err(|error| {
-            let _ = fs::remove_file(&draft);
-            if means_no_room(&error) {
-                Error::Full { what: format!("there is no room for a journal ({error})") }
-            } else {
-                Error::Failed { why: format!("the journal {} cannot be made: {error}", path.display()) }
-            }
-        })?;
+        let (file, active, spare) = made.inspect_err(|_| drop(fs::remove_file(&draft)))?;
         Ok(Journal { path, name, _file: file, hasher: DefaultHashBuilder::default(), active, sealed: None, spare: Some(spare) })
     }
 
     fn draft(path: &Path) -> io::Result<(File, Segment, Segment)> {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        file.try_lock()?;
+        file.lock()?;
         write_zeros(&mut file, 2 * SEGMENT_BYTES)?;
         let active = Segment::new(map(&file, 0)?, 1);
         let spare = Segment::new(map(&file, SEGMENT_BYTES)?, 0);

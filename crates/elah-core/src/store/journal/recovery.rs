@@ -37,7 +37,7 @@ pub(in crate::store) fn orphans(dir: &Path) -> io::Result<Vec<Orphan>> {
         if name.ends_with(SUFFIX) {
             let content = fs::read(&path)?;
             orphans.push(Orphan { path, name, _lock: lock, content });
-        } else if lock.metadata()?.len() > 0 {
+        } else {
             fs::remove_file(&path)?;
         }
     }
