@@ -63,10 +63,13 @@ class RackupTest < Minitest::Test
     Dir.mktmpdir do |folder|
       File.write(File.join(folder, "config.ru"), APP)
       Open3.popen2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", *arguments, chdir: folder) do |_, output, process|
-        yield output.each_line.lazy.filter_map { |line| line[ElahServer::LISTENING, 1] }.first
-      ensure
+        lines = []
+        lines << output.readline until lines.last&.match(ElahServer::LISTENING)
+        yield lines.last[ElahServer::LISTENING, 1]
         Process.kill(:TERM, process.pid)
         assert_predicate process.value, :success?
+      rescue EOFError
+        flunk "rackup ended:\n#{lines.join}"
       end
     end
   end
