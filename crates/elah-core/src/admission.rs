@@ -31,6 +31,8 @@ impl RequestId {
 struct Entry {
     serial: u32,
     admitted: bool,
+    /// The application has the connection: what it does with it is not the server's affair any more.
+    is_taken_over: bool,
     exchange: Rc<Exchange>,
 }
 
@@ -39,6 +41,7 @@ pub(crate) struct Admission {
     entries: RefCell<Slab<Entry>>,
     next_serial: Cell<u32>,
     running: Cell<usize>,
+    taken_over: Cell<usize>,
     /// Admitted and not yet taken by the worker.
     ready: RefCell<VecDeque<RequestId>>,
     /// Waiting for a fiber, with the time at which each began to wait.
@@ -56,7 +59,12 @@ impl Admission {
         exchange.deadline_ms.set(now_ms + limits.request_ms);
         let serial = self.next_serial.get();
         self.next_serial.set(serial.wrapping_add(1));
-        let key = self.entries.borrow_mut().insert(Entry { serial, admitted: runs, exchange: Rc::clone(exchange) });
+        let key = self.entries.borrow_mut().insert(Entry {
+            serial,
+            admitted: runs,
+            is_taken_over: false,
+            exchange: Rc::clone(exchange),
+        });
         let id = RequestId { key: u32::try_from(key).expect("fewer than 2^32 requests are open at once"), serial };
         if runs {
             self.running.set(self.running.get() + 1);
@@ -100,7 +108,18 @@ impl Admission {
     fn remove(&self, id: RequestId) -> Option<Entry> {
         let mut entries = self.entries.borrow_mut();
         entries.get(id.key as usize).filter(|entry| entry.serial == id.serial)?;
-        Some(entries.remove(id.key as usize))
+        let entry = entries.remove(id.key as usize);
+        self.taken_over.set(self.taken_over.get() - usize::from(entry.is_taken_over));
+        Some(entry)
+    }
+
+    /// Notes that the application takes the connection of a request over.
+    pub(crate) fn take_over(&self, id: RequestId) {
+        let mut entries = self.entries.borrow_mut();
+        if let Some(entry) = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial && !entry.is_taken_over) {
+            entry.is_taken_over = true;
+            self.taken_over.set(self.taken_over.get() + 1);
+        }
     }
 
     fn promote(&self) {
@@ -142,7 +161,8 @@ impl Admission {
         overdue
     }
 
+    /// Requests that the server still has to answer.
     pub(crate) fn open(&self) -> usize {
-        self.entries.borrow().len()
+        self.entries.borrow().len() - self.taken_over.get()
     }
 }

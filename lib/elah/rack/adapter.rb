@@ -40,7 +40,9 @@ module Elah
 
       private
 
+      # An app that took the connection over and failed has nobody else who would close it.
       def refused(request, exception)
+        request.env["rack.hijack_io"]&.close
         is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async
         exception = InvalidRackResponse.new("The app threw :async. #{Answer::NO_ASYNC}") if is_async
         Answer.new(request, nil, nil, nil).finish(exception)

@@ -44,6 +44,7 @@ module Elah
         send_answer
       rescue Exception => e # -- it is raised again, unless it is about a client
         @error = e
+        break_off
         raise unless client_gone?(e)
       ensure
         begin

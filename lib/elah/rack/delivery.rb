@@ -26,9 +26,6 @@ module Elah
           parts.each { |part| stream.write(part) }
           end_of(stream)
         end
-      rescue Exception
-        stream&.break_off
-        raise
       end
 
       def respond(content, length = nil)
@@ -53,9 +50,6 @@ module Elah
           stream.write(piece.to_s)
         end
         stream ? end_of(stream) : respond("")
-      rescue Exception
-        stream&.break_off
-        raise
       end
 
       # Lets the body write. It may go on in another fiber after `call` has returned: the answer ends when it closes the stream.
@@ -63,28 +57,31 @@ module Elah
         raise InvalidRackResponse, "A body responds to each or call; #{@body.class} does not." unless @body.respond_to?(:call)
 
         output = start(announced_length)
-        @body.call(Stream.new(output, @request.env["rack.input"]))
-        output.wait_for_end unless output.closed?
-      rescue Exception
-        output&.break_off
-        raise
+        stream = Stream.new(output, @request.env["rack.input"])
+        @body.call(stream)
+        is_whole = output.closed? ? stream.whole? : output.wait_for_end
+        @error = gone unless is_whole
+        output.close
       end
 
       # Sends the head and leaves the connection to the app.
       def take_over(callback)
         head = Rack.head(@status, @headers)
-        io = TakeOver.call(@request)
-        io.write(head)
-        callback.call(io)
-      rescue Exception
-        io&.close
-        raise
+        @taken = TakeOver.call(@request)
+        @taken.write(head)
+        callback.call(@taken)
       end
 
       def start(length)
         raise gone unless @request.awaits_answer?
 
-        @request.start(@status, HeaderSet.from_rack(@headers, length))
+        @stream = @request.start(@status, HeaderSet.from_rack(@headers, length))
+      end
+
+      # Lets nobody take a part for the whole.
+      def break_off
+        @stream&.break_off
+        @taken&.close
       end
 
       def end_of(stream)

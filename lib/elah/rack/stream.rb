@@ -42,11 +42,16 @@ module Elah
 
       # Ends the answer; suspends the fiber until the connection has taken all of it.
       def close_write
-        @output.finish
+        return if closed?
+
+        @is_partial = !@output.finish
         nil
       end
 
       alias close close_write
+
+      # @return [Boolean] false when the client had gone before it had all
+      def whole? = !@is_partial
 
       # @return [Boolean]
       def closed? = @output.closed?

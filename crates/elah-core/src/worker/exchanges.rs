@@ -175,12 +175,14 @@ impl Worker {
         }
     }
 
-    /// Takes the connection of `id` away from HTTP. The wait ends when it is there; fetch it with `take_hijacked`.
+    /// Takes the connection of `id` away from HTTP; a drain does not wait for the request any more. The wait ends when the connection is
+    /// there; fetch it with `take_hijacked`.
     pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
         let wait = self.new_wait();
         let exchange = self.shared.admission.get(id)?;
         exchange.deadline_ms.set(0);
         exchange.reply.close();
+        self.shared.admission.take_over(id);
         exchange.connection.order(Order::HandOver(wait));
         Some(wait)
     }
