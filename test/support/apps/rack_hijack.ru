@@ -1,59 +1,42 @@
 # frozen_string_literal: true
 
-# Connections that the app takes over, before the answer and after its head.
+# Connections that the app takes over, before the answer and after its head, each under a path of its own.
 use Rack::Lint if ENV["LINT"]
 
-run lambda { |env|
-  case env["PATH_INFO"]
-  when "/full"
-    io = env["rack.hijack"].call
-    io.write("HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nraw")
-    io.close
-    [500, { "Content-Type" => "text/plain" }, ["ignored"]]
-  when "/io"
-    io = env["rack.hijack"].call
+TEXT = { "Content-Type" => "text/plain" }.freeze
+
+# What takes over before the answer is called with the connection and the environment.
+BEFORE = {
+  "/full" => ->(io, _) { io.write("HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nraw"); io.close },
+  "/io" => lambda { |io, env|
     same = io.equal?(env["rack.hijack_io"]) && io.equal?(env["rack.hijack"].call)
     io.write("#{io.class} #{io.fileno.class} #{io.is_a?(IO)} #{same} #{io.sync} #{io.respond_to?(:peeraddr)}")
     io.close
-  when "/echo_line"
-    io = env["rack.hijack_io"] || (env["rack.hijack"].call && env["rack.hijack_io"])
-    2.times { io.write("line #{io.gets}") }
-    io.close
-  when "/readpartial"
-    io = env["rack.hijack"].call
-    io.write("#{io.read_nonblock(5)}|#{io.readpartial(100)}")
-    io.close
-  when "/kept"
-    io = env["rack.hijack"].call
-    Thread.new { io.write("from a thread: #{io.gets}"); io.close }
-  when "/spawned"
-    io = env["rack.hijack"].call
-    Fiber.schedule { io.write("from a fiber: #{io.gets}"); io.close }
-  when "/held"
-    io = env["rack.hijack"].call
-    io.write("held")
-    io.read
-  when "/raises"
-    env["rack.hijack"].call.write("half")
-    raise "after the take-over"
-  when "/partial"
-    callback = lambda do |io|
-      io.write("partial #{io.class}")
-      io.close
-    end
-    [200, { "Content-Type" => "text/plain", "X-Lines" => "1\n2", "rack.hijack" => callback }, ["ignored"]]
-  when "/partial_upgrade"
-    callback = ->(io) { io.write("echo #{io.gets}"); io.close }
-    [101, { "Connection" => "Upgrade", "Upgrade" => "echo", "rack.hijack" => callback }, []]
-  when "/streaming_upgrade"
-    [101, { "connection" => "upgrade", "upgrade" => "echo" }, ->(io) { io.write("echo #{io.gets}"); io.close }]
-  when "/partial_raises"
-    [200, { "Content-Type" => "text/plain", "rack.hijack" => ->(io) { io.write("part"); raise "in the callback" } }, []]
-  when "/partial_header"
-    [200, { "Content-Type" => "text/plain", "X-Evil" => "a\r\nb", "rack.hijack" => ->(io) { io.close } }, []]
-  when "/sleeps"
-    sleep
-  else
-    [200, { "Content-Type" => "text/plain" }, ["plain"]]
-  end
+  },
+  "/echo_line" => ->(io, _) { 2.times { io.write("line #{io.gets}") }; io.close },
+  "/readpartial" => ->(io, _) { io.write("#{io.read_nonblock(5)}|#{io.readpartial(100)}"); io.close },
+  "/kept" => ->(io, _) { Thread.new { io.write("from a thread: #{io.gets}"); io.close } },
+  "/spawned" => ->(io, _) { Fiber.schedule { io.write("from a fiber: #{io.gets}"); io.close } },
+  "/held" => ->(io, _) { io.write("held"); io.read },
+  "/raises" => ->(io, _) { io.write("half"); raise "after the take-over" }
+}.freeze
+
+ECHO = ->(io) { io.write("echo #{io.gets}"); io.close }
+
+AFTER = {
+  "/partial" => [200, TEXT.merge("X-Lines" => "1\n2", "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
+  "/partial_upgrade" => [101, { "Connection" => "Upgrade", "Upgrade" => "echo", "rack.hijack" => ECHO }, []],
+  "/streaming_upgrade" => [101, { "connection" => "upgrade", "upgrade" => "echo" }, ECHO],
+  "/partial_raises" => [200, TEXT.merge("rack.hijack" => ->(io) { io.write("part"); raise "in the callback" }), []],
+  "/partial_header" => [200, TEXT.merge("X-Evil" => "a\r\nb", "rack.hijack" => ->(io) { io.close }), []],
+  "/plain" => [200, TEXT, ["plain"]]
+}.freeze
+
+run lambda { |env|
+  path = env["PATH_INFO"]
+  sleep if path == "/sleeps"
+  next AFTER.fetch(path).then { |status, headers, body| [status, headers.dup, body] } unless BEFORE.key?(path)
+
+  BEFORE[path].call(env["rack.hijack"].call, env)
+  [500, TEXT, ["ignored"]]
 }
