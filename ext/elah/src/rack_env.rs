@@ -103,8 +103,6 @@ pub(crate) struct EnvBuilder {
     template: VALUE,
     /// Opens `rack.input` for a request that has a body.
     inputs: VALUE,
-    /// Keeps the Strings of `keys` and `methods` alive.
-    strings: VALUE,
     keys: Keys,
     methods: [VALUE; METHODS.len()],
     header_keys: HeaderKeys,
@@ -117,7 +115,7 @@ unsafe impl Sync for EnvBuilder {}
 
 impl DataTypeFunctions for EnvBuilder {
     fn mark(&self, marker: &gc::Marker) {
-        for value in [self.template, self.inputs, self.strings] {
+        for value in [self.template, self.inputs] {
             marker.mark(alive(value));
         }
         self.header_keys.mark(marker);
@@ -130,36 +128,35 @@ impl EnvBuilder {
     /// `new(template, inputs)`: `template` has what is the same for all requests; `inputs.open(request)` gives `rack.input` for a
     /// request with a body.
     fn new(ruby: &Ruby, template: RHash, inputs: Value) -> Result<Self, Error> {
-        let strings = ruby.ary_new();
-        let interned = |text: &str| -> Result<VALUE, Error> {
+        let kept = |text: &str| {
             let string = ruby.str_new(text).to_interned_str();
-            strings.push(string)?;
-            Ok(string.as_raw())
+            // A process has one builder, so these are few; and they must not move, as they are held by their address.
+            ruby.gc_register_mark_object(string);
+            string.as_raw()
         };
         let keys = Keys {
-            request_method: interned("REQUEST_METHOD")?,
-            request_path: interned("REQUEST_PATH")?,
-            request_uri: interned("REQUEST_URI")?,
-            path_info: interned("PATH_INFO")?,
-            query_string: interned("QUERY_STRING")?,
-            server_protocol: interned("SERVER_PROTOCOL")?,
-            http_version: interned("HTTP_VERSION")?,
-            server_name: interned("SERVER_NAME")?,
-            server_port: interned("SERVER_PORT")?,
-            remote_addr: interned("REMOTE_ADDR")?,
-            content_length: interned("CONTENT_LENGTH")?,
-            input: interned("rack.input")?,
-            hijack: interned("rack.hijack")?,
-            finishers: interned("rack.response_finished")?,
+            request_method: kept("REQUEST_METHOD"),
+            request_path: kept("REQUEST_PATH"),
+            request_uri: kept("REQUEST_URI"),
+            path_info: kept("PATH_INFO"),
+            query_string: kept("QUERY_STRING"),
+            server_protocol: kept("SERVER_PROTOCOL"),
+            http_version: kept("HTTP_VERSION"),
+            server_name: kept("SERVER_NAME"),
+            server_port: kept("SERVER_PORT"),
+            remote_addr: kept("REMOTE_ADDR"),
+            content_length: kept("CONTENT_LENGTH"),
+            input: kept("rack.input"),
+            hijack: kept("rack.hijack"),
+            finishers: kept("rack.response_finished"),
         };
         let mut methods = [NIL; METHODS.len()];
         for (method, name) in methods.iter_mut().zip(METHODS) {
-            *method = interned(name)?;
+            *method = kept(name);
         }
         Ok(EnvBuilder {
             template: template.as_raw(),
             inputs: inputs.as_raw(),
-            strings: strings.as_raw(),
             keys,
             methods,
             header_keys: HeaderKeys::new(),

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Rack responses of every form, each under a path of its own. /closes/NAME says how often the body NAME was closed,
-# /finished/NAME with what the callables of NAME were called, and /go_on lets a body that waits go on.
+# /finished/NAME with what the callables of NAME were called, and /go_on lets a body that waits go on. /stress and /calm
+# switch garbage collection at every allocation on and off, /compact moves all objects that may be moved.
 require "json"
 require "tempfile"
 
@@ -141,6 +142,8 @@ FORMS = {
 run lambda { |env|
   name = env["PATH_INFO"].delete_prefix("/")
   case name
+  when "stress", "calm" then [200, TEXT, [(GC.stress = name == "stress").to_s]]
+  when "compact" then [200, TEXT, [GC.verify_compaction_references(toward: :empty, double_heap: true).class.name]]
   when "go_on" then [200, TEXT, [GO_ON.push(true).size.to_s]]
   when %r{\Acloses/} then [200, TEXT, [CLOSES[name.delete_prefix("closes/")].to_s]]
   when %r{\Afinished/} then [200, TEXT, [JSON.generate(FINISHED[name.delete_prefix("finished/")])]]
