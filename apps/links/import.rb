@@ -9,7 +9,7 @@ module Links
   # that cannot be a link is reported and hinders no other.
   class Import
     # So many lines hold the loop for a few milliseconds.
-    BATCH = 200
+    BATCH = 100
 
     # @param service [Service]
     # @param own [Array<Targets::Authority>] where no target may lead

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "cgi"
+require "cgi/escape"
 
 module Links
   # Owns the preview of a link: a page that names the target, or the same as JSON. It never redirects and loads nothing.
