@@ -264,13 +264,14 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
         End::Finished => {
             let refusal = state.take_refusal().filter(|_| guarded.ends_in_refusal());
             let lingers = refusal.is_some() || (guarded.has_unread() && !state.saw_end_of_stream.get());
+            // Boxed: what only refusals need would else be part of every connection.
             if let Some(problem) = refusal {
                 shared.metrics.refused();
-                let _ = tokio::time::timeout(LINGER, send(guarded.socket(), refusal_bytes(&shared, &problem))).await;
+                let _ = tokio::time::timeout(LINGER, Box::pin(send(guarded.socket(), refusal_bytes(&shared, &problem)))).await;
             }
             let _ = poll_fn(|context| guarded.socket().poll_shutdown(context)).await;
             if lingers {
-                let _ = tokio::time::timeout(LINGER, discard(guarded.socket())).await;
+                let _ = tokio::time::timeout(LINGER, Box::pin(discard(guarded.socket()))).await;
             }
         }
     }
