@@ -31,7 +31,7 @@ class RackHandlerTest < Minitest::Test
 
   private
 
-  def load(answer) = Marshal.load(answer.body) # rubocop:disable Security/MarshalLoad -- the server is this test's
+  def load(answer) = Marshal.load(answer.body)
 
   # Yields the address of a server, and ends it by TERM.
   def rackup(*arguments)
