@@ -133,5 +133,5 @@ class RackEnvTest < Minitest::Test
     self.class.server.connect { |client| load(client.write(request).read_answer) }
   end
 
-  def load(answer) = Marshal.load(answer.body) #
+  def load(answer) = Marshal.load(answer.body)
 end
