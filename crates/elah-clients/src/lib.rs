@@ -1,0 +1,9 @@
+//! Clients of database servers, without Ruby: connections, pools, deadlines and typed errors over well-kept crates. Each client is
+//! a feature of its own, because the embedded store needs none of them.
+
+#[cfg(feature = "mongo")]
+pub mod mongo;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(feature = "sql")]
+pub mod sql;

@@ -1,0 +1,122 @@
+//! Many writes of several kinds in few commands. The driver's own bulk write asks for a newer server than most.
+
+use mongodb::Database;
+use mongodb::bson::{Bson, Document, RawArrayBuf, RawDocumentBuf, cstr, serialize_to_raw_document_buf};
+
+use super::client::Client;
+use super::error::{Error, WriteError};
+
+/// Bounds of one command, well below those of the protocol (100,000 writes, 48 MB).
+const COMMAND_WRITES_MAX: usize = 1000;
+const COMMAND_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkKind {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// One write: a document to insert, or a statement of an update (`q`, `u`, `multi`, `upsert`) or a deletion (`q`, `limit`).
+#[derive(Debug)]
+pub struct Bulk {
+    pub kind: BulkKind,
+    pub statement: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+pub struct BulkOutcome {
+    pub inserted: u64,
+    pub matched: u64,
+    pub modified: u64,
+    pub deleted: u64,
+    pub upserted: u64,
+}
+
+impl BulkKind {
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            BulkKind::Insert => ("insert", "documents"),
+            BulkKind::Update => ("update", "updates"),
+            BulkKind::Delete => ("delete", "deletes"),
+        }
+    }
+}
+
+/// How many of the first writes fit into one command.
+fn command_length(writes: &[Bulk]) -> usize {
+    let mut bytes = 0;
+    let fitting = writes.iter().take(COMMAND_WRITES_MAX).take_while(|write| {
+        bytes += write.statement.len();
+        write.kind == writes[0].kind && bytes <= COMMAND_BYTES_MAX
+    });
+    fitting.count().max(1)
+}
+
+fn command(collection: &str, writes: &[Bulk], is_ordered: bool, database: &Database) -> mongodb::error::Result<RawDocumentBuf> {
+    let (name, list) = writes[0].kind.names();
+    let mut statements = RawArrayBuf::new();
+    for write in writes {
+        statements.push(RawDocumentBuf::from_bytes(write.statement.clone())?);
+    }
+    let mut command = RawDocumentBuf::new();
+    command.append(mongodb::bson::raw::CString::try_from(name)?, collection);
+    command.append(cstr!("ordered"), is_ordered);
+    if let Some(concern) = database.write_concern() {
+        command.append(cstr!("writeConcern"), serialize_to_raw_document_buf(concern)?);
+    }
+    command.append(mongodb::bson::raw::CString::try_from(list)?, statements);
+    Ok(command)
+}
+
+fn number(reply: &Document, name: &str) -> u64 {
+    match reply.get(name) {
+        Some(Bson::Int32(number)) => u64::try_from(*number).unwrap_or_default(),
+        Some(Bson::Int64(number)) => u64::try_from(*number).unwrap_or_default(),
+        Some(Bson::Double(number)) => *number as u64,
+        _ => 0,
+    }
+}
+
+impl BulkOutcome {
+    fn add(&mut self, kind: BulkKind, reply: &Document) {
+        let count = number(reply, "n");
+        match kind {
+            BulkKind::Insert => self.inserted += count,
+            BulkKind::Delete => self.deleted += count,
+            BulkKind::Update => {
+                let upserted = reply.get_array("upserted").map_or(0, |upserted| upserted.len() as u64);
+                self.upserted += upserted;
+                self.matched += count - upserted.min(count);
+                self.modified += number(reply, "nModified");
+            }
+        }
+    }
+}
+
+impl Client {
+    /// Does `writes` in their order. If `is_ordered`, the first that fails ends it; otherwise all are tried. Errors name the places
+    /// of those that failed.
+    pub async fn bulk_write(&self, collection: String, writes: Vec<Bulk>, is_ordered: bool) -> Result<BulkOutcome, Error> {
+        let doing = format!("bulk write on {}.{collection}", self.database_name());
+        let mut outcome = BulkOutcome::default();
+        let mut write_errors = Vec::new();
+        let mut done = 0;
+        while done < writes.len() && (write_errors.is_empty() || !is_ordered) {
+            let part = &writes[done..done + command_length(&writes[done..])];
+            let reply = self.run(&doing, |database| {
+                let command = command(&collection, part, is_ordered, &database);
+                async move { database.run_raw_command(command?).await }
+            });
+            let reply = reply.await?;
+            outcome.add(part[0].kind, &reply);
+            let errors = reply.get_array("writeErrors").into_iter().flatten();
+            write_errors.extend(errors.filter_map(|error| WriteError::read(error.as_document()?, done)));
+            done += part.len();
+        }
+        match write_errors.first().cloned() {
+            None => Ok(outcome),
+            Some(first) => Err(self.asked(&doing).write(first.code, "", &first.message, write_errors)),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The documents of a query, batch by batch: the next batch is asked for when the last one is done with.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::StreamExt;
+use mongodb::raw_batch_cursor::{RawBatch, RawBatchCursor};
+
+use super::client::Client;
+use super::error::Error;
+
+/// A query that is being read. Dropped before its end, it tells the server to forget it.
+pub struct Cursor {
+    client: Arc<Client>,
+    doing: String,
+    first: Mutex<Option<Batch>>,
+    /// `None` while a batch is on its way, and when nothing is left.
+    rest: Mutex<Option<RawBatchCursor>>,
+}
+
+/// Documents that came in one answer.
+#[derive(Debug)]
+pub struct Batch {
+    reply: RawBatch,
+}
+
+impl Batch {
+    /// The documents as the bytes of a BSON array.
+    pub fn array(&self) -> Option<&[u8]> {
+        self.reply.doc_slices().ok().map(|documents| documents.as_bytes())
+    }
+
+    /// True when the server has nothing more.
+    fn is_last(&self) -> bool {
+        self.reply.as_raw_document().get_document("cursor").and_then(|cursor| cursor.get_i64("id")).is_ok_and(|id| id == 0)
+    }
+}
+
+impl Cursor {
+    /// A cursor whose first batch has come.
+    pub(super) async fn open(client: Arc<Client>, doing: String, mut batches: RawBatchCursor) -> Result<Cursor, Error> {
+        let first = match batches.next().await.transpose() {
+            Ok(first) => first.map(|reply| Batch { reply }),
+            Err(error) => return Err(client.asked(&doing).error(&error)),
+        };
+        let rest = first.as_ref().is_some_and(|first| !first.is_last()).then_some(batches);
+        Ok(Cursor { client, doing, first: Mutex::new(first), rest: Mutex::new(rest) })
+    }
+
+    /// The next documents; `None` at the end. Only one caller may wait here.
+    pub async fn next_batch(&self) -> Result<Option<Batch>, Error> {
+        if let Some(first) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Ok(Some(first));
+        }
+        let Some(mut rest) = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(None) };
+        let next = self.client.run(&self.doing, |_| async { rest.next().await.transpose() }).await?;
+        let Some(batch) = next.map(|reply| Batch { reply }) else { return Ok(None) };
+        if !batch.is_last() {
+            *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
+        }
+        Ok(Some(batch))
+    }
+
+    /// Forgets what is left.
+    pub fn close(&self) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}

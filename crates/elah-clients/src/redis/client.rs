@@ -1,0 +1,215 @@
+//! One server, and the connection that all callers share: who waits for what, when a connection is tried, and for how long none is.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use crate::redis::command::{Commands, Name};
+use crate::redis::connection::serve;
+use crate::redis::error::Error;
+use crate::redis::handshake;
+use crate::redis::reply::Replies;
+use crate::redis::settings::Settings;
+
+/// No connection is tried for so long after the second failure in a row; the time doubles with every further one.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Whoever waits for the answers to some commands.
+pub trait Waiter: Send + 'static {
+    /// Called once, from the thread that drives the connection. It must not call the client.
+    fn end(self, outcome: Result<Replies, Error>);
+}
+
+/// Commands whose answers have not come yet, in the order in which they were sent.
+pub(crate) struct Waiting<W> {
+    /// `None` once its time is over: the answers will come all the same, and go nowhere.
+    pub(crate) waiter: Option<W>,
+    pub(crate) command: Name,
+    pub(crate) answers: u32,
+    pub(crate) due: Instant,
+}
+
+pub(crate) struct State<W> {
+    pub(crate) outgoing: Vec<u8>,
+    pub(crate) waiting: VecDeque<Waiting<W>>,
+    /// The driver, when it sleeps.
+    pub(crate) driver: Option<Waker>,
+    pub(crate) is_closed: bool,
+    is_driven: bool,
+    failures: u32,
+    retry_at: Option<Instant>,
+    last_cause: Arc<str>,
+}
+
+pub(crate) struct Shared<W> {
+    pub(crate) settings: Settings,
+    state: Mutex<State<W>>,
+}
+
+impl<W> Shared<W> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A client of one server. It opens its connection when the first command asks for it, and another when that one is lost.
+pub struct Client<W: Waiter> {
+    shared: Arc<Shared<W>>,
+}
+
+impl<W: Waiter> Client<W> {
+    /// A client without a connection.
+    pub fn new(settings: Settings) -> Self {
+        let state = State {
+            outgoing: Vec::new(),
+            waiting: VecDeque::new(),
+            driver: None,
+            is_closed: false,
+            is_driven: false,
+            failures: 0,
+            retry_at: None,
+            last_cause: "".into(),
+        };
+        Client { shared: Arc::new(Shared { settings, state: Mutex::new(state) }) }
+    }
+
+    /// Sends commands as soon as the connection's driver runs; `waiter` gets their answers. When a driver is given back, the caller
+    /// must let it run on the runtime that the client belongs to.
+    pub fn submit(&self, commands: &Commands, waiter: W) -> Option<Driver<W>> {
+        let now = Instant::now();
+        let mut state = self.shared.state();
+        if let Some(refusal) = self.refusal(&state, now) {
+            drop(state);
+            waiter.end(Err(refusal));
+            return None;
+        }
+        state.outgoing.extend_from_slice(commands.bytes());
+        let due = now + self.shared.settings.times.command;
+        state.waiting.push_back(Waiting { waiter: Some(waiter), command: commands.name(), answers: commands.count(), due });
+        if let Some(driver) = state.driver.take() {
+            driver.wake();
+        }
+        if std::mem::replace(&mut state.is_driven, true) {
+            return None;
+        }
+        Some(Driver { shared: Arc::clone(&self.shared), has_ended: false })
+    }
+
+    /// Ends the connection and everything that waits for it, for good.
+    pub fn close(&self) {
+        let mut state = self.shared.state();
+        state.is_closed = true;
+        if let Some(driver) = state.driver.take() {
+            driver.wake();
+        }
+    }
+
+    fn refusal(&self, state: &State<W>, now: Instant) -> Option<Error> {
+        let settings = &self.shared.settings;
+        if state.is_closed {
+            return Some(Error::Closed { server: Arc::clone(&settings.server) });
+        }
+        if state.waiting.len() >= settings.times.in_flight_max {
+            return Some(Error::Overloaded { server: Arc::clone(&settings.server), max: settings.times.in_flight_max });
+        }
+        let retry_after = state.retry_at.filter(|_| !state.is_driven)?.checked_duration_since(now)?;
+        Some(Error::Unreachable { server: Arc::clone(&settings.server), cause: Arc::clone(&state.last_cause), retry_after })
+    }
+}
+
+impl<W: Waiter> Drop for Client<W> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The work of one connection, from opening it to its end.
+pub struct Driver<W: Waiter> {
+    shared: Arc<Shared<W>>,
+    /// Whether the client may have another driver by now.
+    has_ended: bool,
+}
+
+impl<W: Waiter> Driver<W> {
+    /// Opens the connection and serves it until it is lost or closed.
+    pub async fn run(mut self) {
+        match handshake::open(&self.shared.settings).await {
+            Ok(stream) => {
+                self.shared.state().failures = 0;
+                let cause = serve(&self.shared, stream).await;
+                self.end(Some(cause.into()), false);
+            }
+            Err(cause) => self.end(Some(cause.into()), true),
+        }
+    }
+
+    /// Ends all that wait. `cause` is `None` when the runtime has dropped the work.
+    fn end(&mut self, cause: Option<Arc<str>>, is_unreachable: bool) {
+        self.has_ended = true;
+        let settings = &self.shared.settings;
+        let mut state = self.shared.state();
+        state.is_driven = false;
+        state.driver = None;
+        state.outgoing.clear();
+        let mut retry_after = Duration::ZERO;
+        if is_unreachable {
+            retry_after = pause(state.failures);
+            state.failures += 1;
+        }
+        state.retry_at = (!retry_after.is_zero()).then(|| Instant::now() + retry_after);
+        let waiting = std::mem::take(&mut state.waiting);
+        let is_closed = state.is_closed;
+        if let Some(cause) = &cause {
+            state.last_cause = Arc::clone(cause);
+        }
+        drop(state);
+        for Waiting { waiter, command, .. } in waiting {
+            let Some(waiter) = waiter else { continue };
+            let server = Arc::clone(&settings.server);
+            waiter.end(Err(match &cause {
+                Some(cause) if is_unreachable => Error::Unreachable { server, cause: Arc::clone(cause), retry_after },
+                Some(cause) if !is_closed => Error::Lost { server, command, cause: Arc::clone(cause) },
+                _ => Error::Closed { server },
+            }));
+        }
+    }
+}
+
+impl<W: Waiter> Drop for Driver<W> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end(None, false);
+        }
+    }
+}
+
+/// How long no connection is tried after so many failures in a row: none after the first, then doubling, with half of it by chance, so
+/// that many clients do not come back at the same moment.
+pub(crate) fn pause(failures: u32) -> Duration {
+    let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };
+    let whole = PAUSE_MAX.min(PAUSE_MIN * (1 << doublings.min(10)));
+    whole.mul_f64(0.5 + 0.5 * chance())
+}
+
+/// A number from 0 to 1 that two processes do not share.
+fn chance() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    (RandomState::new().hash_one(0_u8) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_differ() {
+        assert_eq!(pause(0), Duration::ZERO);
+        for failures in 1..40 {
+            let whole = PAUSE_MAX.min(PAUSE_MIN * (1 << (failures - 1).min(10)));
+            assert!((whole / 2..=whole).contains(&pause(failures)), "after {failures} failures");
+        }
+        assert!((0..20).any(|_| pause(9) != pause(9)));
+    }
+}

@@ -1,0 +1,28 @@
+//! A client of PostgreSQL and of MySQL and MariaDB: one pool of connections, opened when they are first needed, and a bound of time for
+//! everything that a server may be slow with.
+
+mod calendar;
+mod client;
+mod connection;
+mod error;
+mod lease;
+mod mysql;
+mod placeholders;
+mod pool;
+mod postgres;
+mod rows;
+mod settings;
+mod statement;
+mod stream;
+mod tls;
+mod transaction;
+mod value;
+
+pub use client::Client;
+pub use error::{Error, Kind, Refusal};
+pub use pool::Status;
+pub use rows::Rows;
+pub use settings::{Bounds, Engine, Settings, TlsMode};
+pub use stream::RowStream;
+pub use transaction::{Isolation, SavepointAction, Transaction};
+pub use value::{Cell, Param, Timestamp};

@@ -1,0 +1,52 @@
+//! The client of one server on one runtime.
+
+use std::sync::Arc;
+
+use super::error::Error;
+use super::pool::{Pool, Status};
+use super::rows::Rows;
+use super::settings::Settings;
+use super::statement::Statement;
+use super::stream::RowStream;
+use super::transaction::{Isolation, Transaction};
+use super::value::Param;
+
+/// Connects when it is first used. Its futures belong to the runtime on which that happens; dropping one gives its query up.
+pub struct Client {
+    pool: Arc<Pool>,
+}
+
+impl Client {
+    pub fn new(settings: Arc<Settings>) -> Client {
+        Client { pool: Arc::new(Pool::new(settings)) }
+    }
+
+    /// Runs a statement and reads all its rows.
+    pub async fn query(&self, sql: String, params: Vec<Param>) -> Result<Rows, Error> {
+        self.pool.lease().await?.run(&Statement::new(sql, params)).await
+    }
+
+    /// Runs a statement whose rows are read bit by bit.
+    pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
+        Ok(RowStream::of_lease(self.pool.lease().await?, Statement::new(sql, params)))
+    }
+
+    pub async fn begin(&self, isolation: Option<Isolation>) -> Result<Transaction, Error> {
+        Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation).await
+    }
+
+    /// Closes what is idle now, and what is in use when it comes back.
+    pub fn close(&self) {
+        self.pool.close();
+    }
+
+    pub fn status(&self) -> Status {
+        self.pool.status()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.pool.close();
+    }
+}

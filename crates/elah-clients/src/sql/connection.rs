@@ -1,0 +1,75 @@
+//! A connection to a server of either kind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::Error;
+use super::mysql;
+use super::postgres;
+use super::rows::Rows;
+use super::settings::{Engine, Settings};
+use super::statement::Statement;
+use super::stream::Outlet;
+
+/// Rows of a stream that travel together.
+pub(super) const BATCH_ROWS: usize = 256;
+
+pub(super) enum Connection {
+    Postgres(Box<postgres::Connection>),
+    MySql(Box<mysql::Connection>),
+}
+
+impl Connection {
+    pub(super) async fn open(settings: &Arc<Settings>) -> Result<Connection, Error> {
+        Ok(match settings.engine {
+            Engine::Postgres => Connection::Postgres(Box::new(postgres::Connection::open(settings).await?)),
+            Engine::MySql => Connection::MySql(Box::new(mysql::Connection::open(settings).await?)),
+        })
+    }
+
+    /// True when it is known to be gone.
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Connection::Postgres(connection) => connection.is_closed(),
+            Connection::MySql(connection) => connection.is_closed(),
+        }
+    }
+
+    pub(super) async fn ping(&mut self) -> Result<(), Error> {
+        match self {
+            Connection::Postgres(connection) => connection.ping().await,
+            Connection::MySql(connection) => connection.ping().await,
+        }
+    }
+
+    /// `may_repeat`: a statement that the server has refused because it was prepared before a change of the schema is tried again.
+    pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        match self {
+            Connection::Postgres(connection) => connection.run(statement, may_repeat).await,
+            Connection::MySql(connection) => connection.run(statement, may_repeat).await,
+        }
+    }
+
+    pub(super) async fn command(&mut self, sql: &Arc<str>) -> Result<(), Error> {
+        match self {
+            Connection::Postgres(connection) => connection.command(sql).await,
+            Connection::MySql(connection) => connection.command(sql).await,
+        }
+    }
+
+    /// Hands the rows to `outlet` until it is closed; true when that was all of them. `bound` is for each batch.
+    pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+        match self {
+            Connection::Postgres(connection) => connection.stream(statement, bound, outlet).await,
+            Connection::MySql(connection) => connection.stream(statement, bound, outlet).await,
+        }
+    }
+
+    /// Ends what runs on the connection, and the connection.
+    pub(super) async fn interrupt(self, settings: &Arc<Settings>) {
+        match self {
+            Connection::Postgres(connection) => connection.interrupt().await,
+            Connection::MySql(connection) => connection.interrupt(settings).await,
+        }
+    }
+}

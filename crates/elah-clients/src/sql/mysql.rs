@@ -1,0 +1,263 @@
+//! A connection to MySQL or MariaDB.
+
+mod decode;
+mod encode;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql_async::prelude::{Protocol, Queryable};
+use mysql_async::{
+    BinaryProtocol, Conn, DriverError, IoError, Opts, OptsBuilder, QueryResult, ServerError, SslOpts, TextProtocol,
+};
+use tokio::time::timeout;
+
+use super::connection::BATCH_ROWS;
+use super::error::{Error, Kind, Refusal};
+use super::rows::{Rows, Set};
+use super::settings::{Password, Settings, TlsMode};
+use super::statement::Statement;
+use super::stream::Outlet;
+pub(super) use decode::cell;
+
+/// The statement was prepared before a change of the schema, or the server has forgotten it.
+const STALE_NUMBERS: [u16; 2] = [1615, 1243];
+
+/// The server cannot prepare such a statement.
+const NOT_PREPARABLE: u16 = 1295;
+
+/// The server is stopping or full, has closed the connection, or keeps this host out: no fault of the statement.
+const LOST_NUMBERS: [u16; 10] = [1040, 1053, 1077, 1079, 1080, 1129, 1152, 1184, 1203, 1927];
+
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_millis(100);
+
+pub(super) struct Connection {
+    conn: Conn,
+    server: Arc<str>,
+}
+
+/// A new connection's or a statement's result in the words of the crate.
+type Answer<T> = Result<T, mysql_async::Error>;
+
+impl Connection {
+    pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
+        let server = Arc::clone(&settings.server);
+        let conn = connect(settings).await.map_err(|cause| connect_error(&server, &cause))?;
+        Ok(Connection { conn, server })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.conn.is_disconnected()
+    }
+
+    pub(super) async fn ping(&mut self) -> Result<(), Error> {
+        self.conn.ping().await.map_err(|cause| error(&self.server, None, cause))
+    }
+
+    pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        let server = Arc::clone(&self.server);
+        let failed = |cause| error(&server, Some(statement), cause);
+        let cause = match self.run_prepared(statement).await {
+            Ok(rows) => return Ok(rows),
+            Err(cause) => cause,
+        };
+        match number(&cause) {
+            Some(NOT_PREPARABLE) if statement.params.is_empty() => self.run_text(statement).await.map_err(failed),
+            Some(number) if may_repeat && STALE_NUMBERS.contains(&number) => self.run_prepared(statement).await.map_err(failed),
+            _ => Err(failed(cause)),
+        }
+    }
+
+    pub(super) async fn command(&mut self, sql: &Arc<str>) -> Result<(), Error> {
+        let statement = Statement { sql: Arc::clone(sql), params: Arc::new([]) };
+        self.conn.query_drop(&**sql).await.map_err(|cause| error(&self.server, Some(&statement), cause))
+    }
+
+    pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+        let server = Arc::clone(&self.server);
+        let failed = |cause| error(&server, Some(statement), cause);
+        let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
+        let begun = timeout(bound, self.conn.exec_iter(&*statement.sql, encode::params(statement))).await.map_err(overdue)?;
+        let mut result = begun.map_err(failed)?;
+        let columns = result.columns().unwrap_or_default();
+        loop {
+            let mut rows = Vec::new();
+            let is_last = timeout(bound, fill(&mut result, &mut rows)).await.map_err(overdue)?.map_err(failed)?;
+            let rows = Rows {
+                set: Set::MySql { columns: Arc::clone(&columns), rows },
+                server: Arc::clone(&server),
+                sql: Arc::clone(&statement.sql),
+                affected_rows: 0,
+                last_insert_id: None,
+            };
+            if !rows.is_empty() && !outlet.deliver(rows).await && !is_last {
+                return Ok(false);
+            }
+            if is_last {
+                timeout(bound, result.drop_result()).await.map_err(overdue)?.map_err(failed)?;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Kills the connection, and what runs on it, through another one: the server would not notice that nobody waits.
+    pub(super) async fn interrupt(self, settings: &Settings) {
+        let id = self.conn.id();
+        if let Ok(mut killer) = connect(settings).await {
+            let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;
+            let _ = timeout(GOODBYE, killer.disconnect()).await;
+        }
+    }
+
+    async fn run_prepared(&mut self, statement: &Statement) -> Answer<Rows> {
+        let result = self.conn.exec_iter(&*statement.sql, encode::params(statement)).await?;
+        read::<BinaryProtocol>(result, &self.server, statement).await
+    }
+
+    async fn run_text(&mut self, statement: &Statement) -> Answer<Rows> {
+        let result = self.conn.query_iter(&*statement.sql).await?;
+        read::<TextProtocol>(result, &self.server, statement).await
+    }
+}
+
+/// All rows of the first result; a procedure may give more.
+async fn read<P: Protocol>(mut result: QueryResult<'_, '_, P>, server: &Arc<str>, statement: &Statement) -> Answer<Rows> {
+    let columns = result.columns().unwrap_or_default();
+    let mut rows = Vec::new();
+    while let Some(row) = result.next().await? {
+        rows.push(row);
+    }
+    let (affected_rows, last_insert_id) = (result.affected_rows(), result.last_insert_id());
+    result.drop_result().await?;
+    let (server, sql) = (Arc::clone(server), Arc::clone(&statement.sql));
+    Ok(Rows { set: Set::MySql { columns, rows }, server, sql, affected_rows, last_insert_id })
+}
+
+/// Reads one batch; true when there are no more rows.
+async fn fill<P: Protocol>(result: &mut QueryResult<'_, '_, P>, rows: &mut Vec<mysql_async::Row>) -> Answer<bool> {
+    while rows.len() < BATCH_ROWS {
+        match result.next().await? {
+            Some(row) => rows.push(row),
+            None => return Ok(true),
+        }
+    }
+    Ok(false)
+}
+
+async fn connect(settings: &Settings) -> Answer<Conn> {
+    match Conn::new(options(settings, settings.tls_mode)).await {
+        Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer)) if settings.tls_mode == TlsMode::Prefer => {
+            Conn::new(options(settings, TlsMode::Disable)).await
+        }
+        connected => connected,
+    }
+}
+
+fn options(settings: &Settings, tls_mode: TlsMode) -> Opts {
+    let tls = match tls_mode {
+        TlsMode::Disable => None,
+        TlsMode::Prefer | TlsMode::Require => Some(SslOpts::default().with_danger_accept_invalid_certs(true)),
+        TlsMode::VerifyFull => {
+            let authorities = settings.ca_file.iter().cloned().map(Into::into).collect();
+            Some(SslOpts::default().with_root_certs(authorities).with_disable_built_in_roots(true))
+        }
+    };
+    OptsBuilder::default()
+        .ip_or_hostname(settings.host.clone())
+        .tcp_port(settings.port)
+        .user(Some(settings.user.clone()))
+        .pass(settings.password.clone().map(|Password(password)| password))
+        .db_name(Some(settings.database.clone()))
+        .prefer_socket(false)
+        .stmt_cache_size(settings.bounds.statements_max)
+        // An UPDATE counts the rows that it found, as PostgreSQL's does.
+        .client_found_rows(true)
+        .init(vec!["SET time_zone = '+00:00'"])
+        .ssl_opts(tls)
+        .into()
+}
+
+fn number(cause: &mysql_async::Error) -> Option<u16> {
+    match cause {
+        mysql_async::Error::Server(refusal) => Some(refusal.code),
+        _ => None,
+    }
+}
+
+fn error(server: &Arc<str>, statement: Option<&Statement>, cause: mysql_async::Error) -> Error {
+    let server = Arc::clone(server);
+    let sql = statement.map(|statement| Arc::clone(&statement.sql));
+    match cause {
+        mysql_async::Error::Server(refusal) if LOST_NUMBERS.contains(&refusal.code) => {
+            Error::Lost { server, statement: sql, cause: refusal.message }
+        }
+        mysql_async::Error::Server(refusal) => {
+            let message = without_entry(&refusal.message);
+            let message = statement.map_or_else(|| message.clone(), |statement| statement.redacted(message.clone()));
+            refused(server, sql, &refusal, message)
+        }
+        mysql_async::Error::Driver(DriverError::StmtParamsMismatch { required, supplied }) => Error::Unusable {
+            server,
+            statement: sql,
+            reason: format!("The statement takes {required} parameters, and {supplied} were given"),
+        },
+        mysql_async::Error::Driver(DriverError::MixedParams) => Error::Unusable {
+            server,
+            statement: sql,
+            reason: "The statement has parameters by name, which are written ? here".to_owned(),
+        },
+        other => Error::Lost { server, statement: sql, cause: plain(&other) },
+    }
+}
+
+fn connect_error(server: &Arc<str>, cause: &mysql_async::Error) -> Error {
+    let server = Arc::clone(server);
+    match cause {
+        mysql_async::Error::Server(refusal) if Kind::of(&refusal.state, Some(refusal.code)) == Kind::Authentication => {
+            refused(server, None, refusal, refusal.message.clone())
+        }
+        other => Error::Unreachable { server, cause: plain(other) },
+    }
+}
+
+fn refused(server: Arc<str>, statement: Option<Arc<str>>, refusal: &ServerError, message: String) -> Error {
+    Error::Refused(Box::new(Refusal {
+        kind: Kind::of(&refusal.state, Some(refusal.code)),
+        server,
+        statement,
+        sqlstate: refusal.state.clone(),
+        number: Some(refusal.code),
+        message,
+    }))
+}
+
+/// `Duplicate entry 'a-b' for key 'k'` shows the values of a row.
+fn without_entry(message: &str) -> String {
+    match (message.strip_prefix("Duplicate entry "), message.rfind(" for key ")) {
+        (Some(_), Some(key)) => format!("Duplicate entry{}", &message[key..]),
+        _ => message.to_owned(),
+    }
+}
+
+/// A cause without the layers of names that the crate puts around it.
+fn plain(cause: &mysql_async::Error) -> String {
+    match cause {
+        mysql_async::Error::Io(IoError::Io(cause)) => cause.to_string(),
+        mysql_async::Error::Io(IoError::Tls(cause)) => cause.to_string(),
+        mysql_async::Error::Driver(cause) => cause.to_string(),
+        mysql_async::Error::Server(refusal) => refusal.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicate_entries_are_not_shown() {
+        assert_eq!(without_entry("Duplicate entry 'a' for key 'b' for key 'PRIMARY'"), "Duplicate entry for key 'PRIMARY'");
+        assert_eq!(without_entry("Table 'x' doesn't exist"), "Table 'x' doesn't exist");
+    }
+}

@@ -1,0 +1,230 @@
+//! The connections of a client: a bounded number, opened when they are needed; who finds none free waits in line, bounded in number
+//! and time. A server that cannot be reached is tried again at growing intervals, and who comes meanwhile is told so at once.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::error::Error;
+use super::lease::Lease;
+use super::settings::Settings;
+
+/// A connection that idled longer is asked for a sign of life before it is used.
+const TRUSTED: Duration = Duration::from_secs(1);
+
+/// The pause after the first failure to connect; it doubles with each further one.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The pause between two looks for connections that idle too long.
+const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
+const SWEEP_PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// How many connections and callers there are at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    pub in_use: usize,
+    pub idle: usize,
+    pub waiting: usize,
+}
+
+struct Idle {
+    connection: Connection,
+    since: Instant,
+}
+
+#[derive(Default)]
+struct Outage {
+    failures: u32,
+    retry_at: Option<Instant>,
+    last: Option<Error>,
+}
+
+pub(super) struct Pool {
+    pub(super) settings: Arc<Settings>,
+    permits: Arc<Semaphore>,
+    /// The one used last is at the end.
+    idle: Mutex<Vec<Idle>>,
+    waiting: AtomicUsize,
+    outage: Mutex<Outage>,
+    is_closed: AtomicBool,
+    is_swept: AtomicBool,
+}
+
+/// Counts a caller for as long as it waits.
+struct Waiting<'p>(&'p AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    pub(super) fn new(settings: Arc<Settings>) -> Pool {
+        Pool {
+            permits: Arc::new(Semaphore::new(settings.bounds.connections_max)),
+            settings,
+            idle: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            outage: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            is_swept: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let idle = locked(&self.idle).len();
+        let free = self.permits.available_permits();
+        Status {
+            in_use: self.settings.bounds.connections_max.saturating_sub(free),
+            idle,
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Closes the idle connections now and the others when they come back.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.permits.close();
+        locked(&self.idle).clear();
+    }
+
+    /// A connection, for one caller alone.
+    pub(super) async fn lease(self: &Arc<Self>) -> Result<Lease, Error> {
+        let permit = self.permit().await?;
+        while let Some(mut idle) = self.take_idle() {
+            if idle.since.elapsed() < TRUSTED {
+                return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
+            }
+            if matches!(timeout(self.settings.bounds.connect, idle.connection.ping()).await, Ok(Ok(()))) {
+                return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
+            }
+        }
+        let connection = self.connect().await?;
+        Ok(Lease::new(connection, Arc::clone(self), permit))
+    }
+
+    /// Takes a connection back. The caller still holds its permit.
+    pub(super) fn put_back(&self, connection: Connection) {
+        if self.is_closed.load(Ordering::Relaxed) || connection.is_closed() {
+            return;
+        }
+        locked(&self.idle).push(Idle { connection, since: Instant::now() });
+    }
+
+    /// Closes what idles too long, now and then, for as long as there are connections.
+    fn start_sweeping(self: &Arc<Self>) {
+        if self.is_swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (pool, pause) = (Arc::downgrade(self), (self.settings.bounds.idle / 2).clamp(SWEEP_PAUSE_MIN, SWEEP_PAUSE_MAX));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(pool) = pool.upgrade() else { return };
+                pool.sweep();
+                if pool.status() == (Status { in_use: 0, idle: 0, waiting: 0 }) {
+                    return pool.is_swept.store(false, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+
+    fn sweep(&self) {
+        let now = Instant::now();
+        let mut idle = locked(&self.idle);
+        // Those used longest ago come first.
+        let lapsed = idle.iter().take_while(|idle| now.duration_since(idle.since) > self.settings.bounds.idle).count();
+        let lapsed: Vec<_> = idle.drain(..lapsed).collect();
+        drop(idle);
+        drop(lapsed);
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let bounds = &self.settings.bounds;
+        let server = || Arc::clone(&self.settings.server);
+        let closed = || Error::Closed { server: server() };
+        if self.permits.is_closed() {
+            return Err(closed());
+        }
+        // Does not overtake: a free permit goes to those in line first.
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let waiters = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting(&self.waiting);
+        let exhausted =
+            |waited| Error::PoolExhausted { server: server(), connections_max: bounds.connections_max, waiters, waited };
+        if waiters >= bounds.waiters_max {
+            return Err(exhausted(Duration::ZERO));
+        }
+        match timeout(bounds.pool, Arc::clone(&self.permits).acquire_owned()).await {
+            Ok(permit) => permit.map_err(|_| closed()),
+            Err(_) => Err(exhausted(bounds.pool)),
+        }
+    }
+
+    fn take_idle(&self) -> Option<Idle> {
+        let mut idle = locked(&self.idle);
+        loop {
+            let last = idle.pop()?;
+            if !last.connection.is_closed() {
+                return Some(last);
+            }
+        }
+    }
+
+    async fn connect(self: &Arc<Self>) -> Result<Connection, Error> {
+        if let Some(error) = self.recent_failure() {
+            return Err(error);
+        }
+        let settings = &self.settings;
+        let connected = match timeout(settings.bounds.connect, Connection::open(settings)).await {
+            Ok(connected) => connected,
+            Err(_) => Err(Error::Unreachable {
+                server: Arc::clone(&settings.server),
+                cause: format!("no answer within {} s", settings.bounds.connect.as_secs_f64()),
+            }),
+        };
+        self.note(connected.as_ref().err());
+        if connected.is_ok() {
+            self.start_sweeping();
+        }
+        connected
+    }
+
+    fn recent_failure(&self) -> Option<Error> {
+        let outage = locked(&self.outage);
+        outage.retry_at.filter(|at| Instant::now() < *at)?;
+        outage.last.clone()
+    }
+
+    fn note(&self, failure: Option<&Error>) {
+        let mut outage = locked(&self.outage);
+        let Some(failure) = failure else { return *outage = Outage::default() };
+        let now = Instant::now();
+        // Those who tried at the same time have seen one failure between them.
+        if outage.retry_at.is_none_or(|at| now >= at) {
+            let pause = PAUSE_MIN.saturating_mul(1 << outage.failures.min(10)).min(PAUSE_MAX);
+            outage.failures += 1;
+            outage.retry_at = Some(now + pause.mul_f64(0.75 + 0.25 * random()));
+        }
+        outage.last = Some(failure.clone());
+    }
+}
+
+/// From 0 to 1, so that many workers do not come back at one moment.
+fn random() -> f64 {
+    use std::hash::{BuildHasher, Hasher};
+    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,205 @@
+//! A connection to PostgreSQL.
+
+mod decode;
+mod encode;
+mod statements;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt};
+use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::error::Severity;
+use tokio_postgres::{Client, Config, RowStream};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::connection::BATCH_ROWS;
+use super::error::{Error, Kind, Refusal};
+use super::rows::{Rows, Set};
+use super::settings::{Password, Settings, TlsMode};
+use super::statement::Statement;
+use super::stream::Outlet;
+use super::tls;
+pub(super) use decode::cell;
+use statements::Statements;
+
+/// The schema has changed under a prepared statement, or a pooler in between has lost it.
+const STALE_STATES: [&str; 2] = ["0A000", "26000"];
+
+pub(super) struct Connection {
+    client: Client,
+    statements: Statements,
+    tls: MakeRustlsConnect,
+    server: Arc<str>,
+}
+
+impl Connection {
+    pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
+        let server = Arc::clone(&settings.server);
+        let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
+        let mut config = Config::new();
+        config.host(&settings.host).port(settings.port).user(&settings.user).dbname(&settings.database);
+        config.application_name("elah").ssl_mode(match settings.tls_mode {
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
+        });
+        if let Some(Password(password)) = &settings.password {
+            config.password(password);
+        }
+        let (client, connection) = config.connect(tls.clone()).await.map_err(|cause| connect_error(&server, &cause))?;
+        // Ends when the client is dropped, or the server closes.
+        tokio::spawn(connection);
+        let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server };
+        connection.command(&"SET TIME ZONE 'UTC'".into()).await?;
+        Ok(connection)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    pub(super) async fn ping(&self) -> Result<(), Error> {
+        self.client.check_connection().await.map_err(|cause| self.error(None, &cause))
+    }
+
+    pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        let outcome = self.run_once(statement).await;
+        match &outcome {
+            Err(Error::Refused(refusal)) if STALE_STATES.contains(&&*refusal.sqlstate) => {
+                self.statements.forget(&statement.sql);
+                if may_repeat { self.run_once(statement).await } else { outcome }
+            }
+            _ => outcome,
+        }
+    }
+
+    async fn run_once(&mut self, statement: &Statement) -> Result<Rows, Error> {
+        let (prepared, stream) = self.send(statement).await?;
+        let mut stream = pin!(stream);
+        let mut rows = Vec::new();
+        while let Some(row) = stream.try_next().await.map_err(|cause| self.error(Some(statement), &cause))? {
+            rows.push(row);
+        }
+        Ok(self.rows(prepared, rows, stream.rows_affected(), statement))
+    }
+
+    pub(super) async fn command(&self, sql: &Arc<str>) -> Result<(), Error> {
+        let statement = Statement { sql: Arc::clone(sql), params: Arc::new([]) };
+        self.client.batch_execute(sql).await.map_err(|cause| self.error(Some(&statement), &cause))
+    }
+
+    pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+        let server = Arc::clone(&self.server);
+        let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
+        let (prepared, stream) = timeout(bound, self.send(statement)).await.map_err(overdue)??;
+        let mut batches = pin!(stream.try_ready_chunks(BATCH_ROWS));
+        loop {
+            let batch = timeout(bound, batches.next()).await.map_err(overdue)?;
+            let Some(batch) = batch else { return Ok(true) };
+            let batch = batch.map_err(|cause| self.error(Some(statement), &cause.1))?;
+            if !outlet.deliver(self.rows(prepared.clone(), batch, None, statement)).await {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Asks the server, through a connection of its own, to end what runs on this one, and closes it.
+    pub(super) async fn interrupt(self) {
+        let _ = self.client.cancel_token().cancel_query(self.tls).await;
+    }
+
+    async fn send(&mut self, statement: &Statement) -> Result<(tokio_postgres::Statement, RowStream), Error> {
+        let prepared = match self.statements.get(&statement.sql) {
+            Some(prepared) => prepared,
+            None => {
+                let numbered = super::placeholders::numbered(&statement.sql);
+                let prepared = self.client.prepare(&numbered).await.map_err(|cause| self.error(Some(statement), &cause))?;
+                self.statements.keep(Arc::clone(&statement.sql), prepared.clone());
+                prepared
+            }
+        };
+        let (wanted, given) = (prepared.params().len(), statement.params.len());
+        if wanted != given {
+            return Err(Error::Unusable {
+                server: Arc::clone(&self.server),
+                statement: Some(Arc::clone(&statement.sql)),
+                reason: format!("The statement takes {wanted} parameters, and {given} were given"),
+            });
+        }
+        let sent = self.client.query_raw(&prepared, statement.params.iter()).await;
+        Ok((prepared, sent.map_err(|cause| self.error(Some(statement), &cause))?))
+    }
+
+    fn rows(
+        &self,
+        prepared: tokio_postgres::Statement,
+        rows: Vec<tokio_postgres::Row>,
+        affected: Option<u64>,
+        statement: &Statement,
+    ) -> Rows {
+        Rows {
+            set: Set::Postgres { statement: prepared, rows },
+            server: Arc::clone(&self.server),
+            sql: Arc::clone(&statement.sql),
+            affected_rows: affected.unwrap_or(0),
+            last_insert_id: None,
+        }
+    }
+
+    fn error(&self, statement: Option<&Statement>, cause: &tokio_postgres::Error) -> Error {
+        let server = Arc::clone(&self.server);
+        let sql = statement.map(|statement| Arc::clone(&statement.sql));
+        match cause.as_db_error() {
+            Some(refusal) if !ends_connection(refusal) => {
+                let message = refusal.message().to_owned();
+                let message = statement.map_or_else(|| message.clone(), |statement| statement.redacted(message.clone()));
+                refused(server, sql, refusal, message)
+            }
+            Some(refusal) => Error::Lost { server, statement: sql, cause: refusal.message().to_owned() },
+            None => Error::Lost { server, statement: sql, cause: chain(cause) },
+        }
+    }
+}
+
+/// Shut down, crashed, not accepting yet, or gone: no fault of the statement.
+fn ends_connection(refusal: &tokio_postgres::error::DbError) -> bool {
+    let state = refusal.code().code();
+    state.starts_with("08") || matches!(state, "57P01" | "57P02" | "57P03" | "57P05" | "25P03") || is_fatal(refusal)
+}
+
+fn is_fatal(refusal: &tokio_postgres::error::DbError) -> bool {
+    matches!(refusal.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+}
+
+fn connect_error(server: &Arc<str>, cause: &tokio_postgres::Error) -> Error {
+    let server = Arc::clone(server);
+    match cause.as_db_error() {
+        Some(refusal) if Kind::of(refusal.code().code(), None) == Kind::Authentication => {
+            refused(server, None, refusal, refusal.message().to_owned())
+        }
+        Some(refusal) => Error::Unreachable { server, cause: refusal.message().to_owned() },
+        None => Error::Unreachable { server, cause: chain(cause) },
+    }
+}
+
+fn refused(server: Arc<str>, statement: Option<Arc<str>>, refusal: &tokio_postgres::error::DbError, message: String) -> Error {
+    let sqlstate = refusal.code().code().to_owned();
+    Error::Refused(Box::new(Refusal { kind: Kind::of(&sqlstate, None), server, statement, sqlstate, number: None, message }))
+}
+
+/// An error and what it came from, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

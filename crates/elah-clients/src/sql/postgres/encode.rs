@@ -1,0 +1,143 @@
+//! Parameters as PostgreSQL reads them: bytes for `bytea`, text for everything else, so that its own input functions decide what a
+//! value means for a column's type.
+
+use std::error::Error;
+use std::fmt::Write;
+
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{Format, IsNull, Kind, ToSql, Type};
+
+use crate::sql::calendar::date_from_days;
+use crate::sql::value::{Param, Timestamp};
+
+impl ToSql for Param {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Param::Null => return Ok(IsNull::Yes),
+            Param::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Param::Bytes(bytes) => out.extend_from_slice(bytes),
+            Param::Array(_) if is_json(ty) => out.extend_from_slice(json(self).as_bytes()),
+            Param::Array(elements) => out.extend_from_slice(array(elements).as_bytes()),
+            other => out.extend_from_slice(text(other).as_bytes()),
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, ty: &Type) -> Format {
+        if is_bytea(ty) && matches!(self, Param::Text(_) | Param::Bytes(_)) { Format::Binary } else { Format::Text }
+    }
+
+    fn to_sql_checked(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        self.to_sql(ty, out)
+    }
+}
+
+fn is_bytea(ty: &Type) -> bool {
+    match ty.kind() {
+        Kind::Domain(base) => is_bytea(base),
+        _ => *ty == Type::BYTEA,
+    }
+}
+
+fn is_json(ty: &Type) -> bool {
+    *ty == Type::JSON || *ty == Type::JSONB
+}
+
+fn text(param: &Param) -> String {
+    match param {
+        Param::Null => "NULL".to_owned(),
+        Param::Bool(value) => if *value { "t" } else { "f" }.to_owned(),
+        Param::Int(number) => number.to_string(),
+        Param::Float(number) => format!("{number:?}"),
+        Param::Decimal(text) | Param::Text(text) | Param::Json(text) => text.clone(),
+        Param::Bytes(bytes) => bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+        Param::Date(days) => date(*days),
+        Param::Timestamp(moment) => timestamp(*moment),
+        Param::Array(elements) => array(elements),
+    }
+}
+
+fn date(days: i64) -> String {
+    let (year, month, day) = date_from_days(days);
+    // There is no year 0: the one before 1 is 1 BC.
+    if year > 0 { format!("{year:04}-{month:02}-{day:02}") } else { format!("{:04}-{month:02}-{day:02} BC", 1 - year) }
+}
+
+fn timestamp(moment: Timestamp) -> String {
+    let (year, month, day, hour, minute, second) = moment.civil();
+    let (shown, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
+    format!("{shown:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{:06}+00{era}", moment.micros)
+}
+
+/// `{1,NULL,"a \"b\""}`
+fn array(elements: &[Param]) -> String {
+    let elements: Vec<_> = elements
+        .iter()
+        .map(|element| match element {
+            Param::Null => "NULL".to_owned(),
+            Param::Array(inner) => array(inner),
+            other => format!("\"{}\"", text(other).replace('\\', "\\\\").replace('"', "\\\"")),
+        })
+        .collect();
+    format!("{{{}}}", elements.join(","))
+}
+
+fn json(param: &Param) -> String {
+    match param {
+        Param::Null => "null".to_owned(),
+        Param::Bool(value) => value.to_string(),
+        Param::Int(_) | Param::Float(_) | Param::Decimal(_) | Param::Json(_) => text(param),
+        Param::Array(elements) => format!("[{}]", elements.iter().map(json).collect::<Vec<_>>().join(",")),
+        Param::Bytes(bytes) => json_string(&String::from_utf8_lossy(bytes)),
+        Param::Text(_) | Param::Date(_) | Param::Timestamp(_) => json_string(&text(param)),
+    }
+}
+
+fn json_string(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_quote_what_they_hold() {
+        let inner = Param::Array(vec![Param::Int(1), Param::Null]);
+        let param = [inner, Param::Text("a \"b\" \\ {c}".to_owned()), Param::Text("NULL".to_owned())];
+        assert_eq!(array(&param), r#"{{"1",NULL},"a \"b\" \\ {c}","NULL"}"#);
+        assert_eq!(array(&[]), "{}");
+    }
+
+    #[test]
+    fn json_arrays_are_json() {
+        let param = Param::Array(vec![Param::Text("a\"\n".to_owned()), Param::Json("{\"b\":1}".to_owned()), Param::Null]);
+        assert_eq!(json(&param), r#"["a\"\u000a",{"b":1},null]"#);
+    }
+
+    #[test]
+    fn dates_before_the_year_1_are_bc() {
+        assert_eq!(date(-719_163), "0001-12-31 BC");
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(timestamp(Timestamp { seconds: -1, micros: 5 }), "1969-12-31 23:59:59.000005+00");
+    }
+}

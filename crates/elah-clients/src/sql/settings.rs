@@ -1,0 +1,201 @@
+//! Where a server is and how long it may take: a URL and bounds.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use url::Url;
+
+use super::error::Error;
+
+/// What a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Postgres,
+    /// MySQL and MariaDB.
+    MySql,
+}
+
+/// As PostgreSQL's `sslmode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsMode {
+    Disable,
+    /// Encrypted if the server can.
+    Prefer,
+    /// Encrypted, with whoever answers.
+    Require,
+    /// Encrypted, with a certificate for this host from the given authority.
+    VerifyFull,
+}
+
+impl TlsMode {
+    const NAMES: [(&'static str, TlsMode); 4] = [
+        ("disable", TlsMode::Disable),
+        ("prefer", TlsMode::Prefer),
+        ("require", TlsMode::Require),
+        ("verify-full", TlsMode::VerifyFull),
+    ];
+}
+
+/// The bounds of a client. Their defaults are the caller's.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Connections open at once.
+    pub connections_max: usize,
+    /// Callers that may wait for a connection.
+    pub waiters_max: usize,
+    /// The wait for a connection of the pool.
+    pub pool: Duration,
+    /// Reaching the server and signing in.
+    pub connect: Duration,
+    /// From a statement to its last row, or for a stream to its next rows.
+    pub query: Duration,
+    /// After which a connection that nobody used is closed.
+    pub idle: Duration,
+    /// Prepared statements that a connection keeps.
+    pub statements_max: usize,
+}
+
+#[derive(Debug)]
+pub struct Settings {
+    pub engine: Engine,
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub database: String,
+    pub tls_mode: TlsMode,
+    /// A PEM file of the authorities that may vouch for the server.
+    pub ca_file: Option<PathBuf>,
+    pub bounds: Bounds,
+    /// `host:port/database`, as errors name it.
+    pub server: Arc<str>,
+    pub(super) password: Option<Password>,
+}
+
+/// A password, which no text that is made for people shows.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Password(pub(super) String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Password")
+    }
+}
+
+impl Settings {
+    /// Reads `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`.
+    pub fn parse(text: &str, bounds: Bounds) -> Result<Settings, Error> {
+        let wrong = |reason: String| Error::Misconfigured(reason);
+        let url = Url::parse(text).map_err(|cause| wrong(format!("The URL of an SQL server cannot be read: {cause}")))?;
+        let (engine, port) = match url.scheme() {
+            "postgres" | "postgresql" => (Engine::Postgres, 5432),
+            "mysql" | "mariadb" => (Engine::MySql, 3306),
+            other => return Err(wrong(format!("An SQL server's URL begins with postgres:// or mysql://, not with {other}:"))),
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("localhost");
+        let host = decoded(host.trim_start_matches('[').trim_end_matches(']'))?;
+        let port = url.port().unwrap_or(port);
+        let user = decoded(url.username())?;
+        if user.is_empty() {
+            return Err(wrong(format!("The URL of {host}:{port} names no user: postgres://USER:PASSWORD@HOST/DATABASE")));
+        }
+        let database = match decoded(url.path().trim_start_matches('/'))? {
+            name if name.is_empty() => user.clone(),
+            name => name,
+        };
+        let mut tls_mode = TlsMode::Prefer;
+        let mut ca_file = None;
+        for (name, value) in url.query_pairs() {
+            match &*name {
+                "sslmode" | "ssl-mode" => {
+                    let known = TlsMode::NAMES.iter().find(|(known, _)| *known == value.to_lowercase().replace('_', "-"));
+                    tls_mode = known
+                        .map(|(_, mode)| *mode)
+                        .ok_or_else(|| wrong(format!("sslmode is disable, prefer, require or verify-full, not {value}")))?;
+                }
+                "sslrootcert" | "ssl-ca" => ca_file = Some(PathBuf::from(&*value)),
+                other => return Err(wrong(format!("The URL's parameters are sslmode and sslrootcert; {other} is none of them"))),
+            }
+        }
+        if tls_mode == TlsMode::VerifyFull && ca_file.is_none() {
+            return Err(wrong(
+                "sslmode=verify-full needs sslrootcert=FILE, the authorities that may vouch for the server".to_owned(),
+            ));
+        }
+        let server = format!("{host}:{port}/{database}").into();
+        let password = url.password().map(decoded).transpose()?.map(Password);
+        Ok(Settings { engine, host, port, user, database, tls_mode, ca_file, bounds, server, password })
+    }
+}
+
+/// A part of a URL without its percent escapes.
+fn decoded(part: &str) -> Result<String, Error> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
+        let code =
+            escaped.and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        (rest, _) = match code {
+            Some(byte) => (&after[2..], bytes.push(byte)),
+            None => (after, bytes.push(first)),
+        };
+    }
+    String::from_utf8(bytes).map_err(|_| Error::Misconfigured("A part of the SQL server's URL is not UTF-8".to_owned()))
+}
+
+#[cfg(test)]
+pub(super) fn bounds() -> Bounds {
+    Bounds {
+        connections_max: 2,
+        waiters_max: 4,
+        pool: Duration::from_millis(100),
+        connect: Duration::from_secs(1),
+        query: Duration::from_secs(1),
+        idle: Duration::from_secs(60),
+        statements_max: 16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(url, bounds()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_has_all_that_is_needed() {
+        let settings = parse("postgres://me:p%40ss@db.example:6432/shop?sslmode=verify-full&sslrootcert=/ca.pem").unwrap();
+        assert_eq!((settings.engine, &*settings.host, settings.port), (Engine::Postgres, "db.example", 6432));
+        assert_eq!((&*settings.user, &*settings.database), ("me", "shop"));
+        assert_eq!(settings.password, Some(Password("p@ss".to_owned())));
+        assert!(!format!("{settings:?}").contains("p@ss"));
+        assert_eq!((settings.tls_mode, settings.ca_file), (TlsMode::VerifyFull, Some(PathBuf::from("/ca.pem"))));
+        assert_eq!(&*settings.server, "db.example:6432/shop");
+    }
+
+    #[test]
+    fn what_is_left_out_has_a_default() {
+        let settings = parse("mysql://me@[::1]").unwrap();
+        assert_eq!((settings.engine, &*settings.host, settings.port), (Engine::MySql, "::1", 3306));
+        assert_eq!((&*settings.database, settings.password, settings.tls_mode), ("me", None, TlsMode::Prefer));
+    }
+
+    #[test]
+    fn a_wrong_url_is_told_what_is_right_and_shows_no_password() {
+        for (url, expected) in [
+            ("redis://me:secret@h", "postgres:// or mysql://, not with redis:"),
+            ("postgres://h/db", "names no user"),
+            ("postgres://me:secret@h/db?sslmode=on", "disable, prefer, require or verify-full, not on"),
+            ("postgres://me:secret@h/db?sslmode=verify-full", "needs sslrootcert"),
+            ("postgres://me:secret@h/db?pool=5", "sslmode and sslrootcert; pool is none"),
+            ("::", "cannot be read"),
+        ] {
+            let message = parse(url).unwrap_err();
+            assert!(message.contains(expected) && !message.contains("secret"), "{message}");
+        }
+    }
+}

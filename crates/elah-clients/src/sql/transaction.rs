@@ -1,0 +1,127 @@
+//! A transaction: one connection for one caller, until it is committed or rolled back. Dropped before that, its connection is closed,
+//! and the server rolls back.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::error::Error;
+use super::lease::Lease;
+use super::rows::Rows;
+use super::settings::{Engine, Settings};
+use super::statement::Statement;
+use super::stream::RowStream;
+use super::value::Param;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+impl Isolation {
+    fn words(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "READ COMMITTED",
+            Isolation::RepeatableRead => "REPEATABLE READ",
+            Isolation::Serializable => "SERIALIZABLE",
+        }
+    }
+}
+
+/// What a transaction holds; `None` once it is over.
+pub(super) type Held = OwnedMutexGuard<Option<Lease>>;
+
+/// Its methods may be called from several tasks: they wait for each other.
+pub struct Transaction {
+    lease: Arc<Mutex<Option<Lease>>>,
+    server: Arc<str>,
+}
+
+impl Transaction {
+    pub(super) async fn begin(mut lease: Lease, settings: &Settings, isolation: Option<Isolation>) -> Result<Transaction, Error> {
+        let begin = match (settings.engine, isolation) {
+            (Engine::Postgres, Some(isolation)) => format!("BEGIN ISOLATION LEVEL {}", isolation.words()),
+            (Engine::MySql, Some(isolation)) => {
+                // For the next transaction alone.
+                lease.command(&format!("SET TRANSACTION ISOLATION LEVEL {}", isolation.words())).await?;
+                "START TRANSACTION".to_owned()
+            }
+            (_, None) => "START TRANSACTION".to_owned(),
+        };
+        lease.command(&begin).await?;
+        lease.note_transaction(true);
+        Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server: Arc::clone(&settings.server) })
+    }
+
+    pub async fn query(&self, sql: String, params: Vec<Param>) -> Result<Rows, Error> {
+        let mut held = self.hold().await;
+        self.open(&mut held)?.run(&Statement::new(sql, params)).await
+    }
+
+    /// Until the stream has been read or closed, other calls wait.
+    pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
+        let mut held = self.hold().await;
+        let drain = self.open(&mut held)?.query_bound();
+        Ok(RowStream::of_transaction(held, Statement::new(sql, params), drain))
+    }
+
+    /// Runs one of SAVEPOINT, RELEASE SAVEPOINT and ROLLBACK TO SAVEPOINT.
+    pub async fn savepoint(&self, action: SavepointAction, number: u32) -> Result<(), Error> {
+        let words = match action {
+            SavepointAction::Set => "SAVEPOINT",
+            SavepointAction::Release => "RELEASE SAVEPOINT",
+            SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
+        };
+        let mut held = self.hold().await;
+        self.open(&mut held)?.command(&format!("{words} elah_{number}")).await
+    }
+
+    /// Ends the transaction; after an error nothing of it is known to be stored.
+    pub async fn commit(&self) -> Result<(), Error> {
+        let mut held = self.hold().await;
+        self.open(&mut held)?;
+        // Taken out, so that a caller who gives up here leaves nothing behind.
+        match held.take() {
+            Some(lease) => Transaction::finish(lease, "COMMIT").await,
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the transaction. Does nothing when it is over.
+    pub async fn roll_back(&self) -> Result<(), Error> {
+        let lease = self.hold().await.take();
+        match lease {
+            Some(lease) if lease.is_usable() => Transaction::finish(lease, "ROLLBACK").await,
+            // Dropping it closes its connection, and the server rolls back.
+            _ => Ok(()),
+        }
+    }
+
+    async fn finish(mut lease: Lease, word: &str) -> Result<(), Error> {
+        lease.command(word).await?;
+        lease.note_transaction(false);
+        Ok(())
+    }
+
+    async fn hold(&self) -> Held {
+        Arc::clone(&self.lease).lock_owned().await
+    }
+
+    fn open<'h>(&self, held: &'h mut Held) -> Result<&'h mut Lease, Error> {
+        held.as_mut().ok_or_else(|| Error::Unusable {
+            server: Arc::clone(&self.server),
+            statement: None,
+            reason: "The transaction is over".to_owned(),
+        })
+    }
+}
+
+/// What is done with a savepoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SavepointAction {
+    Set,
+    Release,
+    RollBack,
+}
