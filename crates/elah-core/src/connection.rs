@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -33,6 +34,8 @@ pub(crate) struct ConnectionState {
     pub(crate) key: usize,
     pub(crate) remote: Option<IpAddr>,
     pub(crate) local_port: u16,
+    /// Of the socket, for as long as the server has it; negative afterwards.
+    pub(crate) descriptor: Cell<RawFd>,
     opened_ms: u64,
     /// Requests that are with the application.
     in_flight: Cell<u32>,
@@ -71,6 +74,7 @@ impl ConnectionState {
             key,
             remote,
             local_port,
+            descriptor: Cell::new(-1),
             opened_ms: now_ms,
             in_flight: Cell::new(0),
             answered: Cell::new(0),
@@ -235,6 +239,7 @@ enum End {
 
 /// Serves the connection until it ends.
 pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket: Socket) {
+    state.descriptor.set(socket.descriptor());
     let guard = Guard::new(Rc::clone(&shared.guard_limits));
     let guarded = GuardedSocket::new(socket, guard, Rc::clone(&shared), Rc::clone(&state));
     let service = ExchangeService::new(Rc::clone(&shared), Rc::clone(&state));

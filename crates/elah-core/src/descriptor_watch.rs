@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::task::Poll;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -65,6 +67,32 @@ impl DescriptorWatches {
         })
     }
 
+    /// The same for several descriptors: the wait ends when one of them is ready; which one is not kept.
+    pub(crate) fn watch_any(
+        self: Rc<Self>,
+        wait: WaitId,
+        descriptors: Vec<(OwnedFd, Readiness)>,
+    ) -> io::Result<impl Future<Output = ()>> {
+        let register = |(descriptor, wanted)| Ok((register(descriptor, wanted)?, interest(wanted)));
+        let descriptors = descriptors.into_iter().map(register).collect::<io::Result<Vec<_>>>()?;
+        let (cancel, cancelled) = oneshot::channel();
+        self.running.borrow_mut().insert(wait, cancel);
+        Ok(async move {
+            let mut watches: Vec<_> =
+                descriptors.iter().map(|(descriptor, wanted)| Box::pin(descriptor.ready(*wanted))).collect();
+            let any_ready = poll_fn(|context| {
+                let is_ready = watches.iter_mut().any(|watch| watch.as_mut().poll(context).is_ready());
+                if is_ready { Poll::Ready(()) } else { Poll::Pending }
+            });
+            tokio::select! {
+                () = any_ready => {}
+                _ = cancelled => return,
+            }
+            self.running.borrow_mut().remove(&wait);
+            self.waker.end_wait(wait);
+        })
+    }
+
     pub(crate) fn take(&self, wait: WaitId) -> Option<Readiness> {
         self.ended.borrow_mut().remove(&wait)
     }
@@ -83,13 +111,11 @@ fn register(descriptor: OwnedFd, wanted: Readiness) -> io::Result<AsyncFd<OwnedF
 }
 
 fn interest(readiness: Readiness) -> Interest {
-    let mut interest = match (readiness.readable, readiness.writable) {
-        (true, true) => Interest::READABLE | Interest::WRITABLE,
-        (false, true) => Interest::WRITABLE,
-        (_, false) => Interest::READABLE,
-    };
-    if readiness.priority {
-        interest |= Interest::PRIORITY;
-    }
-    interest
+    let wanted = [
+        (readiness.readable, Interest::READABLE),
+        (readiness.writable, Interest::WRITABLE),
+        (readiness.priority, Interest::PRIORITY),
+    ];
+    let interests = wanted.into_iter().filter_map(|(is_wanted, interest)| is_wanted.then_some(interest));
+    interests.reduce(Interest::add).unwrap_or(Interest::READABLE)
 }

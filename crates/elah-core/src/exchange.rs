@@ -186,8 +186,11 @@ fn closes_connection(status: u16) -> bool {
 impl Drop for ExchangeFuture {
     fn drop(&mut self) {
         if let Stage::Waiting { id, exchange } = &self.stage {
+            let was_waiting = exchange.reply.is_waiting();
             exchange.reply.close();
-            self.shared.client_gone(*id);
+            if was_waiting {
+                self.shared.client_gone(*id);
+            }
         }
     }
 }

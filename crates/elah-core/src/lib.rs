@@ -1,6 +1,8 @@
 //! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits and the embedded store.
 
 mod admission;
+pub mod background;
+mod broken_peers;
 mod clock;
 mod connection;
 mod descriptor_watch;
@@ -24,6 +26,7 @@ mod route_cache;
 pub mod router;
 mod shared;
 pub mod store;
+pub mod task;
 mod timers;
 pub mod wake;
 pub mod worker;

@@ -134,6 +134,11 @@ impl StreamState {
         }
     }
 
+    /// True when the handler has not ended the answer, and nobody reads it any more.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.end.get() == End::Open && self.reader_is_gone.get()
+    }
+
     pub(crate) fn is_reader_gone(&self) -> bool {
         self.reader_is_gone.get()
     }

@@ -13,9 +13,10 @@ use bytes::Bytes;
 use hyper::server::conn::http1;
 use slab::Slab;
 
-use crate::admission::{Admission, RequestId};
+use crate::admission::{Admission, GateSettings, GivenUp, RequestId};
+use crate::broken_peers;
 use crate::clock::Clock;
-use crate::connection::ConnectionState;
+use crate::connection::{ConnectionState, Order};
 use crate::exchange::Exchange;
 use crate::guard::GuardLimits;
 use crate::limits::Limits;
@@ -34,6 +35,9 @@ const HYPER_HEADERS_MAX: usize = 100;
 
 /// How long a connection that has never sent a request is given to do so when the worker drains.
 const FRESH_GRACE_MS: u64 = 500;
+
+/// Every so many ticks the connections whose handlers run are asked whether they are broken.
+const BROKEN_CHECK_TICKS: u32 = 4;
 
 /// What the tasks of one worker share. Nothing here leaves the worker's thread.
 pub(crate) struct Shared {
@@ -55,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
     pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
     pub(crate) read_chunks: RefCell<HashMap<WaitId, Result<Option<Bytes>, Problem>>>,
+    ticks: Cell<u32>,
     request_id_prefix: String,
     next_request_number: Cell<u64>,
 }
@@ -64,13 +69,15 @@ pub(crate) struct Shared {
 pub enum Cancelled {
     /// Its deadline is past; the client has its 504.
     Overdue,
+    /// Its client has gone: nobody waits for the answer any more.
+    Gone,
 }
 
 /// A connection that the application took over: its descriptor, and what had been read of it already.
 pub type HandedOver = io::Result<(OwnedFd, Vec<u8>)>;
 
 impl Shared {
-    pub(crate) fn new(limits: Limits, router: Arc<Router>, streamed_routes: HashSet<u32>) -> Self {
+    pub(crate) fn new(limits: Limits, router: Arc<Router>, streamed_routes: HashSet<u32>, gates: Vec<GateSettings>) -> Self {
         Shared {
             guard_limits: Rc::new(GuardLimits {
                 header_bytes_max: limits.header_bytes_max,
@@ -87,13 +94,14 @@ impl Shared {
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
             local_waker: LocalWaker::default(),
             streamed_routes,
-            admission: Admission::default(),
+            admission: Admission::new(gates),
             connections: RefCell::new(Slab::new()),
             acceptors: RefCell::new(Vec::new()),
             draining: Cell::new(false),
             cancelled: RefCell::new(Vec::new()),
             hijacked: RefCell::new(HashMap::new()),
             read_chunks: RefCell::new(HashMap::new()),
+            ticks: Cell::new(0),
             request_id_prefix: random_prefix(),
             next_request_number: Cell::new(1),
         }
@@ -140,6 +148,7 @@ impl Shared {
 
     pub(crate) fn close_connection(&self, state: &ConnectionState) {
         let was_full = self.connections_full();
+        state.descriptor.set(-1);
         self.connections.borrow_mut().try_remove(state.key);
         if was_full {
             self.wake_acceptors();
@@ -155,9 +164,37 @@ impl Shared {
         Ok(id)
     }
 
-    /// The connection of `id` broke. A request that has not run yet never will; one that runs goes on, and its answer goes nowhere.
+    /// The connection of `id` broke. A request that has not run yet never will; the handler of one that runs is cancelled.
     pub(crate) fn client_gone(&self, id: RequestId) {
-        self.admission.abandon_waiting(id);
+        if !self.admission.abandon_waiting(id, &self.limits, self.clock.now_ms()) && self.admission.is_served(id) {
+            self.cancel(id, Cancelled::Gone);
+        }
+        if self.admission.has_ready() {
+            self.local_waker.wake_turn();
+        }
+    }
+
+    fn cancel(&self, id: RequestId, reason: Cancelled) {
+        self.cancelled.borrow_mut().push((id, reason));
+        self.local_waker.wake_turn();
+    }
+
+    /// Nobody reads from a connection whose handler has not answered yet: whether it is broken has to be asked.
+    fn close_broken_connections(&self) {
+        let connections = self.admission.served_connections();
+        if connections.is_empty() {
+            return;
+        }
+        let descriptors: Vec<_> = connections.iter().map(|connection| connection.descriptor.get()).collect();
+        let Ok(broken) = broken_peers::find(&descriptors) else { return };
+        for (connection, is_broken) in connections.iter().zip(broken) {
+            if is_broken {
+                connection.order(Order::Close);
+            }
+        }
+        for id in self.admission.take_unread() {
+            self.cancel(id, Cancelled::Gone);
+        }
     }
 
     pub(crate) fn hand_over(&self, wait: WaitId, descriptor: io::Result<OwnedFd>, unread: Vec<u8>) {
@@ -179,22 +216,28 @@ impl Shared {
 
     pub(crate) fn tick(&self) {
         let now = self.clock.refresh();
-        for exchange in self.admission.take_impatient(&self.limits, now) {
+        for GivenUp { exchange, bound_ms, awaited } in self.admission.take_impatient(&self.limits, now) {
             self.metrics.refused();
-            let seconds = self.limits.queue_ms as f64 / 1000.0;
-            let detail = format!("The request waited {seconds} s for a free fiber: try again later.");
+            let seconds = bound_ms as f64 / 1000.0;
+            let detail = format!("The request waited {seconds} s for {awaited}: try again later.");
             exchange.answer(
                 self.problem_response(exchange.request_id.get().map(String::as_str), &Problem::new(503, "overloaded", detail)),
             );
+        }
+        if self.admission.has_ready() {
+            self.local_waker.wake_turn();
         }
         for id in self.admission.take_overdue(now) {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
             let response = self.problem_response(self.request_id(id).as_deref(), &problem);
             if self.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
-                self.cancelled.borrow_mut().push((id, Cancelled::Overdue));
-                self.local_waker.wake_turn();
+                self.cancel(id, Cancelled::Overdue);
             }
+        }
+        self.ticks.set(self.ticks.get().wrapping_add(1));
+        if self.ticks.get().is_multiple_of(BROKEN_CHECK_TICKS) {
+            self.close_broken_connections();
         }
         let connections: Vec<_> = self.connections.borrow().iter().map(|(_, state)| Rc::clone(state)).collect();
         for connection in connections {

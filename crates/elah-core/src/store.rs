@@ -185,9 +185,17 @@ impl Counter {
         self.handle.write(write, move |outcome| {
             done(outcome.map(|outcome| match outcome {
                 Outcome::Counted(value) => value,
-                Outcome::Put(_) | Outcome::Deleted(_) => None,
+                Outcome::Put(_) | Outcome::Deleted(_) | Outcome::Introduced => None,
             }));
         });
+    }
+
+    /// Sees to it that not even the first `increment_in_memory` ever has to wait for the disk. Does not wait; what fails now shows
+    /// when it is used.
+    pub fn introduce(&self) {
+        if self.handle.with(|engine| engine.knows(&self.name)) == Ok(false) {
+            self.handle.write(Write::Introduce { counter: Arc::clone(&self.name) }, drop);
+        }
     }
 
     /// Adds `by` in memory that outlives the process but not the machine, and returns the new value as this process knows it:

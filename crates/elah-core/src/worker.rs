@@ -4,7 +4,7 @@ mod exchanges;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use slab::Slab;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
-pub use crate::admission::RequestId;
+pub use crate::admission::{GateSettings, RequestId};
 use crate::descriptor_watch::DescriptorWatches;
 pub use crate::descriptor_watch::Readiness;
 use crate::limits::Limits;
@@ -27,11 +27,24 @@ use crate::response_stream::StreamState;
 use crate::router::Router;
 use crate::shared::Shared;
 pub use crate::shared::{Cancelled, HandedOver};
+use crate::task::Task;
 use crate::timers::Timers;
-use crate::wake::{RemoteWaker, WaitId};
+use crate::wake::{LocalWaker, RemoteWaker, WaitId};
 
 /// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
 const TICK: Duration = Duration::from_millis(50);
+
+/// Ends a wait however the work for it ends.
+struct EndOnDrop {
+    waker: LocalWaker,
+    wait: WaitId,
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.waker.end_wait(self.wait);
+    }
+}
 
 /// One worker's loop. It belongs to the thread that created it.
 pub struct Worker {
@@ -47,9 +60,14 @@ pub struct Worker {
 
 impl Worker {
     /// Builds the runtime. Must not be called before the last fork: a runtime does not survive one.
-    pub fn new(limits: Limits, router: Arc<Router>, streamed_routes: HashSet<u32>) -> io::Result<Worker> {
+    pub fn new(
+        limits: Limits,
+        router: Arc<Router>,
+        streamed_routes: HashSet<u32>,
+        gates: Vec<GateSettings>,
+    ) -> io::Result<Worker> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        let shared = Rc::new(Shared::new(limits, router, streamed_routes));
+        let shared = Rc::new(Shared::new(limits, router, streamed_routes, gates));
         let tasks = LocalSet::new();
         let ticking = Rc::clone(&shared);
         tasks.spawn_local(async move {
@@ -139,6 +157,16 @@ impl Worker {
         &self.waker
     }
 
+    /// Runs `work` on this loop, and ends `wait` when it is done, aborted or panics.
+    pub fn spawn(&self, wait: WaitId, work: impl Future<Output = ()> + 'static) -> Task {
+        let ending = EndOnDrop { waker: self.shared.local_waker.clone(), wait };
+        let handle = self.tasks.spawn_local(async move {
+            work.await;
+            drop(ending);
+        });
+        Task::new(handle.abort_handle())
+    }
+
     /// A name for a wait; whoever takes one sees to its end.
     pub fn new_wait(&self) -> WaitId {
         let id = self.next_wait.get();
@@ -157,6 +185,14 @@ impl Worker {
     pub fn watch(&self, wait: WaitId, descriptor: OwnedFd, readiness: Readiness) -> io::Result<()> {
         let _runtime = self.runtime.enter();
         let task = Rc::clone(&self.watches).watch(wait, descriptor, readiness)?;
+        self.tasks.spawn_local(task);
+        Ok(())
+    }
+
+    /// Ends `wait` when one of `descriptors` is ready.
+    pub fn watch_any(&self, wait: WaitId, descriptors: Vec<(OwnedFd, Readiness)>) -> io::Result<()> {
+        let _runtime = self.runtime.enter();
+        let task = Rc::clone(&self.watches).watch_any(wait, descriptors)?;
         self.tasks.spawn_local(task);
         Ok(())
     }

@@ -4,6 +4,7 @@
 mod store {
     pub mod disk_full;
     pub mod foreign;
+    pub mod introduced;
     pub mod model;
     pub mod serialisable;
     pub mod support;

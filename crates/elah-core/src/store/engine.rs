@@ -129,6 +129,11 @@ impl Engine {
         }
     }
 
+    /// Whether a table or counter has its id.
+    pub(super) fn knows(&self, name: &TableName) -> Result<bool, Error> {
+        Ok(name.id(self.opening, self.tree, &*self.snapshot()?)?.is_some())
+    }
+
     /// Adds to a counter in memory mapped from this process's journal. `None` when the writer must do it: the counter has no id
     /// yet, or the journal has no room.
     pub(super) fn count_in_memory(self: &Arc<Self>, counter: &TableName, key: &[u8], by: i64) -> Result<Option<i64>, Error> {

@@ -61,7 +61,8 @@ impl Sealed {
 
     /// In the order of their place in LMDB, so that neighbours are written together.
     pub(super) fn sums(&self) -> Vec<Sum<'_>> {
-        let mut sums: Vec<_> = self.0.sums().collect();
+        let mut sums = Vec::with_capacity(self.0.len());
+        sums.extend(self.0.sums());
         sums.sort_unstable_by(|a, b| (a.table, a.key).cmp(&(b.table, b.key)));
         sums
     }

@@ -110,6 +110,12 @@ impl Queue {
         Ok(())
     }
 
+    /// True when nobody waits for a commit.
+    pub(super) fn is_idle(&self) -> bool {
+        let waiting = self.lock();
+        waiting.jobs.is_empty() && !waiting.is_closing
+    }
+
     pub(super) fn close(&self) {
         self.lock().is_closing = true;
         self.changed.notify_one();

@@ -44,6 +44,9 @@ impl<'e> Session<'e> {
                     let id = self.registry.id_or_create(counter)?;
                     self.check_sum(id, key, *by)?;
                 }
+                Write::Introduce { counter } => {
+                    self.registry.id_or_create(counter)?;
+                }
                 Write::Delete { .. } => {}
             }
         }
@@ -93,6 +96,7 @@ impl<'e> Session<'e> {
                 let id = self.registry.id_or_create(counter)?;
                 self.increment(id, key, *by, *max).map(Outcome::Counted)
             }
+            Write::Introduce { .. } => Ok(Outcome::Introduced),
         }
     }
 

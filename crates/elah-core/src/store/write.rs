@@ -10,9 +10,27 @@ use super::table::TableName;
 /// One change. Those of one transaction are applied together or not at all.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
-    Put { table: Arc<TableName>, key: Vec<u8>, value: Vec<u8>, expires_at_ms: Option<u64>, only_new: bool },
-    Delete { table: Arc<TableName>, key: Vec<u8> },
-    Increment { counter: Arc<TableName>, key: Vec<u8>, by: i64, max: Option<i64> },
+    Put {
+        table: Arc<TableName>,
+        key: Vec<u8>,
+        value: Vec<u8>,
+        expires_at_ms: Option<u64>,
+        only_new: bool,
+    },
+    Delete {
+        table: Arc<TableName>,
+        key: Vec<u8>,
+    },
+    Increment {
+        counter: Arc<TableName>,
+        key: Vec<u8>,
+        by: i64,
+        max: Option<i64>,
+    },
+    /// Gives a counter its id before it has an entry.
+    Introduce {
+        counter: Arc<TableName>,
+    },
 }
 
 /// What a write did.
@@ -24,6 +42,8 @@ pub enum Outcome {
     Deleted(bool),
     /// A counter's new value; `None` when it would have passed its maximum and was left alone.
     Counted(Option<i64>),
+    /// The counter has an id.
+    Introduced,
 }
 
 /// Something that a transaction saw and that must still be so when it is committed.
@@ -51,6 +71,7 @@ impl Changes {
         self.writes.iter().try_for_each(|write| match write {
             Write::Put { key, value, .. } => check_key(key).and_then(|()| check_value(value)),
             Write::Delete { key, .. } | Write::Increment { key, .. } => check_key(key),
+            Write::Introduce { .. } => Ok(()),
         })
     }
 
@@ -59,6 +80,7 @@ impl Changes {
         let writes = self.writes.iter().map(|write| match write {
             Write::Put { key, value, .. } => key.len() + value.len(),
             Write::Delete { key, .. } | Write::Increment { key, .. } => key.len(),
+            Write::Introduce { .. } => 0,
         });
         let reads = self.reads.iter().map(|read| match read {
             Read::Value { key, seen, .. } => key.len() + seen.as_ref().map_or(0, Vec::len),
@@ -72,7 +94,7 @@ impl Changes {
         self.writes.iter().any(|write| match write {
             Write::Increment { .. } => true,
             Write::Delete { table, .. } => table.kind == super::layout::Kind::Counter,
-            Write::Put { .. } => false,
+            Write::Put { .. } | Write::Introduce { .. } => false,
         })
     }
 }

@@ -15,6 +15,9 @@ use super::write::{Changes, Outcome};
 
 /// Folding may use this part of the time; with many keys it is done less often.
 const FOLD_SHARE: u32 = 50;
+/// After this many keys a fold lets the loop have the core, unless a commit waits for it: else a request may wait a scheduler's
+/// whole slice for it, some milliseconds.
+const FOLD_KEYS_AT_ONCE: usize = 32;
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two attempts to fold into a store that is full, or to sweep it.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
@@ -160,8 +163,11 @@ impl Writer<'_> {
         let mut session = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms())?;
         if let Some(sealed) = sealed {
             let started = Instant::now();
-            for sum in sealed.sums() {
+            for (index, sum) in sealed.sums().into_iter().enumerate() {
                 session.add(sum.table, sum.key, sum.total)?;
+                if index % FOLD_KEYS_AT_ONCE == FOLD_KEYS_AT_ONCE - 1 && changes.is_empty() && self.engine.queue.is_idle() {
+                    std::thread::yield_now();
+                }
             }
             if let Some(name) = engine.journal().as_ref().map(|journal| journal.name().to_owned()) {
                 session.set_folded_generation(&name, sealed.generation())?;

@@ -29,6 +29,12 @@ impl Worker {
         Some(read(RequestView::new(&exchange, &self.shared.router)))
     }
 
+    /// Seconds until the request is answered 504, to the precision of a turn; `None` once its answer has begun.
+    pub fn seconds_left(&self, id: RequestId) -> Option<f64> {
+        let deadline_ms = self.shared.admission.get(id)?.deadline_ms.get();
+        (deadline_ms > 0).then(|| deadline_ms.saturating_sub(self.shared.clock.now_ms()) as f64 / 1000.0)
+    }
+
     /// Answers; false when the request has an answer already, is finished, or its client has gone.
     pub fn respond(&self, id: RequestId, response: Response) -> bool {
         self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response))
@@ -42,7 +48,7 @@ impl Worker {
 
     /// Removes a request whose handler has ended. Without an answer it is answered 500; a stream that it left open is broken off.
     pub fn finish(&self, id: RequestId) {
-        let Some(exchange) = self.shared.admission.finish(id) else { return };
+        let Some(exchange) = self.shared.admission.finish(id, &self.shared.limits, self.shared.clock.now_ms()) else { return };
         if let Some((key, stream)) = exchange.stream.take() {
             let is_open = self.streams.borrow().get(key).is_some_and(|open| Rc::ptr_eq(open, &stream));
             if is_open {

@@ -2,16 +2,18 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
+use hyper::rt::ReadBufCursor;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::ValueTree;
-use tokio::io::AsyncWriteExt;
 
 use super::*;
 
@@ -120,6 +122,32 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// A client that has sent all it has to say, and does not listen.
+struct Sent<'a>(&'a [u8]);
+
+impl hyper::rt::Read for Sent<'_> {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, mut buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        let (now, later) = self.0.split_at(self.0.len().min(buffer.remaining()));
+        buffer.put_slice(now);
+        self.0 = later;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Write for Sent<'_> {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
 /// Serves `bytes` with bare hyper; the requests it saw, and its error if it refused something.
 fn served_by_hyper(bytes: &[u8]) -> (u64, Option<String>) {
     let requests = RefCell::new(0);
@@ -132,12 +160,8 @@ fn served_by_hyper(bytes: &[u8]) -> (u64, Option<String>) {
         }
     });
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let outcome = runtime.block_on(async {
-        let (mut client, server) = tokio::io::duplex(1 << 20);
-        client.write_all(bytes).await.expect("the stream fits the pipe");
-        client.shutdown().await.expect("the pipe is open");
-        hyper::server::conn::http1::Builder::new().half_close(true).serve_connection(TokioIo::new(server), service).await
-    });
+    let mut http = hyper::server::conn::http1::Builder::new();
+    let outcome = runtime.block_on(http.half_close(true).serve_connection(Sent(bytes), service));
     let requests = *requests.borrow();
     (requests, outcome.err().filter(|error| error.is_parse()).map(|error| format!("{error:?}")))
 }

@@ -70,6 +70,11 @@ impl Segment {
         self.slots.is_empty()
     }
 
+    /// How many keys it has sums of.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     /// What this segment holds for a key.
     pub(super) fn total(&self, hasher: &DefaultHashBuilder, table: TableId, key: &[u8]) -> i64 {
         let found = self.slots.find(hash(hasher, table, key), |slot| is_slot_of(&self.map, slot, table, key));
