@@ -2,15 +2,18 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::os::fd::BorrowedFd;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use elah_core::limits::Limits;
 use elah_core::wake::RemoteWaker;
-use elah_core::worker::{Cancelled, Readiness, Worker};
-use magnus::value::{Opaque, ReprValue};
+use elah_core::worker::{Cancelled, GateSettings, Readiness, Worker};
+use magnus::value::{BoxValue, ReprValue};
 use magnus::{
     DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
 };
@@ -25,8 +28,11 @@ use crate::router::RubyRouter;
 use crate::stall::Heartbeat;
 use crate::wait::{self, Parking};
 
+static LOOPS_STARTED: AtomicU32 = AtomicU32::new(0);
+
 thread_local! {
-    static WORKER: RefCell<Option<Rc<Worker>>> = const { RefCell::new(None) };
+    /// Dropped by `close` alone: a thread that ends without it has no runtime left to take down.
+    static WORKER: ManuallyDrop<RefCell<Option<Rc<Worker>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// The worker of the calling thread.
@@ -50,25 +56,25 @@ pub(crate) struct EventLoop {
 impl DataTypeFunctions for EventLoop {}
 
 impl EventLoop {
-    fn open(ruby: &Ruby, limits: RHash, router: &RubyRouter, streamed_routes: Vec<u32>) -> Result<Value, Error> {
+    fn open(ruby: &Ruby, limits: RHash, router: &RubyRouter, streamed_routes: Vec<u32>, gates: RArray) -> Result<Value, Error> {
         if WORKER.with(|cell| cell.borrow().is_some()) {
             return Err(Error::new(errors::class(ruby, "Error"), "A loop runs on this thread already."));
         }
         let limits = read_limits(ruby, limits)?;
         let streamed_routes: HashSet<u32> = streamed_routes.into_iter().collect();
-        let worker = Worker::new(limits, router.snapshot(), streamed_routes)
+        let gates = read_gates(gates)?;
+        let worker = Worker::new(limits, router.snapshot(), streamed_routes, gates)
             .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
         let worker = Rc::new(worker);
         let event_loop =
             EventLoop { waker: worker.waker().clone(), heartbeat: Arc::new(Heartbeat::new()), process_id: std::process::id() };
         let event_loop = ruby.obj_wrap(event_loop).as_value();
-        // One for the life of the process: `wait` and the fibers find it here.
-        ruby.gc_register_mark_object(event_loop);
         let waits = Rc::clone(&worker);
         wait::set_parking(Some(Parking {
             waker: worker.waker().clone(),
             next_wait: Box::new(move || waits.new_wait()),
-            ruby_loop: Opaque::from(event_loop),
+            ruby_loop: BoxValue::new(event_loop),
+            identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
         }));
         WORKER.with(|cell| *cell.borrow_mut() = Some(worker));
         Ok(event_loop)
@@ -133,6 +139,7 @@ impl EventLoop {
         for (id, reason) in cancelled {
             let reason = match reason {
                 Cancelled::Overdue => ruby.to_symbol("overdue"),
+                Cancelled::Gone => ruby.to_symbol("gone"),
             };
             array.push((id.to_bits(), reason))?;
         }
@@ -150,15 +157,23 @@ impl EventLoop {
     }
 
     /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
-    fn watch(ruby: &Ruby, _: &Self, wait: u64, descriptor: i32, events: u32) -> Result<(), Error> {
-        let failed =
-            |cause| Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."));
-        if descriptor < 0 {
-            return Err(failed(std::io::Error::from_raw_os_error(9)));
+    /// False, and the wait does not end, for a plain file: it is always ready.
+    fn watch(ruby: &Ruby, _: &Self, wait: u64, descriptor: i32, events: u32) -> Result<bool, Error> {
+        match worker(ruby)?.watch(wait, duplicate(ruby, descriptor)?, readiness(events)) {
+            Ok(()) => Ok(true),
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+            Err(cause) => Err(cannot_wait(ruby, descriptor, &cause)),
         }
-        // SAFETY: the caller's IO is open; the borrow ends with the duplication.
-        let duplicate = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(failed)?;
-        worker(ruby)?.watch(wait, duplicate, readiness(events)).map_err(failed)
+    }
+
+    /// The same for pairs of descriptor and events, none of them a plain file: the wait ends with the first that is ready.
+    fn watch_any(ruby: &Ruby, _: &Self, wait: u64, interests: Vec<(i32, u32)>) -> Result<(), Error> {
+        let first = interests.first().map_or(-1, |(descriptor, _)| *descriptor);
+        let duplicates = interests
+            .into_iter()
+            .map(|(descriptor, events)| Ok((duplicate(ruby, descriptor)?, readiness(events))))
+            .collect::<Result<Vec<_>, Error>>()?;
+        worker(ruby)?.watch_any(wait, duplicates).map_err(|cause| cannot_wait(ruby, first, &cause))
     }
 
     /// What the descriptor of `wait` is ready for, as bits; nil when something else ended the wait.
@@ -224,12 +239,34 @@ impl EventLoop {
     }
 }
 
+/// A descriptor of the loop's own for the same file: the application may close its one, and the number may name another file then.
+fn duplicate(ruby: &Ruby, descriptor: i32) -> Result<OwnedFd, Error> {
+    if descriptor < 0 {
+        return Err(cannot_wait(ruby, descriptor, &io::Error::from_raw_os_error(9)));
+    }
+    // SAFETY: the caller's IO is open; the borrow ends with the duplication.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|cause| cannot_wait(ruby, descriptor, &cause))
+}
+
+fn cannot_wait(ruby: &Ruby, descriptor: i32, cause: &io::Error) -> Error {
+    Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."))
+}
+
 fn readiness(events: u32) -> Readiness {
     Readiness { readable: events & 1 != 0, priority: events & 2 != 0, writable: events & 4 != 0 }
 }
 
 fn bits(readiness: Readiness) -> u32 {
     u32::from(readiness.readable) | u32::from(readiness.priority) << 1 | u32::from(readiness.writable) << 2
+}
+
+/// Gates from `[[routes, running_max, queue_max, queue_seconds], ...]`.
+fn read_gates(gates: RArray) -> Result<Vec<GateSettings>, Error> {
+    let read = |at: usize| -> Result<GateSettings, Error> {
+        let (routes, running_max, queue_max, queue_seconds) = gates.entry::<(Vec<u32>, usize, usize, f64)>(at as isize)?;
+        Ok(GateSettings { routes, running_max, queue_max, queue_ms: (queue_seconds * 1000.0).round() as u64 })
+    };
+    (0..gates.len()).map(read).collect()
 }
 
 fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
@@ -261,7 +298,7 @@ fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<EventLoop>(ruby, elah, "EventLoop")?;
-    class.define_singleton_method("open", function!(EventLoop::open, 3))?;
+    class.define_singleton_method("open", function!(EventLoop::open, 4))?;
     class.define_method("listen", method!(EventLoop::listen, 1))?;
     class.define_method("turn", method!(EventLoop::turn, 0))?;
     class.define_method("request_ready?", method!(EventLoop::is_request_ready, 0))?;
@@ -271,6 +308,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;
     class.define_method("start_timer", method!(EventLoop::start_timer, 2))?;
     class.define_method("watch", method!(EventLoop::watch, 3))?;
+    class.define_method("watch_any", method!(EventLoop::watch_any, 2))?;
     class.define_method("readiness", method!(EventLoop::readiness, 1))?;
     class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
     class.define_method("interrupt", method!(EventLoop::interrupt, 0))?;

@@ -3,11 +3,15 @@
 mod errors;
 mod event_loop;
 mod form;
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+mod future_wait;
 mod gvl;
 mod header_set;
 mod json_parser;
 mod json_writer;
 mod listening_socket;
+#[cfg(feature = "mongo")]
+mod mongo;
 mod multipart;
 mod native_class;
 mod rack_env;
@@ -15,9 +19,13 @@ mod rack_header_keys;
 mod rack_response;
 mod raw_objects;
 mod receiver;
+#[cfg(feature = "redis")]
+mod redis;
 mod request;
 mod response_stream;
 mod router;
+#[cfg(feature = "sql")]
+mod sql;
 mod stall;
 mod store;
 mod utf8;
@@ -34,10 +42,16 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     json_parser::init(elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
+    #[cfg(feature = "mongo")]
+    mongo::init(ruby, elah)?;
     multipart::init(elah)?;
+    #[cfg(feature = "redis")]
+    redis::init(ruby, elah)?;
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
+    #[cfg(feature = "sql")]
+    sql::init(ruby, elah)?;
     store::init(ruby, elah)?;
     let rack = elah.define_module("Rack")?;
     rack_env::init(ruby, elah, rack)?;

@@ -15,7 +15,8 @@ use rb_sys::VALUE;
 use crate::native_class;
 use crate::rack_header_keys::{HeaderKeys, Place};
 use crate::raw_objects::{append, array, digits, frozen, string};
-use crate::request::Request;
+use crate::receiver::Receiver;
+use crate::request::{self, Request};
 
 const NIL: VALUE = rb_sys::Qnil as VALUE;
 
@@ -166,18 +167,22 @@ impl EnvBuilder {
     }
 
     /// The environment of a request, which keeps it.
-    fn build(ruby: &Ruby, rb_self: Obj<Self>, request: Obj<Request>) -> Result<Value, Error> {
+    fn build(ruby: &Ruby, rb_self: Receiver<Self>, value: Value) -> Result<Value, Error> {
+        let Some(request) = request::CLASS.native::<Request>(&value) else {
+            let message = format!("An environment is built of an Elah::Request, not of {}.", value.class());
+            return Err(Error::new(ruby.exception_type_error(), message));
+        };
         let state = request.rack();
         let (filled, has_body) = request.read(ruby, |view| {
             // SAFETY: nothing between `fill` and `protect` has to be dropped.
-            let filled = protect(|| unsafe { rb_self.fill(&view, request.as_raw(), state) });
+            let filled = protect(|| unsafe { rb_self.fill(&view, value.as_raw(), state) });
             (filled, !matches!(view.body(), BodyPlace::Empty))
         })?;
         let env = alive(filled?);
         state.env.set(env.as_raw());
         if has_body {
-            let spooled = Request::is_spooled(ruby, &request)?;
-            let input: Value = alive(rb_self.inputs).funcall("open", (request,))?;
+            let spooled = Request::is_spooled(ruby, request)?;
+            let input: Value = alive(rb_self.inputs).funcall("open", (value,))?;
             if spooled {
                 state.spool.set(input.as_raw());
             }
@@ -350,12 +355,12 @@ fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
 }
 
 /// `Request#rack_finishers`: what was put under `rack.response_finished`, or nil.
-fn finishers(request: Obj<Request>) -> Value {
+fn finishers(request: Receiver<Request>) -> Value {
     alive(request.rack().finishers.get())
 }
 
 /// `Request#rack_spool`: the `rack.input` that must be closed after the answer, or nil.
-fn spool(request: Obj<Request>) -> Value {
+fn spool(request: Receiver<Request>) -> Value {
     alive(request.rack().spool.get())
 }
 

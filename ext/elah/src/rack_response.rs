@@ -4,13 +4,13 @@ use bytes::{Bytes, BytesMut};
 use elah_core::response::{Headers, InvalidHeader, LONG_BODY_BYTES, Response};
 use magnus::r_hash::ForEach;
 use magnus::rb_sys::AsRawValue;
-use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
 use magnus::{Error, Fixnum, Module, Object, RArray, RClass, RHash, RModule, RString, Ruby, Value, function, method};
 use memchr::memchr;
 
 use crate::errors;
 use crate::header_set::HeaderSet;
+use crate::receiver::Receiver;
 use crate::request::Request;
 
 /// The headers of a Rack response, read.
@@ -104,7 +104,7 @@ fn text(value: Value) -> Result<RString, Error> {
 
 /// `respond_to_rack(status, headers, body)`: answers, when the body is an Array of Strings and nothing is left to do afterwards.
 /// False, and nothing is sent, when it takes more than that or the body is long.
-fn respond(ruby: &Ruby, request: Obj<Request>, status: Value, headers: Value, body: Value) -> Result<bool, Error> {
+fn respond(ruby: &Ruby, request: Receiver<Request>, status: Value, headers: Value, body: Value) -> Result<bool, Error> {
     let Some(status) = Fixnum::from_value(status).and_then(|status| status.to_u16().ok()).filter(|status| is_final(*status))
     else {
         return Ok(false);

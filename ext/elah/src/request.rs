@@ -69,6 +69,11 @@ impl Request {
         worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
     }
 
+    /// Seconds until the request is answered 504; nil once its answer has begun.
+    fn seconds_left(ruby: &Ruby, rb_self: &Self) -> Result<Option<f64>, Error> {
+        Ok(worker(ruby)?.seconds_left(rb_self.id))
+    }
+
     fn request_method(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
         rb_self.read(ruby, |request| ruby.str_new(request.method()))
     }
@@ -309,6 +314,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     CLASS.set(ruby, class);
     class.define_method("key", method!(Request::key, 0))?;
     class.define_method("id", method!(Request::request_id, 0))?;
+    class.define_method("seconds_left", method!(Request::seconds_left, 0))?;
     class.define_method("request_method", method!(Request::request_method, 0))?;
     class.define_method("path", method!(Request::path, 0))?;
     class.define_method("query_string", method!(Request::query_string, 0))?;

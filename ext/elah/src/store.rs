@@ -59,6 +59,9 @@ impl RubyStore {
 
     fn counter(ruby: &Ruby, store: &Self, name: String, is_in_memory: bool) -> Result<RubyCounter, Error> {
         let counter = store.store.counter(&name).map_err(|error| raised(ruby, &error))?;
+        if is_in_memory {
+            counter.introduce();
+        }
         Ok(RubyCounter::new(counter, is_in_memory))
     }
 

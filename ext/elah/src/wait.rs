@@ -1,10 +1,11 @@
 //! Suspends the calling fiber, or blocks the calling thread when no loop runs on it, until another thread has a result.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use elah_core::wake::{RemoteWaker, WaitId};
-use magnus::value::{InnerValue, Opaque, ReprValue};
+use magnus::value::{BoxValue, ReprValue};
 use magnus::{Error, Ruby, Value};
 
 use crate::gvl::without_gvl;
@@ -13,12 +14,16 @@ use crate::gvl::without_gvl;
 pub(crate) struct Parking {
     pub(crate) waker: RemoteWaker,
     pub(crate) next_wait: Box<dyn Fn() -> WaitId>,
-    /// The `Elah::Loop`, which its worker keeps alive while it runs.
-    pub(crate) ruby_loop: Opaque<Value>,
+    /// The `Elah::EventLoop`; kept alive and in its place until `close`.
+    pub(crate) ruby_loop: BoxValue<Value>,
+    /// The process of the loop, and the loop's number in it: no two loops have both in common.
+    #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
+    pub(crate) identity: (u32, u32),
 }
 
 thread_local! {
-    static PARKING: RefCell<Option<Parking>> = const { RefCell::new(None) };
+    /// Never dropped with its thread: Ruby may be gone by then.
+    static PARKING: ManuallyDrop<RefCell<Option<Parking>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// Declares (or, with `None`, revokes) the loop on which this thread's fibers wait.
@@ -77,7 +82,7 @@ impl<T> Drop for Completer<T> {
 /// does, without the GVL. A wait that Ruby interrupts (deadline, `Timeout`, `Thread#kill`) ends with that exception, and the
 /// result, when it comes, goes nowhere.
 pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Completer<T>)) -> Result<T, Error> {
-    let ruby_loop = running_loop(ruby)?;
+    let ruby_loop = running_loop()?;
     let on_loop = PARKING.with(|cell| {
         let parking = cell.borrow();
         parking.as_ref().filter(|_| ruby_loop.is_some()).map(|parking| (parking.waker.clone(), (parking.next_wait)()))
@@ -104,18 +109,26 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
 
 /// Suspends the fiber until `id`, a wait of this thread's loop, has ended.
 pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
-    match running_loop(ruby)? {
+    match running_loop()? {
         Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>("park", (id,)).map(|_| ()),
         None => Err(Error::new(crate::errors::class(ruby, "OutsideLoop"), "Only a fiber of the worker's loop can wait here.")),
     }
 }
 
+/// The process and the number of the loop of this thread when a fiber of it is running.
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Error> {
+    if running_loop()?.is_none() {
+        return Ok(None);
+    }
+    Ok(PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.identity)))
+}
+
 /// The loop of this thread when a fiber of it, and not the loop itself, is running.
-fn running_loop(ruby: &Ruby) -> Result<Option<Value>, Error> {
-    let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.ruby_loop)) else {
+fn running_loop() -> Result<Option<Value>, Error> {
+    let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| *parking.ruby_loop)) else {
         return Ok(None);
     };
-    let ruby_loop = ruby_loop.get_inner_with(ruby);
     Ok(ruby_loop.funcall::<_, _, bool>("in_task?", ())?.then_some(ruby_loop))
 }
 
