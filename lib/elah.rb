@@ -6,21 +6,33 @@ require_relative "elah/version"
 require_relative "elah/errors"
 require_relative "elah/native"
 require_relative "elah/rack"
+require_relative "elah/concurrency"
 require_relative "elah/request"
 require_relative "elah/store"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
 module Elah
+  autoload :Adapters, "elah/adapters"
   autoload :API, "elah/api"
   autoload :AppFile, "elah/app_file"
+  autoload :Async, "elah/async"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"
+  autoload :Gather, "elah/gather"
   autoload :Listener, "elah/listener"
+  autoload :Mongo, "elah/mongo"
+  autoload :Offload, "elah/offload"
   autoload :Options, "elah/options"
+  autoload :OwnLoop, "elah/own_loop"
   autoload :Pidfile, "elah/pidfile"
+  autoload :Redis, "elah/redis"
   autoload :RequestLog, "elah/request_log"
+  autoload :Semaphore, "elah/semaphore"
   autoload :Server, "elah/server"
   autoload :Settings, "elah/settings"
+  autoload :SQL, "elah/sql"
+  autoload :StoreChoice, "elah/store_choice"
+  autoload :Task, "elah/task"
 
   class << self
     # The configuration of this process: the one that `elah serve` was given or, under another server, the one that

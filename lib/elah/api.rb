@@ -26,6 +26,8 @@ module Elah
     require_relative "api/dsl/formatting"
     require_relative "api/dsl/hooks"
     require_relative "api/dsl/rescuing"
+    require_relative "api/dsl/admission"
+    require_relative "api/gate"
     require_relative "api/endpoint"
     require_relative "api/versioning"
     require_relative "api/path"
@@ -47,6 +49,7 @@ module Elah
     extend DSL::Formatting
     extend DSL::Hooks
     extend DSL::Rescuing
+    extend DSL::Admission
 
     class << self
       # Answers one request of the native server.
@@ -81,6 +84,9 @@ module Elah
 
       # @return [Array<Integer>] ids of the routes that were given `stream_body: true`
       def streamed_routes = dispatcher.streamed_routes
+
+      # @return [Hash{Elah::API::Gate=>Array<Integer>}] what {DSL::Admission#behind} said, with the ids of the routes
+      def gates = dispatcher.gates
 
       # @return [Array<Elah::API::Route>] the routes in the order of their definition, those of mounted APIs included
       def routes = dispatcher.routes

@@ -49,8 +49,13 @@ module Elah
         main.singleton_class.send(:remove_method, :run)
       end
 
+      # What Ruby loads as it starts, and the command leaves out: an app of the Rack world may count on it.
+      RUBY_PRELUDE = %w[rubygems error_highlight did_you_mean].freeze
+      private_constant :RUBY_PRELUDE
+
       # Rack 2 answers the app and the options of the file's first line, Rack 3 the app alone.
       def load_rackup(path)
+        RUBY_PRELUDE.each { |feature| require feature }
         begin
           require "rack"
         rescue LoadError

@@ -9,6 +9,14 @@ module Elah
   # An option, a setting or the config file has a name or a value that Elah does not know. Raised at boot only.
   class OptionError < Error; end
 
+  # The native extension was built without the client that is asked for. Raised at boot, when the client is made.
+  class ClientMissing < OptionError
+    # @param name [String] the class of the client
+    def initialize(name)
+      super("#{name} is not part of this build of Elah: `bin/setup --clients` builds the native clients.")
+    end
+  end
+
   # The app file is missing, or is not an app. Raised at boot only.
   class AppFileError < Error; end
 
@@ -20,6 +28,9 @@ module Elah
 
   # The request took longer than its deadline; the client has been answered 504.
   class DeadlineExceeded < Error; end
+
+  # What started this fiber has ended, or does not want it any more.
+  class Cancelled < Error; end
 
   # Only a fiber of the worker's loop can do this; the loop itself, or another thread, cannot.
   class OutsideLoop < Error; end
@@ -43,6 +54,39 @@ module Elah
       @status = status
       @code = code
     end
+  end
+
+  # A server that a handler needs cannot be reached, refuses, or was lost in mid-answer. Unrescued, it is the request's 503.
+  class Unavailable < Error
+    # @return [Integer] the HTTP status that fits
+    def status = 503
+
+    # @return [String] the stable code of the problem
+    def code = "store_unavailable"
+  end
+
+  # No connection of a pool became free within its bound of time.
+  class PoolExhausted < Unavailable
+    # @return [String] the stable code of the problem
+    def code = "pool_exhausted"
+  end
+
+  # A server took longer for an answer than the client's bound; whether it has done what it was told is not known.
+  class QueryTimeout < Unavailable
+    # @return [Integer] the HTTP status that fits
+    def status = 504
+
+    # @return [String] the stable code of the problem
+    def code = "query_timeout"
+  end
+
+  # A bound on what may wait or run at once is reached. Unrescued, it is the request's 503.
+  class Overloaded < Error
+    # @return [Integer] the HTTP status that fits
+    def status = 503
+
+    # @return [String] the stable code of the problem
+    def code = "overloaded"
   end
 
   # A response header has a name or a value that HTTP does not allow, a line break for example.

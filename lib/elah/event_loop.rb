@@ -3,6 +3,7 @@
 require_relative "errors"
 require_relative "native"
 require_relative "task"
+require_relative "event_loop/cancellation"
 
 module Elah
   # The loop of a worker, from the side of its fibers: starts one for each request, suspends and resumes them. The native half
@@ -11,6 +12,8 @@ module Elah
   # Fibers are entered and left with `transfer`, so that a handler may use fibers of its own (an Enumerator, for one) and still
   # be suspended from inside them.
   class EventLoop
+    include Cancellation
+
     # Idle fibers that are kept for the next requests; one costs about 13 KB once it has run.
     POOL_MAX = 1024
 
@@ -20,9 +23,13 @@ module Elah
     # @param limits [Hash{Symbol=>Numeric}] every bound of the core by its option name
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] ids of the routes whose handlers read the request body bit by bit
+    # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] ids of the routes whose running requests each gate bounds
     # @return [Elah::EventLoop] the one loop of this thread
-    def self.start(limits:, router:, streamed_routes: [])
-      open(limits, router, streamed_routes).tap(&:prepare)
+    def self.start(limits:, router:, streamed_routes: [], gates: {})
+      bounds = gates.map do |gate, routes|
+        [routes, gate.running_max, gate.queue_max || limits[:queue_max], (gate.queue_seconds || limits[:queue_seconds]).to_f]
+      end
+      open(limits, router, streamed_routes, bounds).tap(&:prepare)
     end
 
     # Sets up the Ruby half; {start} calls it.
@@ -32,6 +39,11 @@ module Elah
       @waits = {}
       @callbacks = {}
       @ready = []
+      @posted = []
+      @spawned = 0
+      @cancels_gone = true
+      @failed = ->(exception, _request) { raise exception }
+      expect_posts
     end
 
     # Runs until {request_drain} was called and everything accepted before it is answered.
@@ -42,13 +54,24 @@ module Elah
     def run(handler, failed)
       @handler = handler
       @failed = failed
+      enter_ready # what was spawned at boot
       until drained?
         drain if @drain_requested
         turn
         enter(@idle.pop || new_task) while request_ready?
-        resume_ended
-        cancel_overdue
-        enter(@ready.shift) until @ready.empty?
+        resume
+      end
+    end
+
+    # Runs until every fiber that was spawned has ended; nothing is served.
+    #
+    # @param failed [#call] gets each exception that a spawned fiber ended with, and nil
+    def run_spawned_fibers(failed)
+      @failed = failed
+      enter_ready
+      until @spawned.zero?
+        turn
+        resume
       end
     end
 
@@ -64,9 +87,10 @@ module Elah
     # Suspends the current fiber until the wait `id` has ended.
     #
     # @param id [Integer] from {#new_wait}
-    # @raise [Exception] whatever the fiber is cancelled with meanwhile
+    # @raise [Exception] whatever the fiber is cancelled with meanwhile, or was while it ran
     def park(id)
       task = @current or raise OutsideLoop, "Only a fiber of the worker's loop can wait here."
+      postponed = task.next_postponed and raise postponed
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
@@ -88,36 +112,67 @@ module Elah
 
     # Runs the block in a new fiber of this loop: at once, until it waits for the first time.
     #
-    # @return [Fiber]
-    def spawn(&block)
-      task = Task.new
-      task.suspended = Fiber.new { run_spawned(block) }
-      return enter(task).then { task.suspended } unless @current
-
-      step_aside_for(task)
-      task.suspended
-    end
-
-    # Raises `exception` in the fiber that a task is suspended in.
-    #
     # @param task [Elah::Task]
-    # @param exception [Exception]
-    def cancel(task, exception)
-      @waits.delete(task.wait) or return
-      cancel_wait(task.wait)
-      enter(task, exception)
+    # @param options [Hash] of Fiber.new
+    # @return [Fiber]
+    def spawn(task = Task.new, **options, &block)
+      task.suspended = fiber = Fiber.new(**options) { run_spawned(task, block) }
+      @spawned += 1 unless task.transient?
+      @current ? step_aside_for(task) : enter(task)
+      fiber
     end
+
+    # Lets the tasks go first that have been cancelled.
+    def step_aside
+      @current.suspended = Fiber.current
+      @ready << @current
+      @root.transfer
+    end
+
+    # Calls the block in the loop itself, soon. May be called from any thread and from a trap. The block must not wait.
+    def post(&block)
+      @posted << block
+      end_wait(@posts)
+    end
+
+    # Reports an exception that nobody else will.
+    #
+    # @param exception [Exception]
+    def report(exception) = failed(exception, nil)
 
     # @return [Elah::Task, nil] the task that is running
     def current_task = @current
 
     private
 
-    def enter(task, exception = nil)
+    def enter(task)
       @current = task
-      exception ? task.suspended.raise(exception) : task.suspended.transfer
+      if task.raising
+        task.suspended.raise(task.take_raising)
+      else
+        task.suspended.transfer
+      end
       @current = nil
       raise @fatal if @fatal
+    end
+
+    def resume
+      resume_ended
+      cancel_requests
+      enter_ready
+    end
+
+    def enter_ready
+      enter(@ready.shift) until @ready.empty?
+    end
+
+    # One wait for all posts: it is armed anew whenever it has ended.
+    def expect_posts
+      @posts ||= new_wait
+      after_wait(@posts) do
+        expect_posts
+        @posted.shift.call until @posted.empty?
+      end
     end
 
     # Lets `task` run first; the current fiber goes on in the same turn.
@@ -157,15 +212,19 @@ module Elah
         rescue Exception => e # the loop must outlive whatever a handler does
           failed(e, request)
         end
+        task.finish { |exception| failed(exception, request) } if task.endings
         request = next_request(request)
       end
       task.request = nil
     end
 
-    def run_spawned(block)
+    def run_spawned(task, block)
       block.call
     rescue Exception => e # as above
       failed(e, nil)
+    ensure
+      task.finish { |exception| failed(exception, nil) } if task.endings
+      @spawned -= 1 unless task.transient?
     end
 
     def failed(exception, request)
@@ -181,14 +240,6 @@ module Elah
         else
           @callbacks.delete(id)&.call
         end
-      end
-    end
-
-    def cancel_overdue
-      overdue = cancelled_requests or return
-      overdue.each do |key, _reason|
-        task = @waits.each_value.find { |waiting| waiting.request&.key == key }
-        cancel(task, DeadlineExceeded.new("The request took longer than its deadline.")) if task
       end
     end
   end

@@ -2,11 +2,9 @@
 
 # Owns how the compiled extension is found: in the folder of this Ruby's minor version, where the precompiled gems have it,
 # else beside the library.
-require "rbconfig"
-
-precompiled = File.join(__dir__, RUBY_VERSION[/\d+\.\d+/], "elah.#{RbConfig::CONFIG['DLEXT']}")
+precompiled = File.join(__dir__, RUBY_VERSION[/\d+\.\d+/])
 begin
-  require File.exist?(precompiled) ? precompiled : "elah/elah"
+  require File.directory?(precompiled) ? File.join(precompiled, "elah") : "elah/elah"
 rescue LoadError => e
   raise LoadError, "Elah's native extension is not built for Ruby #{RUBY_VERSION}. " \
                    "In a checkout run bin/setup; as a gem run `gem pristine elah`. (#{e.message})"

@@ -16,7 +16,7 @@ module Elah
       requests: "Size of a request and of its answer",
       times: "Time",
       parsers: "Parsers of JSON, forms and uploads",
-      store: "Embedded store"
+      store: "Store"
     }.freeze
 
     SECONDS = (0.001..86_400.0).freeze
@@ -80,12 +80,17 @@ module Elah
              default: "development", variable: "RACK_ENV"
       option :workers, :integer, "Runs this many worker processes; this version serves with one.",
              default: 1, range: 1..1, variable: "WEB_CONCURRENCY"
+      option :adapters, :boolean, "Fits ActiveRecord, mysql2 and sqlite3 into the loop when the app has loaded them.", default: true
       option :data, :path, "Keeps the embedded store in this folder, which is made when it is missing.", default: "data"
       option :pidfile, :path, "Writes the process id to this file, and refuses to start while the process in it lives.", variable: "PIDFILE"
       option :drain_seconds, :float, "Lets the requests that run finish for this long after INT or TERM.",
              unit: "seconds", default: 30.0, range: 0.0..86_400.0
       option :stall_ms, :integer, "Reports a handler that holds the loop for longer, with the Ruby line it stands on.",
              unit: "ms", default: 100, range: 1..3_600_000
+      option :cancel_gone, :boolean, "Cancels the fiber of a handler whose client has gone before its answer.", default: true
+      option :offload_threads, :integer, "Runs this many blocks of `Elah.offload` at once, each in a thread.", default: 16, range: 1..1000
+      option :offload_queue_max, :integer, "Lets this many blocks of `Elah.offload` wait for a thread; the next one is refused.",
+             default: 1024, range: 0..1_000_000
     end
 
     group :logs do
@@ -137,7 +142,9 @@ module Elah
     end
 
     group :store do
-      option :store_bytes_max, :integer, "Lets the store grow to this size; the address space is reserved, the disk is not.",
+      option :store, :string, "Keeps the state of a reference app here: `embedded`, or the URL of a server, as redis://127.0.0.1:6379/0.",
+             default: "embedded"
+      option :store_bytes_max, :integer, "Lets the embedded store grow to this size; the address space is reserved, the disk is not.",
              unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)
     end
 

@@ -19,7 +19,7 @@ module Elah
       end
     end
 
-    # @param app [#handle, #router, #streamed_routes]
+    # @param app [#handle, #router, #streamed_routes, #gates]
     # @param log [Elah::Log]
     def initialize(app, log)
       @app = app
@@ -32,6 +32,9 @@ module Elah
 
     # @return [Array<Integer>]
     def streamed_routes = @app.streamed_routes
+
+    # @return [Hash{Elah::API::Gate=>Array<Integer>}]
+    def gates = @app.gates
 
     # Answers a request through the app, then writes its line. The query is left out, since it may hold secrets.
     #

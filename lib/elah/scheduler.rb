@@ -1,57 +1,110 @@
 # frozen_string_literal: true
 
+require "socket"
 require "timeout"
 require_relative "event_loop"
+require_relative "offload"
+require_relative "scheduler/closing"
+require_relative "scheduler/select"
 
 module Elah
-  # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join and Timeout suspend the
-  # calling fiber alone. Ruby calls these methods; applications don't.
+  # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names and Timeout
+  # suspend the calling fiber alone. Ruby calls these methods; applications don't.
+  #
+  # `io_read` and `io_write` are left out on purpose: Ruby would call them for plain files too, which are never not ready.
   class Scheduler
-    # @param event_loop [Elah::EventLoop]
+    # How many fibers may be noted as woken before they slept until those that are dead are forgotten.
+    EARLY_MAX = 100
+
+    # How many names may wait to be resolved.
+    RESOLVING_MAX = 16_384
+
+    # Names have threads of their own, so that a slow name server delays nothing else.
+    RESOLVERS = Offload::Pool.new(threads: 8, queue_max: RESOLVING_MAX, name: "elah resolver")
+    private_constant :RESOLVERS
+
+    # @return [Elah::EventLoop]
+    attr_reader :event_loop
+
+    # @param event_loop [Elah::EventLoop] of this thread
     def initialize(event_loop)
-      @loop = event_loop
-      @blocked = {}.compare_by_identity
-      @unblocked_early = {}.compare_by_identity
+      @loop = @event_loop = event_loop
+      @thread = Thread.current
+      @sleepers = {}.compare_by_identity
+      @woken_early = {}.compare_by_identity
+      @watches = Closing.watches_of(event_loop)
     end
 
-    # @param duration [Numeric, nil] seconds; nil sleeps until it is unblocked
+    # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets the others go first
+    # @return [Boolean] true
     def kernel_sleep(duration = nil)
-      return block(:sleep) unless duration
-
-      wait(seconds: duration)
+      duration&.zero? ? self.yield : block(:sleep, duration)
       true
     end
 
     # @param blocker [Object] what the fiber waits for
     # @param timeout [Numeric, nil] seconds
     # @return [Boolean] false when the time was over first
-    def block(_blocker, timeout = nil)
+    def block(blocker, timeout = nil)
       fiber = Fiber.current
-      return true if @unblocked_early.delete(fiber)
+      task = @loop.current_task
+      id = @loop.new_wait
+      task.wait = id
+      @sleepers[fiber] = task
+      return true if woken_early?(fiber, blocker)
 
-      wait(seconds: timeout) { |id| @blocked[fiber] = id }
-      @blocked.delete(fiber).nil?
+      @loop.start_timer(id, timeout.to_f) if timeout
+      @loop.park(id)
+      task.woken?
     ensure
-      @blocked.delete(fiber)
+      @sleepers.delete(fiber)
+      task.settle
+      @loop.cancel_wait(id) if timeout
     end
 
     # Ends a {block}. May be called from any thread and from a trap.
     #
     # @param blocker [Object]
     # @param fiber [Fiber]
-    def unblock(_blocker, fiber)
-      id = @blocked.delete(fiber)
-      # Another thread may get here before the fiber has reached `block`.
-      id ? @loop.end_wait(id) : @unblocked_early[fiber] = true
+    def unblock(blocker, fiber)
+      if (task = @sleepers[fiber])
+        return if task.woken?
+
+        task.wake
+        @loop.end_wait(task.wait)
+      elsif !Thread.current.equal?(@thread)
+        note_early(blocker, fiber)
+      end
     end
 
     # @param io [IO]
     # @param events [Integer] bits of IO::READABLE, IO::PRIORITY and IO::WRITABLE
     # @param timeout [Numeric, nil] seconds
     # @return [Integer, false] the events that are ready; false when the time was over first
+    # @raise [IOError] when another fiber closes the descriptor meanwhile
     def io_wait(io, events, timeout = nil)
-      id = wait(seconds: timeout) { |wait| @loop.watch(wait, io.fileno, events) }
+      descriptor = io.fileno
+      id = @loop.new_wait
+      return events unless @loop.watch(id, descriptor, events) # a plain file, always ready
+
+      park_watching([descriptor], id, timeout)
       @loop.readiness(id) || false
+    ensure
+      @loop.cancel_wait(id) if id && (timeout || $!)
+    end
+
+    # IO.select. Ruby 3.2 and later call it; on 3.1 {Select::Cooperation} does.
+    #
+    # @param readables [Array<IO>, nil]
+    # @param writables [Array<IO>, nil]
+    # @param exceptables [Array<IO>, nil]
+    # @param timeout [Numeric, nil] seconds
+    # @return [Array(Array<IO>, Array<IO>, Array<IO>), nil] nil when the time was over first
+    def io_select(readables, writables = nil, exceptables = nil, timeout = nil)
+      select = Select.new(readables, writables, exceptables, timeout)
+      return in_thread { Select.native(readables, writables, exceptables, timeout) } if select.many?
+
+      select.wait { |interests, seconds| wait_for_any(interests, seconds) }
     end
 
     # Runs the block; after `duration` seconds raises in it where it waits.
@@ -59,35 +112,91 @@ module Elah
     # @param duration [Numeric] seconds
     # @param exception_class [Class]
     # @param message [String]
-    def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired")
-      task = @loop.current_task
+    def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired", &block)
+      @loop.limit(duration, -> { exception_class.exception(message) }, &block)
+    end
+
+    # @param process_id [Integer] as of Process.wait
+    # @param flags [Integer]
+    # @return [Process::Status]
+    def process_wait(process_id, flags) = in_thread { Process::Status.wait(process_id, flags) }
+
+    # @param name [String]
+    # @return [Array<String>] addresses
+    # @raise [SocketError]
+    # @raise [Elah::Overloaded] when {RESOLVING_MAX} others wait already
+    def address_resolve(name)
+      RESOLVERS.call { Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq }
+    end
+
+    # Runs work of Ruby's own that would hold the thread. Ruby 3.4 and later call it.
+    #
+    # @param work [#call]
+    def blocking_operation_wait(work) = in_thread { work.call }
+
+    # Raises in a fiber that waits, from any thread: what it waits for is closed. Ruby 4.0 and later call it.
+    #
+    # @param fiber [Fiber]
+    # @param exception [Exception]
+    def fiber_interrupt(fiber, exception)
+      @loop.post { @loop.interrupt_fiber(fiber, exception) }
+    end
+
+    # Lets everything else that is ready go first. Ruby 4.0 and later call it.
+    def yield
       id = @loop.new_wait
-      @loop.after_wait(id) { @loop.cancel(task, exception_class.new(message)) }
-      @loop.start_timer(id, duration.to_f)
-      yield duration
-    ensure
-      @loop.forget(id) if id
+      @loop.end_wait(id)
+      @loop.park(id)
     end
 
     # Runs the block of Fiber.schedule.
     #
+    # @param options [Hash] of Fiber.new
     # @return [Fiber]
-    def fiber(&block) = @loop.spawn(&block)
+    def fiber(**options, &block) = @loop.spawn(**options, &block)
 
-    # Ruby calls this when the thread ends; the worker has drained by then.
-    def close; end
+    # Ruby calls this when the thread ends; the loop has ended by then.
+    def close = Closing.forget(@watches)
 
     private
 
-    # Suspends the current fiber until the wait, which the block may tie to something, has ended or `seconds` have passed.
-    def wait(seconds:)
+    def park_watching(descriptors, id, timeout)
+      @watches.during(descriptors, @loop.current_task) do
+        @loop.start_timer(id, timeout.to_f) if timeout
+        @loop.park(id)
+      end
+    end
+
+    def wait_for_any(interests, seconds)
       id = @loop.new_wait
-      yield id if block_given?
-      @loop.start_timer(id, seconds.to_f) if seconds
-      @loop.park(id)
-      id
+      @loop.watch_any(id, interests)
+      park_watching(interests.map(&:first), id, seconds)
     ensure
-      @loop.cancel_wait(id) if seconds || $! # the timer, or what was tied to a wait that an exception ended
+      @loop.cancel_wait(id)
+    end
+
+    # The thread ends with the wait, so that a fiber that is cancelled leaves none behind.
+    def in_thread
+      thread = Thread.new do
+        Thread.current.report_on_exception = false
+        yield
+      end
+      thread.value
+    ensure
+      thread&.kill
+    end
+
+    # Another thread may wake a fiber that has put itself on a list of waiters and has not come to `block` yet. In Ruby's
+    # own lists the fiber sleeps for a ConditionVariable without naming it.
+    def woken_early?(fiber, blocker)
+      return false if @woken_early.empty? || !(known = @woken_early.delete(fiber))
+
+      known.equal?(blocker) || (blocker == :sleep && known.is_a?(Thread::ConditionVariable))
+    end
+
+    def note_early(blocker, fiber)
+      @woken_early.keys.each { |noted| @woken_early.delete(noted) unless noted.alive? } if @woken_early.size >= EARLY_MAX
+      @woken_early[fiber] = blocker
     end
   end
 end

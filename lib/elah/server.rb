@@ -23,6 +23,7 @@ module Elah
     # @raise [Elah::ListenError] when an address is taken or wrong
     def run
       allow_descriptors
+      Adapters.install if @config.adapters?
       sockets = @config.bind.map { |listener| ListeningSocket.bind(listener.to_s, BACKLOG) }
       require_relative "worker"
       Worker.new(@app, @config, @log).run(sockets)

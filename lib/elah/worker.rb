@@ -2,6 +2,7 @@
 
 require_relative "event_loop"
 require_relative "scheduler"
+require_relative "signal_listener"
 require_relative "stall_watch"
 
 module Elah
@@ -25,7 +26,8 @@ module Elah
     # @param sockets [Array<Elah::ListeningSocket>]
     # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or the one of a handler that called `exit`
     def run(sockets)
-      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes)
+      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
+      @loop.cancels_gone = @config.cancel_gone?
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
@@ -39,6 +41,7 @@ module Elah
       watch&.stop
       @signal_listener&.kill
       @config.run_hooks(:before_worker_shutdown)
+      @loop&.cancel_all(Cancelled.new("The worker ends."))
       Fiber.set_scheduler(nil)
       @loop&.close
     end
@@ -52,10 +55,8 @@ module Elah
       Rack::Adapter.new(app)
     end
 
-    # Until Ruby 3.3 it is a thread asleep in Ruby that notices a signal and hands it to the main thread; the loop and the stall
-    # watch both wait outside Ruby.
     def trap_signals
-      @signal_listener = Thread.new { sleep }
+      @signal_listener = SignalListener.start
       %w[INT TERM].each { |signal| trap(signal) { drain } }
     end
 
@@ -78,8 +79,8 @@ module Elah
     # A handler ended with an exception.
     def failed(exception, request)
       leave(exception) if exception.is_a?(SystemExit)
-      return @log.exception(exception, "A spawned fiber failed") unless request
-      return if exception.is_a?(DeadlineExceeded) && overdue(request)
+      return spawned_failed(exception) unless request
+      return if ended_by_server(exception, request)
 
       if request.awaits_answer?
         @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed")
@@ -90,6 +91,10 @@ module Elah
       end
     end
 
+    def spawned_failed(exception)
+      @log.exception(exception, "A spawned fiber failed") unless exception.is_a?(Cancelled)
+    end
+
     # A handler called `exit`: the worker answers what it has, and then does so.
     def leave(exception)
       @exit ||= exception
@@ -97,15 +102,25 @@ module Elah
     end
 
     def problem(exception)
-      return [exception.status, exception.code, exception.message] if exception.is_a?(BadRequest)
+      exception = Adapters::Meaning.of(exception) || exception
+      case exception
+      when BadRequest, Overloaded then return [exception.status, exception.code, exception.message]
+      when DeadlineExceeded then return [504, "deadline_exceeded", exception.message]
+      when Unavailable then return [exception.status, exception.code, "A server behind this one does not answer: try again later."]
+      end
 
       [500, "internal_error", "The request failed. The log knows it by its id."]
     end
 
-    def overdue(request)
+    # The exceptions by which the server itself ended the handler: the client has its answer, or is not there any more.
+    def ended_by_server(exception, request)
+      return if request.awaits_answer?
+
       place = "Request #{request.id} #{request.request_method} #{request.path}"
-      @log.warn("#{place} was cancelled after #{@config.request_seconds} s")
-      true
+      case exception
+      when DeadlineExceeded then @log.warn("#{place} was cancelled after #{@config.request_seconds} s") || true
+      when ClientGone then @log.debug("#{place} was cancelled: its client has gone") || true
+      end
     end
   end
 end

@@ -127,7 +127,7 @@ module Elah
           namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
           requirements: requirements(definition, settings), params: in_path.merge(documentation),
           options: definition.description.merge(definition.options), settings: definition.route_settings,
-          api: definition.api
+          api: definition.api, gate: settings[:gate]
         )
       end
 

@@ -22,8 +22,12 @@ module Elah
       end
 
       # @return [Array<Integer>] ids of the routes whose handlers read the body piece by piece: `stream_body: true`
-      def streamed_routes
-        @targets.each_index.select { |id| @targets[id].respond_to?(:last_endpoint) && streams_body?(@targets[id]) }
+      def streamed_routes = endpoints.select { |_, endpoint| endpoint.route.options[:stream_body] }.map(&:first)
+
+      # @return [Hash{Gate=>Array<Integer>}] ids of the routes that each gate bounds
+      def gates
+        bounded = endpoints.select { |_, endpoint| endpoint.route.gate }
+        bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
       # Answers a native request.
@@ -51,7 +55,11 @@ module Elah
 
       private
 
-      def streams_body?(target) = target.last_endpoint.route.options[:stream_body]
+      # Ids of routes with their endpoints, of several versions the last.
+      def endpoints
+        ids = @targets.each_index.select { |id| @targets[id].respond_to?(:last_endpoint) }
+        ids.map { |id| [id, @targets[id].last_endpoint] }
+      end
 
       def routed(request, found)
         request.route, request.route_params = found

@@ -35,6 +35,7 @@ module Elah
         define_blocks(endpoint)
         endpoint.prepend(WholeCaptures) if WholeCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
+        endpoint.place_variables
         endpoint
       end
 
@@ -64,7 +65,8 @@ module Elah
 
       def source
         <<~RUBY
-          def _call
+          def _call(request)
+            @request = request
             #{head_refusal}
             #{around("version_of", steps)}
           end
@@ -78,12 +80,13 @@ module Elah
           end
 
           #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
+          #{"def params = @params || _late_params" if validates_late?}
         RUBY
       end
 
       # The router leads HEAD to the route of GET.
       def head_refusal
-        'return _refuse(self.class.verbs) if @request.request_method == "HEAD"' if @verb == "GET" && !@blueprint.head?
+        'return _refuse(request, self.class.verbs) if request.request_method == "HEAD"' if @verb == "GET" && !@blueprint.head?
       end
 
       def around(version_of, steps)
@@ -110,17 +113,32 @@ module Elah
       end
 
       def negotiation
-        return "@_format = FORMATS.negotiate(@request)" unless formats.single?
+        return "@_format = FORMATS.negotiate(request)" unless formats.single?
 
-        "@_format = @request.query? ? FORMATS.negotiate(@request) : :#{formats.fixed}"
+        "@_format = FORMATS.negotiate(request) if request.query?"
       end
 
       def steps
         [
           hook_calls(:before), hook_calls(:before_validation),
-          ("_validate" if @blueprint.validators.any?),
+          validation,
           hook_calls(:after_validation), raw? ? "_handle" : handling
         ].flatten.compact.join("\n")
+      end
+
+      def validation
+        return if @blueprint.validators.none?
+
+        validates_late? ? "params if request.query?" : "_validate"
+      end
+
+      # Where parameters can come from the query alone and all are optional, a request without a query has nothing to check: its
+      # defaults are set when the handler reads `params`, and most hot endpoints never do.
+      def validates_late?
+        validators = @blueprint.validators
+        in_path = Path.names(@blueprint.route.path)
+        validators.any? && !BODY_VERBS.include?(@verb) && %i[before before_validation].none? { |hook| @blueprint.hooks?(hook) } &&
+          validators.all? { |validator| validator.idle_without_names? && (validator.names & in_path).empty? }
       end
 
       def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), answer]

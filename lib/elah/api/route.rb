@@ -25,6 +25,8 @@ module Elah
       attr_reader :settings
       # @return [Class] the API whose class body defines it
       attr_reader :api
+      # @return [Gate, nil] what bounds how many requests of it run at once
+      attr_reader :gate
 
       # @param attributes [Hash] by the names of the readers
       def initialize(**attributes)

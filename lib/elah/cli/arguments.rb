@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-require "optparse"
 require_relative "../config"
 
 module Elah
   module CLI
-    # Owns the flags of the commands that read the options: built from the table, parsed by OptionParser, handed to
-    # Elah::Config.
+    # Owns the flags of the commands that read the options: known from the table, handed to Elah::Config. It does without
+    # OptionParser, which a server would carry for all its life.
     class Arguments
       SHORT = { bind: "-b", port: "-p", environment: "-e", workers: "-w", config: "-C" }.freeze
       HELP = %w[-h --help].freeze
+      SET = "--set"
 
       # @return [String, nil] the app file
       attr_reader :file
@@ -20,16 +20,13 @@ module Elah
 
       # @param argv [Array<String>] what follows the command
       # @param env [Hash{String=>String}]
-      # @raise [Elah::OptionError] when a flag is unknown or lacks its value, or more than one file is named
+      # @raise [Elah::OptionError] when a flag is unknown, lacks its value or takes none, or more than one file is named
       def initialize(argv, env: ENV)
         @env = env
         @flags = {}
         @settings = {}
-        refuse_unknown(argv)
-        @file, *surplus = parser.parse(argv)
+        @file, *surplus = read(argv.dup)
         raise OptionError, "One app file is served, not also #{surplus.join(' ')}." if surplus.any?
-      rescue OptionParser::ParseError => e
-        raise OptionError, "#{e.message}.".capitalize
       end
 
       # @return [Elah::Config]
@@ -38,35 +35,65 @@ module Elah
 
       private
 
-      # OptionParser completes abbreviations, and its exact mode refuses `--flag=value` on Ruby 3.1: so names are looked
-      # up here first.
-      def refuse_unknown(argv)
-        known = Options.all.map(&:flag) + %w[--set --help] + Options.all.select { |o| o.type == :boolean }.map { |o| negated(o) }
-        argv.take_while { |word| word != "--" }.grep(/\A--/) do |word|
-          flag = word[/\A[^=]+/]
-          next if known.include?(flag)
+      # Flags and files stand in any order; after `--` all are files.
+      #
+      # @return [Array<String>] the files
+      def read(words)
+        files = []
+        while (word = words.shift)
+          return files + words if word == "--"
 
-          raise OptionError, "There is no flag #{flag}.#{Options.did_you_mean(flag, known)} The flags are #{known.join(', ')}."
+          word.match?(/\A-./) ? read_flag(word, words) : files << word
+        end
+        files
+      end
+
+      def read_flag(word, words)
+        flag, value = split(word)
+        option, switch = flags.fetch(flag) { unknown(flag) }
+        return switch(option, flag, switch, value) if [true, false].include?(switch)
+
+        value ||= words.shift or raise OptionError, "The flag #{flag} needs a value."
+        case option
+        when SET then set(value)
+        else keep(option, value)
         end
       end
 
-      def parser
-        OptionParser.new do |parser|
-          Options.all.each { |option| define(parser, option) }
-          parser.on("--set NAME=VALUE") { |pair| set(pair) }
-          parser.on(*HELP) { @help = true }
-        end
+      # @return [Array(String, String)] the flag and its value, nil when that is the next word: as --port=80, -p80 and -p
+      def split(word)
+        return word.split("=", 2) if word.start_with?("--")
+
+        [word[0, 2], (word[2..] unless word.size == 2)]
       end
 
-      def define(parser, option)
-        case option.type
-        when :boolean then parser.on(option.flag.sub("--", "--[no-]")) { |value| @flags[option.name] = value }
-        when :listeners then parser.on(*SHORT[option.name], "#{option.flag} URL") { |url| (@flags[option.name] ||= []) << url }
-        else parser.on(*SHORT[option.name], "#{option.flag} VALUE") { |value| @flags[option.name] = value }
-        end
+      # @return [Hash{String=>Array}] for every flag what it gives: an option, SET or :help; and true or false when it takes no value
+      def flags
+        @all_flags ||= Options.all.each_with_object({ SET => [SET] }) do |option, flags|
+          if option.type == :boolean
+            flags.update(option.flag => [option, true], option.flag.sub("--", "--no-") => [option, false])
+          else
+            [option.flag, SHORT[option.name]].compact.each { |flag| flags[flag] = [option] }
+          end
+        end.update(HELP.to_h { |flag| [flag, [:help, true]] })
       end
 
-      def negated(option) = option.flag.sub("--", "--no-")
+      def unknown(flag)
+        known = flags.keys.grep(/\A--/)
+        raise OptionError, "There is no flag #{flag}.#{Options.did_you_mean(flag, known)} The flags are #{known.join(', ')}."
+      end
+
+      def switch(option, flag, is_on, value)
+        raise OptionError, "The flag #{flag} takes no value, not #{value}." if value
+
+        option == :help ? @help = true : @flags[option.name] = is_on
+      end
+
+      def keep(option, value)
+        return @flags[option.name] = value unless option.type == :listeners
+
+        (@flags[option.name] ||= []) << value
+      end
 
       def set(pair)
         name, value = pair.split("=", 2)

@@ -23,6 +23,9 @@ module Elah
       # @return [Array<Integer>] none: `rack.input` can be rewound, so a body is read before the app runs
       def streamed_routes = []
 
+      # @return [Hash] none
+      def gates = {}
+
       # Calls the app and answers, in the fiber of the request.
       #
       # @param request [Elah::Request]

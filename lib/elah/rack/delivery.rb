@@ -9,7 +9,8 @@ module Elah
     module Delivery
       # Parts that are longer together are sent one after the other instead of as one copy.
       JOINED_BYTES_MAX = 65_536
-      private_constant :JOINED_BYTES_MAX
+      PARTIAL_CONTENT = 206
+      private_constant :JOINED_BYTES_MAX, :PARTIAL_CONTENT
 
       private
 
@@ -92,7 +93,7 @@ module Elah
 
       # The path of the body, when the whole file is what should be sent.
       def path_of_file
-        path = @body.to_path if @body.respond_to?(:to_path)
+        path = @body.to_path if @status != PARTIAL_CONTENT && @body.respond_to?(:to_path)
         return unless path && File.file?(path)
 
         path if announced_length.nil? || announced_length == File.size(path)

@@ -15,7 +15,7 @@ module Elah
         _add_cookies(headers) if @cookies
         return @request.respond(status, headers, "") if Statuses.bodiless?(status)
 
-        headers["content-type"] ||= _blueprint.formats.content_type(@_format)
+        headers["content-type"] ||= _blueprint.formats.content_type(_format)
         return _send_stream(status, headers) if @_stream
 
         @request.respond(status, headers, _written(body, headers["content-type"]))
@@ -23,8 +23,10 @@ module Elah
 
       # Answers a verb that the path does not have: OPTIONS with the verbs that it has, others with 405.
       #
+      # @param request [Elah::Request, RackRequest]
       # @param verbs [Array<String>]
-      def _refuse(verbs)
+      def _refuse(request, verbs)
+        @request = request
         verbs -= ["OPTIONS"] unless _blueprint.options?
         verbs -= ["HEAD"] unless _blueprint.head?
         allow = verbs.join(", ")
@@ -54,6 +56,18 @@ module Elah
         raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
       end
 
+      # @return [Symbol, nil] the format of the answer
+      def _format = @_format || _blueprint.formats.fixed
+
+      # Reads and checks the parameters of a route that validates late.
+      #
+      # @return [Params]
+      def _late_params
+        @params = _read_params
+        _validate
+        @params
+      end
+
       private
 
       def _add_cookies(headers)
@@ -63,7 +77,7 @@ module Elah
 
       def _written(body, content_type)
         formats = _blueprint.formats
-        formatter = formats.formatter(formats.format_of(content_type, @_format))
+        formatter = formats.formatter(formats.format_of(content_type, _format))
         formatter.call(body, _lazy_env).to_s
       end
     end

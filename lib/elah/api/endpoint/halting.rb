@@ -117,12 +117,11 @@ module Elah
       end
 
       def _error_text(message, backtrace, original)
-        formatter = _blueprint.error_formatter(_error_name)
+        formatter = _blueprint.error_formatter(_format)
         formatter.call(_presented(message), backtrace, _blueprint.rescue_options, _lazy_env, original)
       end
 
-      def _error_name = @_format || _blueprint.formats.fixed
-      def _error_type = _blueprint.formats.content_type(_error_name) || "text/html"
+      def _error_type = _blueprint.formats.content_type(_format) || "text/html"
 
       # A Hash with `with: Entity` is presented by it.
       def _presented(message)

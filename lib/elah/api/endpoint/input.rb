@@ -47,7 +47,7 @@ module Elah
       # @return [Hash]
       def env
         @env ||= @request.env.merge!({
-          "api.endpoint" => self, "api.version" => @version, "api.format" => @_format, **_env_of_body
+          "api.endpoint" => self, "api.version" => @version, "api.format" => _format, **_env_of_body
         }.compact)
       end
 
@@ -124,7 +124,7 @@ module Elah
         return @_document if @_document.is_a?(Hash)
 
         verb = @request.request_method
-        return if @_document || !BODY_VERBS.include?(verb)
+        return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body]
 
         if MULTIPART.include?(@_media_type)
           FormParameters.parse_multipart(@request.body, @request.header("content-type"))

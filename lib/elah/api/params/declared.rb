@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Owns `declared(params)`: the part of the parameters that the endpoint declares.
-require "set"
+require_relative "../standard_library"
 
 module Elah
   class API

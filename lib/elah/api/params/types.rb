@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 # Owns which coercer stands for a declared type.
-require "set"
 require_relative "../standard_library"
 
 module Elah
@@ -45,7 +44,12 @@ module Elah
         def json?(type) = type.is_a?(Array) ? type.size == 1 && json?(type.first) : type.is_a?(Module) && type.name == "JSON"
 
         # @return [Boolean] whether the type is a list of alternatives
-        def several?(type) = (type.is_a?(Array) || type.is_a?(Set)) && type.size > 1
+        def several?(type) = (type.is_a?(Array) || set?(type)) && type.size > 1
+
+        # Does not load the class for the question: while it is not loaded nothing is one.
+        #
+        # @return [Boolean] whether the type is Set[T], or a set of alternatives
+        def set?(type) = !Object.autoload?(:Set) && type.is_a?(Set)
 
         # @return [#parse] what reads the values of a type that has a shape of its own; else the type
         def parser(type)
@@ -57,11 +61,10 @@ module Elah
         private
 
         def built_in(type, strict)
-          case type
-          when Array then Collection::List.new(coercer(type.first, strict: strict))
-          when Set then Collection::Unique.new(coercer(type.first, strict: strict))
-          else strict ? Primitive.strict(type) : Primitive.lenient(type)
-          end
+          return Collection::List.new(coercer(type.first, strict: strict)) if type.is_a?(Array)
+          return Collection::Unique.new(coercer(type.first, strict: strict)) if set?(type)
+
+          strict ? Primitive.strict(type) : Primitive.lenient(type)
         end
 
         def custom?(type)
@@ -69,7 +72,7 @@ module Elah
         end
 
         def collection_of_custom?(type)
-          (type.is_a?(Array) || type.is_a?(Set)) && custom?(parser(type.first))
+          (type.is_a?(Array) || set?(type)) && custom?(parser(type.first))
         end
       end
     end

@@ -60,6 +60,11 @@ module Elah
 
       def fail_fast? = @fail_fast
 
+      # @return [Boolean] whether it never finds fault with a request that has none of its parameters
+      def idle_without_names?
+        @at_root && !@required && method(:validate).owner == Validator
+      end
+
       # Appends what is wrong to `errors`.
       #
       # @param params [Params] all parameters of the request

@@ -46,7 +46,7 @@ module Elah
         class CollectionOf
           def initialize(type)
             @item = Parsed.new(Types.parser(type.first))
-            @unique = type.is_a?(Set)
+            @unique = Types.set?(type)
           end
 
           def call(value)
@@ -83,7 +83,7 @@ module Elah
         class Mixed
           def initialize(types, method = nil)
             @method = method.respond_to?(:parse) ? method.method(:parse) : method
-            @unique = types.is_a?(Set)
+            @unique = Types.set?(types)
             @item = OneOf.new(types)
           end
 

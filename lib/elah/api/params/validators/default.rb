@@ -12,6 +12,8 @@ module Elah
           @scope.each(params) { |values, _indices| fill(values) if values.is_a?(Hash) }
         end
 
+        def idle_without_names? = @at_root && !@option.is_a?(Proc)
+
         private
 
         def fill(values)
@@ -29,6 +31,7 @@ module Elah
       # `as:` renames in `declared`; nothing to check.
       class AsValidator < Validator
         def validate(_params, _errors) = nil
+        def idle_without_names? = true
       end
     end
   end

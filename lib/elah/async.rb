@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+module Elah
+  # A fiber that `Elah.async` started: waits for its end, its value, and cancels it. It belongs to the loop that it runs in.
+  class Async
+    # Not a failure of this fiber alone: they end the worker, as they do in a handler.
+    FATAL = [NoMemoryError, SignalException, SystemExit].freeze
+    private_constant :FATAL
+
+    # Starts the block: it runs at once, until it waits for the first time.
+    #
+    # @param event_loop [Elah::EventLoop]
+    # @param parent [Elah::Task, nil] what it ends with; nil when it is on its own
+    # @param task [Elah::Task]
+    # @param finished [#call, nil] called in the loop when it has ended
+    def initialize(event_loop, parent:, task: Task.new, finished: nil, &block)
+      @loop = event_loop
+      @parent = parent
+      @task = task
+      @finished = finished
+      @waiters = []
+      parent&.adopt(self)
+      event_loop.spawn(task) { run(&block) }
+    end
+
+    # Waits until the block has ended.
+    #
+    # @return [Object] the block's value
+    # @raise [Exception] what the block raised
+    # @raise [Elah::Cancelled] when it was cancelled
+    def value
+      wait
+      raise @failure if error
+
+      @value
+    end
+
+    # Waits until the block has ended, however that was.
+    #
+    # @param seconds [Numeric, nil] how long at most
+    # @return [Async, nil] itself; nil when the time was over first
+    # @raise [Elah::OutsideLoop] in another loop, or outside any
+    def wait(seconds = nil)
+      return self if done?
+
+      Elah.current_loop.equal?(@loop) or raise OutsideLoop, "Only a fiber of the same loop can wait for this one."
+      @waiters << id = @loop.new_wait
+      @loop.start_timer(id, seconds.to_f) if seconds
+      @loop.park(id)
+      self if done?
+    ensure
+      @waiters.delete(id)
+      @loop.cancel_wait(id) if id && seconds
+    end
+
+    # Raises Elah::Cancelled where the block waits. Returns at once: {wait} waits until its `ensure` has run.
+    #
+    # @param exception [Exception] to raise instead
+    # @return [Async] itself
+    def cancel(exception = Cancelled.new("The fiber was cancelled."))
+      unless done? || @cancelled
+        @cancelled = true
+        @loop.cancel(@task, exception)
+      end
+      self
+    end
+
+    # @return [Boolean] whether the block has ended
+    def done? = @done || false
+
+    # @return [Exception, nil] what the block ended with
+    def error
+      @noticed = true
+      @parent&.release(self) if done?
+      @failure
+    end
+
+    # What it belongs to has ended; the loop calls this.
+    #
+    # @param may_go_on [Boolean]
+    def parent_ended(may_go_on)
+      @parent = nil
+      report if done?
+      cancel(Cancelled.new("What started this fiber has ended.")) unless may_go_on
+    end
+
+    private
+
+    def run
+      @value = yield
+    rescue *FATAL => e
+      @failure = e
+      raise
+    rescue Exception => e # -- `value` raises it
+      @failure = e
+    ensure
+      @done = true
+      finish
+    end
+
+    # A failure is reported when nobody is there to notice it: at once, or when the parent ends.
+    def finish
+      @waiters.each { |id| @loop.end_wait(id) }
+      @finished&.call
+      return report if @parent.nil?
+
+      @parent.release(self) if @failure.nil? || @cancelled || @waiters.any?
+    end
+
+    def report
+      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || FATAL.any? { |fatal| fatal === @failure }
+
+      @loop.report(@failure)
+    end
+  end
+end

@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "timeout"
+
+module Elah
+  # What an application says to the loop that it runs in. Each is a method of {Elah}: `Elah.run { }`.
+  module Concurrency
+    # @return [Float] seconds of the monotonic clock
+    def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    # Runs the block in a loop of its own in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of
+    # a loop it just calls the block.
+    #
+    # @return [Object] the block's value
+    # @raise [Exception] what the block ended with; what it spawned is cancelled then
+    # @raise [Elah::Error] when another fiber scheduler runs on this thread
+    def run(&block) = current_loop ? yield : OwnLoop.new.run(&block)
+
+    # Starts the block in a fiber of its own: it runs at once, until it waits for the first time. It ends with the request or fiber that
+    # started it, and has the same deadline.
+    #
+    # @param detached [Boolean] whether it goes on when what started it has ended, and without its deadline
+    # @return [Async]
+    # @raise [Elah::OutsideLoop] when this thread has no loop
+    def async(detached: false, &block) = start(Task.new, detached, &block)
+
+    # Calls the block again and again, `seconds` apart, first in `seconds`. A call that takes longer delays the next; one that fails is
+    # reported, and the next comes in its time. It ends as {async} does; at the boot of a worker it is the worker's.
+    #
+    # @param seconds [Numeric]
+    # @param detached [Boolean] as of {async}
+    # @return [Async] to cancel it
+    # @raise [ArgumentError] when `seconds` is not above 0
+    # @raise [Elah::OutsideLoop] when this thread has no loop
+    def every(seconds, detached: false, &block)
+      raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
+
+      task = Task.new.tap { |new| new.transient = true }
+      due = Concurrency.now
+      start(task, detached) do
+        while true
+          due = [due + seconds, Concurrency.now].max
+          sleep(due - Concurrency.now)
+          call_reporting(&block)
+        end
+      end
+    end
+
+    # Runs calls side by side and collects their answers until a deadline. What has no answer then has its fallback; nobody's failure
+    # is another's.
+    #
+    #   Elah.gather(deadline: 0.15) do |g|
+    #     g.call(:price, fallback: nil) { prices.get(id) }
+    #     g.call(:stock, fallback: 0) { stock.get(id) }
+    #   end.to_h # => { price: 12, stock: 0 }
+    #
+    # @param deadline [Numeric, nil] seconds for all calls together
+    # @yieldparam gather [Gather] for `call`
+    # @return [Gather::Results]
+    def gather(deadline: nil, &block)
+      event_loop = current_loop or return run { gather(deadline: deadline, &block) }
+      Gather.new(event_loop, deadline).collect(&block)
+    end
+
+    # Runs the block; after `seconds` raises in it where it waits.
+    #
+    # @param seconds [Numeric]
+    # @return [Object] the block's value
+    # @raise [Elah::DeadlineExceeded]
+    def timeout(seconds, &block)
+      event_loop = current_loop or return Timeout.timeout(seconds, DeadlineExceeded, late(seconds), &block)
+      task = event_loop.current_task
+      previous = task.deadline
+      task.deadline = [previous, Concurrency.now + seconds].compact.min
+      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, &block)
+    ensure
+      task.deadline = previous if task
+    end
+
+    # The time that is left: of the request, of {timeout}, or of what started this fiber, whichever is least.
+    #
+    # @return [Float, nil] seconds, not below 0; nil when there is no bound
+    def deadline
+      task = current_loop&.current_task or return
+      own = task.deadline && task.deadline - Concurrency.now
+      [own, task.request&.seconds_left].compact.min&.clamp(0.0..)
+    end
+
+    # Runs a block that is not cancelled half-way: what ends this fiber from outside meanwhile (its deadline, a client that goes away)
+    # is raised when the block has ended. Time-outs that begin inside the block work as ever.
+    #
+    # @return [Object] the block's value
+    # @raise [Exception] what was held off
+    def shield(&block)
+      task = current_loop&.current_task or return yield
+      result = task.shielded(&block)
+      held_off = task.next_postponed and raise held_off
+      result
+    end
+
+    # Runs the block in a thread while only the calling fiber waits: for libraries that would hold the loop. See {Offload::Pool#call}.
+    #
+    # @param pool [Offload::Pool]
+    # @return [Object] the block's value
+    # @raise [Exception] what the block raised
+    # @raise [Elah::Overloaded] when too many wait for a thread already
+    def offload(pool = Offload.default, &block) = pool.call(&block)
+
+    # @return [Elah::EventLoop, nil] the loop of the fiber that calls; nil outside one
+    def current_loop
+      event_loop = thread_loop
+      event_loop if event_loop&.in_task?
+    end
+
+    private
+
+    def thread_loop
+      scheduler = Fiber.scheduler
+      scheduler.event_loop if defined?(Scheduler) && scheduler.is_a?(Scheduler)
+    end
+
+    def start(task, detached, &block)
+      event_loop = thread_loop or
+        raise OutsideLoop, "This thread has no loop: call it in a handler, in the hook before_worker_boot, or in Elah.run."
+      parent = event_loop.current_task unless detached
+      task.deadline = deadline&.+(Concurrency.now) if parent
+      Async.new(event_loop, parent: parent, task: task, &block)
+    end
+
+    def call_reporting
+      yield
+    rescue Cancelled
+      raise
+    rescue StandardError => e
+      thread_loop.report(e)
+    end
+
+    def late(seconds) = "The block took longer than #{seconds} s."
+  end
+
+  extend Concurrency
+end

@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+# Owns the Ruby half of the Redis client: defaults, keywords and documentation. The other half is native (ext/elah/src/redis.rs).
+require_relative "native"
+require_relative "errors"
+raise Elah::ClientMissing, "Elah::Redis" unless defined?(Elah::Clients::Redis)
+
+require_relative "redis/errors"
+require_relative "redis/commands"
+require_relative "redis/batch"
+require_relative "redis/script"
+require_relative "redis/subscription"
+
+module Elah
+  # A client of Redis, or of a Redis Cluster. All fibers of a worker share one connection: what they ask for at the same moment
+  # leaves in one write, and only the fiber that asked waits. The connection is opened by the first command, so that a client
+  # may be made before workers are forked, and anew when it was lost. Threads outside a worker share a connection too.
+  #
+  # @example
+  #   redis = Elah::Redis.new("redis://127.0.0.1:6379/0")
+  #   redis.set("greeting", "hello", ex: 60)
+  #   redis.get("greeting")                          # => "hello"
+  #   redis.call("OBJECT", "ENCODING", "greeting")   # => "embstr"
+  class Redis < Clients::Redis
+    include Commands
+
+    # Name, default, and what it must be.
+    OPTIONS = {
+      connect_seconds: [2.0, "a number of seconds above 0"],
+      command_seconds: [5.0, "a number of seconds above 0"],
+      in_flight_max: [16_384, "a whole number above 0"],
+      messages_max: [1024, "a whole number above 0"],
+      ca_file: [nil, "the path of a file"],
+      cluster: [nil, "true or false"]
+    }.freeze
+
+    class << self
+      # @param url [String] `redis://USER:PASSWORD@HOST:PORT/DATABASE`; `rediss://` with TLS, `redis+cluster://` or
+      #   `rediss+cluster://` with one node of a cluster, `redis+unix:///PATH`
+      # @param options [Hash] `connect_seconds:` for opening a connection (2.0); `command_seconds:` for an answer (5.0);
+      #   `in_flight_max:` commands of a worker that may wait for an answer (16384); `messages_max:` messages that a subscription
+      #   holds unread (1024); `ca_file:` PEM file of the authorities to trust in place of the usual ones; `cluster:` as the scheme
+      # @return [Redis] without a connection yet
+      # @raise [Elah::OptionError] when the URL or an option is wrong
+      def new(url, **options)
+        options.each { |name, value| check(name, value) }
+        settings = OPTIONS.transform_values(&:first).merge(options)
+        url = url.sub(%r{\A(rediss?)://}, '\1+cluster://') if settings[:cluster]
+        seconds = settings.slice(:connect_seconds, :command_seconds).transform_values(&:to_f)
+        open(url, settings[:ca_file]&.to_s, seconds.merge(settings.slice(:in_flight_max, :messages_max)))
+      end
+
+      private :open
+
+      private
+
+      def check(name, value)
+        _, expected = OPTIONS.fetch(name) do
+          raise OptionError, "Elah::Redis has no option #{name}; there are #{OPTIONS.keys.join(', ')}."
+        end
+        valid = case name
+                when /_seconds\z/ then value.is_a?(Numeric) && value.real? && value.to_f.finite? && value.positive?
+                when /_max\z/ then value.is_a?(Integer) && value.positive?
+                when :cluster then [true, false, nil].include?(value)
+                else value.nil? || value.is_a?(String) || value.respond_to?(:to_path)
+                end
+        raise OptionError, "Elah::Redis: #{name} is #{expected}, not #{value.inspect}." unless valid
+      end
+    end
+
+    # @!method call(*words)
+    #   Runs one command.
+    #   @param words [Array<String, Symbol, Numeric, Array, Hash>] name and arguments; Arrays and Hashes stand for what is in them
+    #   @return [String, Integer, Float, Boolean, Array, Hash, nil] Strings are binary
+    #   @raise [Redis::Error] when the server refuses it
+    #   @raise [Elah::Unavailable] when the server cannot be reached, is lost, or refuses everything for now
+    #   @raise [Elah::QueryTimeout] when no answer came within `command_seconds`
+    #   @raise [Elah::PoolExhausted] when `in_flight_max` commands wait already
+    #   @raise [ArgumentError] for a command that would harm those who share the connection, as BLPOP or SELECT
+
+    # @!method post(*words)
+    #   Sends one command without waiting for its answer: with what else leaves at this moment, before what is sent later.
+    #   @return [true]
+    #   @raise [Elah::Error] with which an earlier post failed; this one was not sent then
+
+    # @!method server
+    #   @return [String] host and port
+
+    # @!method cluster?
+    #   @return [Boolean]
+
+    # @!method close
+    #   Closes the connections; what waits raises {Closed}, as further calls do.
+    #   @return [nil]
+
+    # @!method closed?
+    #   @return [Boolean]
+
+    # Sends the commands of the block together and waits for all answers.
+    #
+    # @param exception [Boolean] whether the first refusal is raised; otherwise it is an exception among the answers
+    # @yieldparam batch [Batch] with the methods of the client
+    # @return [Array] the answers
+    def pipelined(exception: true, &block) = run_batch(false, exception, &block)
+
+    # Sends the commands of the block as a transaction (`MULTI`): all of them run with no other command in between. In a cluster
+    # their keys must be of one slot.
+    #
+    # @param exception [Boolean] as for {#pipelined}
+    # @yieldparam batch [Batch] with the methods of the client
+    # @return [Array] the answers
+    # @raise [Redis::Error] when a command is none, so that nothing was done
+    def multi(exception: true, &block) = run_batch(true, exception, &block)
+
+    # @param source [String] Lua
+    # @return [Script]
+    def script(source) = Script.new(self, source)
+
+    # Subscribes to channels; returns when the server has confirmed them.
+    #
+    # @param channels [Array<String>]
+    # @param patterns [Array<String>] as `news.*`
+    # @yieldparam message [Message] until the block is left by `break`, which ends the subscription
+    # @return [Subscription] without a block
+    # @raise [Elah::Unavailable] when the server cannot be reached
+    def subscribe(*channels, patterns: [], &block)
+      raise ArgumentError, "a subscription has a channel or a pattern at least" if channels.empty? && patterns.empty?
+
+      subscription = Subscription.new(subscribe_native(channels.flatten, Array(patterns)))
+      return subscription unless block
+
+      begin
+        subscription.each(&block)
+      ensure
+        subscription.close
+      end
+    end
+
+    # @return [String] without the password
+    def inspect = "#<#{self.class} #{server}#{' (cluster)' if cluster?}>"
+
+    private :run_all, :subscribe_native
+
+    private
+
+    def run_batch(is_transaction, exception)
+      yield batch = Batch.new
+      return [] if batch.commands.empty?
+
+      answers = run_all(batch.commands, is_transaction)
+      exception ? answers.each { |answer| raise answer if answer.is_a?(Exception) } : answers
+    end
+  end
+end

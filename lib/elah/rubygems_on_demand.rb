@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+# Owns how a process that was started without RubyGems comes by it: when a library is not found without it, or a program names it
+# (`Gem`, `gem "x"`). An API that needs no gem does without its 2 MB. Where RubyGems is loaded already this file does nothing.
+unless defined?(Gem)
+  autoload :Gem, "rubygems"
+
+  # RubyGems, once it is loaded, puts its own `require` and `gem` over these.
+  module Kernel
+    alias require_without_rubygems require
+
+    def require(path)
+      require_without_rubygems(path)
+    rescue LoadError => e
+      # A file that was found and raises this is not run again.
+      raise unless e.path == path.to_s && Object.autoload?(:Gem)
+
+      ::Gem.ruby_version
+      require(path)
+    end
+
+    def gem(...)
+      ::Gem.ruby_version
+      gem(...)
+    end
+
+    # A method that has a second name is replaced without a warning.
+    alias gem_on_demand gem
+    private :require, :require_without_rubygems, :gem, :gem_on_demand
+  end
+end

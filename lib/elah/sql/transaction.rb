@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Elah
+  class SQL
+    # One connection between BEGIN and COMMIT: what {SQL#transaction} hands to its block.
+    class Transaction
+      include Statements
+
+      # @api private
+      # @param native [Elah::Clients::SQLTransaction]
+      def initialize(native)
+        @native = native
+        @savepoints = 0
+      end
+
+      # A part of the transaction that can be undone alone: an exception, `throw`, `break` or `return` undoes what the block did.
+      #
+      # @yieldparam transaction [Transaction] this one
+      # @return the block's value
+      def transaction
+        number = @savepoints += 1
+        @native.set_savepoint(number)
+        begun = true
+        value = yield self
+        @native.release_savepoint(number)
+        released = true
+        value
+      ensure
+        @native.roll_back_to_savepoint(number) if begun && !released
+      end
+    end
+  end
+end
