@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "elah/api"
+require_relative "service"
+require_relative "endpoints/health"
+require_relative "endpoints/random"
+require_relative "endpoints/resources"
+
+module Items
+  class << self
+    # @return [Service] what this process serves
+    attr_accessor :service
+  end
+
+  # All routes of the random-item API.
+  class API < Elah::API
+    error_format :problem
+
+    mount Endpoints::Health
+    mount Endpoints::Random
+    mount Endpoints::Resources
+  end
+end

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+module Items
+  # Owns the text by which a client asks for the page after the one that it has. It names the last item of that page, so that items
+  # which come or go meanwhile neither repeat nor hide others.
+  module Cursor
+    ID_MAX = 2**63 - 1
+
+    class << self
+      # @param id [Integer] of the last item
+      # @return [String] letters, digits, - and _
+      def encode(id) = [[id].pack("Q>")].pack("m0").tr("+/", "-_").delete("=")
+
+      # @param text [String]
+      # @return [Integer, nil] the id, nil when {encode} never gave the text
+      def decode(text)
+        id = text.tr("-_", "+/").unpack1("m").unpack1("Q>")
+        id if id && id <= ID_MAX && encode(id) == text
+      end
+    end
+  end
+end

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module Items
+  module Endpoints
+    # Owns what load balancers and supervisors ask.
+    class Health < Elah::API
+      format :json
+      error_format :problem
+      Support.rescue_errors(self)
+
+      desc "Tells that the process answers"
+      get(:livez) { { status: "alive" } }
+
+      desc "Tells that the store answers too"
+      get :readyz do
+        { status: "ready", items: Items.service.store.size }
+      end
+    end
+  end
+end

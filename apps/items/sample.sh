@@ -1,0 +1,2 @@
+# Fills a store that is new; the app may run meanwhile.
+./load --rows 5000 --data "$DATA"

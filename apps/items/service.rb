@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "draw"
+require_relative "uniformity/tally"
+
+module Items
+  # Owns what a running service consists of: its store, how it draws, and the tally of what it drew.
+  class Service
+    # @return [Stores::Embedded] or another store with the same methods
+    attr_reader :store
+    # @return [Draw]
+    attr_reader :draw
+    # @return [Uniformity::Tally]
+    attr_reader :tally
+
+    # @param store [Stores::Embedded]
+    def initialize(store)
+      @store = store
+      @tally = Uniformity::Tally.new
+      @draw = Draw.new(store, @tally)
+    end
+  end
+end

@@ -1,0 +1,187 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../item"
+require_relative "../slots"
+require_relative "mongo/state"
+
+module Items
+  module Stores
+    # Owns the items in a server that speaks MongoDB's protocol:
+    #
+    #   items  _id: position, i: id, u: uuid, d: document, and with the _id -1 the State
+    #   slots  _id: tag, space, position within the tag; t: tag, i: id
+    #
+    # A draw reads State and item by one query for two _ids. One process may write at a time; any number may draw.
+    class Mongo
+      # @param config [Elah::Config]
+      # @return [Mongo]
+      def self.open(config) = new(Elah::Mongo.new(config.store))
+
+      # @param mongo [Elah::Mongo]
+      def initialize(mongo)
+        @items = mongo["items"]
+        @slots = mongo["item_slots"]
+        @state = State.new(@items, @slots)
+        @making = Mutex.new
+      end
+
+      # @param scope [String] "" for all items, or a tag
+      # @return [Integer]
+      def size(scope = Slots::ALL) = number(state.read, scope)
+
+      # The one look-up of a draw.
+      #
+      # @param position [Integer]
+      # @param scope [String] "" for all items, or a tag
+      # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
+      def look(position, scope = Slots::ALL)
+        if scope.empty?
+          made
+          found = @items.find({ "_id" => { "$in" => [State::ID, position] } }, projection: { "n.=" => 1, "b" => 1, "d" => 1 }).to_a
+          state, item = found.partition { |document| document["_id"] == State::ID }.map(&:first)
+          return [number(state, scope), (item["d"] if item && position < number(state, scope))] unless state["b"]
+        end
+        count, documents = look_many([position], scope)
+        [count, documents.first]
+      end
+
+      # As {#look} for many positions, all seen at one moment.
+      #
+      # @param positions [Array<Integer>]
+      # @param scope [String] "" for all items, or a tag
+      # @return [Array(Integer, Array<(String, nil)>)]
+      def look_many(positions, scope = Slots::ALL)
+        state.at_one_version do |state|
+          documents = scope.empty? ? by("_id", positions) : tagged(positions, scope)
+          [number(state, scope), positions.map { |position| documents[position] }]
+        end
+      end
+
+      # @param uuid [String] of any form
+      # @return [String, nil] the document
+      def find(uuid)
+        return unless uuid.match?(Item::UUID)
+
+        state.at_one_version { @items.find_one({ "u" => uuid })&.fetch("d") }
+      end
+
+      # Items in the order of their ids.
+      #
+      # @param after [Integer] the last id of the page before, or 0
+      # @param limit [Integer]
+      # @param scope [String] "" for all items, or a tag
+      # @return [Array(Array<String>, (Integer, nil))] documents, and the last id when there may be more
+      def page(after:, limit:, scope: Slots::ALL)
+        state.at_one_version do
+          filter = { "i" => { "$gt" => after } }
+          rows = (scope.empty? ? @items : @slots).find(scope.empty? ? filter : filter.merge("t" => scope), sort: { "i" => 1 }, limit: limit).to_a
+          ids = rows.map { |row| row["i"] }
+          documents = scope.empty? ? rows.map { |row| row["d"] } : by("i", ids).values_at(*ids)
+          [documents, (ids.last if ids.size == limit)]
+        end
+      end
+
+      # Stores items, all or none.
+      #
+      # @param items [Array<Item>]
+      # @param loaded [Integer, nil] what {#loaded} answers from then on
+      # @return [Array<String>] their documents
+      # @raise [Duplicate] when a uuid is taken
+      def insert(items, loaded: nil)
+        documents = nil
+        state.change do |state|
+          refuse_duplicates(items)
+          totals = totals(state, items.flat_map(&:tags))
+          steps = items.each_with_index.flat_map { |item, index| places(item, state["next_id"] + index, totals) }
+          documents = steps.filter_map { |step| step["d"]["d"] }
+          values = { "next_id" => state["next_id"] + items.size }
+          values["loaded"] = loaded if loaded
+          [values.merge(total_values(totals)), steps]
+        end
+        documents
+      end
+
+      # Deletes items, all or none.
+      #
+      # @param uuids [Array<String>]
+      # @return [Integer] how many of them there were
+      def delete(uuids)
+        gone = []
+        state.change do |state|
+          gone = @items.find({ "u" => { "$in" => uuids.uniq.grep(Item::UUID) } }).to_a
+          next if gone.empty?
+
+          tags = gone.each_with_object(Hash.new { |known, tag| known[tag] = [] }) do |item, found|
+            Elah::JSON.parse(item["d"])["tags"].each { |tag| found[tag] << item["i"] }
+          end
+          totals = totals(state, tags.keys)
+          steps = close_holes("items", gone, totals, Slots::ALL) { |positions| positions }
+          tags.each do |tag, ids|
+            slots = @slots.find({ "t" => tag, "i" => { "$in" => ids } }).to_a
+            steps += close_holes("slots", slots, totals, tag) { |positions| positions.map { |position| slot(tag, position) } }
+          end
+          [total_values(totals), steps]
+        end
+        gone.size
+      end
+
+      # @return [Integer] how many items the loader has stored
+      def loaded = state.read["loaded"]
+
+      private
+
+      def state
+        made
+        @state
+      end
+
+      # Indexes and State are made at the first use, so that the app starts while the server is away.
+      def made = @made || @making.synchronize { @made ||= @state.create || true }
+
+      def number(state, scope) = state["n"].fetch(State.key(scope), 0)
+
+      def totals(state, tags) = [Slots::ALL, *tags.uniq].to_h { |scope| [scope, number(state, scope)] }
+
+      def total_values(totals) = totals.to_h { |scope, total| ["n.#{State.key(scope)}", total] }
+
+      def slot(tag, position) = "#{tag} #{position}"
+
+      # @return [Hash{Integer=>String}] documents by position or id
+      def by(name, values)
+        @items.find({ name => { "$in" => values.uniq } }).to_h { |item| [item[name], item["d"]] }
+      end
+
+      def tagged(positions, tag)
+        slots = @slots.find({ "_id" => { "$in" => positions.uniq.map { |position| slot(tag, position) } } }).to_a
+        documents = by("i", slots.map { |found| found["i"] })
+        slots.to_h { |found| [found["_id"].split.last.to_i, documents[found["i"]]] }
+      end
+
+      def refuse_duplicates(items)
+        uuids = items.map(&:uuid)
+        repeated = uuids.tally.key(2) || @items.find_one({ "u" => { "$in" => uuids } })&.fetch("u")
+        raise Duplicate, repeated if repeated
+      end
+
+      def places(item, id, totals)
+        tags = item.tags.map { |tag| { "c" => "slots", "_id" => slot(tag, take(totals, tag)), "d" => { "t" => tag, "i" => id } } }
+        [{ "c" => "items", "_id" => take(totals, Slots::ALL), "d" => { "i" => id, "u" => item.uuid, "d" => item.document(id) } }, *tags]
+      end
+
+      def take(totals, scope) = (totals[scope] += 1) - 1
+
+      # The steps by which the last of a scope move into the holes; the block turns positions into _ids.
+      def close_holes(collection, gone, totals, scope)
+        positions = gone.to_h { |found| [found["_id"].to_s.split.last.to_i, found["i"]] }
+        total = totals[scope]
+        left = totals[scope] = total - gone.size
+        moves = Slots.moves(total, positions.keys)
+        kept = collection == "items" ? @items : @slots
+        behind = kept.find({ "_id" => { "$in" => yield((left...total).to_a) } }).to_h { |found| [found["_id"], found] }
+        puts = moves.map { |from, to| { "c" => collection, "_id" => yield([to]).first, "d" => behind.fetch(yield([from]).first).except("_id") } }
+        puts + behind.map { |key, found| { "c" => collection, "_id" => key, "i" => found["i"] } }
+      end
+    end
+  end
+end

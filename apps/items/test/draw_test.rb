@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+require_relative "uniformity_checks"
+
+# Draws while the number of items is another than the draw believes, and choices without repetition.
+class ItemsDrawTest < Minitest::Test
+  # A store whose size changes by a plan, one step with each look.
+  class Changing
+    # @return [Integer] the size at the last look
+    attr_reader :seen
+
+    def initialize(sizes)
+      @sizes = sizes
+    end
+
+    def size(_scope) = next_size
+    def look(position, _scope) = next_size.then { |size| [size, (position if position < size)] }
+    def look_many(positions, _scope) = next_size.then { |size| [size, positions.map { |position| position if position < size }] }
+
+    private
+
+    def next_size = @seen = @sizes.rotate!.last
+  end
+
+  def test_single_draws_are_uniform_while_items_come_and_go
+    counts = Array.new(100, 0)
+    draw = draw([100, 130, 100, 170, 100, 55, 100])
+    # Only looks that saw 100 items are compared: the others draw from other sets.
+    taken = 0
+    while taken < 100_000
+      position = draw.one
+      next unless @store.seen == 100
+
+      counts[position] += 1
+      taken += 1
+    end
+    p_value = Items::Uniformity::ChiSquare.new(99).p_value(Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000)))
+    assert_operator p_value, :>, 1e-6
+  end
+
+  def test_nothing_to_draw_from
+    assert_raises(Items::NoItems) { draw([0]).one }
+    assert_raises(Items::NoItems) { draw([0]).many(3) }
+    assert_raises(Items::NoItems) { draw([5, 0]).many(3) }
+  end
+
+  def test_items_that_never_stand_still_are_unavailable
+    assert_raises(Elah::Unavailable) { draw([5, 6]).many(3) }
+  end
+
+  def test_distinct_choices_in_every_order_are_equally_likely
+    draw = draw([4])
+    counts = Hash.new(0)
+    24_000.times { counts[draw.many(3)] += 1 }
+    assert_equal [0, 1, 2, 3].permutation(3).to_a, counts.keys.sort
+    p_value = Items::Uniformity::ChiSquare.new(23).p_value(Items::Uniformity::ChiSquare.statistic(counts.values, Array.new(24, 1000)))
+    assert_operator p_value, :>, 1e-6
+    assert_equal [0, 1, 2, 3], draw.many(1000).sort
+  end
+
+  def test_a_seed_draws_the_same_again
+    [true, false].each do |distinct|
+      one, other = Array.new(2) { draw([1000]).many(20, seed: 5, distinct: distinct) }
+      assert_equal one, other
+      refute_equal one, draw([1000]).many(20, seed: 6, distinct: distinct)
+      assert_equal one.first(3), draw([1000]).many(3, seed: 5, distinct: distinct)
+    end
+  end
+
+  def test_a_seed_does_not_depend_on_attempts
+    assert_equal draw([1000]).many(5, seed: 5), draw([999, 1000, 1000]).many(5, seed: 5)
+  end
+
+  def test_only_draws_that_can_be_judged_are_counted
+    draw = draw([100])
+    draw.one
+    draw.many(3, distinct: false)
+    draw.one("a")
+    draw.many(3)
+    draw.many(3, seed: 1, distinct: false)
+    draw.many(3, tag: "a", distinct: false)
+    assert_equal 4, @tally.report[:draws]
+  end
+
+  private
+
+  def draw(sizes)
+    @store = Changing.new(sizes)
+    @tally = Items::Uniformity::Tally.new
+    Items::Draw.new(@store, @tally, random: Random.new(1))
+  end
+end
