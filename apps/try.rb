@@ -5,7 +5,7 @@ require "socket"
 
 # Owns the reference APIs while somebody tries them: each runs as `elah serve` on its port, its data below tmp/try.
 # An app's folder says what there is to try: `try.sh` has a curl line for every operation, `sample.sh` sends the sample
-# data to an app whose store is new; both find the app at $URL.
+# data to an app whose store is new, at $URL or through the store in $DATA.
 class Try
   ROOT = File.expand_path("..", __dir__)
   PORTS = { "links" => 9301, "stats" => 9302, "items" => 9303, "ring_pools" => 9304, "leaderboards" => 9305 }.freeze
@@ -93,7 +93,7 @@ class Try
     sample = File.join(ROOT, "apps", app.name, "sample.sh")
     return unless File.file?(sample)
 
-    system({ "URL" => app.url }, "sh", "-e", sample, chdir: File.dirname(sample), out: [app.log, "a"]) or
+    system({ "URL" => app.url, "DATA" => File.join(@folder, app.name) }, "sh", "-e", sample, chdir: File.dirname(sample), out: [app.log, "a"]) or
       raise Failure, "The sample data of #{app.name} was refused: #{sample} failed."
   end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with a link that a client describes, apart from the form of the request.
+# Owns what can be wrong with a link that a client describes, apart from the form of the request, and with its place.
 module Links
   # A field has a value that no link can have: 422.
   class Invalid < StandardError
@@ -14,4 +14,7 @@ module Links
       super(message)
     end
   end
+
+  # The store has no room for another link: 507. Stores on servers raise it.
+  class StoreFull < StandardError; end
 end

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "cgi/escape"
-
 module Links
   # Owns the preview of a link: a page that names the target, or the same as JSON. It never redirects and loads nothing.
   class Preview
@@ -44,6 +42,7 @@ module Links
     def document = { code: @link.code, short_url: @short_url, target: @link.target, title: @link.title }
 
     def page
+      require "cgi/escape" # few redirects are previewed
       shown = { title: @link.title || @short_url, short_url: @short_url, target: @link.target }
       format(PAGE, shown.transform_values { |text| CGI.escapeHTML(text) })
     end

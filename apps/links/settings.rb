@@ -2,7 +2,7 @@
 
 require_relative "api_key"
 require_relative "service"
-require_relative "stores/embedded"
+require_relative "stores"
 
 module Links
   # Owns the settings of the app: `links_api_key`, `links_base_url` and `links_hosts`.
@@ -13,9 +13,8 @@ module Links
     # @raise [Elah::OptionError] when a setting has a wrong value
     def self.service(settings, config)
       key = settings[:links_api_key]
-      store = Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max, fold_seconds: 1)
-      Service.new(Stores::Embedded.new(store), api_key: key && ApiKey.new(key), base_url: settings[:links_base_url],
-                                               hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
+      Service.new(Stores.open(config), api_key: key && ApiKey.new(key), base_url: settings[:links_base_url],
+                                       hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
     end
   end
 end

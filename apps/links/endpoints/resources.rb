@@ -34,6 +34,12 @@ module Links
           error!("An Idempotency-Key has 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
         end
 
+        # @return [String, nil] where the page before ended
+        def place_asked_for
+          cursor = params["cursor"]
+          cursor && (Cursor.decode(cursor) || error!("The cursor is none of ours.", 400, code: "invalid_cursor"))
+        end
+
         # @param outcome [Creation::Outcome]
         def answer_creation(outcome)
           case outcome.kind
@@ -50,52 +56,47 @@ module Links
       end
 
       namespace :links do
-        desc "Creates a link"
-        params do
-          requires :target, type: String, desc: "http or https URL"
-          optional :code, type: String, desc: "instead of a generated one"
-          optional :find_if_exists, type: Boolean, desc: "take an existing link that redirects in the same way"
-          use :fields
-        end
-        post do
-          authorize!
-          order = Order.read(params, own: own_places, request: stored_request)
-          answer_creation(service.creation.run([order]).first)
-        end
+        desc "Shows a link"
+        get(":code") { shown(store.find(params["code"]) || no_link!(params["code"])) }
 
-        desc "Lists links, the newest first"
-        params do
-          optional :limit, type: Integer, default: 100, values: 1..PAGE_MAX
-          optional :cursor, type: String, desc: "next_cursor of the page before"
-          optional :tag, type: String
-        end
-        get do
-          authorize!
-          after = params["cursor"] && (Cursor.decode(params["cursor"]) || error!("The cursor is none of ours.", 400, code: "invalid_cursor"))
-          links, place = store.page(tag: params["tag"], after: after, limit: params["limit"])
-          { links: links.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
-        end
+        scope do
+          before { authorize! }
 
-        route_param :code do
-          desc "Shows a link"
-          get { shown(store.find(params["code"]) || no_link!(params["code"])) }
+          desc "Creates a link"
+          params do
+            requires :target, type: String, desc: "http or https URL"
+            optional :code, type: String, desc: "instead of a generated one"
+            optional :find_if_exists, type: Boolean, desc: "take an existing link that redirects in the same way"
+            use :fields
+          end
+          post do
+            order = Order.read(params, own: own_places, request: stored_request)
+            answer_creation(service.creation.run([order]).first)
+          end
+
+          desc "Lists links, the newest first"
+          params do
+            optional :limit, type: Integer, default: 100, values: 1..PAGE_MAX
+            optional :cursor, type: String, desc: "next_cursor of the page before"
+            optional :tag, type: String
+          end
+          get do
+            links, place = store.page(tag: params["tag"], after: place_asked_for, limit: params["limit"])
+            { links: links.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
+          end
 
           desc "Changes a link; null takes a limit away"
           params do
             optional :target, type: String
             use :fields
           end
-          patch do
-            authorize!
+          patch ":code" do
             fields = Fields.new(params, own: own_places, now: Timestamp.now)
             shown(store.update(params["code"]) { |link| fields.apply(link) } || no_link!(params["code"]))
           end
 
           desc "Deletes a link"
-          delete do
-            authorize!
-            store.delete(params["code"]) ? body(false) : no_link!(params["code"])
-          end
+          delete(":code") { store.delete(params["code"]) ? body(false) : no_link!(params["code"]) }
         end
       end
     end

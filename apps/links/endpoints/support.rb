@@ -34,7 +34,7 @@ module Links
       # @param api [Class]
       def self.rescue_errors(api)
         api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
-        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
+        api.rescue_from(Elah::Store::Full, StoreFull) { |e| error!(e.message, 507, code: "store_full") }
         api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end
 

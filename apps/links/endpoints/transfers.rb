@@ -17,14 +17,15 @@ module Links
       error_format :problem
       helpers Support
       Support.rescue_errors(self)
+      before { authorize! }
 
       namespace :links do
         desc "Imports links, a JSON object per line"
+        params { optional :find_if_exists, type: Boolean, default: false, desc: "take existing links that redirect in the same way" }
         post :import, stream_body: true do
-          authorize!
           report = ImportReport.new
-          Import.new(service, own: own_places, presenter: presenter, report: report,
-                              reuse: request.query_string == "find_if_exists=true").run(LineReader.new(request))
+          import = Import.new(service, own: own_places, presenter: presenter, report: report, reuse: params["find_if_exists"])
+          import.run(LineReader.new(request))
           status 200
           content_type NDJSON
           stream { |out| report.copy_to(out) }
@@ -32,7 +33,6 @@ module Links
 
         desc "Exports all links, a JSON object per line, in the form that the import takes"
         get :export do
-          authorize!
           content_type NDJSON
           stream do |out|
             last = nil

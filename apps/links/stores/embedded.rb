@@ -6,7 +6,6 @@ require_relative "../record"
 require_relative "../stored_request"
 
 module Links
-  # The stores that can hold links. All have the public methods of {Embedded}.
   module Stores
     # Owns the links in the embedded store:
     #
@@ -26,6 +25,12 @@ module Links
       SECRET = "secret"
       NOTHING = ""
       WARNING_SECONDS = 60
+
+      # @param config [Elah::Config]
+      # @return [Embedded] in the folder of the app's data
+      def self.open(config)
+        new(Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max, fold_seconds: 1))
+      end
 
       # @param store [Elah::Store]
       def initialize(store)

@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Links
+  module Stores
+    class Mongo
+      # Owns the text by which links are in order of their creation. Servers compare texts byte by byte; of bytes, the shorter
+      # ones come first.
+      module Place
+        class << self
+          # @param link [Link]
+          # @return [String]
+          def of(link) = format("%016x", link.created_at) << link.code
+
+          # @param text [String] what a client sent in place of it, of any bytes
+          # @return [String] that can be compared with places
+          def read(text) = text.dup.force_encoding(Encoding::UTF_8).scrub
+        end
+      end
+
+      private_constant :Place
+    end
+  end
+end

@@ -1,0 +1,248 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../creation"
+require_relative "../errors"
+require_relative "../record"
+require_relative "../stored_request"
+require_relative "redis/scripts"
+require_relative "redis/index"
+require_relative "redis/requests"
+
+module Links
+  module Stores
+    # Owns the links in Redis, or in a Redis Cluster:
+    #
+    #   links:link:CODE          a hash: redirect and details, see Record, and the visits
+    #   links:codes, links:newest, links:tag:TAG, links:target:FINGERPRINT   see Index
+    #   links:request:KEY        see Requests
+    #   links:numbers, links:secret   for the codes
+    #
+    # A link is one key, and what happens to it is one step. The index is others: they are written before the link and cleared
+    # after it, and whoever reads them looks at the link, so a process that dies in between leaves nothing that anybody sees.
+    class Redis
+      FINGERPRINT_BYTES = 16
+      SECRET_BYTES = 32
+      WARNING_SECONDS = 60
+
+      # @param config [Elah::Config]
+      # @return [Redis]
+      def self.open(config) = new(Elah::Redis.new(config.store))
+
+      # @param redis [Elah::Redis]
+      def initialize(redis)
+        @redis = redis
+        @index = Index.new(redis)
+        @requests = Requests.new(redis)
+        @create = redis.script(Scripts::CREATE)
+        @update = redis.script(Scripts::UPDATE)
+        @delete = redis.script(Scripts::DELETE)
+        @take_visit = redis.script(Scripts::TAKE_VISIT)
+      end
+
+      # @param code [String]
+      # @return [String, nil] see Record
+      def redirect(code) = @redis.call("HGET", link_key(code), "redirect")
+
+      # @param code [String]
+      # @return [Link, nil]
+      def find(code)
+        redirect, details = @redis.call("HMGET", link_key(code), "redirect", "details")
+        redirect && Record.read(code, redirect, details)
+      end
+
+      # Counts a visit without waiting: the count leaves for the server with the look-ups of this moment. Visits that the server
+      # did not take are said to be lost, rather than refused.
+      #
+      # @param code [String]
+      def count_visit(code)
+        @redis.post("HINCRBY", link_key(code), "visits", 1)
+      rescue Elah::Error => e
+        warn_of_loss(e)
+      end
+
+      # Counts a visit if there are fewer than `max`.
+      #
+      # @param code [String]
+      # @param max [Integer]
+      # @return [Boolean] whether there were
+      def take_visit(code, max) = taking_room { @take_visit.call(keys: [link_key(code)], args: [max]) } == 1
+
+      # @param code [String]
+      # @return [Integer]
+      def visits(code) = @redis.call("HGET", link_key(code), "visits").to_i
+
+      # Makes links, each in one step.
+      #
+      # @param orders [Array<Order>] with their codes
+      # @return [Array<Creation::Outcome>] in the same order
+      def create(orders)
+        taking_room do
+          orders.chunk_while { |*pair| pair.none? { |order| order.reuse? || order.request } }.flat_map do |chunk|
+            order = chunk.first
+            if order.request
+              [@requests.once(order.request) { place(order) }]
+            else
+              order.reuse? ? [place(order)] : place_all(chunk)
+            end
+          end
+        end
+      end
+
+      # Changes a link.
+      #
+      # @param code [String]
+      # @yieldparam link [Link] to be changed; may be called again with a later state
+      # @return [Link, nil] as it is now, nil when there is none
+      def update(code)
+        taking_room do
+          loop do
+            before = find(code) or return
+            yield link = copy(before)
+            @index.add([link])
+            return settle(before, link) if @update.call(keys: [link_key(code)], args: [*stored(before), *stored(link)]) == 1
+          end
+        end
+      end
+
+      # @param code [String]
+      # @return [Boolean] whether there was such a link
+      def delete(code)
+        loop do
+          link = find(code) or return false
+          next unless @delete.call(keys: [link_key(code)], args: stored(link)) == 1
+
+          @index.remove(link)
+          @index.release_target(link, fingerprint(link))
+          return true
+        end
+      end
+
+      # Links from the newest to the oldest.
+      #
+      # @param tag [String, nil] that they have
+      # @param after [String, nil] a place: the last link's of the page before
+      # @param limit [Integer]
+      # @return [Array(Array<Link>, String)] the page, and its place when there may be more
+      def page(tag: nil, after: nil, limit:)
+        places = @index.places(tag, after, limit)
+        links = find_all(places.map { |place| Index.code_at(place) }).zip(places).filter_map do |link, place|
+          link if link && Index.place_of(link) == place && (tag.nil? || link.tags.include?(tag))
+        end
+        [links, (places.last if places.size == limit)]
+      end
+
+      # Links in the order of their codes.
+      #
+      # @param after [String, nil] the last code that is known already
+      # @param limit [Integer]
+      # @return [Array<Link>] empty only behind the last
+      def links_after(after, limit)
+        loop do
+          codes = @index.codes_after(after, limit)
+          links = find_all(codes).compact
+          return links if links.any? || codes.empty?
+
+          after = codes.last
+        end
+      end
+
+      # @param count [Integer]
+      # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
+      def reserve_numbers(count) = taking_room { @redis.incrby("links:numbers", count) }
+
+      # @return [String] made once, kept for ever
+      def secret
+        @redis.set("links:secret", Random.urandom(SECRET_BYTES), nx: true)
+        @redis.get("links:secret")
+      end
+
+      # @return [Integer]
+      def size = @index.size
+
+      private
+
+      def link_key(code) = "links:link:#{code}"
+
+      def stored(link) = [Record.redirect(link), Record.details(link)]
+
+      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
+
+      def copy(link) = link.dup.tap { |copy| copy.tags = link.tags.dup }
+
+      def find_all(codes)
+        codes.zip(@redis.pipelined { |batch| codes.each { |code| batch.hmget(link_key(code), "redirect", "details") } })
+             .map { |code, (redirect, details)| redirect && Record.read(code, redirect, details) }
+      end
+
+      def place(order)
+        found = existing(order)
+        return Creation::Outcome.new(:found, found) if found
+
+        outcome = place_all([order]).first
+        return outcome unless outcome.kind == :created && order.reuse? && !order.custom? && !order.link.limited?
+
+        # Somebody who asked for the same target at the same moment may have been first.
+        winner = redirecting_alike(@index.target(fingerprint(order.link)), order.link)
+        return outcome if winner.nil? || winner == order.link.code
+
+        delete(order.link.code)
+        Creation::Outcome.new(:found, winner)
+      end
+
+      # @return [String, nil] the code of a link that can stand for the ordered one
+      def existing(order)
+        return unless order.reuse?
+
+        link = order.link
+        return redirecting_alike(link.code, link) if order.custom?
+
+        redirecting_alike(@index.target(fingerprint(link)), link) unless link.limited?
+      end
+
+      def redirecting_alike(code, link) = (code if code && redirect(code) == Record.redirect(link))
+
+      def place_all(orders)
+        links = orders.map(&:link)
+        @index.add(links)
+        details = @create.call_each(orders.map { |order| { keys: [link_key(order.link.code)], args: [*stored(order.link), order.visits] } })
+        created = links.zip(details).filter_map { |link, taken| link unless taken }
+        claim_targets(created)
+        orders.zip(details).map do |order, taken|
+          @index.remove_place(order.link, taken) if taken
+          Creation::Outcome.new(taken ? :taken : :created, order.link.code)
+        end
+      end
+
+      # The first link that redirects so stands for the others; one that does so no more gives way.
+      def claim_targets(links)
+        links.reject(&:limited?).each do |link|
+          @index.claim_target(link, fingerprint(link)) { |code| redirecting_alike(code, link) }
+        end
+      end
+
+      def settle(before, link)
+        @index.move(before, link)
+        old, new = [before, link].map { |one| one.limited? ? nil : fingerprint(one) }
+        @index.release_target(before, old) if old && old != new
+        claim_targets([link])
+        link
+      end
+
+      # Redis says OOM when `maxmemory` is reached and nothing may be evicted.
+      def taking_room
+        yield
+      rescue Elah::Redis::Error => e
+        e.code == "OOM" ? raise(StoreFull, e.message) : raise
+      end
+
+      def warn_of_loss(error)
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        return if @warned_at && now - @warned_at < WARNING_SECONDS
+
+        @warned_at = now
+        warn "Visits are redirected and not counted. #{error.message}"
+      end
+    end
+  end
+end

@@ -1,0 +1,121 @@
+# frozen_string_literal: true
+
+module Links
+  module Stores
+    class Redis
+      # Owns the keys by which links are found otherwise than by their code:
+      #
+      #   links:codes               sorted set of the codes
+      #   links:newest              sorted set of places: time of creation, code
+      #   links:tag:TAG             the same, of the links with that tag
+      #   links:target:FINGERPRINT  the code of a link without limits that redirects so
+      #
+      # Each is a key of its own, in a cluster on a node of its own, so an entry may outlive its link. Readers look at the link.
+      class Index
+        CODES = "links:codes"
+        NEWEST = "links:newest"
+
+        # @param link [Link]
+        # @return [String] binary
+        def self.place_of(link) = [link.created_at].pack("Q>") << link.code.b
+
+        # @param place [String]
+        # @return [String]
+        def self.code_at(place) = place.byteslice(8..).force_encoding(Encoding::UTF_8)
+
+        # @param redis [Elah::Redis]
+        def initialize(redis)
+          @redis = redis
+          @replace = redis.script(Scripts::REPLACE)
+        end
+
+        # @param links [Array<Link>]
+        def add(links)
+          @redis.pipelined do |batch|
+            batch.zadd(CODES, links.flat_map { |link| [0, link.code] })
+            batch.zadd(NEWEST, links.flat_map { |link| [0, Index.place_of(link)] })
+            links.each { |link| link.tags.each { |tag| batch.zadd(tag_key(tag), 0, Index.place_of(link)) } }
+          end
+        end
+
+        # @param link [Link]
+        def remove(link)
+          @redis.pipelined do |batch|
+            batch.zrem(CODES, link.code)
+            remove_places(batch, link, link.tags)
+          end
+        end
+
+        # Takes back the place of a link whose code another one has.
+        #
+        # @param link [Link]
+        # @param details [String] of the other, see Record
+        def remove_place(link, details)
+          return if details.unpack1("Q>") == link.created_at
+
+          @redis.pipelined { |batch| remove_places(batch, link, link.tags) }
+        end
+
+        # @param before [Link]
+        # @param link [Link] as it is now
+        def move(before, link)
+          gone = before.tags - link.tags
+          @redis.pipelined { |batch| gone.each { |tag| batch.zrem(tag_key(tag), Index.place_of(link)) } } if gone.any?
+        end
+
+        # @param tag [String, nil]
+        # @param after [String, nil]
+        # @param limit [Integer]
+        # @return [Array<String>] places, the newest first
+        def places(tag, after, limit)
+          @redis.zrange(tag ? tag_key(tag) : NEWEST, after ? "(#{after}" : "+", "-", "BYLEX", "REV", "LIMIT", 0, limit)
+        end
+
+        # @param after [String, nil]
+        # @param limit [Integer]
+        # @return [Array<String>] codes in their order
+        def codes_after(after, limit)
+          codes = @redis.zrange(CODES, after ? "(#{after}" : "-", "+", "BYLEX", "LIMIT", 0, limit)
+          codes.each { |code| code.force_encoding(Encoding::UTF_8) }
+        end
+
+        # @return [Integer]
+        def size = @redis.zcard(CODES)
+
+        # @param fingerprint [String]
+        # @return [String, nil] the code of a link that redirected so once
+        def target(fingerprint) = @redis.get(target_key(fingerprint))&.force_encoding(Encoding::UTF_8)
+
+        # @param link [Link]
+        # @param fingerprint [String]
+        # @yieldparam code [String] of the link that has the place
+        # @yieldreturn [Boolean] whether it still redirects so
+        def claim_target(link, fingerprint)
+          return if @redis.set(target_key(fingerprint), link.code, nx: true)
+
+          until (holder = target(fingerprint)) && yield(holder)
+            break if replace_target(fingerprint, holder.to_s, link.code)
+          end
+        end
+
+        # @param link [Link] that redirects so no more
+        # @param fingerprint [String]
+        def release_target(link, fingerprint) = replace_target(fingerprint, link.code, "")
+
+        private
+
+        def tag_key(tag) = "links:tag:#{tag}"
+
+        def target_key(fingerprint) = "links:target:".b << fingerprint
+
+        def replace_target(fingerprint, from, to) = @replace.call(keys: [target_key(fingerprint)], args: [from, to]) == 1
+
+        def remove_places(batch, link, tags)
+          place = Index.place_of(link)
+          batch.zrem(NEWEST, place)
+          tags.each { |tag| batch.zrem(tag_key(tag), place) }
+        end
+      end
+    end
+  end
+end

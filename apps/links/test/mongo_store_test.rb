@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "store_cases"
+require_relative "../stores/mongo"
+require "support/servers"
+
+# The store on MongoDB's protocol behind the app's store interface, on mongo-java-server.
+class MongoStoreTest < Minitest::Test
+  include StoreCases
+
+  def self.mongo = @mongo ||= Elah::Mongo.new(Servers::MongoJavaServer.shared.url)
+
+  def setup
+    %w[links service requests].each { |name| self.class.mongo[name].drop }
+    Links::Stores::Mongo.new(self.class.mongo).create_indexes
+    super
+  end
+
+  def test_a_claim_that_a_dead_process_left_is_taken_over
+    request = Links::StoredRequest.new("key", "body")
+    self.class.mongo["requests"].insert_one({ _id: "key", k: request.encode(""), e: Time.now - 1, o: true })
+    assert_equal [[:created, "a"]], outcomes(order("a", request: request))
+    assert_equal [[:repeated, "a"]], outcomes(order("b", request: request))
+  end
+
+  def test_of_equal_requests_at_once_one_creates
+    orders = Array.new(8) { |index| order("c#{index}", request: Links::StoredRequest.new("key", "body")) }
+    found = orders.map { |order| Thread.new { @store.create([order]).first } }.map(&:value)
+    assert_equal [1, 7, 1, 1], [*found.map(&:kind).tally.values_at(:created, :repeated), found.map(&:code).uniq.size, @store.size]
+  end
+
+  def test_a_request_that_fails_gives_its_key_back
+    request = Links::StoredRequest.new("key", "body")
+    failing = order("a", request: request)
+    failing.link.tags = ["\xFF"]
+    assert_raises(Elah::Mongo::InvalidValue) { @store.create([failing]) }
+    assert_equal [[:created, "a"]], outcomes(order("a", request: request))
+  end
+
+  def test_a_place_of_any_bytes_is_compared
+    create("abc")
+    assert_equal [[], ["abc"]], ["\x00\xFF".b, "\u{10FFFF}".b].map { |place| @store.page(after: place, limit: 3).first.map(&:code) }
+  end
+
+  private
+
+  def open_store = Links::Stores::Mongo.new(self.class.mongo)
+end
