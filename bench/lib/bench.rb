@@ -28,9 +28,10 @@ module Bench
   module_function
 
   # Builds the programs in release, Ruby's extension included.
-  def build
-    packages = %w[elah elah-load bare_hyper].flat_map { |package| ["-p", package] }
-    run("cargo", "build", "--release", "--quiet", *packages)
+  # @param features [String, nil] the clients that the extension has, by their cargo features
+  def build(features: nil)
+    run("cargo", "build", "--release", "--quiet", "-p", "elah-load", "-p", "bare_hyper")
+    run("cargo", "build", "--release", "--quiet", "-p", "elah", *(["--features", features] if features))
     FileUtils.install(File.join(RELEASE_DIRECTORY, "libelah.so"), "lib/elah/elah.so")
     run("wrk", "-v", out: File::NULL, statuses: [0, 1])
   end
@@ -45,10 +46,11 @@ module Bench
   end
 
   # @param links [Links] the redirects that it knows
+  # @param options [Array<String>] more options
   # @return [Server] the yardstick
-  def bare_hyper(links, name = "bare_hyper")
+  def bare_hyper(links, name = "bare_hyper", *options)
     Server.new(name, core: SERVER_CORE, directory: work_directory) do |port|
-      [File.join(RELEASE_DIRECTORY, "bare_hyper"), "--port", port.to_s, "--links", links.table_file]
+      [File.join(RELEASE_DIRECTORY, "bare_hyper"), "--port", port.to_s, "--links", links.table_file, *options]
     end
   end
 

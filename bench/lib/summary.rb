@@ -12,8 +12,9 @@ module Bench
     # @param record [Record]
     def initialize(record)
       @date = File.basename(record.directory)
-      @ratios, @noise, @connections, @memory = %w[ratios noise connections memory].map { |name| record.read(name) }
-      @machine = [@ratios, @connections, @memory].compact.first&.fetch(:machine) or
+      @ratios, @noise, @connections, @memory, @redis, @items =
+        %w[ratios noise connections memory redis items].map { |name| record.read(name) }
+      @machine = [@ratios, @connections, @memory, @redis, @items].compact.first&.fetch(:machine) or
         raise "#{record.directory} holds no results"
     end
 
@@ -45,7 +46,7 @@ module Bench
 
     def tables
       [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
-       @memory && Tables.memory(@memory)].compact
+       @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels])].compact
     end
 
     def noise
@@ -78,6 +79,8 @@ module Bench
         duel[:commands].flat_map { |_side, commands| commands.values }
       end
       lines += [@connections, @memory].compact.map { |result| result[:command] }
+      lines += @redis[:commands].values if @redis
+      lines += @items[:duels].flat_map { |duel| duel[:commands].values.flat_map(&:values) } if @items
       ["## Commands\n", "```\n#{lines.uniq.join("\n")}\n```\n"].join("\n")
     end
   end

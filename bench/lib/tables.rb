@@ -36,6 +36,30 @@ module Bench
       table(["Requests served by the shortener", "private memory", "mapped store", "target"], rows)
     end
 
+    # @param result [Hash] what bench/redis records
+    # @return [String] one row per server
+    def redis(result)
+      names = { elah: "Elah, apps/links on Redis", bare: "bare hyper, in memory", sinatra: "Sinatra + Puma + redis gem, the same Redis" }
+      rows = names.map do |side, name|
+        median = ->(key) { Statistics.median(result[:runs][side].map { |run| run[key] }) }
+        ratio = result[:ratios][side]
+        [name, thousands(median[:rate]), format("%.2f", median[:cpu_us]), *(ratio ? [spread(ratio[:rate]), spread(ratio[:cpu])] : ["", ""]),
+         REDIS_TARGETS.fetch(side, "")]
+      end
+      table(["Server", "requests/s", "µs CPU per request", "Elah's ÷ this, requests/s", "Elah's ÷ this, CPU", "target"], rows)
+    end
+
+    # @param duels [Array<Hash>] what Items#duel gave
+    # @return [String] one row per contest
+    def items(duels)
+      rows = duels.map do |duel|
+        medians = %i[elah bare].map { |side| thousands(Statistics.median(duel[:saturated][side].map { |run| run[:rate] })) }
+        target = duel[:target] ? format("≥ %.2f", duel[:target]) : ""
+        [duel[:title], *medians, *%i[rate cpu].map { |key| spread(duel[:ratios][key]) }, target]
+      end
+      table(["GET /items/random", "requests/s", "of the other", "ratio", "CPU ratio", "target"], rows)
+    end
+
     # All columns but the first are aligned right.
     def table(head, rows)
       lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]

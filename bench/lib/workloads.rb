@@ -26,6 +26,9 @@ module Bench
                  path: "/rack", status: 200, target: 0.50),
   ].freeze
 
+  # What the shortener on Redis should reach, beside each server.
+  REDIS_TARGETS = { bare: "≥ 0.35", sinatra: "≥ 3" }.freeze
+
   # How much slower Elah's p99 may be at half load.
   P99_FACTOR_MAX = 2.0
 

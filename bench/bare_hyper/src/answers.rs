@@ -22,14 +22,15 @@ struct Item {
 #[derive(Debug)]
 pub(crate) struct Answers {
     links: HashMap<String, HeaderValue>,
+    item: Bytes,
 }
 
 impl Answers {
-    /// Prepares the redirects of `links`, lines of code, tab and target.
+    /// Prepares the redirects of `links`, lines of code, tab and target, and an item of `item_bytes`.
     ///
     /// # Errors
     /// A sentence that names the line which is not of that form.
-    pub(crate) fn new(links: &str) -> Result<Self, String> {
+    pub(crate) fn new(links: &str, item_bytes: usize) -> Result<Self, String> {
         let links = links
             .lines()
             .map(|line| {
@@ -38,7 +39,7 @@ impl Answers {
                 Ok((code.to_owned(), target))
             })
             .collect::<Result<_, String>>()?;
-        Ok(Self { links })
+        Ok(Self { links, item: vec![b' '; item_bytes].into() })
     }
 
     /// The answer to `request`.
@@ -49,6 +50,7 @@ impl Answers {
                 let item = Item { id: 42, title: "hello world", done: false, tags: ["ruby", "rust"] };
                 typed("application/json", serde_json::to_vec(&item).expect("strings and numbers always serialise").into())
             }
+            "/items/random" => item(self.item.clone()),
             "/rack" => typed("text/plain", Bytes::from_static(b"hello world")),
             path => match self.links.get(&path[1..]) {
                 Some(target) => redirect(target.clone()),
@@ -61,6 +63,12 @@ impl Answers {
 fn typed(content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn item(document: Bytes) -> Response<Full<Bytes>> {
+    let mut response = typed("application/json", document);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require "json"
+require "net/http"
+require_relative "../../test/support/servers"
+
+module Bench
+  # Owns the contests of `bench/items`: who stands against whom, with which data.
+  class Items
+    APP = "apps/items/app.rb"
+    RAILS = "bench/apps/items_rails.ru"
+    GRAPE = "apps/items/grape_active_record/config.ru"
+    PATH = "/items/random"
+    TEN = 10
+    SERVERS = { "postgresql" => :PostgreSQL, "mariadb" => :MariaDB }.freeze
+    # Threads of Puma: as many as Rails has by default.
+    PUMA_THREADS = 5
+
+    # What is measured, in words, and the least ratio.
+    CONTESTS = {
+      "embedded" => ["embedded store ÷ bare hyper with as many bytes", 0.50],
+      "ten-times" => ["embedded store with ten times the items ÷ with the items", 0.80],
+      "postgresql" => ["PostgreSQL ÷ Rails 6.1 and Puma on the same", 5.0],
+      "mariadb" => ["MariaDB ÷ Rails 6.1 and Puma on the same", 5.0],
+      "postgresql-grape" => ["PostgreSQL ÷ Grape and ActiveRecord under Elah", nil],
+      "mariadb-grape" => ["MariaDB ÷ Grape and ActiveRecord under Elah", nil],
+      "postgresql-ten-times" => ["PostgreSQL with ten times the items ÷ with the items", 0.80],
+      "mariadb-ten-times" => ["MariaDB with ten times the items ÷ with the items", 0.80]
+    }.freeze
+    NAMES = CONTESTS.keys.freeze
+    # Those that need no client of a database server.
+    EMBEDDED = %w[embedded ten-times].freeze
+
+    # @param timing [Hash] rounds, seconds and warmup, as for Duel
+    # @param rows [Integer]
+    # @yieldparam line [String] of progress
+    def initialize(rows:, **timing, &progress)
+      @rows = rows
+      @timing = timing
+      @progress = progress
+      @databases = {}
+    end
+
+    # @param name [String] one of NAMES
+    # @return [Hash] as Duel#run gives it
+    def duel(name)
+      kind, what = name.split("-", 2)
+      case name
+      when "embedded" then contest(name, embedded(@rows), bare)
+      when "ten-times" then contest(name, embedded(@rows * TEN), embedded(@rows))
+      else
+        url = database(kind, @rows)
+        other = { nil => -> { rails(url) }, "grape" => -> { grape(url) }, "ten-times" => -> { on_server(url) } }.fetch(what).call
+        contest(name, on_server(what == "ten-times" ? database(kind, @rows * TEN) : url), other)
+      end
+    end
+
+    private
+
+    def contest(name, left, right)
+      title, target = CONTESTS.fetch(name)
+      workload = Workload.new(name: name, title: title, path: PATH, status: 200, target: target)
+      left.run do
+        right.run do
+          check(left)
+          Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
+        end
+      end
+    end
+
+    # Every answer is an item, and seldom the same.
+    def check(server)
+      uuids = Array.new(20) do
+        answer = Net::HTTP.get_response(URI(server.url(PATH)))
+        raise "#{server.name} answered #{answer.code}: #{answer.body}" unless answer.code == "200"
+
+        JSON.parse(answer.body).fetch("uuid")
+      end
+      raise "#{server.name} draws the same again and again" if uuids.uniq.size < 15
+    end
+
+    # The store is kept for the next run.
+    def embedded(rows)
+      data = File.join(Bench.work_directory, "items-#{rows}")
+      load("--data", data, "--rows", rows.to_s)
+      Server.new("elah-items-#{rows}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
+        elah_command(port, APP, "--data", data, "--store-bytes-max", (64 * 1024**3).to_s)
+      end
+    end
+
+    # Answers as many bytes as an item has on average, in a JSON text of nothing else.
+    def bare
+      store = embedded(@rows)
+      bytes = store.run { Array.new(500) { Net::HTTP.get(URI(store.url(PATH))).bytesize } }
+      Bench.bare_hyper(Links.new(Bench.work_directory), "bare_hyper", "--item-bytes", (bytes.sum / bytes.size).to_s)
+    end
+
+    def on_server(url)
+      Server.new("elah-items-#{url[/\w+/]}", core: SERVER_CORE, directory: Bench.work_directory) { |port| elah_command(port, APP, "--store", url) }
+    end
+
+    def grape(url)
+      Server.new("grape-items", core: SERVER_CORE, directory: Bench.work_directory, env: { "ITEMS_DATABASE_URL" => url }) do |port|
+        elah_command(port, GRAPE)
+      end
+    end
+
+    def rails(url)
+      url = "#{url.sub('mysql:', 'mysql2:')}?pool=#{PUMA_THREADS}&prepared_statements=true"
+      environment = { "DATABASE_URL" => url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+      Server.new("rails-items", core: SERVER_CORE, directory: Bench.work_directory, env: environment) do |port|
+        ["puma", "--threads", "#{PUMA_THREADS}:#{PUMA_THREADS}", "--bind", "tcp://127.0.0.1:#{port}", RAILS]
+      end
+    end
+
+    def elah_command(port, app, *more)
+      ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", *more]
+    end
+
+    # A server of its own with so many items, on the generator's core, until this process ends.
+    def database(kind, rows)
+      @databases[[kind, rows]] ||= begin
+        server = ::Servers.const_get(SERVERS.fetch(kind)).start
+        load("--store", server.url, "--rows", rows.to_s)
+        Bench.run("taskset", "--all-tasks", "--cpu-list", "--pid", GENERATOR_CORE.to_s, server.pid.to_s, out: File::NULL)
+        server.url
+      end
+    end
+
+    def load(*arguments)
+      Bench.run("apps/items/load", *arguments, out: File::NULL)
+    end
+  end
+end

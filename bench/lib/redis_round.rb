@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require_relative "cpu_use"
+require_relative "server"
+require_relative "statistics"
+
+module Bench
+  # The look-up of a link on three servers in turns: Elah and Sinatra on one Redis, bare hyper in memory.
+  class RedisRound
+    # redis-server under the name by which the package redis-tools brings it too.
+    REDIS = "exec -a redis-server /usr/bin/redis-check-rdb --bind 127.0.0.1 --save '' --appendonly no --port "
+
+    # @param links [Links]
+    # @param rounds [Integer]
+    # @param seconds [Integer] of each run
+    # @param warmup [Integer] seconds of load before each run
+    def initialize(links, rounds:, seconds:, warmup:)
+      @links = links
+      @rounds = rounds
+      @seconds = seconds
+      @warmup = warmup
+    end
+
+    # @yieldparam line [String] one sentence of progress per run
+    # @return [Hash] runs by server, ratios to Elah's, and the commands of the servers
+    def run(&progress)
+      redis = Server.new("redis", core: GENERATOR_CORE, directory: Bench.work_directory) { |port| ["bash", "-c", "#{REDIS}#{port}"] }
+      redis.run do
+        with_servers("redis://127.0.0.1:#{redis.port}/0") do |servers|
+          @links.import(servers[:elah])
+          compare_answers(servers)
+          measure(servers, &progress)
+        end
+      end
+    end
+
+    private
+
+    def with_servers(url)
+      elah = Bench.elah("apps/links/app.rb", "--store", url)
+      sinatra = Server.new("sinatra", core: SERVER_CORE, directory: Bench.work_directory, env: { "REDIS_URL" => url }) do |port|
+        ["puma", "--quiet", "--environment", "production", "--threads", "16:16", "--bind", "tcp://127.0.0.1:#{port}", "bench/apps/links_sinatra.ru"]
+      end
+      elah.run do
+        Bench.bare_hyper(@links).run { |bare| sinatra.run { yield({ elah: elah, bare: bare, sinatra: sinatra }) } }
+      end
+    end
+
+    # Ends the program unless all redirect alike.
+    def compare_answers(servers)
+      places = servers.transform_values do |server|
+        Net::HTTP.get_response("127.0.0.1", @links.first_path, server.port).then { |answer| [answer.code, answer["location"]] }
+      end
+      abort "the answers differ: #{places}" unless places.values.uniq.size == 1
+    end
+
+    def measure(servers, &progress)
+      runs = servers.transform_values { [] }
+      @rounds.times do |round|
+        (round.even? ? servers.keys : servers.keys.reverse).each { |side| runs[side] << saturate(side, servers[side], &progress) }
+      end
+      { runs: runs, ratios: ratios(runs), commands: servers.transform_values { |server| server.command.join(" ") } }
+    end
+
+    def saturate(side, server)
+      url = server.url("/")
+      Bench.generators.saturate(url, seconds: @warmup, paths_file: @links.paths_file) if @warmup.positive?
+      result = nil
+      use = CpuUse.of(server.tree) { result = Bench.generators.saturate(url, seconds: @seconds, paths_file: @links.paths_file) }
+      run = { rate: result["requests"] / result["seconds"], cpu_us: use.server_seconds * 1e6 / result["requests"],
+              server_share: use.server_share }
+      yield format("%-7s %9.0f requests/s, %6.2f µs CPU each; busy: server %3.0f %%", side, run[:rate], run[:cpu_us],
+                   use.server_share * 100)
+      run
+    end
+
+    # Elah's share of bare hyper's speed, and how many times Sinatra's it is; per round first, so that the range shows the noise.
+    def ratios(runs)
+      { bare: compare(runs, :bare), sinatra: compare(runs, :sinatra) }
+    end
+
+    def compare(runs, side)
+      pairs = runs[:elah].zip(runs[side])
+      { rate: Statistics.spread(pairs.map { |elah, other| elah[:rate] / other[:rate] }),
+        cpu: Statistics.spread(pairs.map { |elah, other| other[:cpu_us] / elah[:cpu_us] }) }
+    end
+  end
+end
