@@ -15,11 +15,14 @@ class ArchitectureTest < Minitest::Test
     rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
-  # The only files of the core that may hold `unsafe`: a descriptor that tokio did not open, and the mapped files of the store.
-  UNSAFE_FILES = %w[descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs].freeze
+  # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, and the mapped files of the store.
+  UNSAFE_FILES = %w[broken_peers.rs descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs].freeze
 
   # The only files that may ask for the time of day: log lines, expiries in the store, the name of a journal, the Date header.
   WALL_CLOCK_FILES = %w[lib/elah/log.rb lib/elah/store/clock.rb store/clock.rs store/journal.rs core/src/connection.rs].freeze
+
+  # Where the library names frameworks that an app may have loaded.
+  ADAPTERS = %w[lib/elah/adapters/meaning.rb lib/elah/adapters/active_record.rb lib/elah/adapters/active_record/ownership.rb].freeze
 
   # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.
   CONTROL_FLOW = %w[Elah::API::Halt].freeze
@@ -67,6 +70,11 @@ class ArchitectureTest < Minitest::Test
     assert_includes dependencies("elah"), "magnus"
   end
 
+  def test_only_the_core_uses_the_vendored_hyper
+    users = Dir.chdir(ROOT) { Dir["{crates,ext,bench}/**/Cargo.toml"].select { |file| File.read(file).include?("vendor/") } }
+    assert_equal ["crates/elah-core/Cargo.toml"], users
+  end
+
   def test_the_core_never_knows_an_app
     refute_found "crates/elah-core/src/**/*.rs", /\b(leaderboard|ring_?pool|phone_number|short_?code|shortener|lockout)/i,
                  "the core knows lease pools and sorted sets, not what an app makes of them"
@@ -108,11 +116,12 @@ class ArchitectureTest < Minitest::Test
     features, status = Open3.capture2e("ruby", "-Ilib", "-e", script, chdir: ROOT)
     assert_predicate status, :success?, features
     assert_includes features, "/elah/config.rb", "the autoloads were followed"
-    assert_empty features.lines.grep(%r{/(active_support|action\w+|active_record|rails|sinatra|grape)[/.]|/(apps|lab)/})
+    assert_empty features.lines.grep_v(%r{/lib/elah/}).grep(%r{/(active_support|action\w+|active_record|rails|sinatra|grape)[/.]|/(apps|lab)/})
   end
 
   def test_the_library_never_names_an_app_or_the_lab
-    refute_found "lib/**/*.rb", %r{\b(apps|lab)/|\bLinks\b|ActiveSupport}, "the library knows no app"
+    refute_found "lib/**/*.rb", %r{\b(apps|lab)/|\bLinks\b}, "the library knows no app"
+    refute_found "lib/**/*.rb", /ActiveSupport|ActionDispatch/, "frameworks are the adapters' affair", except: ADAPTERS
   end
 
   def test_the_environment_is_read_in_one_place
@@ -175,9 +184,10 @@ class ArchitectureTest < Minitest::Test
     assert_equal ["test/test_helper.rb"], vague
   end
 
-  # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck.
+  # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck, unless sleeping
+  # fibers are what it is about.
   def test_tests_never_sleep_to_wait
-    tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(%r{\Atest/support/apps/})
+    tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(%r{\Atest/(support/apps/|unit/scheduler_test|unit/concurrency/)})
     sleeping = tests.flat_map do |file|
       Ripper.lex(File.read(File.join(ROOT, file))).each_cons(2).filter_map do |(_, before), (position, type, token)|
         "#{file}:#{position.first}" if type == :on_ident && token == "sleep" && before != :on_period

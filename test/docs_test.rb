@@ -2,10 +2,11 @@
 
 # The docs are true: links resolve, generated parts are current, code blocks that say so are run. What a block is says the
 # second word of its fence: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file,
-# `sh run` commands at the top of the checkout.
+# `ruby redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
 require "test_helper"
 require "open3"
 require "support/elah_server"
+require "support/servers"
 
 class DocsTest < Minitest::Test
   ROOT = File.expand_path("..", __dir__)
@@ -60,6 +61,11 @@ class DocsTest < Minitest::Test
   def check_ruby_run(code)
     out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-", stdin_data: code, chdir: ROOT)
     assert_predicate status, :success?, out
+  end
+
+  def check_ruby_redis(code)
+    url = Servers::Redis.shared.url
+    check_ruby_run("require 'elah'\nredis = Elah::Redis.new('#{url}')\n#{code.gsub('redis://127.0.0.1:6379/0', url)}")
   end
 
   def check_ruby_app(code)

@@ -31,8 +31,8 @@ class Gate
   def self.steps
     [
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
-      Step.new("lint", { "rubocop" => %w[rubocop --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --quiet -- -D warnings] }),
-      Step.new("core", { "cargo test" => %w[cargo test --locked --workspace --exclude elah --quiet] }),
+      Step.new("lint", { "rubocop" => %w[rubocop --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
+      Step.new("core", { "cargo test" => %w[cargo test --locked --workspace --exclude elah --all-features --quiet] }),
       Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS)),
       Step.new("gc", ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }),
       Step.new("architecture", ruby_tests("test/architecture_test.rb")),

@@ -52,10 +52,12 @@ class APIIntegrationTest < Minitest::Test
       params { requires :name, type: String }
       post(:names) { { name: params[:name] } }
 
+      params { optional :name, type: String, default: "nobody" }
       post(:import, stream_body: true) do
+        name = params[:name]
         bytes = 0
         request.each_body_chunk { |piece| bytes += piece.bytesize }
-        { bytes: bytes }
+        { bytes: bytes, name: name }
       end
     end
 
@@ -174,7 +176,9 @@ class APIIntegrationTest < Minitest::Test
   end
 
   def test_a_body_is_read_piece_by_piece
-    answer = server.request("POST", "/import", body: "x" * 300_000, headers: { "Content-Type" => "application/x-ndjson" })
-    assert_equal [201, { "bytes" => 300_000 }], [answer.status, answer.json]
+    [{ "Content-Type" => "application/x-ndjson" }, { "Content-Type" => "application/x-www-form-urlencoded" }, {}].each do |headers|
+      answer = server.request("POST", "/import?name=ann", body: "x" * 300_000, headers: headers)
+      assert_equal [201, { "bytes" => 300_000, "name" => "ann" }], [answer.status, answer.json]
+    end
   end
 end

@@ -25,6 +25,23 @@ class DrainTest < Minitest::Test
     end
   end
 
+  # Ruby 3.1 hands signals over through one of its sleeping threads. A thread of the app had that office, ended, and took it along:
+  # TERM was never noticed again.
+  def test_a_signal_is_noticed_after_a_thread_that_slept_has_ended
+    app = <<~RUBY
+      sleeper = Thread.new { sleep }
+      api = Class.new(Elah::API) do
+        get(:wake) { sleeper.wakeup.join && "ended" }
+      end
+      run api
+    RUBY
+    ElahServer.start(app) do |server|
+      assert_equal "ended", server.get("/wake").body
+      server.signal(:TERM)
+      assert_predicate server.wait_until_ended, :success?
+    end
+  end
+
   def test_pipelined_requests_that_were_read_are_answered
     server = ElahServer.start(APP)
     server.connect do |client|

@@ -2,11 +2,13 @@
 
 require_relative "../test_helper"
 require_relative "../support/raw_exchange"
+require_relative "../support/patience"
 
 # The attacks of published advisories against the servers that Elah follows or stands beside, replayed over real sockets.
 # Each test carries the advisory's number. What must not happen is always one of three: a second request read out of the
 # first one's bytes, work or memory without a bound, or one client's doing at another client's cost.
 class HttpAdvisoriesTest < Minitest::Test
+  include Patience
   include RawExchange
 
   APP = File.expand_path("../support/apps/echo.rb", __dir__)
@@ -96,7 +98,7 @@ class HttpAdvisoriesTest < Minitest::Test
     ElahServer.start(APP, fibers_max: 2, queue_max: 100) do |server|
       stop = false
       busy = Array.new(8) { Thread.new { server.connect { |client| client.get("/") until stop } } }
-      waits = Array.new(20) { seconds { assert_equal 200, server.get("/").status } }
+      waits = Array.new(20) { measure { assert_equal 200, server.get("/").status } }
       assert_operator waits.max, :<, 1, "a new client waited #{waits.max.round(3)} s beside busy ones"
     ensure
       stop = true
@@ -160,7 +162,7 @@ class HttpAdvisoriesTest < Minitest::Test
       refute held.last.write(get).socket.wait_readable(1), "more connections than descriptors were served"
       assert_operator cpu_seconds(server.pid) - used, :<, 0.5, "the server spins while it has no descriptors"
       held.each(&:close)
-      assert_operator seconds { assert_equal 200, server.get("/").status }, :<, 2
+      assert_operator measure { assert_equal 200, server.get("/").status }, :<, 2
     end
   end
 
@@ -184,11 +186,5 @@ class HttpAdvisoriesTest < Minitest::Test
   def cpu_seconds(pid)
     user, system = File.read("/proc/#{pid}/stat").rpartition(")").last.split.values_at(11, 12)
     (Integer(user) + Integer(system)) / Float(`getconf CLK_TCK`)
-  end
-
-  def seconds
-    start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    yield
-    Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
   end
 end

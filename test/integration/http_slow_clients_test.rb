@@ -3,10 +3,12 @@
 require_relative "../test_helper"
 require_relative "../support/process_memory"
 require_relative "../support/raw_exchange"
+require_relative "../support/patience"
 
 # Clients that are slow on purpose, over real sockets: each is closed within its bound, costs a bounded amount of memory, and
 # leaves the others alone. The bounds are made short by options; a test waits for the server to close, not for a time.
 class HttpSlowClientsTest < Minitest::Test
+  include Patience
   include RawExchange
 
   APP = File.expand_path("../support/apps/echo.rb", __dir__)
@@ -232,6 +234,4 @@ class HttpSlowClientsTest < Minitest::Test
   end
 
   def ms(seconds) = "#{(seconds * 1000).round(2)} ms"
-
-  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end

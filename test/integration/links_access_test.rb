@@ -23,6 +23,13 @@ class LinksAccessTest < Minitest::Test
     end
   end
 
+  def test_who_lacks_the_key_learns_nothing_of_what_else_is_wrong
+    with_key do |server|
+      assert_equal 401, server.post("/links", {}).status
+      assert_equal 401, server.get("/links?limit=5000").status
+    end
+  end
+
   def test_the_key_is_taken_from_either_header_and_never_from_the_query
     with_key do |server|
       assert_equal 201, server.post("/links", { target: "https://example.org/" }, headers: { "X-Api-Key" => KEY }).status

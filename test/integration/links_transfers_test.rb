@@ -2,9 +2,12 @@
 
 require_relative "../test_helper"
 require_relative "../support/links_server"
+require_relative "../support/patience"
 
 # Imports and exports of the shortener: long ones, broken ones, clients that misbehave.
 class LinksTransfersTest < Minitest::Test
+  include Patience
+
   NDJSON = { "Content-Type" => "application/x-ndjson" }.freeze
 
   def test_a_hundred_thousand_lines_with_bad_ones_among_them
@@ -90,14 +93,6 @@ class LinksTransfersTest < Minitest::Test
   private
 
   def chunk(text) = "#{text.bytesize.to_s(16)}\r\n#{text}\r\n"
-
-  # Asks again and again; each try is a request that takes its time.
-  def wait_until
-    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
-    until yield
-      flunk "It did not come to be within 10 s." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
-    end
-  end
 
   # @return [Array<Hash>] what must be the same in another store
   def unchanged(url, export)

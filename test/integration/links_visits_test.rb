@@ -45,6 +45,30 @@ class LinksVisitsTest < Minitest::Test
     end
   end
 
+  def test_visitors_that_break_off_are_cancelled_and_no_limit_is_passed
+    LinksServer.start do |server|
+      code = server.create(max_visits: 60).fetch("code")
+      40.times { break_off(server.url, "GET /#{code} HTTP/1.1\r\nHost: a\r\n\r\n") }
+      served = at_once(server.url, 20) { |client| redirects_until_refused(client, code) }.sum
+      assert_includes 20..60, served
+      assert_equal 60, server.visits(code)
+    end
+  end
+
+  # Of a link that is ordered by somebody who breaks off there is all or nothing.
+  def test_orders_whose_clients_break_off_leave_whole_links
+    LinksServer.start do |server|
+      codes = Array.new(40) { |index| "broken#{index}" }
+      codes.each do |code|
+        body = JSON.generate(target: "https://example.com/#{code}", code: code)
+        break_off(server.url, "POST /links HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: #{body.bytesize}\r\n\r\n#{body}")
+      end
+      there = codes.select { |code| server.get("/#{code}").status == 302 }
+      assert_equal there, codes.select { |code| server.get("/links/#{code}").status == 200 }
+      (codes - there).each { |code| server.create(code: code) }
+    end
+  end
+
   def test_counts_stay_exact_when_nothing_is_killed
     LinksServer.start do |server|
       codes = Array.new(5) { server.create.fetch("code") }
@@ -63,6 +87,15 @@ class LinksVisitsTest < Minitest::Test
     end
     count.times { gate << true }
     clients.map(&:value)
+  end
+
+  # Sends a request and resets the connection, somewhere before or after the answer.
+  def break_off(url, request)
+    HttpClient.open(url) do |client|
+      client.write(request)
+      client.socket.wait_readable(rand * 0.002)
+      client.socket.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
+    end
   end
 
   # Visits from several connections, and kills the process in the midst of it.

@@ -2,9 +2,12 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/patience"
 
 # What happens when an answer ends: the body is closed once, and the callables of rack.response_finished run.
 class RackBodyEndTest < Minitest::Test
+  include Patience
+
   APP = File.expand_path("../support/apps/rack_responses.ru", __dir__)
 
   @server = ElahServer.start(APP, request_seconds: 0.2)
@@ -108,12 +111,4 @@ class RackBodyEndTest < Minitest::Test
   def closes(form) = Integer(get("closes/#{form}").body)
 
   def finished(form) = get("finished/#{form}").json
-
-  # Asks the server again until it is so.
-  def wait_until
-    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
-    until yield
-      flunk "It did not come to that within 10 s." if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
-    end
-  end
 end

@@ -18,16 +18,14 @@ class RackGCTest < Minitest::Test
     end
   end
 
-  # Ended by KILL: the changelog names what is open about a drain after a compaction.
   def test_compaction
-    server = ElahServer.start(APP, body_memory_bytes: 1024, request_seconds: 60, stall_ms: 60_000)
-    3.times do
+    with_server do |server|
+      3.times do
+        assert_forms(server)
+        assert_equal 200, server.get("/compact").status, server.log
+      end
       assert_forms(server)
-      assert_equal 200, server.get("/compact").status, server.log
     end
-    assert_forms(server)
-  ensure
-    server&.kill
   end
 
   private

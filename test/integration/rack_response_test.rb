@@ -107,6 +107,7 @@ class RackResponseTest < Minitest::Test
 
   def test_a_file_of_which_a_part_is_sent_is_read_through_the_body
     assert_equal "abc", get("file_part").body
+    assert_equal [206, "abc"], get("file_range").then { |answer| [answer.status, answer.body] }
   end
 
   def test_what_is_no_file_is_read_through_the_body

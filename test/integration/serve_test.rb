@@ -4,8 +4,11 @@
 require "test_helper"
 require "open3"
 require "support/elah_server"
+require_relative "../support/patience"
 
 class ServeTest < Minitest::Test
+  include Patience
+
   APP = <<~RUBY
     class Api < Elah::API
       get("/") { "hello" }
@@ -15,8 +18,6 @@ class ServeTest < Minitest::Test
   RUBY
 
   def serve(app = APP, **options, &block) = ElahServer.start(app, **options, &block)
-
-  def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def test_it_answers_prints_the_chosen_port_and_ends_by_term_or_int
     %i[TERM INT].each do |signal|

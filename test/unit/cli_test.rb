@@ -47,6 +47,13 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "a.rb", "b.rb"), "not also b.rb"
   end
 
+  def test_a_flag_and_its_value_may_be_one_word
+    assert_equal [80], %w[--port=80 -p80].map { |word| arguments(word).config.port }.uniq
+    assert_equal "-x.rb", arguments("--port", "80", "--", "-x.rb").file
+    assert_includes refuse("serve", "--log-requests=yes"), "--log-requests takes no value, not yes"
+    assert_includes refuse("serve", "-p"), "-p needs a value"
+  end
+
   def test_settings_are_pairs
     assert_equal "a=b", arguments("--set", "links_api_key=a=b").config.settings["links_api_key"]
     assert_includes refuse("serve", "--set", "links_api_key"), "NAME=VALUE"

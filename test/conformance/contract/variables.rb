@@ -28,11 +28,11 @@ module Conformance
     # Takes a value from an answer.
     #
     # @param name [String]
-    # @param from [String] "json.a.b" or "header.name"
+    # @param from [String] "json.a.b", "json.list.0.b" or "header.name"
     # @param response [Net::HTTPResponse]
     def keep(name, from, response)
       kind, *path = from.split(".")
-      @values[name] = kind == "header" ? response[path.join(".")] : JSON.parse(response.body).dig(*path)
+      @values[name] = kind == "header" ? response[path.join(".")] : JSON.parse(response.body).dig(*path.map { |part| Integer(part, exception: false) || part })
     end
 
     private

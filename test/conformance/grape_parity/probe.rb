@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns one side of the parity test: loads apis.rb over Grape or over Elah, sends the requests of requests.yml to it, and
+# Owns one side of the parity test: loads the files of apis.rb over Grape or over Elah, sends the requests of requests.yml to it, and
 # writes the answers to standard output as JSON. Run as `ruby probe.rb grape|elah|elah-lint`.
 require "json"
 require "stringio"

@@ -16,6 +16,7 @@ class Echo
   attr_reader :router
 
   def streamed_routes = []
+  def gates = {}
   def call(_env) = raise(NotImplementedError, "This app is served by Elah alone.")
 
   def handle(request)

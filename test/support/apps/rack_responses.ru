@@ -96,6 +96,7 @@ FORMS = {
   "call_endless" => ->(_) { [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }] },
   "file" => ->(_) { [200, TEXT, CountedFile.new("file") { FILE.path }] },
   "file_part" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }] },
+  "file_range" => ->(_) { [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }] },
   "file_missing" => ->(_) { [200, TEXT, CountedFile.new("file_missing", "instead") { "/nonexistent/file" }] },
   "file_missing_and_unreadable" => ->(_) { [200, TEXT, File.open("/nonexistent/file")] },
   "file_folder" => ->(_) { [200, TEXT, CountedFile.new("file_folder", "instead") { "/tmp" }] },

@@ -79,6 +79,29 @@ class APIEndpointClassTest < APICase
     assert(error.backtrace.any? { |line| line.start_with?("(endpoint GET /x(.:format))") })
   end
 
+  def test_optional_parameters_of_the_query_cost_nothing_without_a_query
+    request = CountingRequest.new
+    api do
+      format :txt
+      params { optional :n, type: Integer, values: 1..9, default: 3 }
+      get(:x) { request.query? ? params[:n].to_s : "none" }
+    end.handle(request)
+    refute request.asked.key?(:route_params)
+    assert_equal "none", request.answer.last
+  end
+
+  def test_defaults_are_there_when_the_parameters_are_read_late
+    request = CountingRequest.new
+    api { format :json; params { optional :n, type: Integer, default: 3 }; get(:x) { declared(params) } }.handle(request)
+    assert_equal %({"n":3}), request.answer.last
+  end
+
+  def test_a_parameter_of_the_path_is_checked_before_the_handler
+    request = CountingRequest.new
+    api { format :json; params { optional :id, values: %w[2 3] }; get("x/:id") { "reached" } }.handle(request)
+    assert_equal 400, request.answer.first
+  end
+
   private
 
   def source_of(api)

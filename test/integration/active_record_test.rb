@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+# ActiveRecord's pool on the loop, against the real servers: who has which connection, and what comes back.
+require "test_helper"
+require "active_record"
+require "support/records_case"
+require "timeout"
+
+class ActiveRecordTest < Minitest::Test
+  POOL = 10
+  CHECKOUT_SECONDS = 2
+  BASE = ActiveRecord::Base
+  SLEEP = { "postgresql" => "SELECT 1 FROM pg_sleep(%s)", "mysql2" => "SELECT SLEEP(%s)" }.freeze
+
+  def self.on_each_database(name, &block)
+    RecordsCase::DATABASES.each do |adapter, server|
+      define_method(:"test_#{name}_on_#{adapter}") do
+        connect(adapter, server.shared)
+        instance_exec(&block)
+      ensure
+        BASE.remove_connection
+      end
+    end
+  end
+
+  def connect(adapter, server)
+    @adapter = adapter
+    BASE.establish_connection(RecordsCase.url(adapter, server, pool: POOL, checkout_timeout: CHECKOUT_SECONDS))
+    BASE.connection.create_table(:notes, force: true) { |table| table.integer :value }
+    Elah::Adapters.install
+    BASE.clear_active_connections!
+  end
+
+  def wait(seconds) = BASE.connection.select_value(format(SLEEP.fetch(@adapter), seconds))
+  def note(value) = BASE.connection.execute("INSERT INTO notes (value) VALUES (#{value})")
+  def notes = BASE.connection.select_values("SELECT value FROM notes ORDER BY value")
+  def stat = BASE.connection_pool.stat
+
+  # Runs the block in as many fibers, and gives what each returned or raised.
+  def in_fibers(count)
+    results = Array.new(count) { Thread::Queue.new }
+    results.each_with_index do |result, index|
+      Fiber.schedule do
+        result << begin
+          yield index
+        rescue StandardError => e
+          e
+        end
+      end
+    end
+    results.map(&:pop)
+  end
+
+  # A fiber gives its connection back after it has said what it had to say.
+  def assert_all_returned
+    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+    Fiber.scheduler.kernel_sleep(0.001) until stat[:busy].zero? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+    assert_equal 0, stat[:busy]
+    assert_equal 0, stat[:waiting]
+    assert_operator stat[:connections], :<=, POOL
+  end
+
+  on_each_database "as_many_fibers_as_connections_wait_at_once" do
+    Elah.run do
+      owners = in_fibers(POOL) do
+        wait(0.1)
+        BASE.connection.object_id
+      end
+      assert_equal POOL, owners.uniq.size
+      assert_all_returned
+    end
+  end
+
+  on_each_database "transactions_are_apart" do
+    Elah.run do
+      in_fibers(POOL) do |index|
+        BASE.transaction do
+          note(index)
+          wait(0.05)
+          raise ActiveRecord::Rollback if index.odd?
+        end
+      end
+      assert_equal [0, 2, 4, 6, 8], notes
+    end
+  end
+
+  on_each_database "a_fiber_that_is_cancelled_in_a_transaction_rolls_back" do
+    Elah.run do
+      errors = in_fibers(POOL) { Timeout.timeout(0.2) { BASE.transaction { [note(1), wait(30)] } } }
+      assert_equal [Timeout::Error], errors.map(&:class).uniq
+      assert_all_returned
+      assert_equal [[]], in_fibers(POOL) { notes }.uniq
+    end
+  end
+
+  on_each_database "a_fiber_that_is_cancelled_in_a_query_leaves_a_connection_that_is_clean" do
+    Elah.run do
+      in_fibers(POOL) { Timeout.timeout(0.2) { wait(30) } }
+      assert_all_returned
+      started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      assert_equal [[]], in_fibers(POOL) { notes }.uniq
+      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 5
+    end
+  end
+
+  on_each_database "what_a_handler_makes_inside_shares_its_connection" do
+    Elah.run do
+      BASE.transaction do
+        note(1)
+        seen = Enumerator.new { |list| list << notes << BASE.connection.open_transactions }
+        assert_equal [1], seen.next
+        assert_equal 1, seen.next
+      end
+    end
+  end
+
+  on_each_database "five_thousand_fibers_wait_for_ten_connections" do
+    Elah.run do
+      results = in_fibers(5000) { wait(0.2) }
+      refused, served = results.partition { |result| result.is_a?(Exception) }
+      assert_operator served.size, :>=, POOL * 2, "those who wait are served while the others wait"
+      assert_equal [ActiveRecord::ConnectionTimeoutError], refused.map(&:class).uniq
+      meaning = Elah::Adapters::Meaning.of(refused.first)
+      assert_equal [503, "pool_exhausted"], [meaning.status, meaning.code]
+      assert_all_returned
+      assert_equal [[]], in_fibers(20) { notes }.uniq
+    end
+  end
+
+  on_each_database "threads_have_connections_of_their_own" do
+    Elah.run do
+      mine = BASE.connection
+      theirs = Thread.new { BASE.connection_pool.with_connection(&:object_id) }.value
+      refute_equal mine.object_id, theirs
+      assert_same mine, BASE.connection
+    end
+  end
+end

@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# What ends a handler from outside: its deadline and its client; and what ends with it.
+class CancellationTest < Minitest::Test
+  APP = File.expand_path("../support/apps/cancellation.rb", __dir__)
+
+  def teardown = @server&.stop
+
+  def test_a_client_that_resets_cancels_its_request
+    start
+    send_and_reset("/waits")
+    assert_event "waits ClientGone"
+  end
+
+  def test_a_client_that_only_stopped_sending_still_gets_its_answer
+    start
+    @server.connect do |client|
+      client.write("GET /naps HTTP/1.1\r\nHost: a\r\n\r\n").socket.close_write
+      assert_equal "slept", client.read_answer.body
+    end
+    assert_event "naps done"
+  end
+
+  def test_a_unix_client_that_closes_cancels_its_request
+    Dir.mktmpdir do |folder|
+      start(bind: "unix://#{folder}/elah.sock")
+      client = HttpClient.new(@server.url).write("GET /waits HTTP/1.1\r\nHost: a\r\n\r\n")
+      @server.get("/hello")
+      client.close
+      assert_event "waits ClientGone"
+    end
+  end
+
+  def test_what_waits_under_a_request_ends_with_it
+    start
+    send_and_reset("/joins")
+    assert_event "joins ClientGone"
+    assert_event "child Cancelled"
+  end
+
+  def test_a_shield_lets_its_part_be_completed
+    start
+    send_and_reset("/shields")
+    assert_event "inside done"
+    assert_event "shields ClientGone"
+  end
+
+  def test_a_streamed_answer_whose_client_resets_is_cancelled_where_it_waits
+    start
+    send_and_reset("/streams") { |client| client.socket.wait_readable(5) }
+    assert_event "streams ClientGone"
+  end
+
+  def test_the_option_lets_handlers_go_on
+    start(cancel_gone: false)
+    send_and_reset("/naps")
+    assert_event "naps done"
+  end
+
+  def test_what_a_request_started_ends_when_it_is_answered_unless_it_is_detached
+    start
+    assert_equal "answered", @server.get("/starts").body
+    assert_event "started Cancelled"
+    assert_event "detached done"
+  end
+
+  def test_requests_that_follow_each_other_in_one_fiber_have_their_own_children
+    start
+    @server.connect do |client|
+      client.write("GET /starts HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
+      10.times { assert_equal "answered", client.read_answer.body }
+    end
+    assert_event(/(started Cancelled.*){10}/)
+  end
+
+  def test_a_deadline_cancels_a_request_and_what_is_under_it
+    start(request_seconds: 0.2)
+    assert_equal [504, "deadline_exceeded"], @server.get("/joins").then { |answer| [answer.status, answer.json["code"]] }
+    assert_event "joins DeadlineExceeded"
+    assert_event "child Cancelled"
+    assert_match(/GET \/joins was cancelled after 0.2 s/, @server.log)
+  end
+
+  def test_errors_of_the_handlers_own_bounds_have_their_status
+    start(request_seconds: 30)
+    assert_equal [504, "deadline_exceeded"], @server.get("/times_out").then { |answer| [answer.status, answer.json["code"]] }
+    assert_equal [503, "overloaded"], @server.get("/overloads").then { |answer| [answer.status, answer.json["code"]] }
+    assert_equal "late", @server.get("/gathers").body
+    assert_in_delta 30, Float(@server.get("/left").body), 2
+    assert_equal "fine", @server.get("/fails").body
+    assert @server.wait_for(/A spawned fiber failed.*unnoticed/m)
+  end
+
+  def test_what_is_called_again_and_again_from_the_boot_on_ends_with_the_worker
+    Dir.mktmpdir do |folder|
+      config = File.join(folder, "elah.rb")
+      File.write(config, <<~RUBY)
+        before_worker_boot do
+          Elah.every(0.01) { CancellationApp.events << "tick" }
+          Elah.async do
+            sleep
+          rescue Elah::Cancelled => e
+            warn "ended: \#{e.message}"
+          end
+        end
+      RUBY
+      start(config: config)
+      assert_event(/tick,tick,tick/)
+      @server.stop
+      assert_match(/ended: The worker ends\./, @server.log)
+    end
+  end
+
+  private
+
+  def start(**options)
+    @server = ElahServer.start(APP, log_level: "debug", **options)
+  end
+
+  # Sends a request, waits until it runs (or as the block says), and resets the connection.
+  def send_and_reset(path)
+    client = HttpClient.new(@server.url)
+    client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n")
+    block_given? ? yield(client) : @server.get("/hello")
+    client.socket.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
+    client.close
+  end
+
+  def assert_event(event)
+    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 5
+    @server.connect do |client|
+      until (events = client.get("/events").body).match?(event)
+        flunk "#{event} is not in #{events}\n#{@server.log}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+      end
+    end
+    pass
+  end
+end

@@ -1,0 +1,217 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/servers"
+require "timeout"
+require "support/patience"
+
+# Elah::Redis on the bad days of its server: away, silent, slow, full, lost in the middle, and back again.
+class RedisBadDaysTest < Minitest::Test
+  include Patience
+
+  def with_server(password: nil, **options)
+    Servers::Redis.start(password: password) do |server|
+      redis = Elah::Redis.new(server.url, **options)
+      yield server, redis
+    ensure
+      redis&.close
+    end
+  end
+
+  # @return [Integer] connections that the server has, that of the question not counted
+  def connections(server)
+    watcher = Elah::Redis.new(server.url)
+    list = watcher.call("CLIENT", "LIST").lines
+    own = watcher.call("CLIENT", "ID")
+    watcher.close
+    list.count { |line| line[/\Aid=(\d+)/, 1].to_i != own }
+  end
+
+  def test_a_server_that_refuses_connections_is_unavailable_at_once
+    with_server do |server, redis|
+      server.stop
+      error = assert_raises(Elah::Unavailable) { redis.get("k") }
+      assert_equal [503, "store_unavailable"], [error.status, error.code]
+      assert_match(/\ARedis at #{server.address} cannot be reached: Connection refused/, error.message)
+      later = Array.new(50) { assert_raises(Elah::Unavailable) { redis.get("k") }.message }
+      assert_match(/The next attempt is made in 0\.\d+ s\.\z/, later.last)
+    end
+  end
+
+  def test_it_is_found_again_when_it_has_been_restarted
+    with_server do |server, redis|
+      redis.set("k", "kept")
+      server.restart
+      assert_equal "kept", once_available { redis.get("k") }
+      server.kill
+      assert_raises(Elah::Unavailable) { redis.get("k") }
+      5.times { assert_raises(Elah::Unavailable) { redis.get("k") } }
+      server.start
+      assert_operator measure { once_available { redis.ping } }, :<, 2, "the longest pause is a second"
+      assert_equal 1, connections(server)
+    end
+  end
+
+  def test_a_silent_server_costs_each_caller_its_time_and_no_more
+    with_server(command_seconds: 0.2, connect_seconds: 0.2) do |server, redis|
+      errors = []
+      took = measure do
+        Elah.run do
+          redis.ping
+          server.pause
+          50.times { Fiber.schedule { redis.get("k") rescue errors << $! } }
+        end
+      end
+      assert_operator took, :<, 1.5
+      assert_equal [Elah::QueryTimeout, 504, "query_timeout"], [errors.first.class, errors.first.status, errors.first.code]
+      assert_equal 50, errors.size
+      assert_equal "Redis at #{server.address} gave no answer to GET within 0.2 s.", errors.first.message
+      server.resume
+      assert_equal "PONG", once_available { redis.ping }
+    end
+  end
+
+  def test_a_connection_to_a_server_that_stays_silent_is_given_up
+    with_server(command_seconds: 0.1, connect_seconds: 0.1) do |server, redis|
+      redis.ping
+      server.pause
+      assert_raises(Elah::QueryTimeout) { redis.get("k") }
+      errors = Array.new(6) { assert_raises(Elah::Unavailable) { redis.get("k") } }
+      assert_match(/no connection within 0.1 s|said nothing for 0.2 s|next attempt/, errors.last.message)
+      refute_kind_of Elah::QueryTimeout, errors.last
+      server.resume
+      assert_equal "PONG", once_available { redis.ping }
+      Timeout.timeout(10) { Thread.pass until connections(server) == 1 }
+    end
+  end
+
+  def test_a_connection_that_is_closed_among_answers_fails_what_waits_behind_them
+    with_server do |server, redis|
+      redis.set("k", "kept")
+      id = redis.call("CLIENT", "ID")
+      error = assert_raises(Elah::Unavailable) do
+        redis.pipelined { |batch| batch.get("k") || batch.call("CLIENT", "KILL", "ID", id, "SKIPME", "no") || batch.get("k") }
+      end
+      assert_equal "The connection to Redis at #{server.address} was lost while GET waited for its answer: it closed the connection.",
+                   error.message
+      assert_equal "kept", redis.get("k")
+    end
+  end
+
+  def test_a_server_that_is_killed_while_fibers_wait
+    with_server do |server, redis|
+      errors = []
+      Elah.run do
+        redis.ping
+        server.pause
+        20.times { Fiber.schedule { redis.get("k") rescue errors << $! } }
+        server.kill
+      end
+      assert_equal [[Elah::Unavailable, "store_unavailable"]] * 20, errors.map { |error| [error.class, error.code] }
+    end
+  end
+
+  def test_a_script_that_never_ends
+    with_server(command_seconds: 1) do |server, redis|
+      redis.call("CONFIG", "SET", "busy-reply-threshold", 1)
+      waiting = Thread.new { redis.eval("while true do end") rescue $! }
+      other = Elah::Redis.new(server.url)
+      busy = nil
+      Timeout.timeout(10) { busy = refusal { other.get("k") } until busy }
+      assert_equal [Elah::Unavailable, 503], [busy.class, busy.status]
+      assert_match(/ BUSY Redis is busy running a script/, busy.message)
+      assert_equal [Elah::QueryTimeout, 504], [waiting.value.class, waiting.value.status]
+      other.call("SCRIPT", "KILL")
+      assert_nil(once_available { other.get("k") })
+      assert_equal "PONG", once_available { redis.ping }
+      other.close
+    end
+  end
+
+  def test_a_wrong_password_is_told_without_the_password
+    with_server(password: "right") do |server, redis|
+      assert_equal "PONG", redis.ping
+      error = assert_raises(Elah::Unavailable) { Elah::Redis.new(server.url.sub("right", "private")).ping }
+      assert_equal "Redis at #{server.address} cannot be reached: it refuses the connection: " \
+                   "WRONGPASS invalid username-password pair or user is disabled.", error.message
+      error = assert_raises(Elah::Unavailable) { Elah::Redis.new("redis://#{server.address}").ping }
+      assert_includes error.message, "NOAUTH"
+    end
+  end
+
+  def test_a_server_with_no_room_for_another_client
+    with_server do |server, redis|
+      redis.call("CONFIG", "SET", "maxclients", 1)
+      other = Elah::Redis.new(server.url)
+      assert_includes assert_raises(Elah::Unavailable) { other.ping }.message, "max number of clients reached"
+      redis.call("CONFIG", "SET", "maxclients", 100)
+      assert_equal "PONG", once_available { other.ping }
+      other.close
+    end
+  end
+
+  def test_a_cancelled_fiber_leaves_the_answers_of_the_others_to_them
+    with_server do |_, redis|
+      100.times { |index| redis.set("k#{index}", index) }
+      answers = []
+      Elah.run do
+        100.times do |index|
+          Fiber.schedule do
+            Timeout.timeout(index.even? ? 0.000_001 : 10) { answers << [index, redis.eval("for i = 1, 20000 do end return redis.call('GET', KEYS[1])", keys: ["k#{index}"])] }
+          rescue Timeout::Error
+            nil
+          end
+        end
+      end
+      assert_equal (1..99).step(2).to_a, answers.map(&:first).grep(->(index) { index.odd? }).sort
+      assert_equal answers.map { |index, _| index.to_s }, answers.map(&:last)
+      assert_equal "7", redis.get("k7")
+    end
+  end
+
+  def test_what_may_wait_is_bounded
+    with_server(in_flight_max: 10) do |server, redis|
+      errors = []
+      Elah.run do
+        redis.ping
+        server.pause
+        fibers = 30.times.map { Fiber.schedule { redis.get("k") rescue errors << $! } }
+        assert_equal [Elah::PoolExhausted] * 20, errors.map(&:class)
+        assert_equal [503, "pool_exhausted"], [errors.first.status, errors.first.code]
+        assert_equal 30, fibers.size
+        server.resume
+      end
+      assert_equal 20, errors.size
+    end
+  end
+
+  def test_a_subscription_comes_back_with_its_channels
+    with_server do |server, redis|
+      subscription = redis.subscribe("ch")
+      server.restart
+      receivers = once_available { redis.publish("ch", "again") }
+      Timeout.timeout(10) { receivers = once_available { redis.publish("ch", "again") } while receivers.zero? }
+      assert_equal "again", subscription.next_message(5)&.payload
+      assert_operator subscription.losses, :>=, 1
+      subscription.close
+      Timeout.timeout(10) { Thread.pass until connections(server) == 1 }
+    end
+  end
+
+  def test_no_connection_is_left_behind
+    with_server do |server, redis|
+      20.times { Elah.run { Fiber.schedule { redis.ping } } }
+      redis.close
+      Timeout.timeout(10) { Thread.pass until connections(server).zero? }
+      assert_raises(Elah::Redis::Closed) { redis.ping }
+    end
+  end
+
+  private
+
+  def refusal
+    yield && nil
+  rescue Elah::Unavailable => e
+    e
+  end
+end

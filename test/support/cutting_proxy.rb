@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require "socket"
+
+# A TCP proxy of a test in front of a real server. It may cut connections after so many bytes of the server's answers, or as soon as
+# they come, so that a client meets an answer that ends in its middle.
+class CuttingProxy
+  # @return [Integer, nil] bytes of answers that a connection passes on before it is cut; nil never cuts
+  attr_accessor :bytes_max
+
+  # @return [Integer]
+  attr_reader :port
+
+  # @param port [Integer] of the server, on 127.0.0.1
+  # @yieldparam proxy [CuttingProxy] closed after the block
+  def self.start(port)
+    proxy = new(port)
+    yield proxy
+  ensure
+    proxy&.close
+  end
+
+  def initialize(server_port)
+    @listener = TCPServer.new("127.0.0.1", 0)
+    @port = @listener.addr[1]
+    @sockets = Queue.new
+    @acceptor = Thread.new { loop { serve(@listener.accept, TCPSocket.new("127.0.0.1", server_port)) } }
+    @acceptor.report_on_exception = false
+  end
+
+  def close
+    @acceptor.kill
+    [@listener, *Array.new(@sockets.size) { @sockets.pop }].each(&:close)
+  end
+
+  private
+
+  def serve(client, server)
+    [client, server].each { |socket| @sockets << socket }
+    passed = 0
+    pump(client, server)
+    pump(server, client) do |bytes|
+      left = bytes_max ? bytes_max - passed : bytes.bytesize
+      passed += bytes.bytesize
+      client.write(bytes.byteslice(0, [left, 0].max))
+      left >= bytes.bytesize
+    end
+  end
+
+  # Passes on what comes until the block returns false, then ends both connections.
+  def pump(from, to)
+    Thread.new do
+      loop do
+        bytes = from.readpartial(65_536)
+        block_given? ? (yield(bytes) or break) : to.write(bytes)
+      end
+    rescue IOError, SystemCallError
+      nil # one side is gone
+    ensure
+      [from, to].each { |socket| shut(socket) }
+    end
+  end
+
+  def shut(socket)
+    socket.shutdown
+  rescue IOError, SystemCallError
+    nil
+  end
+end

@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "support/elah_server"
+require "support/request_burst"
+require "support/servers"
+
+# Owns what every framework's app with ActiveRecord has to stand: the same tests for each app, on PostgreSQL and on MariaDB. A test
+# class includes it and names its app.
+module RecordsCase
+  DATABASES = { "postgresql" => Servers::PostgreSQL, "mysql2" => Servers::MariaDB }.freeze
+  POOL = 50
+  HELLO_SECONDS = 0.02
+  ROUNDS = 4
+
+  # @return [String] of the app, on a database
+  def self.url(adapter, server, **options)
+    query = options.map { |name, value| "#{name}=#{value}" }.join("&")
+    "#{server.url.sub(/\A\w+/, adapter)}?#{query}"
+  end
+
+  # @param adapter [String]
+  # @param database [Hash] options of ActiveRecord
+  # @param options [Hash] of Elah
+  # @yieldparam server [ElahServer]
+  def serve(adapter, server: DATABASES.fetch(adapter).shared, database: { pool: POOL }, **options, &block)
+    env = { "DATABASE_URL" => RecordsCase.url(adapter, server, **database), "CREATE_TABLES" => "1" }
+    ElahServer.start(self.class::APP, env: env, **options, &block)
+  end
+
+  # The connections come back when the last answer has left, a moment after it was read.
+  def assert_nothing_leaked(server, busy: 0)
+    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+    stat = server.get("/pool").json until stat && stat["busy"] <= busy || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
+    assert_operator stat["busy"], :<=, busy
+    assert_equal 0, stat["waiting"]
+  end
+
+  DATABASES.each_key do |adapter|
+    define_method(:"test_two_hundred_requests_wait_for_#{adapter}_and_nobody_else_does") do
+      serve(adapter) do |server|
+        bursts = []
+        until bursts.any? { |burst| burst.usual_hello_seconds < HELLO_SECONDS } || bursts.size == ROUNDS
+          bursts << RequestBurst.new(server, ["/slow"] * 200, hellos: 15)
+          assert_equal({ 200 => 200 }, bursts.last.statuses)
+        end
+        assert_operator bursts.map(&:usual_hello_seconds).min, :<, HELLO_SECONDS
+        assert_operator bursts.map(&:seconds).min, :<, 200 * 0.2 / 10, "many connections are used at once"
+        assert_nothing_leaked(server)
+      end
+    end
+
+    define_method(:"test_transactions_on_#{adapter}_are_apart") do
+      serve(adapter) do |server|
+        targets = Array.new(40) { |index| "/widgets/create?name=w#{index}#{'&fail=1' if index.odd?}" }
+        burst = RequestBurst.new(server, targets)
+        assert_equal [{ "open" => 0 }], burst.answers.map(&:json).uniq
+        assert_equal({ "widgets" => 40 }, server.get("/widgets").json)
+        assert_nothing_leaked(server)
+      end
+    end
+
+    define_method(:"test_a_request_past_its_deadline_gives_its_connection_to_#{adapter}_back") do
+      serve(adapter, database: { pool: 5 }, request_seconds: 0.3) do |server|
+        assert_equal({ 504 => 5 }, RequestBurst.new(server, ["/slow?seconds=30"] * 5).statuses)
+        assert_equal({ 200 => 5 }, RequestBurst.new(server, ["/widgets"] * 5).statuses)
+        assert_nothing_leaked(server)
+      end
+    end
+
+    define_method(:"test_a_client_that_has_gone_gives_its_connection_to_#{adapter}_back") do
+      serve(adapter, database: { pool: 5 }) do |server|
+        clients = Array.new(5) { server.connect.write("GET /slow?seconds=30 HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+        nil until server.get("/pool").json["busy"] == 5
+        clients.each { |client| reset(client) }
+        assert_nothing_leaked(server)
+        assert_equal({ 200 => 5 }, RequestBurst.new(server, ["/widgets"] * 5).statuses)
+      end
+    end
+  end
+
+  # Breaks the connection off, where `close` would only say goodbye.
+  def reset(client)
+    client.socket.setsockopt(Socket::Option.linger(true, 0))
+    client.close
+  end
+end

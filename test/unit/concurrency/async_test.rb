@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/scheduler"
+
+class AsyncTest < Minitest::Test
+  def test_it_runs_at_once_and_gives_its_value
+    Elah.run do
+      order = []
+      fiber = Elah.async { (order << :begun) && sleep(0.01) && :value }
+      order << :after
+      refute_predicate fiber, :done?
+      assert_equal :value, fiber.value
+      assert_predicate fiber, :done?
+      assert_equal %i[begun after], order
+      assert_equal :value, fiber.value
+    end
+  end
+
+  def test_many_wait_for_one
+    Elah.run do
+      one = Elah.async { sleep(0.01) && 1 }
+      assert_equal [1] * 3, Array.new(3) { Elah.async { one.value } }.map(&:value)
+    end
+  end
+
+  def test_a_failure_is_raised_by_value_with_its_backtrace
+    Elah.run do
+      fiber = Elah.async { sleep(0.01) && {}.fetch(:missing) }
+      error = assert_raises(KeyError) { fiber.value }
+      assert_match(/#{File.basename(__FILE__)}:#{__LINE__ - 2}/, error.backtrace[1])
+      assert_same error, fiber.error
+    end
+  end
+
+  def test_a_wait_may_be_bounded
+    Elah.run do
+      fiber = Elah.async { sleep(0.05) && 1 }
+      assert_nil fiber.wait(0.01)
+      assert_same fiber, fiber.wait(5)
+    end
+  end
+
+  def test_cancelling_runs_ensure_and_value_says_so
+    Elah.run do
+      ended = []
+      fiber = Elah.async { sleep_noting(ended, 1) }
+      assert_same fiber, fiber.cancel.wait
+      assert_equal [1], ended
+      assert_raises(Elah::Cancelled) { fiber.value }
+      fiber.cancel
+      assert_equal [1], ended
+    end
+  end
+
+  def test_what_a_fiber_started_ends_with_it
+    Elah.run do
+      ended = []
+      outer = Elah.async do
+        Elah.async { sleep_noting(ended, :child) }
+        Elah.async(detached: true) { sleep(0.02) && ended << :detached }
+        sleep(0.01)
+      end
+      outer.wait
+      sleep(0.03)
+      assert_equal %i[child detached], ended
+    end
+  end
+
+  def test_a_run_waits_for_what_its_block_started
+    ended = []
+    assert_equal 1, Elah.run { Elah.async { sleep(0.01) && ended << 2 } && 1 }
+    assert_equal [2], ended
+  end
+
+  def test_a_failure_that_nobody_notices_is_reported_once
+    _, warnings = capture_io do
+      Elah.run do
+        noticed = Elah.async { raise "noticed" }
+        assert_raises(RuntimeError) { noticed.value }
+        Elah.async { raise "unnoticed" }
+        Elah.async(detached: true) { raise "on its own" }
+        sleep(0)
+      end
+    end
+    assert_equal 1, warnings.scan(": unnoticed").size
+    assert_equal 1, warnings.scan(": on its own").size
+    refute_match(/: noticed/, warnings)
+  end
+
+  def test_exit_in_a_fiber_ends_the_run
+    assert_equal 3, assert_raises(SystemExit) { Elah.run { Elah.async { exit 3 } } }.status
+  end
+
+  def test_another_loop_cannot_wait_for_it
+    Elah.run do
+      fiber = Elah.async { sleep(0.05) }
+      Thread.new { assert_raises(Elah::OutsideLoop) { fiber.value } }.join
+      Thread.new { Elah.run { assert_raises(Elah::OutsideLoop) { fiber.value } } }.join
+    end
+  end
+
+  def test_without_a_loop_there_is_none
+    assert_match(/no loop/, assert_raises(Elah::OutsideLoop) { Elah.async { 1 } }.message)
+    assert_raises(Elah::OutsideLoop) { Elah.every(1) { 1 } }
+  end
+
+  def test_ten_thousand_fibers
+    assert_equal 10_000, Elah.run { Array.new(10_000) { |index| Elah.async { sleep(0.01) && index } }.map(&:value).uniq.size }
+  end
+
+  def test_every_calls_again_and_again_until_it_is_cancelled
+    calls = 0
+    _, warnings = capture_io do
+      Elah.run do
+        handle = Elah.every(0.01) { (calls += 1) == 2 && raise("the second call") }
+        sleep(0.005) until calls >= 4
+        handle.cancel.wait
+        seen = calls
+        sleep(0.03)
+        assert_equal seen, calls
+      end
+    end
+    assert_match(/the second call/, warnings)
+    assert_raises(ArgumentError) { Elah.every(0) { 1 } }
+  end
+
+  def test_every_does_not_keep_a_run_alive
+    ended = []
+    Elah.run do
+      Elah.every(60) { nil }
+      Elah.async { sleep(0.01) && ended << 1 }
+    end
+    assert_equal [1], ended
+  end
+
+  def test_a_run_can_be_interrupted
+    script = <<~RUBY
+      require "elah"
+      begin
+        Elah.run { begin; puts("ready"); $stdout.flush; sleep; ensure; puts("cleaned"); end }
+      rescue Interrupt
+        puts "interrupted"
+      end
+    RUBY
+    IO.popen([RbConfig.ruby, "-I#{File.expand_path('../../../lib', __dir__)}", "-e", script]) do |out|
+      assert_equal "ready\n", out.gets
+      Process.kill(:INT, out.pid)
+      assert_equal "cleaned\ninterrupted\n", out.read
+    end
+  end
+
+  private
+
+  def sleep_noting(ended, name)
+    sleep
+  ensure
+    ended << name
+  end
+end

@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/scheduler"
+
+class OffloadTest < Minitest::Test
+  class Driver
+    def fetch(key, default: nil)
+      yield key if block_given?
+      [Thread.current, key, default, secret]
+    end
+
+    private
+
+    def secret = Thread.current
+  end
+
+  def setup
+    @pool = Elah::Offload::Pool.new(threads: 2, queue_max: 1)
+  end
+
+  def test_the_block_runs_in_a_thread_and_the_loop_goes_on
+    Elah.run do
+      ticks = 0
+      ticking = Fiber.schedule { 10.times { sleep(0.005) && ticks += 1 } }
+      # A thread that sleeps knows nothing of the loop, as a driver does that waits in C.
+      assert_equal 5, Elah.offload { blocking_sleep(0.1) && 5 }
+      assert_equal [10, false], [ticks, ticking.alive?]
+      refute_same Thread.current, Elah.offload { Thread.current }
+    end
+  end
+
+  def test_outside_a_loop_and_in_a_thread_of_the_pool_it_just_calls
+    assert_same Thread.current, Elah.offload { Thread.current }
+    Elah.run { assert(Elah.offload(@pool) { Elah.offload(@pool) { Thread.current }.equal?(Thread.current) }) }
+  end
+
+  def test_what_the_block_raises_keeps_class_and_backtrace
+    Elah.run do
+      error = assert_raises(KeyError) { Elah.offload(@pool) { {}.fetch(:missing) } }
+      assert_match(/#{File.basename(__FILE__)}:#{__LINE__ - 1}/, error.backtrace[1])
+      assert_raises(SystemExit) { Elah.offload(@pool) { exit } }
+      assert_raises(UncaughtThrowError) { Elah.offload(@pool) { throw :nobody } }
+      assert_equal 1, Elah.offload(@pool) { 1 }
+    end
+  end
+
+  def test_threads_and_queue_are_bounded
+    Elah.run do
+      gate = Thread::Queue.new
+      results = Thread::Queue.new
+      3.times { Fiber.schedule { results << Elah.offload(@pool) { gate.pop } } }
+      error = assert_raises(Elah::Overloaded) { Elah.offload(@pool) { :never } }
+      assert_equal "2 threads are busy and 1 blocks wait for them: try again later.", error.message
+      assert_equal [503, "overloaded"], [error.status, error.code]
+      3.times { |index| gate << index }
+      assert_equal [0, 1, 2], Array.new(3) { results.pop }.sort
+      assert_equal 2, @pool.size
+    end
+  end
+
+  def test_a_cancel_is_raised_in_the_block_and_the_fiber_goes_on_after_its_ensure
+    Elah.run do
+      begun = Thread::Queue.new
+      seen = []
+      fiber = Elah.async do
+        Elah.offload(@pool) do
+          begun << true
+          blocking_sleep(5)
+        ensure
+          blocking_sleep(0.05)
+          seen << :cleaned
+        end
+      end
+      begun.pop
+      assert_raises(Elah::Cancelled) { fiber.cancel.value }
+      assert_equal [:cleaned], seen
+      assert_equal 1, Elah.offload(@pool) { 1 }, "the next block meets nothing of it"
+    end
+  end
+
+  def test_a_block_that_has_not_begun_when_it_is_cancelled_never_runs
+    Elah.run do
+      gate = Thread::Queue.new
+      2.times { Fiber.schedule { Elah.offload(@pool) { gate.pop } } }
+      ran = false
+      assert_raises(Timeout::Error) { Timeout.timeout(0.02) { Elah.offload(@pool) { ran = true } } }
+      2.times { gate << 1 }
+      assert_equal 2, Elah.offload(@pool) { 2 }
+      refute ran
+    end
+  end
+
+  def test_many_timeouts_that_race_with_the_end_of_their_blocks_never_hit_another
+    Elah.run do
+      outcomes = Array.new(300) do
+        Timeout.timeout(0.001) { Elah.offload(@pool) { blocking_sleep(0.001) && :slept } }
+      rescue Timeout::Error
+        :late
+      end
+      assert_empty outcomes - %i[slept late]
+      assert_equal [1] * 50, Array.new(50) { Elah.offload(@pool) { 1 } }
+    end
+  end
+
+  def test_methods_of_a_driver_are_moved
+    driver = Class.new(Driver)
+    Elah::Offload.wrap(driver, :fetch, :secret, pool: @pool)
+    Elah.run do
+      seen = nil
+      thread, key, default, secret_thread = driver.new.fetch(:a, default: 1) { |given| seen = given }
+      refute_same Thread.current, thread
+      assert_same thread, secret_thread
+      assert_equal [:a, 1, :a], [key, default, seen]
+    end
+    assert_same Thread.current, driver.new.fetch(:a).first
+    assert_raises(NoMethodError) { driver.new.secret }
+    assert_match(/missing/, assert_raises(NameError) { Elah::Offload.wrap(driver, :missing) }.message)
+  end
+
+  def test_a_fork_has_threads_of_its_own
+    Elah.run { Elah.offload(@pool) { 1 } }
+    reader, writer = IO.pipe
+    Process.wait(fork { Elah.run { writer.write(Elah.offload(@pool) { "in the child" }) } && exit!(0) })
+    assert_equal "in the child", reader.read_nonblock(100)
+  end
+
+  def test_a_pool_needs_a_thread
+    assert_raises(ArgumentError) { Elah::Offload::Pool.new(threads: 0) }
+  end
+
+  private
+
+  # In a thread it waits without any scheduler.
+  def blocking_sleep(seconds) = sleep(seconds)
+end

@@ -1,0 +1,282 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/scheduler"
+require "io/wait"
+require "tempfile"
+require "support/patience"
+
+# What the standard library cannot show from outside: descriptors that are closed and used again, wake-ups that come early, late or
+# twice, and the methods that only later Rubies call.
+class SchedulerTest < Minitest::Test
+  include Patience
+
+  def test_a_descriptor_that_another_fiber_closes_ends_the_wait_with_an_io_error
+    Elah.run do
+      reader, = IO.pipe
+      waiting = failing { reader.read(1) }
+      reader.close
+      assert_kind_of IOError, waiting.value
+      assert_predicate reader, :closed?
+    end
+  end
+
+  def test_a_descriptor_that_another_thread_closes_ends_the_wait_alone
+    Elah.run do
+      reader, = IO.pipe
+      innocent = failing { sleep(0.05) && raise("woken in time") }
+      waiting = failing { reader.wait_readable(5) }
+      Thread.new { reader.close }.join
+      assert_kind_of IOError, waiting.value
+      assert_equal "woken in time", innocent.value.message
+    end
+  end
+
+  def test_who_waits_again_for_a_descriptor_that_is_being_closed_is_told_again
+    Elah.run do
+      reader, = IO.pipe
+      errors = []
+      waiting = failing do
+        reader.wait_readable
+      rescue IOError => e
+        errors << e
+        reader.wait_readable
+      end
+      reader.close
+      assert_kind_of IOError, waiting.value
+      assert_equal 1, errors.size
+    end
+  end
+
+  def test_a_number_that_is_used_again_does_not_wake_who_waited_for_the_old_file
+    Elah.run do
+      old, = IO.pipe
+      number = old.fileno
+      events = []
+      Fiber.schedule { events << [:old, Fiber.scheduler.io_wait(Struct.new(:fileno).new(number), IO::READABLE, 0.05)] }
+      other, writer = IO.pipe
+      IO.for_fd(number, autoclose: false).reopen(other) # as if the driver had closed it behind Ruby's back
+      writer.write("x")
+      assert_equal number, old.wait_readable(1).fileno
+      events << :new
+      sleep(0.1)
+      assert_equal [:new, [:old, false]], events
+    end
+  end
+
+  def test_a_plain_file_is_always_ready
+    Elah.run { Tempfile.create { |file| assert_same file, file.wait_writable(1) } }
+  end
+
+  def test_io_wait_names_what_is_ready
+    Elah.run do
+      reader, writer = IO.pipe
+      assert_equal IO::WRITABLE, Fiber.scheduler.io_wait(writer, IO::READABLE | IO::WRITABLE, 1)
+      assert_equal false, Fiber.scheduler.io_wait(reader, IO::READABLE, 0.01)
+      writer.write("x")
+      assert_equal IO::READABLE, Fiber.scheduler.io_wait(reader, IO::READABLE, 1)
+      assert_equal IO::READABLE, Fiber.scheduler.io_wait(reader, IO::READABLE)
+    end
+  end
+
+  def test_a_wake_up_that_came_twice_ends_one_wait
+    Elah.run do
+      queue = Thread::Queue.new
+      got = Fiber.schedule { queue.pop }
+      2.times { Fiber.scheduler.unblock(queue, got) }
+      queue << 1
+      assert_operator(measure { sleep(0.05) }, :>=, 0.05)
+      refute_predicate got, :alive?
+    end
+  end
+
+  def test_a_wake_up_from_another_thread_may_come_before_the_fiber_sleeps
+    Elah.run do
+      blocker = Object.new
+      scheduler = Fiber.scheduler
+      fiber = Fiber.current
+      finish { scheduler.unblock(blocker, fiber) }
+      assert_operator(measure { assert scheduler.block(blocker, 5) }, :<, 1)
+      assert_equal false, scheduler.block(blocker, 0.01)
+    end
+  end
+
+  def test_a_wake_up_for_something_else_does_not_end_a_sleep
+    Elah.run do
+      scheduler = Fiber.scheduler
+      fiber = Fiber.current
+      finish { scheduler.unblock(Object.new, fiber) }
+      assert_operator(measure { sleep(0.05) }, :>=, 0.05)
+    end
+  end
+
+  def test_a_condition_variable_with_a_timeout_is_signalled
+    Elah.run do
+      mutex = Mutex.new
+      changed = ConditionVariable.new
+      Fiber.schedule { sleep(0.01) && changed.signal }
+      assert_operator(measure { mutex.synchronize { changed.wait(mutex, 5) } }, :<, 1)
+    end
+  end
+
+  # The lock was handed over when the time-out came: who waits for it next must not wait for ever.
+  def test_a_timeout_never_loses_a_lock
+    Elah.run do
+      mutex = Mutex.new
+      mutex.lock
+      order = []
+      holder = Fiber.current
+      2.times do |index|
+        Fiber.schedule do
+          Timeout.timeout(index.zero? ? 0.05 : 5) { mutex.synchronize { order << index } }
+        rescue Timeout::Error
+          order << :late
+        end
+      end
+      hold_at_least(0.06)
+      mutex.unlock # both the wake-up and the time-out are due in the next turn
+      assert_same holder, Fiber.current
+      sleep(0.05)
+      assert_equal [0, 1], order.sort_by(&:to_s)
+    end
+  end
+
+  def test_a_timeout_that_is_due_while_its_fiber_runs_is_raised_where_it_waits_next
+    Elah.run do
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.01) do
+          Fiber.schedule { hold_at_least(0.03) && sleep(0) }
+          sleep(0)
+          sleep(5)
+        end
+      end
+      assert_operator(measure { sleep(0.03) }, :>=, 0.03)
+    end
+  end
+
+  def test_the_inner_and_the_outer_timeout_are_told_apart
+    Elah.run do
+      outer = Class.new(StandardError)
+      assert_raises(outer) { Timeout.timeout(0.02, outer) { Timeout.timeout(5) { sleep } } }
+      assert_raises(Timeout::Error) { Timeout.timeout(5, outer) { Timeout.timeout(0.02) { sleep } } }
+    end
+  end
+
+  def test_select_looks_at_buffers_first
+    Elah.run do
+      reader, writer = IO.pipe
+      writer.write("two\nlines\n")
+      assert_equal "two\n", reader.gets
+      assert_equal [[reader], [], []], IO.select([reader], nil, nil, 5)
+      assert_equal [[], [writer], []], IO.select([], [writer], [], 5)
+      assert_nil IO.select([IO.pipe.first], nil, nil, 0)
+      assert_raises(ArgumentError) { IO.select([reader], nil, nil, -1) }
+      assert_raises(TypeError) { IO.select([1], nil, nil, 1) }
+    end
+  end
+
+  def test_a_select_whose_descriptor_is_closed_ends_with_an_io_error
+    Elah.run do
+      first, = IO.pipe
+      second, = IO.pipe
+      waiting = failing { IO.select([first, second]) }
+      second.close
+      assert_kind_of IOError, waiting.value
+    end
+  end
+
+  def test_select_outside_a_fiber_is_rubys_own
+    reader, writer = IO.pipe
+    writer.write("x")
+    assert_equal [[reader], [], []], IO.select([reader])
+    assert_equal [[reader], [], []], select([reader])
+  end
+
+  def test_fiber_interrupt_raises_where_a_fiber_waits
+    Elah.run do
+      scheduler = Fiber.scheduler
+      errors = []
+      fiber = Fiber.schedule do
+        sleep
+      rescue IOError => e
+        errors << e.message
+      end
+      Thread.new { scheduler.fiber_interrupt(fiber, IOError.new("interrupted")) }.join
+      sleep(0.01)
+      assert_equal ["interrupted"], errors
+    end
+  end
+
+  def test_yield_lets_the_others_go_first
+    Elah.run do
+      order = []
+      Fiber.schedule { 3.times { |i| (order << [:a, i]) && Fiber.scheduler.yield } }
+      Fiber.schedule { 3.times { |i| (order << [:b, i]) && Fiber.scheduler.yield } }
+      sleep(0.01)
+      assert_equal [0, 0, 1, 1, 2, 2], order.map(&:last)
+    end
+  end
+
+  def test_blocking_work_runs_in_another_thread
+    Elah.run do
+      loop_thread = Thread.current
+      refute_same loop_thread, Fiber.scheduler.blocking_operation_wait(-> { Thread.current })
+    end
+  end
+
+  def test_processes_and_names
+    Elah.run do
+      assert_equal 3, Process::Status.wait(spawn("exit 3")).exitstatus
+      assert_raises(SocketError) { TCPSocket.new("no-such-host.invalid", 80) }
+    end
+  end
+
+  def test_the_block_decides_what_a_run_gives
+    assert_equal 5, Elah.run { Elah.run { sleep(0) && 5 } }
+    assert_equal("boom", assert_raises(RuntimeError) { Elah.run { raise "boom" } }.message)
+    ended = []
+    assert_equal 1, Elah.run { Fiber.schedule { sleep(0.01) && ended << 2 } && 1 }
+    assert_equal [2], ended
+  end
+
+  def test_what_was_spawned_is_cancelled_when_the_block_fails
+    ended = []
+    assert_raises(RuntimeError) do
+      Elah.run do
+        Fiber.schedule do
+          sleep
+        rescue Elah::Cancelled => e
+          ended << e.message
+        end
+        raise "boom"
+      end
+    end
+    assert_equal ["What ran beside this has failed: RuntimeError."], ended
+  end
+
+  private
+
+  # The exception that the block ends with, in a fiber of its own.
+  def failing
+    ended = Thread::Queue.new
+    Fiber.schedule do
+      yield
+    rescue StandardError => e
+      ended << e
+    end
+    Struct.new(:queue) { def value = @value ||= queue.pop }.new(ended)
+  end
+
+  # Runs the block in another thread while this fiber runs on.
+  def finish(&block)
+    thread = Thread.new(&block)
+    Thread.pass while thread.alive?
+  end
+
+  # Holds the loop, as code does that computes.
+  def hold_at_least(seconds)
+    finish_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish_at
+    true
+  end
+end
