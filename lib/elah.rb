@@ -25,6 +25,7 @@ module Elah
   autoload :Options, "elah/options"
   autoload :OwnLoop, "elah/own_loop"
   autoload :Pidfile, "elah/pidfile"
+  autoload :Placement, "elah/placement"
   autoload :Redis, "elah/redis"
   autoload :RequestLog, "elah/request_log"
   autoload :Semaphore, "elah/semaphore"

@@ -11,6 +11,7 @@ module Elah
     GROUPS = {
       listening: "Listening",
       process: "Process",
+      processes: "Worker processes",
       logs: "Logs",
       admission: "Admission: what runs at once, and what waits",
       requests: "Size of a request and of its answer",
@@ -91,6 +92,11 @@ module Elah
       option :offload_threads, :integer, "Runs this many blocks of `Elah.offload` at once, each in a thread.", default: 16, range: 1..1000
       option :offload_queue_max, :integer, "Lets this many blocks of `Elah.offload` wait for a thread; the next one is refused.",
              default: 1024, range: 0..1_000_000
+    end
+
+    group :processes do
+      option :shards, :integer, "Divides the keys of entities into this many shards, which workers own; fixed for a data folder.",
+             default: 256, range: 1..65_536
     end
 
     group :logs do

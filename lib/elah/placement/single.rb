@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+module Elah
+  module Placement
+    # The placement of a process without a supervisor: one slot, which owns every shard as long as the process lives.
+    class Single
+      # @return [Integer] of the process that it was made in
+      attr_reader :process_id
+
+      # @return [Integer] unique for each start, and larger than those before it
+      attr_reader :incarnation
+
+      # @return [Integer] how many shards there are
+      attr_reader :shards
+
+      # @param shards [Integer]
+      def initialize(shards: Elah.config.shards)
+        @shards = shards
+        @process_id = Process.pid
+        @incarnation = Placement.first_incarnation
+      end
+
+      # @return [Integer] the number of this worker's slot
+      def slot = 0
+
+      # @return [Integer] how many slots there are
+      def slots = 1
+
+      # @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
+      def version = 1
+
+      # @param _shard [Integer] 0 until {#shards}
+      # @return [Integer] the slot that owns it
+      def owner_of(_shard) = 0
+
+      # @param slot [Integer]
+      # @return [Integer] which incarnation owns the slot's shards, 0 while none does
+      def incarnation_of(slot) = slot.zero? ? @incarnation : 0
+
+      # @param _slot [Integer]
+      # @param _incarnation [Integer]
+      # @return [String, nil] the path of the Unix socket for calls of other workers, nil where there are none
+      def link_path(_slot, _incarnation) = nil
+
+      # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
+      #
+      # @yieldparam shards [Array<Integer>]
+      def before_release = nil
+
+      # Shows a number of this worker in `elah status` and the metrics.
+      #
+      # @param _name [String, Symbol] up to 23 bytes
+      # @param _value [Integer] 0 or more
+      def publish(_name, _value) = nil
+    end
+
+    # An incarnation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.
+    #
+    # @return [Integer] positive, below 2**62
+    def self.first_incarnation = (Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) << 16) | (Process.pid & 0xffff)
+  end
+end
