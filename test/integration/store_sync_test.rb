@@ -57,6 +57,15 @@ class StoreSyncTest < Minitest::Test
     assert_operator syncs, :<, 100, "640 writes of 32 threads took #{syncs} syncs"
   end
 
+  PREPARED = <<~RUBY
+    store = Elah::Store.open(ARGV[0])
+    store.table("links").put("k0", "v")
+    store.counter("visits", durability: :memory).increment("others")
+    store.close
+  RUBY
+
+  STEPS = ["put 1 true", "count 1 1", "count 2 2", "put 2 true", "put 3 true", "count 3 3", "flush nil", "sweep 0"].freeze
+
   FAILING = <<~RUBY
     store = Elah::Store.open(ARGV[0], fold_seconds: 60)
     table = store.table("links")
@@ -67,37 +76,35 @@ class StoreSyncTest < Minitest::Test
     attempt("put 2") { table.put("k2", "v") }
     attempt("put 3") { table.put("k3", "v") }
     attempt("count 3") { counter.increment("n") }
-    attempt("reads") { [table.get("k1"), table.get("k2"), table.get("k3")] }
     attempt("flush") { store.flush }
     attempt("sweep") { store.sweep }
+    attempt("state") { [1, 2, 3].map { |n| table.get("k\#{n}") } }
     store.close
   RUBY
 
-  # Opened in a thread of its own, from which strace counts anew.
   AGAIN = <<~RUBY
-    store = Thread.new { Elah::Store.open(ARGV[0]) }.value
+    store = Elah::Store.open(ARGV[0])
     table = store.table("links")
-    attempt("reads") { [table.get("k1"), table.get("k2"), table.get("k3"), store.counter("visits").get("n")] }
+    attempt("state") { [1, 2, 3].map { |n| table.get("k\#{n}") } }
+    attempt("count") { store.counter("visits").get("n") }
     attempt("put 4") { table.put("k4", "v") }
   RUBY
 
-  POISONED = ["put 1 true", "count 1 1", "count 2 2", "put 2 Elah::Store::Failed", "put 3 Elah::Store::Failed",
-              "count 3 Elah::Store::Failed", 'reads ["v", nil, nil]', "flush Elah::Store::Failed",
-              "sweep Elah::Store::Failed"].freeze
-  WHOLE_AGAIN = ['reads ["v", nil, nil, 2]', "put 4 true"].freeze
-
   def test_a_failed_sync_is_not_acknowledged_and_stops_all_writes
-    # strace counts for each thread; the third sync of the writer is put 2's.
-    lines, = StoreProcess.trace(FAILING + AGAIN, @dir, trace: "fdatasync", inject: "fdatasync:error=EIO:when=3")
-    assert_equal POISONED + WHOLE_AGAIN, lines
+    failed = fail_each("fdatasync") { |acknowledged, state| assert_equal stored(acknowledged), state }
+    assert_includes failed, "put 1"
+    assert_includes failed, "put 2"
   end
 
-  def test_a_failed_write_of_the_commit_is_not_acknowledged_and_stops_all_writes
-    calls = StoreProcess.trace(FAILING, "#{@dir}-whole", trace: "pwrite64,write").last
-    lines, = StoreProcess.trace(FAILING, @dir, trace: "pwrite64", inject: "pwrite64:error=EIO:when=#{commit_of_put_2(calls)}")
-    # LMDB refuses reads too, once it does not know which commit is the last.
-    assert_equal POISONED.map { |line| line.sub(/\Areads.*/, "reads Elah::Store::Failed") }, lines
-    assert_equal WHOLE_AGAIN, StoreProcess.run(AGAIN, @dir).first
+  def test_a_failed_write_is_not_acknowledged_and_stops_all_writes
+    unreadable = []
+    failed = fail_each("pwrite64") do |acknowledged, state|
+      # LMDB refuses reads too, once it does not know which commit is the last.
+      state == "state Elah::Store::Failed" ? unreadable << state : assert_equal(stored(acknowledged), state)
+    end
+    assert_includes failed, "put 1"
+    assert_includes failed, "put 2"
+    refute_empty unreadable, "the commit record was never what failed"
   end
 
   # Pages that follow one another are written with writev, the commit record with pwrite64. The first put is tried twice, since
@@ -114,24 +121,59 @@ class StoreSyncTest < Minitest::Test
     assert_equal ["put 1 Elah::Store::Full", "put 2 Elah::Store::Full", "put 3 40", "sizes [40, 0, 0, 40]"], lines
   end
 
+  # Of pages that lie alone, and of the commit record after them: which call is the record's depends on the pages that are free.
   def test_no_room_for_the_commit_record_is_a_failure
     StoreProcess.run('Elah::Store.open(ARGV[0]).table("links").put("k0", "v")', @dir)
-    lines, = StoreProcess.trace(<<~RUBY, @dir, trace: "pwrite64", inject: "pwrite64:error=ENOSPC:when=1")
-      table = Elah::Store.open(ARGV[0]).table("links")
-      attempt("put 1") { table.put("k1", "v") }
-      attempt("put 2") { table.put("k2", "v") }
-    RUBY
-    assert_equal ["put 1 Elah::Store::Failed", "put 2 Elah::Store::Failed"], lines
-    lines, = StoreProcess.run('attempt("read") { Elah::Store.open(ARGV[0]).table("links").get("k0") }', @dir)
-    assert_equal ['read "v"'], lines
+    refused = ["put 1 Elah::Store::Full", "put 2 true"]
+    failed = ["put 1 Elah::Store::Failed", "put 2 Elah::Store::Failed"]
+    outcomes = (1..8).lazy.map { |nth| puts_without_room(nth) }.take_while { |lines| lines.first != "put 1 true" }.to_a
+    assert_includes outcomes, failed
+    assert_empty outcomes - [refused, failed]
   end
 
   private
 
-  # Which of the writer's calls of pwrite64 it is. The writer's follow the one commit that opening makes.
-  def commit_of_put_2(calls)
-    by_writer = calls.drop_while { |call| !SYNCED_COMMIT.match?(call) }.drop(1).take_while { |call| !call.include?("put 2") }
-    assert_match SYNCED_COMMIT, by_writer.grep(/\Apwrite64/).last
-    by_writer.grep(/\Apwrite64/).size
+  # Two puts of a process that has no room for its nth write of a page or record.
+  def puts_without_room(nth)
+    dir = "#{@dir}-#{nth}"
+    FileUtils.cp_r(@dir, dir)
+    lines, = StoreProcess.trace(<<~RUBY, dir, trace: "pwrite64", inject: "pwrite64:error=ENOSPC:when=#{nth}")
+      table = Elah::Store.open(ARGV[0]).table("links")
+      attempt("put 1") { table.put("k1", "v") }
+      attempt("put 2") { table.put("k2", "v") }
+    RUBY
+    read, = StoreProcess.run('attempt("read") { Elah::Store.open(ARGV[0]).table("links").get("k0") }', dir)
+    assert_equal ['read "v"'], read
+    lines
+  end
+
+  # Which of the writer's calls a write makes depends on the pages that are free at that moment, so each call fails once, in a run
+  # of its own, until there is none left to fail.
+  #
+  # @yieldparam acknowledged [Array<String>] the steps before the failure
+  # @yieldparam state [String] what the process could read afterwards
+  # @return [Array<String>] the steps that failed first
+  def fail_each(call)
+    StoreProcess.run(PREPARED, @dir)
+    (1..50).each_with_object([]) do |nth, failed|
+      dir = "#{@dir}-#{nth}"
+      FileUtils.cp_r(@dir, dir)
+      lines, = StoreProcess.trace(FAILING, dir, trace: call, inject: "#{call}:error=EIO:when=#{nth}")
+      steps, state = lines.first(STEPS.size), lines.last
+      acknowledged = steps.take_while { |step| !step.end_with?("Failed") }
+      assert_equal STEPS.first(acknowledged.size), acknowledged
+      return failed if acknowledged.size == STEPS.size
+
+      assert_equal STEPS.drop(acknowledged.size).map { |step| step.sub(/ \S+\z/, " Elah::Store::Failed") }, steps.drop(acknowledged.size)
+      yield acknowledged, state
+      failed << steps[acknowledged.size].delete_suffix(" Elah::Store::Failed")
+      counted = acknowledged.grep(/count/).size
+      assert_equal [stored(acknowledged), "count #{counted}", "put 4 true"], StoreProcess.run(AGAIN, dir).first
+    end
+    flunk "After 50 runs there was still a call of #{call} to fail."
+  end
+
+  def stored(acknowledged)
+    "state #{[1, 2, 3].map { |n| 'v' if acknowledged.include?("put #{n} true") }.inspect}"
   end
 end
