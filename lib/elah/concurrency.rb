@@ -54,6 +54,8 @@ module Elah
     #     g.call(:stock, fallback: 0) { stock.get(id) }
     #   end.to_h # => { price: 12, stock: 0 }
     #
+    # A call that needs no fiber, such as a call of an entity, is given in place of the block: see {Gather#call}.
+    #
     # @param deadline [Numeric, nil] seconds for all calls together
     # @yieldparam gather [Gather] for `call`
     # @return [Gather::Results]

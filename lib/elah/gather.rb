@@ -1,77 +1,33 @@
 # frozen_string_literal: true
 
 require_relative "async"
+require_relative "gather/fiber_call"
+require_relative "gather/result"
+require_relative "gather/results"
+require_relative "gather/scattered_calls"
 
 module Elah
-  # The calls of one `Elah.gather`: each runs in a fiber of its own; one deadline ends them all.
+  # The calls of one `Elah.gather`: one deadline ends them all. A block runs in a fiber of its own; a deferred call costs none, and
+  # leaves together with all others that go the same way.
+  #
+  # == Deferred calls
+  #
+  # `g.call(key, deferred)` takes a call that is described and not made yet. It has these methods:
+  #
+  # [carrier] who can send it together with others, compared by identity; nil when it has to run here
+  # [call] makes it and returns its answer; asked in a fiber of its own when there is no carrier
+  #
+  # A carrier has one method, and never waits in it:
+  #
+  # [scatter(deferred_calls, seconds)] sends them, with so much time for all (nil: no bound), and returns what has these methods:
+  #
+  # What was scattered:
+  #
+  # [wait(seconds)] suspends the fiber until every call has ended, or so much time is over (nil: no bound)
+  # [outcome(index)] what became of the call of this index, as `[:answered, answer, nil]` or `[outcome, nil, error]`, where the outcome
+  #                  is :failed, :limited or :late, and the error may be nil for :late
+  # [cancel] gives up what has no answer yet; may be called at any time, and again
   class Gather
-    # What became of one call.
-    class Result
-      # @return [Object]
-      attr_reader :key
-
-      # @return [Symbol] :answered, :failed (it raised) or :late (the deadline came first)
-      attr_reader :outcome
-
-      # @return [Exception, nil] why there is no answer
-      attr_reader :error
-
-      def initialize(key, outcome, answer, error, fallback)
-        @key = key
-        @outcome = outcome
-        @answer = answer
-        @error = error
-        @fallback = fallback
-        freeze
-      end
-
-      # @return [Object] the answer, else the fallback; one that can be called is called with the error
-      # @raise [Exception] the error, when there is no fallback
-      def value
-        return @answer if answered?
-        raise @error if @fallback.equal?(NONE)
-
-        @fallback.respond_to?(:call) ? @fallback.call(@error) : @fallback
-      end
-
-      # @return [Boolean]
-      def answered? = @outcome == :answered
-
-      # @return [Boolean]
-      def failed? = @outcome == :failed
-
-      # @return [Boolean]
-      def late? = @outcome == :late
-    end
-
-    # What came of all calls, in their order.
-    class Results
-      include Enumerable
-
-      # @param results [Hash{Object=>Result}]
-      def initialize(results)
-        @results = results.freeze
-        freeze
-      end
-
-      # @return [Result, nil] of one call
-      def [](key) = @results[key]
-
-      # @yieldparam result [Result]
-      def each(&block) = @results.each_value(&block)
-
-      # @return [Array<Object>] answers and fallbacks
-      # @raise [Exception] of a call that has neither
-      def values = map(&:value)
-
-      # @return [Hash{Object=>Object}] answers and fallbacks by key
-      # @raise [Exception] of a call that has neither
-      def to_h = @results.transform_values(&:value)
-
-      # @return [Boolean] whether every call was answered
-      def complete? = all?(&:answered?)
-    end
-
     NONE = Object.new.freeze
     private_constant :NONE
 
@@ -82,20 +38,24 @@ module Elah
       @seconds = seconds
       @due = seconds && Concurrency.now + seconds
       @calls = {}
-      @open = 0
+      @fibers = []
+      @fibers_open = 0
+      @scattered = {}.compare_by_identity
+      @wait = nil
     end
 
-    # Starts one call: its block runs at once, until it waits for the first time.
+    # Starts one call. A block runs at once, until it waits for the first time; deferred calls leave together when all are named.
     #
     # @param key [Object] names the result; without one calls are numbered from 0
+    # @param deferred [#carrier, #call] instead of a block, for example a call of an entity
     # @param fallback [Object] the value when there is no answer; one that can be called is called with the error
-    # @raise [ArgumentError] when the key is taken
-    def call(key = @calls.size, fallback: NONE, &block)
+    # @raise [ArgumentError] when the key is taken, or there are both a block and a deferred call, or neither
+    def call(key = @calls.size, deferred = nil, fallback: NONE, &block)
       raise ArgumentError, "There is a call #{key.inspect} already." if @calls.key?(key)
+      raise ArgumentError, "A call is a block or a deferred call, one of the two." if block.nil? == deferred.nil?
 
-      @open += 1
-      @calls[key] = [nil, fallback]
-      @calls[key][0] = Async.new(@loop, parent: @loop.current_task, finished: method(:finished), &block)
+      @calls[key] = nil # it is taken, also for the block
+      @calls[key] = [begin_call(deferred, block), fallback]
       nil
     end
 
@@ -104,21 +64,33 @@ module Elah
     # @return [Results]
     def collect
       yield self
-      wait unless @open.zero?
-      Results.new(@calls.to_h { |key, (async, fallback)| [key, result(key, async, fallback)] })
+      @scattered.each_value { |calls| calls.start(seconds_left) }
+      wait_for_fibers unless @fibers_open.zero?
+      @scattered.each_value { |calls| calls.wait(seconds_left) }
+      is_collected = true
+      Results.new(@calls.to_h { |key, (call, fallback)| [key, result(key, call, fallback)] })
     ensure
-      @calls.each_value { |async, _| async&.cancel(late) }
+      @fibers.each { |call| call.cancel(is_collected ? late : cancelled) unless call.done? }
+      @scattered.each_value(&:cancel)
     end
 
     private
 
-    def finished
-      @open -= 1
-      @loop.end_wait(@wait) if @wait && @open.zero?
+    def begin_call(deferred, block)
+      carrier = deferred&.carrier
+      return (@scattered[carrier] ||= ScatteredCalls.new(carrier)).add(deferred) if carrier
+
+      @fibers_open += 1
+      FiberCall.new(@loop, method(:fiber_ended), &block || deferred.method(:call)).tap { |call| @fibers << call }
     end
 
-    def wait
-      left = @due && @due - Concurrency.now
+    def fiber_ended
+      @fibers_open -= 1
+      @loop.end_wait(@wait) if @wait && @fibers_open.zero?
+    end
+
+    def wait_for_fibers
+      left = seconds_left
       return if left && left <= 0
 
       @wait = @loop.new_wait
@@ -128,13 +100,16 @@ module Elah
       @loop.cancel_wait(@wait) if @wait
     end
 
-    def result(key, async, fallback)
-      return Result.new(key, :late, nil, late, fallback) unless async.done?
-      return Result.new(key, :failed, nil, async.error, fallback) if async.error
+    def seconds_left = @due && [@due - Concurrency.now, 0.0].max
 
-      Result.new(key, :answered, async.value, nil, fallback)
+    def result(key, call, fallback)
+      outcome, answer, error = call.outcome
+      error ||= late if outcome == :late
+      Result.new(key, outcome, answer, error, fallback)
     end
 
     def late = DeadlineExceeded.new("There was no answer within #{@seconds} s.")
+
+    def cancelled = Cancelled.new("The gather ended before this call.")
   end
 end

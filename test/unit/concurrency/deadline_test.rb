@@ -63,55 +63,6 @@ class DeadlineTest < Minitest::Test
     assert_equal 1, Elah.shield { 1 }
   end
 
-  def test_a_gather_collects_what_came_until_its_deadline
-    Elah.run do
-      ended = []
-      results = Elah.gather(deadline: 0.05) do |g|
-        g.call(:quick) { 1 }
-        g.call(:slow, fallback: 2) { sleep_noting(ended, :slow) }
-        g.call(:broken, fallback: ->(error) { error.message }) { sleep(0.01) && raise("broken") }
-        g.call { sleep(0.01) && 4 }
-      end
-      assert_equal({ :quick => 1, :slow => 2, :broken => "broken", 3 => 4 }, results.to_h)
-      assert_equal %i[answered late failed answered], results.map(&:outcome)
-      assert_equal [1, 2, "broken", 4], results.values
-      refute_predicate results, :complete?
-      assert_kind_of Elah::DeadlineExceeded, results[:slow].error
-      sleep(0)
-      assert_equal [:slow], ended
-    end
-  end
-
-  def test_a_gather_without_fallback_raises_the_error_of_that_call
-    results = Elah.gather(deadline: 0.01) do |g|
-      g.call(:broken) { raise KeyError, "mine" }
-      g.call(:late) { sleep }
-      g.call(:fine) { 1 }
-    end
-    assert_equal 1, results[:fine].value
-    assert_equal("mine", assert_raises(KeyError) { results[:broken].value }.message)
-    assert_raises(Elah::DeadlineExceeded) { results[:late].value }
-  end
-
-  def test_a_gather_runs_side_by_side_and_waits_no_longer_than_it_must
-    started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    results = Elah.gather(deadline: 5) { |g| 50.times { |index| g.call { sleep(0.05) && index } } }
-    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 1
-    assert_equal [*0...50], results.values
-    assert_predicate results, :complete?
-    assert_empty(Elah.gather { nil }.to_a)
-  end
-
-  def test_a_gather_that_is_cancelled_ends_its_calls
-    Elah.run do
-      ended = []
-      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { Elah.gather { |g| g.call { sleep_noting(ended, 1) } } } }
-      sleep(0)
-      assert_equal [1], ended
-      assert_raises(ArgumentError) { Elah.gather { |g| 2.times { g.call(:same) { 1 } } } }
-    end
-  end
-
   private
 
   def sleep_noting(ended, name)
