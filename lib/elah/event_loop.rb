@@ -81,6 +81,19 @@ module Elah
       interrupt
     end
 
+    # Ends whatever waits, and closes the loop and its scheduler, also when one of these steps fails.
+    #
+    # @param reason [String] what the fibers that still wait are told
+    def shut_down(reason)
+      cancel_all(Cancelled.new(reason))
+    ensure
+      begin
+        Fiber.set_scheduler(nil)
+      ensure
+        close
+      end
+    end
+
     # @return [Boolean] true in a fiber of this loop, false in the loop itself
     def in_task? = !@current.nil?
 
@@ -89,13 +102,17 @@ module Elah
     # @param id [Integer] from {#new_wait}
     # @raise [Exception] whatever the fiber is cancelled with meanwhile, or was while it ran
     def park(id)
-      task = @current or raise OutsideLoop, "Only a fiber of the worker's loop can wait here."
+      task = waiting_task
       postponed = task.next_postponed and raise postponed
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
       @root.transfer
     end
+
+    # @return [Elah::Task] the task that is running, which may wait
+    # @raise [Elah::OutsideLoop] in the loop itself
+    def waiting_task = @current || raise(OutsideLoop, "Only a fiber of the worker's loop can wait here.")
 
     # Calls the block in the loop itself when the wait `id` has ended. The block must not wait.
     #

@@ -47,11 +47,9 @@ module Elah
 
     # What an interrupt left behind gets a chance to clean up.
     def close
-      @loop.cancel_all(Cancelled.new("The loop ends."))
-      Fiber.set_scheduler(nil)
+      @loop.shut_down("The loop ends.")
     ensure
       @signal_listener&.kill
-      @loop.close
     end
   end
 end

@@ -45,21 +45,24 @@ module Elah
     # @param blocker [Object] what the fiber waits for
     # @param timeout [Numeric, nil] seconds
     # @return [Boolean] false when the time was over first
+    # @raise [Elah::OutsideLoop] in the loop itself, as in a hook that runs in it
     def block(blocker, timeout = nil)
+      task = @loop.waiting_task
       fiber = Fiber.current
-      task = @loop.current_task
       id = @loop.new_wait
       task.wait = id
       @sleepers[fiber] = task
-      return true if woken_early?(fiber, blocker)
+      begin
+        return true if woken_early?(fiber, blocker)
 
-      @loop.start_timer(id, timeout.to_f) if timeout
-      @loop.park(id)
-      task.woken?
-    ensure
-      @sleepers.delete(fiber)
-      task.settle
-      @loop.cancel_wait(id) if timeout
+        @loop.start_timer(id, timeout.to_f) if timeout
+        @loop.park(id)
+        task.woken?
+      ensure
+        @sleepers.delete(fiber)
+        task.settle
+        @loop.cancel_wait(id) if timeout
+      end
     end
 
     # Ends a {block}. May be called from any thread and from a trap.

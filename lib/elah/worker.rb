@@ -40,13 +40,16 @@ module Elah
     ensure
       watch&.stop
       @signal_listener&.kill
-      @config.run_hooks(:before_worker_shutdown)
-      @loop&.cancel_all(Cancelled.new("The worker ends."))
-      Fiber.set_scheduler(nil)
-      @loop&.close
+      shut_down
     end
 
     private
+
+    def shut_down
+      @config.run_hooks(:before_worker_shutdown)
+    ensure
+      @loop&.shut_down("The worker ends.")
+    end
 
     def native(app)
       return app.compiled if app.respond_to?(:compiled)
@@ -83,11 +86,11 @@ module Elah
       return if ended_by_server(exception, request)
 
       if request.awaits_answer?
-        @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed")
+        @log.exception(exception, "#{place(request)} failed")
         status, code, detail = problem(exception)
         request.respond_with_problem(status, code, detail)
       else
-        @log.exception(exception, "Request #{request.id} #{request.request_method} #{request.path} failed after its answer had begun")
+        @log.exception(exception, "#{place(request)} failed after its answer had begun")
       end
     end
 
@@ -116,11 +119,12 @@ module Elah
     def ended_by_server(exception, request)
       return if request.awaits_answer?
 
-      place = "Request #{request.id} #{request.request_method} #{request.path}"
       case exception
-      when DeadlineExceeded then @log.warn("#{place} was cancelled after #{@config.request_seconds} s") || true
-      when ClientGone then @log.debug("#{place} was cancelled: its client has gone") || true
+      when DeadlineExceeded then @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s") || true
+      when ClientGone then @log.debug("#{place(request)} was cancelled: its client has gone") || true
       end
     end
+
+    def place(request) = "Request #{request.id} #{request.request_method} #{request.path}"
   end
 end

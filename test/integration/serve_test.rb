@@ -105,6 +105,24 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # Nothing that came after the hook was done: what still ran was dropped, without its `ensure`.
+  def test_a_shutdown_hook_that_fails_keeps_nobody_from_cleaning_up
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "config.rb")
+      File.write(file, <<~RUBY)
+        before_worker_boot { Elah.async { begin; sleep; ensure; $stderr.puts "cleaned up"; end } }
+        before_worker_shutdown { raise "the hook fails" }
+      RUBY
+      serve(config: file) do |server|
+        server.signal(:TERM)
+        refute_predicate server.wait_until_ended, :success?
+        assert_match(/cleaned up/, server.log)
+        assert_match(/the hook fails/, server.log)
+        break
+      end
+    end
+  end
+
   def test_it_is_ready_soon_and_small
     serve do |server|
       server.get("/")

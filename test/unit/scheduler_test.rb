@@ -64,6 +64,21 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # The cleaning up after the wait failed first, with a NoMethodError for nil.
+  def test_a_fiber_that_the_loop_does_not_know_is_told_that_it_cannot_wait
+    Elah.run do
+      errors = []
+      waits = [-> { sleep(1) }, -> { Mutex.new.synchronize { ConditionVariable.new.wait(Mutex.new.tap(&:lock)) } }, -> { Timeout.timeout(1) { 1 } }]
+      done = Thread::Queue.new
+      Elah.current_loop.post do
+        waits.each { |wait| Fiber.new { errors << assert_raises(Elah::OutsideLoop, &wait) }.resume }
+        done << true
+      end
+      done.pop
+      assert_equal waits.size, errors.size
+    end
+  end
+
   def test_a_plain_file_is_always_ready
     Elah.run { Tempfile.create { |file| assert_same file, file.wait_writable(1) } }
   end

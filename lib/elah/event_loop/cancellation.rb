@@ -39,17 +39,20 @@ module Elah
       # @param seconds [Numeric]
       # @param exception [#call] gives what to raise
       # @yieldparam seconds [Numeric]
+      # @raise [Elah::OutsideLoop] in the loop itself
       def limit(seconds, exception)
-        task = @current
+        task = waiting_task
         shields = task.shields
         raised = nil
         id = new_wait
-        after_wait(id) { cancel(task, raised = exception.call, shields: shields) }
-        start_timer(id, seconds.to_f)
-        yield seconds
-      ensure
-        forget(id)
-        task.withdraw(raised) if raised
+        begin
+          after_wait(id) { cancel(task, raised = exception.call, shields: shields) }
+          start_timer(id, seconds.to_f)
+          yield seconds
+        ensure
+          forget(id)
+          task.withdraw(raised) if raised
+        end
       end
 
       # Raises in a fiber that waits; one that does not is left alone.
