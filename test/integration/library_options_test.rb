@@ -13,6 +13,7 @@ class LibraryOptionsTest < Minitest::Test
       get("/document") { declared(params) }
       params { requires :document, type: JSON do; optional :a; end }
       get("/nested") { { read: true } }
+      get("/redirect", raw: true) { request.redirect(302, "/elsewhere", {}) }
       get("/raises") { raise "broken" }
       get("/stream") { stream { |out| out << "a" } }
     end
@@ -58,9 +59,11 @@ class LibraryOptionsTest < Minitest::Test
       server.get("/query?secret=1")
       server.get("/raises")
       server.get("/stream")
+      server.get("/redirect")
       server.wait_for(%r{INFO .*GET /query 200 in \d+\.\d ms, id \S+, from 127\.0\.0\.1$})
       server.wait_for(%r{GET /raises failed with RuntimeError in})
       server.wait_for(%r{GET /stream 200 in})
+      server.wait_for(%r{GET /redirect 302 in})
       refute_includes server.log, "secret"
     end
     start { |server| server.get("/query") && refute_includes(server.log, "GET") }
