@@ -25,7 +25,8 @@ module Elah
     def async(detached: false, &block) = start(Task.new, detached, &block)
 
     # Calls the block again and again, `seconds` apart, first in `seconds`. A call that takes longer delays the next; one that fails is
-    # reported, and the next comes in its time. It ends as {async} does; at the boot of a worker it is the worker's.
+    # reported, and the next comes in its time. What a call started ends with that call. It ends as {async} does; at the boot of a
+    # worker it is the worker's.
     #
     # @param seconds [Numeric]
     # @param detached [Boolean] as of {async}
@@ -41,7 +42,7 @@ module Elah
         while true
           due = [due + seconds, Concurrency.now].max
           sleep(due - Concurrency.now)
-          call_reporting(&block)
+          call_reporting(task, &block)
         end
       end
     end
@@ -129,12 +130,15 @@ module Elah
       Async.new(event_loop, parent: parent, task: task, &block)
     end
 
-    def call_reporting
-      yield
-    rescue Cancelled
-      raise
-    rescue StandardError => e
-      thread_loop.report(e)
+    def call_reporting(task)
+      begin
+        yield
+      rescue Cancelled
+        raise
+      rescue StandardError => e
+        thread_loop.report(e)
+      end
+      task.finish_call { |exception| thread_loop.report(exception) }
     end
 
     def late(seconds) = "The block took longer than #{seconds} s."

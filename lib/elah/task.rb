@@ -112,22 +112,30 @@ module Elah
     end
 
     # Calls the block when what runs now, a request or a spawned fiber, has ended, in the same fiber. The last one is called first.
-    def at_end(&block) = (@endings ||= []) << block
+    #
+    # @return [Proc] for {#forget_ending}
+    def at_end(&block)
+      (@endings ||= []) << block
+      block
+    end
+
+    # Takes back what {#at_end} was given: what it was for is done.
+    #
+    # @param ending [Proc]
+    def forget_ending(ending) = @endings&.delete_if { |other| other.equal?(ending) }
 
     # Calls the blocks of {#at_end}. What was kept for the next wait is not meant for theirs.
     #
     # @yieldparam exception [Exception] what a block ended with
-    def finish
+    def finish(&failed)
       @postponed = nil
-      while (ending = @endings&.pop)
-        begin
-          ending.call
-        rescue Exception => e # -- the others have to be called
-          yield e
-        end
-      end
-      @endings = nil
+      call_endings(&failed)
     end
+
+    # As {#finish}, for one of several calls that this task makes. Who cancels it meanwhile is heard afterwards.
+    #
+    # @yieldparam exception [Exception] what a block ended with
+    def finish_call(&failed) = shielded { call_endings(&failed) }
 
     # Pools ask this of whom they lent something to.
     #
@@ -140,6 +148,17 @@ module Elah
     def withdraw(exception) = @postponed&.delete_if { |kept| kept.exception.equal?(exception) }
 
     private
+
+    def call_endings
+      while (ending = @endings&.pop)
+        begin
+          ending.call
+        rescue Exception => e # -- the others have to be called
+          yield e
+        end
+      end
+      @endings = nil
+    end
 
     def end_children
       children = @children.keys

@@ -103,6 +103,17 @@ class ActiveRecordTest < Minitest::Test
     end
   end
 
+  # Each lease left something to do at the end of the task, and a task that goes on for days had more and more of it.
+  on_each_database "a_fiber_that_leases_again_and_again_keeps_nothing_of_it" do
+    Elah.run do
+      20.times do
+        wait(0)
+        BASE.connection_pool.release_connection
+      end
+      assert_empty Elah.current_loop.current_task.endings
+    end
+  end
+
   on_each_database "what_a_handler_makes_inside_shares_its_connection" do
     Elah.run do
       BASE.transaction do

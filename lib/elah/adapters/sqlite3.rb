@@ -38,7 +38,8 @@ module Elah
           Thread.handle_interrupt(Exception => :never) { sleep RETRY_SECONDS }
           true
         rescue Exception => e # -- it is raised later
-          Elah.current_loop&.current_task&.postpone(e)
+          task = Elah.current_loop&.current_task
+          task&.postpone(e, task.shields)
           false
         end
       end

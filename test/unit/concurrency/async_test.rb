@@ -125,6 +125,39 @@ class AsyncTest < Minitest::Test
     assert_raises(ArgumentError) { Elah.every(0) { 1 } }
   end
 
+  # They were kept until the whole ticker ended: failures that nobody heard of, and more of them with each call.
+  def test_what_a_call_of_every_started_ends_with_that_call
+    ended = []
+    _, warnings = capture_io do
+      Elah.run do
+        calls = 0
+        handle = Elah.every(0.005) do
+          calls += 1
+          Elah.async { sleep_noting(ended, calls) }
+          Elah.async { raise "a child of call #{calls}" }
+        end
+        sleep(0.005) until calls >= 2
+        assert_includes ended, 1
+        handle.cancel.wait
+      end
+    end
+    assert_match(/a child of call 1\b/, warnings)
+  end
+
+  def test_every_that_is_cancelled_while_a_call_is_tidied_up_ends
+    Elah.run do
+      tidied = []
+      calls = 0
+      handle = Elah.every(0.001) do
+        calls += 1
+        Elah.current_loop.current_task.at_end { sleep(0.02) && tidied << calls }
+      end
+      sleep(0.001) until calls.positive?
+      assert_same handle, handle.cancel.wait(5)
+      assert_equal [*1..calls], tidied
+    end
+  end
+
   def test_every_does_not_keep_a_run_alive
     ended = []
     Elah.run do

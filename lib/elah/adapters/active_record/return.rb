@@ -11,8 +11,16 @@ module Elah
             super.tap do
               Interruption.fit(self.class)
               holder = owner
-              Elah.current_loop&.current_task&.at_end { pool.checkin(self) if owner.equal?(holder) }
+              @lessee = Elah.current_loop&.current_task
+              @ending = @lessee&.at_end { pool.checkin(self) if owner.equal?(holder) }
             end
+          end
+
+          # A task that goes on may lease again and again, and keeps nothing of what it gave back.
+          def expire
+            @lessee&.forget_ending(@ending)
+            @lessee = @ending = nil
+            super
           end
 
           # Belongs to nobody any more: a connection that has left its pool does not come back.
