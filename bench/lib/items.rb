@@ -3,6 +3,7 @@
 require "json"
 require "net/http"
 require_relative "../../test/support/servers"
+require_relative "multiplied_items"
 
 module Bench
   # Owns the contests of `bench/items`: who stands against whom, with which data.
@@ -13,6 +14,11 @@ module Bench
     PATH = "/items/random"
     TEN = 10
     SERVERS = { "postgresql" => :PostgreSQL, "mariadb" => :MariaDB }.freeze
+    # Memory for ten million items and their indexes, as on a machine that is meant for them.
+    SERVER_SETTINGS = {
+      "postgresql" => { "shared_buffers" => "4GB", "max_wal_size" => "8GB" },
+      "mariadb" => { "innodb-buffer-pool-size" => "6G", "innodb-log-file-size" => "1G" }
+    }.freeze
     # Threads of Puma: as many as Rails has by default.
     PUMA_THREADS = 5
 
@@ -120,8 +126,9 @@ module Bench
     # A server of its own with so many items, on the generator's core, until this process ends.
     def database(kind, rows)
       @databases[[kind, rows]] ||= begin
-        server = ::Servers.const_get(SERVERS.fetch(kind)).start
-        load("--store", server.url, "--rows", rows.to_s)
+        server = ::Servers.const_get(SERVERS.fetch(kind)).start(settings: SERVER_SETTINGS.fetch(kind))
+        load("--store", server.url, "--rows", @rows.to_s)
+        MultipliedItems.new(server.url, rows: @rows, times: rows / @rows).run if rows > @rows
         Bench.run("taskset", "--all-tasks", "--cpu-list", "--pid", GENERATOR_CORE.to_s, server.pid.to_s, out: File::NULL)
         server.url
       end
