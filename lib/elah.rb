@@ -18,6 +18,7 @@ module Elah
   autoload :Async, "elah/async"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"
+  autoload :Entity, "elah/entity"
   autoload :Gather, "elah/gather"
   autoload :Listener, "elah/listener"
   autoload :Mongo, "elah/mongo"

@@ -19,7 +19,10 @@ module Elah
       @task = task
       @finished = finished
       @waiters = []
-      parent&.adopt(self)
+      if parent
+        parent.adopt(self)
+        task.parent = parent
+      end
       event_loop.spawn(task) { run(&block) }
     end
 

@@ -40,6 +40,7 @@ module Elah
       @callbacks = {}
       @ready = []
       @posted = []
+      @endings = []
       @spawned = 0
       @cancels_gone = true
       @failed = ->(exception, _request) { raise exception }
@@ -61,6 +62,7 @@ module Elah
         enter(@idle.pop || new_task) while request_ready?
         resume
       end
+      call_posted
     end
 
     # Runs until every fiber that was spawned has ended; nothing is served.
@@ -73,6 +75,7 @@ module Elah
         turn
         resume
       end
+      call_posted
     end
 
     # Asks the loop to stop accepting and to end when it has answered what it has. May be called from a trap or another thread.
@@ -91,8 +94,12 @@ module Elah
         Fiber.set_scheduler(nil)
       ensure
         close
+        @endings.each(&:call)
       end
     end
+
+    # Calls the block when the loop has been shut down.
+    def at_end(&block) = @endings << block
 
     # @return [Boolean] true in a fiber of this loop, false in the loop itself
     def in_task? = !@current.nil?
@@ -146,7 +153,8 @@ module Elah
       @root.transfer
     end
 
-    # Calls the block in the loop itself, soon. May be called from any thread and from a trap. The block must not wait.
+    # Calls the block in the loop itself, soon, at the latest when the loop ends. May be called from any thread and from a trap. The
+    # block must not wait.
     def post(&block)
       @posted << block
       end_wait(@posts)
@@ -188,8 +196,12 @@ module Elah
       @posts ||= new_wait
       after_wait(@posts) do
         expect_posts
-        @posted.shift.call until @posted.empty?
+        call_posted
       end
+    end
+
+    def call_posted
+      @posted.shift.call until @posted.empty?
     end
 
     # Lets `task` run first; the current fiber goes on in the same turn.

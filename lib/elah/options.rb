@@ -81,6 +81,9 @@ module Elah
              default: "development", variable: "RACK_ENV"
       option :workers, :integer, "Runs this many worker processes; this version serves with one.",
              default: 1, range: 1..1, variable: "WEB_CONCURRENCY"
+      option :entities_max, :integer, "Keeps this many entities of each class in memory, those that were called last.",
+             default: 100_000, range: 1..100_000_000
+      option :entity_queue_max, :integer, "Lets this many calls wait for one entity; the next one is refused.", default: 1024, range: 0..1_000_000
       option :adapters, :boolean, "Fits ActiveRecord, mysql2 and sqlite3 into the loop when the app has loaded them.", default: true
       option :data, :path, "Keeps the embedded store in this folder, which is made when it is missing.", default: "data"
       option :pidfile, :path, "Writes the process id to this file, and refuses to start while the process in it lives.", variable: "PIDFILE"

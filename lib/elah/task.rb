@@ -23,6 +23,18 @@ module Elah
     # @return [Float, nil] when its time is over, in seconds of the monotonic clock; a request has a deadline besides
     attr_accessor :deadline
 
+    # @return [Elah::Entity::Activation, nil] the entity whose method it runs
+    attr_accessor :activation
+
+    # @return [Elah::Entity::Activation, nil] the entity that it waits for
+    attr_accessor :awaits
+
+    # @return [Array<String>, nil] the entities of other workers that wait for it
+    attr_accessor :callers
+
+    # @return [Elah::Task, nil] the one that started it and that it ends with
+    attr_accessor :parent
+
     # Whether a loop of its own may end while the task still waits.
     attr_writer :transient
 
@@ -35,6 +47,7 @@ module Elah
     # Sets every variable: Ruby 3.1 looks one that is unset up in a table each time, 400 instructions a request.
     def initialize
       @request = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
+      @activation = @awaits = @callers = @parent = nil
       @raising_shields = @shields = 0
       @woken = @transient = @keeps_children = false
     end

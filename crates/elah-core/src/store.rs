@@ -6,11 +6,14 @@
 //! A process opens a directory once; further calls of [`Store::open`] share that opening. A fork must not use its parent's opening:
 //! [`release_all`] ends those of this process before a fork, and each store opens its directory anew at its next use.
 
+mod batch;
+mod claim;
 mod clock;
 mod engine;
 mod env;
 mod error;
 mod fork;
+mod group_commits;
 mod journal;
 mod layout;
 mod merge;
@@ -27,8 +30,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use batch::Gathered;
+pub use claim::{Claim, SHARDS_MAX};
 pub use clock::Clock;
 pub use error::Error;
+pub use group_commits::GroupCommits;
 pub use layout::{KEY_BYTES_MAX, NAME_BYTES_MAX, TABLES_MAX, VALUE_BYTES_MAX};
 pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
 pub use range::{Entry, Range};
@@ -40,7 +46,7 @@ use layout::Kind;
 use queue::{Done, Job};
 use shared::Handle;
 use table::TableName;
-use write::{Changes, Write};
+use write::{Changes, Work, Write};
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -97,6 +103,11 @@ impl Store {
     /// Does what waits and closes. The file is closed with the last store of this process that uses it.
     pub fn close(&self) {
         self.handle.close();
+    }
+
+    /// The directory, without symbolic links.
+    pub fn dir(&self) -> &Path {
+        self.handle.dir()
     }
 
     /// True after `close`.
@@ -185,7 +196,7 @@ impl Counter {
         self.handle.write(write, move |outcome| {
             done(outcome.map(|outcome| match outcome {
                 Outcome::Counted(value) => value,
-                Outcome::Put(_) | Outcome::Deleted(_) | Outcome::Introduced => None,
+                _ => None,
             }));
         });
     }
@@ -217,6 +228,6 @@ impl Handle {
         let done: Done = Box::new(move |outcomes| {
             done(outcomes.and_then(|outcomes| outcomes.first().copied().ok_or(Error::Closed)));
         });
-        self.submit(Job::Change(Changes::one(write), done));
+        self.submit(Job::Change(Work::Changes(Changes::one(write)), done));
     }
 }

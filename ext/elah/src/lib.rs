@@ -24,6 +24,7 @@ mod redis;
 mod request;
 mod response_stream;
 mod router;
+mod shards;
 #[cfg(feature = "sql")]
 mod sql;
 mod stall;
@@ -53,6 +54,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;
     store::init(ruby, elah)?;
+    shards::init(ruby, elah)?;
     let rack = elah.define_module("Rack")?;
     rack_env::init(ruby, elah, rack)?;
     rack_response::init(elah, rack)?;

@@ -2,8 +2,8 @@
 
 mod clock;
 mod counter;
-mod errors;
-mod table;
+pub(crate) mod errors;
+pub(crate) mod table;
 mod transaction;
 
 use std::cell::RefCell;
@@ -77,6 +77,10 @@ impl RubyStore {
         suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
     }
 
+    fn dir(&self) -> String {
+        self.store.dir().to_string_lossy().into_owned()
+    }
+
     fn close(&self) {
         self.store.close();
     }
@@ -87,7 +91,7 @@ impl RubyStore {
 }
 
 /// Calls `read` with a buffer that this thread keeps, and makes a binary String of what it put there when it returns true.
-fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
+pub(crate) fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
     let mut buffer = BUFFER.with(RefCell::take);
     buffer.clear();
     let answer = match read(&mut buffer)? {
@@ -101,7 +105,7 @@ fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E
 }
 
 /// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
-fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
+pub(crate) fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })
 }
@@ -110,7 +114,7 @@ fn to_bytes(string: RString) -> Vec<u8> {
     with_bytes(string, <[u8]>::to_vec)
 }
 
-fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
+pub(crate) fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
     milliseconds.map(Duration::from_millis)
 }
 
@@ -123,6 +127,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("begin_native", method!(RubyStore::begin, 0))?;
     class.define_method("sweep", method!(RubyStore::sweep, 0))?;
     class.define_method("flush", method!(RubyStore::flush, 0))?;
+    class.define_method("dir", method!(RubyStore::dir, 0))?;
     class.define_method("close", method!(RubyStore::close, 0))?;
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
     clock::init(ruby, class)?;

@@ -30,6 +30,12 @@ module Elah
     # Too many writes wait for the disk, or too many transactions are open.
     class Busy < Error; end
 
+    # Another process owns what was to be written; see {Elah::Entity}.
+    class Fenced < Error; end
+
+    # The store's entities are divided into another number of shards than the option `shards` says.
+    class OtherShards < Error; end
+
     # A transaction lost against other writes at each of its attempts.
     class Conflict < Error; end
   end

@@ -11,6 +11,7 @@ use super::error::Error;
 use super::fork::ForkMark;
 use super::journal::{self, Added, Journal};
 use super::layout::{FullKey, TableId, Value, decode_count, table_key, table_row};
+use super::merge::{Keys, Merge, Pending};
 use super::queue::{Job, Queue};
 use super::range::{Entry, Range, walk};
 use super::session::{folded_generation, live};
@@ -80,6 +81,21 @@ impl Engine {
             into.extend_from_slice(value.bytes);
         }
         Ok(is_live)
+    }
+
+    /// A range with writes in it that are not stored yet.
+    pub(super) fn range_with(&self, table: &TableName, range: &Range, own: &Keys<Pending>) -> Result<Vec<Entry>, Error> {
+        let Some(bounds) = range.bounds()?.filter(|_| range.limit > 0) else { return Ok(Vec::new()) };
+        let snapshot = self.snapshot()?;
+        let now_ms = self.options.clock.now_ms();
+        let mut merge = Merge::new(Some(own), &bounds, range);
+        if let Some(id) = table.id(self.opening, self.tree, &snapshot)? {
+            walk(self.tree, &snapshot, id, &bounds, range.is_reverse, &mut |key, stored| {
+                let Some(value) = live(table.kind, stored, now_ms)? else { return Ok(true) };
+                Ok(merge.own_before(key) && merge.stored(key, value))
+            })?;
+        }
+        Ok(merge.finish())
     }
 
     pub(super) fn range(&self, table: &TableName, range: &Range) -> Result<Vec<Entry>, Error> {
@@ -171,7 +187,7 @@ impl Engine {
 
     /// Hands a job to the writer, which answers from its own thread; a job that is refused is answered here.
     pub(super) fn submit(self: &Arc<Self>, job: Job) {
-        let checked = if let Job::Change(changes, _) = &job { changes.check() } else { Ok(()) };
+        let checked = if let Job::Change(work, _) = &job { work.check() } else { Ok(()) };
         let owned = if self.is_of_this_process() { Ok(()) } else { Err(Error::Closed) };
         match checked.and(owned).and_then(|()| self.start_writer()) {
             Ok(()) => self.queue.push(job),

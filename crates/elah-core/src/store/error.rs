@@ -36,6 +36,10 @@ pub enum Error {
     TransactionTooLarge { operations: usize },
     /// Something that the transaction had read was changed by another before it was committed.
     Conflict,
+    /// Another owner has claimed the shard since; what was to be stored under the older epoch was not.
+    Fenced { shard: u16, epoch: u64, stored: u64 },
+    /// A store is divided into as many shards as its first owner said.
+    OtherShards { stored: u32, asked: u32 },
     /// The store was closed.
     Closed,
     /// The directory cannot be used as a store.
@@ -72,6 +76,15 @@ impl fmt::Display for Error {
             }
             Error::ForeignTable { name } => write!(f, "{name:?} belongs to another store than this transaction."),
             Error::Conflict => write!(f, "Another write changed what this transaction had read."),
+            Error::Fenced { shard, epoch, stored } => {
+                write!(
+                    f,
+                    "Shard {shard} has another owner: its epoch is {stored}, not {epoch}. Nothing of this operation was stored."
+                )
+            }
+            Error::OtherShards { stored, asked } => {
+                write!(f, "The store is divided into {stored} shards for good, and cannot be used with {asked}.")
+            }
             Error::Closed => write!(f, "The store is closed."),
             Error::CannotOpen { path, why } => write!(f, "The store in {} cannot be opened: {why}.", path.display()),
         }

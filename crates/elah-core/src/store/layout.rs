@@ -6,6 +6,8 @@
 //! | 0, 1 | kind, name | table id, number of entries |
 //! | 0, 2 | file name of a journal | the last generation that has been folded in |
 //! | 0, 3 | time of expiry (big endian), table id, key | nothing |
+//! | 0, 4 | shard | its epoch and owner, see [`claim`](super::claim) |
+//! | 0, 5 | | the number of shards |
 //! | table id >= 16 | key | table: a tag, the time of expiry if there is one, the bytes; counter: the count |
 
 use super::error::Error;
@@ -24,6 +26,8 @@ pub(super) const FORMAT: &[u8] = b"elah store 1";
 pub(super) const TABLES: [u8; 2] = [0, 1];
 pub(super) const JOURNALS: [u8; 2] = [0, 2];
 pub(super) const EXPIRIES: [u8; 2] = [0, 3];
+pub(super) const CLAIMS: [u8; 2] = [0, 4];
+pub(super) const SHARDS: [u8; 2] = [0, 5];
 const FIRST_TABLE: u16 = 16;
 
 /// Names a table inside the file. Ids are given out once and never reused.

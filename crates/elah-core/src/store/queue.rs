@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::error::Error;
-use super::write::{Changes, Outcome};
+use super::write::{Outcome, Work};
 
 /// Jobs that may wait.
 pub const WAITING_MAX: usize = 65_536;
@@ -16,7 +16,7 @@ pub const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(super) type Done<T = Vec<Outcome>> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 pub(super) enum Job {
-    Change(Changes, Done),
+    Change(Work, Done),
     /// Removes what has expired; told how many entries there were.
     Sweep(Done<usize>),
     /// Folds what this process has counted in memory; told when it is on disk.
@@ -26,7 +26,10 @@ pub(super) enum Job {
 impl Job {
     pub(super) fn refuse(self, error: Error) {
         match self {
-            Job::Change(_, done) => done(Err(error)),
+            Job::Change(work, done) => {
+                work.fail(&error);
+                done(Err(error));
+            }
             Job::Sweep(done) => done(Err(error)),
             Job::Flush(done) => done(Err(error)),
         }
@@ -34,7 +37,7 @@ impl Job {
 
     fn bytes(&self) -> usize {
         match self {
-            Job::Change(changes, _) => changes.bytes(),
+            Job::Change(work, _) => work.bytes(),
             Job::Sweep(_) | Job::Flush(_) => 0,
         }
     }

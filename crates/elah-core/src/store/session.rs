@@ -1,5 +1,9 @@
 //! One LMDB write transaction: applies changes, keeps the expiry index and the number of entries true, and commits.
 
+mod fence;
+
+use std::collections::HashMap;
+
 use heed::RwTxn;
 
 use super::env::{self, Env, Tree};
@@ -9,7 +13,7 @@ use super::layout::{
 };
 use super::range::walk;
 use super::table::Registry;
-use super::write::{Changes, Outcome, Read, Write};
+use super::write::{Changes, Outcome, Read, Work, Write};
 
 pub(super) struct Session<'e> {
     env: &'e Env,
@@ -17,6 +21,8 @@ pub(super) struct Session<'e> {
     txn: RwTxn<'e>,
     registry: Registry,
     now_ms: u64,
+    /// The epochs that were looked up, by shard.
+    epochs: HashMap<u16, u64>,
 }
 
 impl<'e> Session<'e> {
@@ -24,12 +30,20 @@ impl<'e> Session<'e> {
     pub(super) fn begin(env: &'e Env, tree: Tree, now_ms: u64) -> Result<Self, Error> {
         let txn = env.write_txn()?;
         let registry = Registry::load(tree, &txn)?;
-        Ok(Session { env, tree, txn, registry, now_ms })
+        Ok(Session { env, tree, txn, registry, now_ms, epochs: HashMap::new() })
     }
 
-    /// Applies `changes` whole. After an error that `leaves_the_rest_alone` nothing of them was applied and the session can go
-    /// on; after any other it must be dropped.
-    pub(super) fn apply(&mut self, changes: &Changes) -> Result<Vec<Outcome>, Error> {
+    /// Does `work` whole. After an error that `leaves_the_rest_alone` nothing of it was done and the session can go on; after any
+    /// other it must be dropped.
+    pub(super) fn apply(&mut self, work: &Work) -> Result<Vec<Outcome>, Error> {
+        match work {
+            Work::Changes(changes) => self.change(changes),
+            Work::Batch(batch) => self.store(batch).map(|()| Vec::new()),
+            Work::Claim(takeover) => self.claim(takeover),
+        }
+    }
+
+    fn change(&mut self, changes: &Changes) -> Result<Vec<Outcome>, Error> {
         for read in &changes.reads {
             if !self.still_holds(read, changes.read_at_ms)? {
                 return Err(Error::Conflict);
@@ -100,7 +114,7 @@ impl<'e> Session<'e> {
         }
     }
 
-    fn put(&mut self, id: TableId, key: &[u8], value: Value<'_>, only_new: bool) -> Result<bool, Error> {
+    pub(super) fn put(&mut self, id: TableId, key: &[u8], value: Value<'_>, only_new: bool) -> Result<bool, Error> {
         let full_key = FullKey::new(id, key)?;
         let old = self.tree.get(&self.txn, full_key.as_bytes())?.map(Value::decode).transpose()?;
         if only_new && old.is_some_and(|old| !old.is_expired(self.now_ms)) {
@@ -123,7 +137,7 @@ impl<'e> Session<'e> {
     }
 
     /// Removes an entry; `false` when a reader would not have seen it.
-    fn delete(&mut self, kind: Kind, id: TableId, key: &[u8]) -> Result<bool, Error> {
+    pub(super) fn delete(&mut self, kind: Kind, id: TableId, key: &[u8]) -> Result<bool, Error> {
         let full_key = FullKey::new(id, key)?;
         let Some(stored) = self.tree.get(&self.txn, full_key.as_bytes())? else { return Ok(false) };
         let mut was_live = true;
@@ -225,7 +239,7 @@ impl<'e> Session<'e> {
 
 /// Whether `error` concerns the changes that met it and no others of the same session.
 pub(super) fn leaves_the_rest_alone(error: &Error) -> bool {
-    matches!(error, Error::Conflict | Error::CounterOverflow { .. } | Error::TooManyTables)
+    matches!(error, Error::Conflict | Error::CounterOverflow { .. } | Error::TooManyTables | Error::OtherShards { .. })
 }
 
 /// What a reader sees of a stored value: a count as it is, a table's value unless it has expired.

@@ -133,6 +133,10 @@ impl Handle {
         &self.shared.options.clock
     }
 
+    pub(super) fn dir(&self) -> &Path {
+        &self.shared.dir
+    }
+
     pub(super) fn shares_opening_with(&self, other: &Handle) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

@@ -15,7 +15,7 @@ use super::range::{Entry, Range, walk};
 use super::session::live;
 use super::shared::Handle;
 use super::table::TableName;
-use super::write::{Changes, Read, Write};
+use super::write::{Changes, Read, Work, Write};
 use super::{Counter, Table};
 
 /// The most reads and writes of one transaction, and the most bytes that it may have read.
@@ -216,7 +216,7 @@ impl Transaction {
         let Transaction { engine, snapshot, reads, now_ms, .. } = self;
         drop(snapshot);
         let done: Done = Box::new(move |outcome| done(outcome.map(|_| ())));
-        engine.submit(Job::Change(Changes { reads, writes, read_at_ms: now_ms }, done));
+        engine.submit(Job::Change(Work::Changes(Changes { reads, writes, read_at_ms: now_ms }), done));
     }
 
     fn writes(&self) -> Vec<Write> {

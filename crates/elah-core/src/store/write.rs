@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::batch::Batch;
+use super::claim::Takeover;
 use super::error::Error;
 use super::layout::{check_key, check_value};
 use super::range::Bounds;
@@ -44,6 +46,8 @@ pub enum Outcome {
     Counted(Option<i64>),
     /// The counter has an id.
     Introduced,
+    /// A shard has this epoch now.
+    Claimed(u64),
 }
 
 /// Something that a transaction saw and that must still be so when it is committed.
@@ -51,6 +55,42 @@ pub enum Outcome {
 pub(super) enum Read {
     Value { table: Arc<TableName>, key: Vec<u8>, seen: Option<Vec<u8>> },
     Range { table: Arc<TableName>, bounds: Bounds, seen: Vec<(Vec<u8>, Vec<u8>)> },
+}
+
+/// What the writer is asked to do in a transaction.
+#[derive(Debug)]
+pub(super) enum Work {
+    Changes(Changes),
+    Batch(Batch),
+    Claim(Takeover),
+}
+
+impl Work {
+    /// A batch was checked while it was gathered.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if let Work::Changes(changes) = self { changes.check() } else { Ok(()) }
+    }
+
+    /// The memory that waiting for the writer takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Work::Changes(changes) => changes.bytes(),
+            Work::Batch(batch) => batch.bytes(),
+            Work::Claim(takeover) => 2 * takeover.shards.len(),
+        }
+    }
+
+    /// See [`Changes::touch_counters`].
+    pub(super) fn touches_counters(&self) -> bool {
+        matches!(self, Work::Changes(changes) if changes.touch_counters())
+    }
+
+    /// Takes note that nothing of it was stored, before anyone is told.
+    pub(super) fn fail(&self, error: &Error) {
+        if let Work::Batch(batch) = self {
+            batch.fail(error);
+        }
+    }
 }
 
 /// Reads to check, then writes to apply: all or nothing.

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::journal::{Journal, Sealed};
 use super::queue::{Done, Job};
 use super::session::{Session, leaves_the_rest_alone};
-use super::write::{Changes, Outcome};
+use super::write::{Outcome, Work};
 
 /// Folding may use this part of the time; with many keys it is done less often.
 const FOLD_SHARE: u32 = 50;
@@ -24,7 +24,7 @@ const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// Between two looks for what dead processes have left.
 const RECOVERY_PAUSE: Duration = Duration::from_secs(10);
 
-type Change = (Changes, Done);
+type Change = (Work, Done);
 
 /// The body of the writer's thread. Returns when the queue is closed and everything is done.
 pub(super) fn run(engine: &Engine) {
@@ -68,14 +68,14 @@ impl Writer<'_> {
         let (mut changes, mut sweeps, mut flushes) = (Vec::new(), Vec::new(), Vec::new());
         for job in jobs {
             match job {
-                Job::Change(job, done) => changes.push((job, done)),
+                Job::Change(work, done) => changes.push((work, done)),
                 Job::Sweep(done) => sweeps.push(done),
                 Job::Flush(done) => flushes.push(done),
             }
         }
         let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
         let must_fold =
-            is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(changes, _)| changes.touch_counters());
+            is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(work, _)| work.touches_counters());
         if must_fold && self.engine.journal().as_ref().is_some_and(Journal::has_sealed) {
             // What could not be folded before goes first, and what has come since goes with the changes.
             let _ = self.commit(Vec::new(), true);
@@ -146,7 +146,7 @@ impl Writer<'_> {
         }
         if folded.is_err() {
             // An increment is exact only over a folded journal; while that does not fit, neither do increments.
-            let (waiting_for_the_fold, others) = changes.into_iter().partition(|(changes, _)| changes.touch_counters());
+            let (waiting_for_the_fold, others) = changes.into_iter().partition(|(work, _)| work.touches_counters());
             refuse(waiting_for_the_fold, &full);
             changes = others;
         }
@@ -176,8 +176,8 @@ impl Writer<'_> {
             self.fold_pause = engine.options.fold_pause.max(pause);
         }
         let mut outcomes = Vec::with_capacity(changes.len());
-        for (changes, _) in changes {
-            match session.apply(changes) {
+        for (work, _) in changes {
+            match session.apply(work) {
                 Err(error) if !leaves_the_rest_alone(&error) => return Err(error),
                 outcome => outcomes.push(outcome),
             }
@@ -227,7 +227,8 @@ fn tell(changes: Vec<Change>, outcomes: Vec<Result<Vec<Outcome>, Error>>) {
 }
 
 fn refuse(changes: Vec<Change>, error: &Error) {
-    for (_, done) in changes {
+    for (work, done) in changes {
+        work.fail(error);
         done(Err(error.clone()));
     }
 }

@@ -4,7 +4,7 @@ use elah_core::store;
 use magnus::{Error, Ruby};
 
 /// The Ruby exception for an error of the core.
-pub(super) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
+pub(crate) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
     use store::Error as E;
     let name = match error {
         E::InvalidKey { .. } | E::InvalidName { .. } => "InvalidKey",
@@ -14,6 +14,8 @@ pub(super) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
         E::Failed { .. } => "Failed",
         E::Overloaded { .. } | E::TooManyReaders { .. } => "Busy",
         E::Conflict => "Conflict",
+        E::Fenced { .. } => "Fenced",
+        E::OtherShards { .. } => "OtherShards",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",
         _ => "Error",

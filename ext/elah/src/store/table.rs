@@ -9,8 +9,8 @@ use crate::native_class;
 use crate::wait::suspend;
 
 #[magnus::wrap(class = "Elah::Store::Table", size)]
-pub(super) struct RubyTable {
-    pub(super) table: Table,
+pub(crate) struct RubyTable {
+    pub(crate) table: Table,
 }
 
 impl RubyTable {
@@ -49,13 +49,13 @@ impl RubyTable {
 }
 
 /// A range from `[prefix, from, to, after]`, each a String or nil.
-pub(super) fn range(conditions: RArray, limit: usize, is_reverse: bool) -> Result<Range, Error> {
+pub(crate) fn range(conditions: RArray, limit: usize, is_reverse: bool) -> Result<Range, Error> {
     let condition = |at: isize| conditions.entry::<Option<RString>>(at).map(|string| string.map(to_bytes));
     Ok(Range { prefix: condition(0)?, from: condition(1)?, to: condition(2)?, after: condition(3)?, limit, is_reverse })
 }
 
 /// `[[key, value], ...]` as binary Strings.
-pub(super) fn entries(ruby: &Ruby, entries: Vec<Entry>) -> Result<RArray, Error> {
+pub(crate) fn entries(ruby: &Ruby, entries: Vec<Entry>) -> Result<RArray, Error> {
     let array = ruby.ary_new_capa(entries.len());
     for (key, value) in entries {
         let pair = ruby.ary_new_capa(2);

@@ -1,0 +1,163 @@
+//! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use elah_core::store::{self, Claim, Gathered, GroupCommits};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
+
+use super::RubyClaim;
+use super::commits::{RubyCommits, wait};
+use crate::native_class;
+use crate::store::errors::raised;
+use crate::store::table::{entries, range};
+use crate::store::{read_string, ttl, with_bytes};
+
+/// The number of the table in which entities have their own keys.
+const OWN_TABLE: u8 = 0;
+
+#[magnus::wrap(class = "Elah::Shards::State", size)]
+pub(crate) struct RubyState {
+    commits: Arc<GroupCommits>,
+    claim: Arc<Claim>,
+    /// What every key of the entity begins with.
+    prefix: Vec<u8>,
+    gathered: Mutex<Gathered>,
+    /// The number of the last batch with writes of this entity.
+    last_batch: AtomicU64,
+}
+
+impl RubyState {
+    fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
+        let mut prefix = claim.claim.shard().to_be_bytes().to_vec();
+        with_bytes(key, |key| {
+            prefix.push(key.len() as u8);
+            prefix.extend_from_slice(key);
+        });
+        RubyState {
+            commits: Arc::clone(&commits.commits),
+            claim: Arc::clone(&claim.claim),
+            prefix,
+            gathered: Mutex::default(),
+            last_batch: AtomicU64::new(0),
+        }
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn gather(&self, commits: &GroupCommits) -> u64 {
+        let mut gathered = self.gathered();
+        if gathered.is_empty() {
+            return self.last_batch.load(Ordering::Relaxed);
+        }
+        let number = commits.gather(&self.claim, &mut gathered);
+        self.last_batch.store(number, Ordering::Relaxed);
+        number
+    }
+
+    fn put(ruby: &Ruby, state: &Self, key: RString, value: RString) -> Result<(), Error> {
+        let put =
+            with_bytes(key, |key| with_bytes(value, |value| state.gathered().put(OWN_TABLE, &state.prefix, key, value, None)));
+        put.map_err(|error| raised(ruby, &error))
+    }
+
+    fn delete(ruby: &Ruby, state: &Self, key: RString) -> Result<(), Error> {
+        with_bytes(key, |key| state.gathered().delete(OWN_TABLE, &state.prefix, key)).map_err(|error| raised(ruby, &error))
+    }
+
+    fn put_row(ruby: &Ruby, state: &Self, table: u8, key: RString, value: RString, ttl_ms: Option<u64>) -> Result<(), Error> {
+        let expires_at_ms = ttl(ttl_ms).map(|ttl| state.commits.expiry(ttl));
+        let put = with_bytes(key, |key| with_bytes(value, |value| state.gathered().put(table, &[], key, value, expires_at_ms)));
+        put.map_err(|error| raised(ruby, &error))
+    }
+
+    fn delete_row(ruby: &Ruby, state: &Self, table: u8, key: RString) -> Result<(), Error> {
+        with_bytes(key, |key| state.gathered().delete(table, &[], key)).map_err(|error| raised(ruby, &error))
+    }
+
+    fn get(ruby: &Ruby, state: &Self, key: RString) -> Result<Value, Error> {
+        state.catch_up(ruby)?;
+        let full_key = with_bytes(key, |key| [&state.prefix, key].concat());
+        state.read(ruby, OWN_TABLE, &full_key)
+    }
+
+    fn get_row(ruby: &Ruby, state: &Self, table: u8, key: RString) -> Result<Value, Error> {
+        state.catch_up(ruby)?;
+        let key = with_bytes(key, <[u8]>::to_vec);
+        state.read(ruby, table, &key)
+    }
+
+    fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
+        let gathered = self.gathered();
+        read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
+    }
+
+    /// A range of the entity's own keys.
+    fn range(ruby: &Ruby, state: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+        state.catch_up(ruby)?;
+        let mut range = range(conditions, limit, is_reverse)?;
+        let full = |key: Vec<u8>| [state.prefix.as_slice(), &key].concat();
+        range.prefix = Some(full(range.prefix.unwrap_or_default()));
+        range.from = range.from.map(full);
+        range.to = range.to.map(full);
+        range.after = range.after.map(full);
+        let found = state.commits.range(OWN_TABLE, &range, &state.gathered()).map_err(|error| raised(ruby, &error))?;
+        let own = found.into_iter().map(|(key, value)| (key[state.prefix.len()..].to_vec(), value)).collect();
+        entries(ruby, own)
+    }
+
+    /// What earlier calls have written must be in the store before it is looked at.
+    fn catch_up(&self, ruby: &Ruby) -> Result<(), Error> {
+        let last = self.last_batch.load(Ordering::Relaxed);
+        if last > self.commits.settled() {
+            self.commits.submit();
+            wait(ruby, &self.commits, last)?;
+        }
+        self.failure(last).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+    }
+
+    fn failure(&self, number: u64) -> Option<store::Error> {
+        self.claim.failure(number).cloned()
+    }
+
+    /// Raises what has kept the batch `number`, or one before it, from being stored.
+    fn check(ruby: &Ruby, state: &Self, number: u64) -> Result<(), Error> {
+        state.failure(number).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+    }
+
+    fn has_failed(&self) -> bool {
+        self.claim.has_failed()
+    }
+
+    fn has_gathered(&self) -> bool {
+        !self.gathered().is_empty()
+    }
+
+    fn discard(&self) {
+        self.gathered().clear();
+    }
+
+    fn last_batch(&self) -> u64 {
+        self.last_batch.load(Ordering::Relaxed)
+    }
+}
+
+pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubyState>(ruby, shards, "State")?;
+    class.define_singleton_method("open", function!(RubyState::new, 3))?;
+    class.define_method("get", method!(RubyState::get, 1))?;
+    class.define_method("put", method!(RubyState::put, 2))?;
+    class.define_method("delete", method!(RubyState::delete, 1))?;
+    class.define_method("range_native", method!(RubyState::range, 3))?;
+    class.define_method("get_row", method!(RubyState::get_row, 2))?;
+    class.define_method("put_row", method!(RubyState::put_row, 4))?;
+    class.define_method("delete_row", method!(RubyState::delete_row, 2))?;
+    class.define_method("check", method!(RubyState::check, 1))?;
+    class.define_method("failed?", method!(RubyState::has_failed, 0))?;
+    class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
+    class.define_method("discard", method!(RubyState::discard, 0))?;
+    class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # The life of one key in this worker: the entity while it is in memory, who calls it now, and who waits for that.
+    class Activation
+      # One fiber that waits for its turn.
+      Waiter = Struct.new(:event_loop, :task, :id, :is_granted)
+      private_constant :Waiter
+
+      # @return [String]
+      attr_reader :key
+
+      # @return [Integer]
+      attr_reader :shard
+
+      # @return [Elah::Shards::State, nil]
+      attr_reader :state
+
+      # @return [Integer] the number of the last batch with writes of this entity, 0 for none
+      attr_reader :batch
+
+      # @return [Elah::Task, nil] who calls it now
+      attr_reader :runner
+
+      # @return [Activation, nil] the one whose method has called this
+      attr_reader :outer
+
+      # Whether it was called since this was set to false.
+      attr_accessor :used
+
+      # @param region [Region]
+      # @param key [String]
+      # @param shard [Integer]
+      def initialize(region, key, shard)
+        @region = region
+        @key = key
+        @shard = shard
+        @entity = @state = @runner = @outer = @line = nil
+        @batch = 0
+        @used = true
+      end
+
+      # Runs one call, when those before it have ended. What it wrote is gathered in the batch {#batch}.
+      #
+      # @param task [Elah::Task]
+      # @param name [Symbol]
+      # @param arguments [Array]
+      # @return [Object] the method's value
+      def run(task, name, arguments)
+        @runner ? wait_for_turn(task) : @runner = task
+        @used = true
+        @outer = task.activation
+        task.activation = self
+        is_whole = false
+        begin
+          entity = @entity && !@state.failed? ? @entity : come_to_life
+          answer = entity.__send__(name, *arguments)
+          @batch = @region.gather(@state)
+          is_whole = true
+          answer
+        rescue Refusal
+          is_whole = !@state&.gathered?
+          raise
+        ensure
+          task.activation = @outer
+          forget unless is_whole
+          @line ? pass_turn : @runner = nil
+        end
+      end
+
+      # Whether it can leave memory: nobody calls it, and all that it wrote is settled.
+      #
+      # @param settled [Integer] the number of a batch
+      # @return [Boolean]
+      def idle?(settled) = @runner.nil? && @batch <= settled
+
+      # @return [String] what names it among all workers
+      def identity = "#{@region.name}[#{@key}]"
+
+      private
+
+      # What was changed in memory and not gathered is lost; the next call restores what is stored.
+      def forget
+        @state&.discard
+        @entity = nil
+      end
+
+      def come_to_life
+        @entity = nil
+        @region.settle(@batch)
+        @state = @region.open_state(@shard, @key)
+        @entity = @region.new_entity(@key, @state)
+      end
+
+      def wait_for_turn(task)
+        Chain.check(self, task)
+        line = @line ||= []
+        if line.size >= @region.queue_max
+          raise Overloaded, "#{line.size} calls wait for #{identity} already: try again later."
+        end
+
+        event_loop = @region.event_loop or raise OutsideLoop, "#{identity} is busy, and only a fiber of a loop can wait for it."
+        wait_in(line, Waiter.new(event_loop, task, event_loop.new_wait, false))
+      end
+
+      def wait_in(line, waiter)
+        task = waiter.task
+        line << waiter
+        task.wait = waiter.id
+        task.awaits = self
+        waiter.event_loop.park(waiter.id)
+      ensure
+        task.awaits = nil
+        task.settle
+        line.delete(waiter) unless waiter.is_granted
+      end
+
+      # The turn goes to whoever waits longest, and to nobody in between.
+      def pass_turn
+        waiter = @line.shift
+        @line = nil if @line.empty?
+        return @runner = nil unless waiter
+
+        @runner = waiter.task
+        waiter.is_granted = true
+        waiter.task.wake
+        waiter.event_loop.end_wait(waiter.id)
+      end
+    end
+  end
+end

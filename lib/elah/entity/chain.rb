@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # Who waits for whom: a call that would wait for itself is refused, where it would hang until its deadline.
+    module Chain
+      class << self
+        # Follows the waits that begin at a busy entity.
+        #
+        # @param activation [Activation] that `task` is about to wait for
+        # @param task [Elah::Task]
+        # @raise [Reentrant] when `task`, or what started it, is at their end
+        def check(activation, task)
+          busy = activation
+          while busy
+            refuse(activation) if ancestor?(busy.runner, task) || task.callers&.include?(busy.identity)
+            busy = busy.runner&.awaits
+          end
+        end
+
+        # The entities that wait for what a task does, here and in the workers that called it.
+        #
+        # @param task [Elah::Task]
+        # @return [Array<String>] their identities
+        def of(task)
+          identities = task.callers.dup || []
+          activation = task.activation
+          while activation
+            identities << activation.identity
+            activation = activation.outer
+          end
+          task.parent ? identities | of(task.parent) : identities
+        end
+
+        private
+
+        def ancestor?(runner, task)
+          while task
+            return true if task.equal?(runner)
+
+            task = task.parent
+          end
+          false
+        end
+
+        def refuse(activation)
+          raise Reentrant, "This call came from #{activation.identity} and cannot call it: it waits for the answer itself."
+        end
+      end
+    end
+  end
+end

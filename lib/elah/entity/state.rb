@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Elah
+  module Shards
+    # What one entity has stored: ordered keys with values, Strings both. Writes are gathered, and stored together when the call has
+    # ended; reads see what is gathered.
+    class State
+      # @!method get(key)
+      #   @param key [String]
+      #   @return [String, nil]
+
+      # @!method put(key, value)
+      #   @param key [String] with the entity's own key up to 477 bytes
+      #   @param value [String]
+      #   @return [nil]
+      #   @raise [Store::InvalidKey, Store::TooLarge]
+
+      # @!method delete(key)
+      #   @param key [String]
+      #   @return [nil]
+
+      # Entries in the order of their keys' bytes. All conditions must hold.
+      #
+      # @param (see Elah::Store::Table#range)
+      # @return [Array<Array(String, String)>] keys and values
+      def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
+        range_native([prefix, from, to, after], limit, reverse)
+      end
+
+      private :range_native
+    end
+  end
+end

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "tmpdir"
+
+# A test with a store of its own, and entities that have accounts in it.
+class EntityCase < Minitest::Test
+  # What a test calls. Its index has a row for each deposit.
+  class Account < Elah::Entity
+    index :history
+
+    class Poor < Elah::Entity::Refusal; end
+
+    attr_reader :balance
+
+    def restore = @balance = state.get("balance").to_i
+
+    def deposit(amount)
+      @balance += amount
+      state.put("balance", @balance.to_s)
+      index(:history).put("#{key} #{@balance}", amount.to_s)
+      @balance
+    end
+
+    def withdraw(amount)
+      raise Poor, "The balance is #{@balance}." if amount > @balance
+
+      deposit(-amount)
+    end
+
+    # Changes what it should not have, and fails.
+    def break(error = RuntimeError)
+      deposit(1_000_000)
+      raise error, "broken"
+    end
+
+    # Waits with its turn held.
+    def wait(queue, value = nil)
+      queue.pop
+      value
+    end
+
+    def ask(reference, name, *arguments) = reference.public_send(name, *arguments)
+
+    def keywords(first, rest: [], **others) = [first, rest, others]
+
+    def stored(**conditions) = state.range(**conditions)
+
+    def write(key, value) = value ? state.put(key, value) : state.delete(key)
+
+    def write_and_read(key, value)
+      write(key, value)
+      [state.get(key), state.range(prefix: key), index(:history).get("no such row")]
+    end
+  end
+
+  def setup
+    @dir = Dir.mktmpdir("elah-entity")
+    @store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+    @accounts = Account.in(@store)
+  end
+
+  def teardown
+    @store.close
+    FileUtils.remove_entry(@dir)
+  end
+
+  # Entities of a class like Account, with what the block declares.
+  def accounts(name, store: @store, &block)
+    Class.new(Account) do
+      entity_name name
+      class_eval(&block) if block
+    end.in(store)
+  end
+
+  # Raises what a call raised; the value of one that did not.
+  def one(answer) = answer.is_a?(Exception) ? raise(answer) : answer
+end

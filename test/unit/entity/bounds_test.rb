@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/entity_case"
+
+# How much waits, how much stays in memory, and a store without room.
+class EntityBoundsTest < EntityCase
+  def with_config(**options)
+    previous = Elah.config
+    Elah.config = Elah::Config.build(**options)
+    yield
+  ensure
+    Elah.config = previous
+  end
+
+  def test_a_line_that_is_too_long_is_refused
+    accounts = with_config(entity_queue_max: 2) { accounts("short line") }
+    Elah.run do
+      gate = Queue.new
+      waiting = Array.new(3) { Elah.async { accounts["1"].wait(gate) } }
+      error = assert_raises(Elah::Overloaded) { accounts["1"].balance }
+      assert_match(/2 calls wait/, error.message)
+      3.times { gate << nil }
+      waiting.each(&:value)
+      assert_equal 0, accounts["1"].balance
+    end
+  end
+
+  def test_the_entities_in_memory_are_bounded_and_come_back
+    accounts = with_config(entities_max: 10) { accounts("few") }
+    Elah.run do
+      100.times { |n| accounts[n].deposit(n) }
+      assert_equal 10, accounts.size
+      100.times { |n| assert_equal n, accounts[n].balance }
+      assert_equal 10, accounts.size
+    end
+  end
+
+  def test_busy_entities_stay_and_too_many_of_them_are_refused
+    accounts = with_config(entities_max: 2) { accounts("busy") }
+    Elah.run do
+      gate = Queue.new
+      waiting = %w[1 2].map { |key| Elah.async { accounts[key].wait(gate) } }
+      assert_match(/busy/, assert_raises(Elah::Overloaded) { accounts["3"].balance }.message)
+      2.times { gate << nil }
+      waiting.each(&:value)
+      assert_equal 0, accounts["3"].balance
+    end
+  end
+
+  def test_an_entity_that_was_called_meanwhile_stays
+    accounts = with_config(entities_max: 3) { accounts("recent") }
+    Elah.run do
+      %w[1 2 3].each { |key| accounts[key].deposit(1) }
+      accounts["4"].deposit(1) # looks at all three, and one goes
+      accounts["2"].deposit(1)
+      accounts["5"].deposit(1)
+      restored = accounts.instance_variable_get(:@activations).key?("2")
+      assert restored, "the one that was called last is still in memory"
+    end
+  end
+
+  def test_a_full_store_refuses_and_takes_calls_again_when_there_is_room
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("full", store: store)
+      Elah.run do
+        accounts["1"].write("a", "x")
+        assert_raises(Elah::Store::Full) { 100.times { |n| accounts["2"].write("fill#{n}", "x" * 20_000) } }
+        filled = accounts["2"].stored.map(&:first)
+        assert_raises(Elah::Store::Full) { accounts["2"].write("more", "x" * 200_000) }
+        assert_equal filled, accounts["2"].stored.map(&:first), "what was refused left nothing"
+        filled.each { |key| accounts["2"].write(key, nil) }
+        accounts["1"].write("a", "y")
+        assert_equal [%w[a y]], accounts["1"].stored
+      end
+      store.close
+    end
+  end
+
+  def test_calls_that_build_on_what_was_not_stored_fail_with_it
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("built on", store: store)
+      Elah.run do
+        accounts["1"].deposit(1)
+        calls = [["1", :write, "big", "x" * 2_000_000], ["1", :deposit, 10]]
+        outcomes = calls.map { |call| Elah.async { one(accounts.call_many([call]).first) } }.map { |call| call.wait.error }
+        assert_equal [Elah::Store::Full] * 2, outcomes.map(&:class)
+        assert_equal 1, accounts["1"].balance
+        assert_equal 3, accounts["1"].deposit(2)
+      end
+      store.close
+    end
+  end
+end

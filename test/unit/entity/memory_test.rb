@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/entity_case"
+
+# Entities whose answers do not wait for the disk.
+class EntityMemoryTest < EntityCase
+  def setup
+    super
+    @accounts = accounts("in memory") { durability :memory }
+  end
+
+  def test_what_was_answered_is_on_disk_when_the_loop_has_ended
+    Elah.run { assert_equal 3, @accounts["1"].deposit(3) }
+    assert_equal [["1 3", "3"]], @accounts.index(:history).range
+  end
+
+  def test_a_read_of_the_store_sees_what_is_on_its_way
+    Elah.run do
+      @accounts["1"].deposit(3)
+      assert_equal [["balance", "3"]], @accounts["1"].stored
+    end
+  end
+
+  def test_a_graceful_end_stores_everything
+    script = <<~RUBY
+      require "support/entity_case"
+      class InMemory < EntityCase::Account
+        entity_name "in memory"
+        durability :memory
+      end
+      accounts = InMemory.in(Elah::Store.open(ARGV.first))
+      Elah.run { 1000.times { |n| accounts[n % 10].deposit(1) } }
+      exit!(1) unless accounts.instance_variable_get(:@thread)
+      exit(0)
+    RUBY
+    assert system(RbConfig.ruby, "-Ilib", "-Itest", "-rtest_helper", "-e", script, @dir)
+    assert_equal [100] * 10, (0...10).map { |n| @accounts[n].balance }
+  end
+
+  def test_a_fork_leaves_its_parents_entities_alone
+    @accounts["1"].deposit(3)
+    child = fork do
+      seen = @accounts["1"].deposit(1)
+      exit!(seen == 4 ? 0 : 1)
+    end
+    assert_predicate Process.wait2(child).last, :success?
+  end
+end

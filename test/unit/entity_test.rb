@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/entity_case"
+
+# One process: serial calls, what is stored, what is refused.
+class EntityTest < EntityCase
+  def test_a_call_changes_the_entity_and_the_store
+    assert_equal 10, @accounts["42"].deposit(10)
+    assert_equal 15, @accounts["42"].deposit(5)
+    assert_equal [["balance", "15"]], @accounts["42"].stored
+    assert_equal [["42 10", "10"], ["42 15", "5"]], @accounts.index(:history).range
+  end
+
+  def test_what_was_answered_is_there_when_the_process_comes_back
+    script = <<~RUBY
+      require "support/entity_case"
+      Elah.run { EntityCase::Account.in(Elah::Store.open(ARGV.first))["7"].deposit(3) }
+      Process.kill(:KILL, Process.pid)
+    RUBY
+    system(RbConfig.ruby, "-Ilib", "-Itest", "-rtest_helper", "-e", script, @dir, exception: false)
+    assert_equal 3, @accounts["7"].balance
+  end
+
+  def test_arguments_come_as_they_were_given
+    assert_equal [1, [2], { more: 3 }], @accounts["1"].keywords(1, rest: [2], more: 3)
+    assert_equal [{ rest: 1 }, [], {}], @accounts["1"].keywords({ rest: 1 })
+    assert_raises(ArgumentError) { @accounts["1"].deposit }
+    assert_raises(ArgumentError) { @accounts["1"].balance { nil } }
+  end
+
+  def test_only_public_methods_can_be_called
+    %i[restore state come_to_life index instance_variable_get].each do |name|
+      assert_raises(NoMethodError, name) { @accounts["1"].public_send(name) } unless name == :instance_variable_get
+      assert_kind_of NoMethodError, @accounts.call_many([["1", name]]).first, name
+    end
+  end
+
+  def test_keys
+    assert_equal 1, @accounts[42].deposit(1)
+    assert_equal 2, @accounts["42"].deposit(1)
+    assert_equal 1, @accounts["k" * 255].deposit(1)
+    assert_equal 1, @accounts["\xff\x00".b].deposit(1)
+    ["", "k" * 256].each { |key| assert_match(/1 to 255 bytes/, assert_raises(ArgumentError) { @accounts[key].balance }.message) }
+  end
+
+  def test_entities_whose_keys_begin_alike_share_nothing
+    @accounts["4"].write("2x", "four")
+    @accounts["42"].write("x", "forty-two")
+    assert_equal [["2x", "four"]], @accounts["4"].stored
+    assert_equal [["x", "forty-two"]], @accounts["42"].stored
+  end
+
+  def test_reads_see_what_was_written
+    assert_equal ["1", [["a", "1"]], nil], @accounts["1"].write_and_read("a", "1")
+    assert_equal [nil, [], nil], @accounts["1"].write_and_read("a", nil)
+    %w[a b c d].each { |key| @accounts["2"].write(key, key.upcase) }
+    assert_equal [%w[c C], %w[b B]], @accounts["2"].stored(from: "b", to: "d", reverse: true)
+    assert_equal [%w[b B]], @accounts["2"].stored(after: "a", limit: 1)
+  end
+
+  def test_a_refusal_leaves_the_entity_as_it_is
+    @accounts["1"].deposit(3)
+    error = assert_raises(Account::Poor) { @accounts["1"].withdraw(4) }
+    assert_equal "The balance is 3.", error.message
+    assert_equal 3, @accounts["1"].balance
+  end
+
+  def test_after_an_exception_the_entity_is_what_is_stored
+    @accounts["1"].deposit(3)
+    assert_equal "broken", assert_raises(RuntimeError) { @accounts["1"].break }.message
+    assert_equal 3, @accounts["1"].balance
+    assert_equal [["balance", "3"]], @accounts["1"].stored
+  end
+
+  def test_a_refusal_after_a_write_is_an_exception_like_any_other
+    @accounts["1"].deposit(3)
+    assert_raises(Account::Poor) { @accounts["1"].break(Account::Poor) }
+    assert_equal 3, @accounts["1"].balance
+  end
+
+  def test_calls_to_one_entity_run_one_after_the_other
+    accounts = accounts("slow") do
+      def deposit_slowly(amount)
+        before = @balance
+        Elah.async { before }.value
+        Elah.offload { before }
+        @balance = before + amount
+        state.put("balance", @balance.to_s)
+        @balance
+      end
+    end
+    balances = Elah.run { Array.new(20) { Elah.async { accounts["1"].deposit_slowly(1) } }.map(&:value) }
+    assert_equal (1..20).to_a, balances
+  end
+
+  def test_an_entity_that_waits_holds_up_nobody_else
+    Elah.run do
+      gate = Queue.new
+      waiting = Elah.async { @accounts["1"].wait(gate, :opened) }
+      assert_equal 5, @accounts["2"].deposit(5)
+      refute_predicate waiting, :done?
+      gate << nil
+      assert_equal :opened, waiting.value
+    end
+  end
+
+  def test_a_call_that_comes_back_is_refused
+    Elah.run do
+      error = assert_raises(Elah::Entity::Reentrant) { @accounts["1"].ask(@accounts["2"], :ask, @accounts["1"], :balance) }
+      assert_match(/1\]/, error.message)
+      assert_raises(Elah::Entity::Reentrant) { @accounts["1"].ask(@accounts["1"], :balance) }
+      assert_equal 0, @accounts["1"].balance
+    end
+  end
+
+  def test_two_calls_that_wait_for_each_other_do_not_hang
+    accounts = accounts("crossed") do
+      def cross(gate, other)
+        gate.pop
+        other.deposit(1)
+      end
+    end
+    Elah.run do
+      gate = Queue.new
+      calls = [%w[1 2], %w[2 1]].map { |from, to| Elah.async { accounts[from].cross(gate, accounts[to]) } }
+      2.times { gate << nil }
+      outcomes = calls.map { |call| call.wait.error }
+      assert_equal 1, outcomes.grep(Elah::Entity::Reentrant).size, outcomes.inspect
+    end
+  end
+
+  def test_a_fiber_that_a_call_has_started_may_not_come_back_either
+    accounts = accounts("parents") do
+      def delegate(reference) = Elah.async { reference.balance }.value
+    end
+    Elah.run { assert_raises(Elah::Entity::Reentrant) { accounts["1"].delegate(accounts["1"]) } }
+  end
+
+  def test_one_that_is_cancelled_in_line_takes_no_turn
+    Elah.run do
+      gate = Queue.new
+      first = Elah.async { @accounts["1"].wait(gate, 1) }
+      second = Elah.async { @accounts["1"].wait(gate, 2) }
+      third = Elah.async { @accounts["1"].wait(gate, 3) }
+      second.cancel.wait
+      2.times { gate << nil }
+      assert_equal [1, 3], [first.value, third.value]
+    end
+  end
+
+  def test_many_calls_have_one_answer_each
+    answers = @accounts.call_many([["1", :deposit, 3], ["2", :deposit, 4], ["1", :withdraw, 9], ["1", :deposit, 4], ["", :balance]])
+    assert_equal [3, 4, 7], answers.values_at(0, 1, 3)
+    assert_instance_of Account::Poor, answers[2]
+    assert_instance_of ArgumentError, answers[4]
+    assert_equal [7, 4], [@accounts["1"].balance, @accounts["2"].balance]
+  end
+
+  def test_a_class_needs_a_name_that_no_other_has
+    assert_match(/entity_name/, assert_raises(ArgumentError) { Class.new(Elah::Entity).in(@store) }.message)
+    accounts("mine")
+    assert_match(/not of/, assert_raises(ArgumentError) { accounts("mine") }.message)
+    assert_same @accounts, Account.in(Elah::Store.open(@dir, bytes_max: 64 * 1024**2))
+  end
+
+  def test_what_a_class_declares
+    assert_match(/:disk or :memory/, assert_raises(ArgumentError) { Class.new(Elah::Entity) { durability :tape } }.message)
+    assert_match(/no index :nope/, assert_raises(ArgumentError) { @accounts.index(:nope) }.message)
+    assert_equal :memory, Class.new(Class.new(Elah::Entity) { durability :memory }).durability
+  end
+
+  def test_another_thread_is_refused
+    @accounts["1"].deposit(1)
+    assert_raises(Elah::OutsideLoop) { Thread.new { Elah.run { @accounts["1"].balance } }.tap { |thread| thread.report_on_exception = false }.value }
+  end
+end
