@@ -283,6 +283,16 @@ impl Admission {
         overdue
     }
 
+    /// Requests whose handlers have begun.
+    pub(crate) fn handled(&self) -> usize {
+        self.running.get() - self.ready.borrow().len()
+    }
+
+    /// Requests that wait at a gate, or for a fiber.
+    pub(crate) fn waiting(&self) -> usize {
+        self.entries.borrow().len() - self.handled()
+    }
+
     /// Requests that the server still has to answer.
     pub(crate) fn open(&self) -> usize {
         self.entries.borrow().len() - self.taken_over.get()

@@ -2,6 +2,7 @@
 
 mod admission;
 pub mod background;
+pub mod board;
 mod broken_peers;
 mod clock;
 mod connection;

@@ -1,9 +1,10 @@
 //! Listening sockets: bound before a worker exists, accepted from inside its loop.
 
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,10 @@ use crate::shared::Shared;
 
 /// How long `accept` rests when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// For how long a worker with more connections steps back, and how many it takes after that.
+const COURTESY_PAUSE: Duration = Duration::from_millis(1);
+const COURTESY_TURN: u32 = 16;
 
 /// A bound, listening socket. It holds no runtime, so that it may cross a fork.
 #[derive(Debug)]
@@ -70,6 +75,31 @@ impl Listener {
             Ok(Listener { socket: Bound::Unix(socket, path) })
         } else {
             Err(ListenerError::UnknownAddress(address.to_owned()))
+        }
+    }
+
+    /// Takes a socket that listens already.
+    pub fn adopt(descriptor: OwnedFd) -> io::Result<Listener> {
+        let socket = socket2::Socket::from(descriptor);
+        let unfit = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
+        if !socket.is_listener()? {
+            return unfit("it does not listen");
+        }
+        socket.set_cloexec(true)?;
+        let address = socket.local_addr()?;
+        let socket = match address.domain() {
+            Domain::IPV4 | Domain::IPV6 => Bound::Tcp(socket.into()),
+            Domain::UNIX => Bound::Unix(socket.into(), address.as_pathname().map(Path::to_owned).unwrap_or_default()),
+            _ => return unfit("it is neither of TCP nor of Unix"),
+        };
+        Ok(Listener { socket })
+    }
+
+    /// The number of the socket's descriptor.
+    pub fn descriptor(&self) -> RawFd {
+        match &self.socket {
+            Bound::Tcp(socket) => socket.as_raw_fd(),
+            Bound::Unix(socket, _) => socket.as_raw_fd(),
         }
     }
 
@@ -156,13 +186,19 @@ impl Accepting {
 /// Accepts until the worker drains, and then whatever the kernel had already accepted for it, so that nobody is turned away by a stop.
 pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
     let local_port = listener.local_port();
+    let mut courtesy = Courtesy::default();
     loop {
         let accepted = std::future::poll_fn(|context| {
             shared.register_acceptor(context.waker());
-            if !shared.is_draining() && shared.connections_full() {
+            if shared.is_draining() && shared.leaves_backlog.get() {
+                return Poll::Ready(None);
+            }
+            if !shared.is_draining() && (shared.connections_full() || courtesy.poll(&shared, context).is_pending()) {
                 return Poll::Pending;
             }
-            match listener.poll_accept(context) {
+            let accepted = listener.poll_accept(context);
+            courtesy.accepted(accepted.is_ready());
+            match accepted {
                 Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
                 Poll::Pending if shared.is_draining() => Poll::Ready(None),
                 Poll::Pending => Poll::Pending,
@@ -180,6 +216,37 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
             Some(Err(_)) if shared.is_draining() => return,
             Some(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
         }
+    }
+}
+
+/// Workers that accept from one socket are all woken, and the first would take everything. So one that has more connections than another
+/// steps back for a moment before it takes some more: what nobody else wants then is its own.
+#[derive(Default)]
+struct Courtesy {
+    pause: Option<Pin<Box<tokio::time::Sleep>>>,
+    turn: u32,
+}
+
+impl Courtesy {
+    fn poll(&mut self, shared: &Shared, context: &mut Context<'_>) -> Poll<()> {
+        if self.pause.is_none() {
+            if self.turn > 0 || !shared.should_leave_connections() {
+                return Poll::Ready(());
+            }
+            self.pause = Some(Box::pin(tokio::time::sleep(COURTESY_PAUSE)));
+        }
+        if let Some(pause) = &mut self.pause
+            && pause.as_mut().poll(context).is_pending()
+        {
+            return Poll::Pending;
+        }
+        self.pause = None;
+        self.turn = COURTESY_TURN;
+        Poll::Ready(())
+    }
+
+    fn accepted(&mut self, one: bool) {
+        self.turn = if one { self.turn.saturating_sub(1) } else { 0 };
     }
 }
 

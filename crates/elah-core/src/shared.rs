@@ -1,6 +1,6 @@
 //! What the tasks of one worker share: bounds, clock, router, requests, connections. Nothing here leaves the worker's thread.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::IpAddr;
@@ -8,12 +8,14 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::server::conn::http1;
 use slab::Slab;
 
 use crate::admission::{Admission, GateSettings, GivenUp, RequestId};
+use crate::board::{PUBLISH_PERIOD, Report, Seat};
 use crate::broken_peers;
 use crate::clock::Clock;
 use crate::connection::{ConnectionState, Order};
@@ -32,6 +34,9 @@ const SCRATCH_BYTES: usize = 64 * 1024;
 /// What hyper reads at least at a time, and the number of headers for which it has room on its stack.
 const HYPER_READ_BYTES: usize = 8 * 1024;
 const HYPER_HEADERS_MAX: usize = 100;
+
+/// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// How long a connection that has never sent a request is given to do so when the worker drains.
 const FRESH_GRACE_MS: u64 = 500;
@@ -55,11 +60,17 @@ pub(crate) struct Shared {
     pub(crate) connections: RefCell<Slab<Rc<ConnectionState>>>,
     pub(crate) acceptors: RefCell<Vec<Waker>>,
     pub(crate) draining: Cell<bool>,
+    /// Other workers accept from the same sockets: a drain leaves them what is not accepted yet.
+    pub(crate) leaves_backlog: Cell<bool>,
+    /// The loop goes on when it has drained, until this is taken back.
+    pub(crate) lingers: Cell<bool>,
+    pub(crate) seat: OnceCell<Seat>,
     /// Requests whose handlers should be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
     pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
     pub(crate) read_chunks: RefCell<HashMap<WaitId, Result<Option<Bytes>, Problem>>>,
     ticks: Cell<u32>,
+    last_tick_ms: Cell<u64>,
     request_id_prefix: String,
     next_request_number: Cell<u64>,
 }
@@ -98,10 +109,14 @@ impl Shared {
             connections: RefCell::new(Slab::new()),
             acceptors: RefCell::new(Vec::new()),
             draining: Cell::new(false),
+            leaves_backlog: Cell::new(false),
+            lingers: Cell::new(false),
+            seat: OnceCell::new(),
             cancelled: RefCell::new(Vec::new()),
             hijacked: RefCell::new(HashMap::new()),
             read_chunks: RefCell::new(HashMap::new()),
             ticks: Cell::new(0),
+            last_tick_ms: Cell::new(0),
             request_id_prefix: random_prefix(),
             next_request_number: Cell::new(1),
         }
@@ -121,6 +136,11 @@ impl Shared {
 
     pub(crate) fn connections_full(&self) -> bool {
         self.connections.borrow().len() >= self.limits.connections_max
+    }
+
+    /// Whether new connections had better be left to another worker.
+    pub(crate) fn should_leave_connections(&self) -> bool {
+        self.seat.get().is_some_and(|seat| seat.should_leave_connections(self.connections.borrow().len()))
     }
 
     pub(crate) fn register_acceptor(&self, waker: &Waker) {
@@ -143,6 +163,9 @@ impl Shared {
         let entry = connections.vacant_entry();
         let state = Rc::new(ConnectionState::new(entry.key(), remote, local_port, self.clock.refresh()));
         entry.insert(Rc::clone(&state));
+        if let Some(seat) = self.seat.get() {
+            seat.set_connections(connections.len());
+        }
         state
     }
 
@@ -150,6 +173,9 @@ impl Shared {
         let was_full = self.connections_full();
         state.descriptor.set(-1);
         self.connections.borrow_mut().try_remove(state.key);
+        if let Some(seat) = self.seat.get() {
+            seat.set_connections(self.connections.borrow().len());
+        }
         if was_full {
             self.wake_acceptors();
         }
@@ -216,6 +242,7 @@ impl Shared {
 
     pub(crate) fn tick(&self) {
         let now = self.clock.refresh();
+        self.report(now);
         for GivenUp { exchange, bound_ms, awaited } in self.admission.take_impatient(&self.limits, now) {
             self.metrics.refused();
             let seconds = bound_ms as f64 / 1000.0;
@@ -243,6 +270,33 @@ impl Shared {
         for connection in connections {
             connection.check_time(self);
         }
+    }
+
+    /// Writes to the worker's seat on the board, where it has one.
+    fn report(&self, now: u64) {
+        let Some(seat) = self.seat.get() else { return };
+        let since_last = now.saturating_sub(self.last_tick_ms.replace(now));
+        seat.note_lag(since_last.saturating_sub(TICK.as_millis() as u64));
+        if u128::from(self.ticks.get()) % (PUBLISH_PERIOD.as_millis() / TICK.as_millis()) == 0 {
+            self.publish();
+        }
+    }
+
+    pub(crate) fn publish(&self) {
+        let Some(seat) = self.seat.get() else { return };
+        let counts = self.metrics.counts();
+        let fibers = self.admission.handled() as u64;
+        seat.publish(&Report {
+            turns: counts.turns,
+            connections_accepted: counts.connections,
+            requests: counts.requests,
+            answered: counts.requests.saturating_sub(fibers),
+            refused: counts.refused,
+            open_requests: self.admission.open() as u64,
+            waiting_requests: self.admission.waiting() as u64,
+            fibers,
+            has_ready: self.admission.has_ready(),
+        });
     }
 
     pub(crate) fn has_work(&self) -> bool {

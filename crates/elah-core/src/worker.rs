@@ -18,6 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
 pub use crate::admission::{GateSettings, RequestId};
+use crate::board::Seat;
 use crate::descriptor_watch::DescriptorWatches;
 pub use crate::descriptor_watch::Readiness;
 use crate::limits::Limits;
@@ -25,14 +26,11 @@ use crate::listener::{Listener, accept};
 use crate::metrics::Counts;
 use crate::response_stream::StreamState;
 use crate::router::Router;
-use crate::shared::Shared;
 pub use crate::shared::{Cancelled, HandedOver};
+use crate::shared::{Shared, TICK};
 use crate::task::Task;
 use crate::timers::Timers;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
-
-/// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
-const TICK: Duration = Duration::from_millis(50);
 
 /// Ends a wait however the work for it ends.
 struct EndOnDrop {
@@ -125,6 +123,9 @@ impl Worker {
             .await;
         });
         shared.clock.refresh();
+        if shared.is_draining() {
+            shared.publish(); // the loop may end before its next tick
+        }
     }
 
     pub fn is_request_ready(&self) -> bool {
@@ -208,8 +209,23 @@ impl Worker {
         self.watches.cancel(wait);
     }
 
-    /// Stops accepting; what has been accepted is still served.
-    pub fn drain(&self) {
+    /// Writes on the board from now on, at every tick of the loop.
+    pub fn take_seat(&self, seat: Seat) {
+        if self.shared.seat.set(seat).is_ok() {
+            self.shared.publish();
+        }
+    }
+
+    /// Whether the loop goes on when it has drained, for what other workers may still ask of it.
+    pub fn linger(&self, lingers: bool) {
+        self.shared.lingers.set(lingers);
+        self.shared.local_waker.wake_turn();
+    }
+
+    /// Stops accepting; what has been accepted is still served. `leaves_backlog` says that others accept from the same sockets: what
+    /// the kernel alone has accepted is left to them.
+    pub fn drain(&self, leaves_backlog: bool) {
+        self.shared.leaves_backlog.set(leaves_backlog);
         self.shared.draining.set(true);
         self.shared.wake_acceptors();
         let connections: Vec<_> = self.shared.connections.borrow().iter().map(|(_, state)| Rc::clone(state)).collect();
@@ -218,8 +234,13 @@ impl Worker {
         }
     }
 
-    /// True when the worker drains and nothing is left to serve.
+    /// True when the worker drains, nothing is left to serve, and it does not linger.
     pub fn is_drained(&self) -> bool {
+        !self.shared.lingers.get() && self.has_served_all()
+    }
+
+    /// True when the worker drains and nothing is left to serve.
+    pub fn has_served_all(&self) -> bool {
         self.shared.is_draining() && self.shared.connections.borrow().is_empty() && self.shared.admission.open() == 0
     }
 

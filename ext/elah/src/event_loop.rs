@@ -18,6 +18,7 @@ use magnus::{
     DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
 };
 
+use crate::board::RubyBoard;
 use crate::errors;
 use crate::gvl::without_gvl;
 use crate::listening_socket::ListeningSocket;
@@ -81,9 +82,12 @@ impl EventLoop {
     }
 
     fn listen(ruby: &Ruby, _: &Self, socket: &ListeningSocket) -> Result<(), Error> {
-        worker(ruby)?.listen(socket.core()).map_err(|cause| {
-            Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", socket.address()))
-        })
+        let worker = worker(ruby)?;
+        socket.with(ruby, |listener| {
+            worker.listen(listener).map_err(|cause| {
+                Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", listener.address()))
+            })
+        })?
     }
 
     /// Runs connections and timers without the GVL until there is work.
@@ -196,8 +200,26 @@ impl EventLoop {
         self.waker.end_wait(wait);
     }
 
-    fn drain(ruby: &Ruby, _: &Self) -> Result<(), Error> {
-        worker(ruby)?.drain();
+    /// Stops accepting. What the kernel alone has accepted is left to other workers of the same sockets, or taken in first.
+    fn drain(ruby: &Ruby, _: &Self, leaves_backlog: bool) -> Result<(), Error> {
+        worker(ruby)?.drain(leaves_backlog);
+        Ok(())
+    }
+
+    fn linger(ruby: &Ruby, _: &Self, lingers: bool) -> Result<(), Error> {
+        worker(ruby)?.linger(lingers);
+        Ok(())
+    }
+
+    fn has_served_all(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+        Ok(worker(ruby)?.has_served_all())
+    }
+
+    /// Writes to a seat of the board from now on.
+    fn take_seat(ruby: &Ruby, _: &Self, board: &RubyBoard, seat: usize) -> Result<(), Error> {
+        let seat =
+            board.seat(seat).ok_or_else(|| Error::new(ruby.exception_index_error(), format!("The board has no seat {seat}.")))?;
+        worker(ruby)?.take_seat(seat);
         Ok(())
     }
 
@@ -313,7 +335,10 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
     class.define_method("interrupt", method!(EventLoop::interrupt, 0))?;
     class.define_method("end_wait", method!(EventLoop::end_wait, 1))?;
-    class.define_method("drain", method!(EventLoop::drain, 0))?;
+    class.define_method("drain", method!(EventLoop::drain, 1))?;
+    class.define_method("linger", method!(EventLoop::linger, 1))?;
+    class.define_method("served_all?", method!(EventLoop::has_served_all, 0))?;
+    class.define_method("take_seat", method!(EventLoop::take_seat, 2))?;
     class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
     class.define_method("counts", method!(EventLoop::counts, 0))?;
     class.define_method("wait_for_stall", method!(EventLoop::wait_for_stall, 1))?;

@@ -1,5 +1,6 @@
 //! The Ruby binding of `elah-core`: one Ruby class per file, each registered by its `init`. It holds no policy.
 
+mod board;
 mod errors;
 mod event_loop;
 mod form;
@@ -37,6 +38,7 @@ use magnus::{Error, Module, Ruby};
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
+    board::init(ruby, elah)?;
     event_loop::init(ruby, elah)?;
     form::init(elah)?;
     header_set::init(ruby, elah)?;
