@@ -10,7 +10,7 @@ module Elah
   class Config
     autoload :Dsl, "elah/config/dsl"
 
-    HOOKS = %i[before_worker_boot before_worker_shutdown].freeze
+    HOOKS = %i[before_fork before_worker_boot before_worker_shutdown after_worker_exit].freeze
 
     # @return [Elah::Settings] the app's own settings
     attr_reader :settings
@@ -75,13 +75,14 @@ module Elah
       define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
     end
 
-    # Runs the blocks that the config file gave for a moment of the worker's life, in their order.
+    # Runs the blocks that the config file gave for a moment of the server's life, in their order.
     #
     # @param name [Symbol] one of {HOOKS}
+    # @param arguments [Array<Object>] for the blocks
     # @raise [KeyError] when there is no such moment
-    def run_hooks(name)
+    def run_hooks(name, *arguments)
       HOOKS.include?(name) or raise KeyError, "There is no hook #{name}; the hooks are #{HOOKS.join(', ')}."
-      @hooks.fetch(name, []).each(&:call)
+      @hooks.fetch(name, []).each { |hook| hook.call(*arguments) }
     end
 
     private

@@ -101,6 +101,12 @@ module Elah
   # An address cannot be listened on.
   class ListenError < Error; end
 
+  # No worker comes up. Raised at boot only.
+  class BootError < Error; end
+
+  # The folder for what runs, or its board, cannot be made or read. Raised at boot, and by `elah status`.
+  class RunDirError < Error; end
+
   module Form
     # A query string or a form cannot be read: a broken escape, names that conflict, too many or too deep parameters.
     class ParseError < Error; end

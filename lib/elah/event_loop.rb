@@ -43,6 +43,7 @@ module Elah
       @endings = []
       @spawned = 0
       @cancels_gone = true
+      @drain_requested = @leaves_backlog = false
       @failed = ->(exception, _request) { raise exception }
       expect_posts
     end
@@ -57,7 +58,7 @@ module Elah
       @failed = failed
       enter_ready # what was spawned at boot
       until drained?
-        drain if @drain_requested
+        drain(@leaves_backlog) if @drain_requested
         turn
         enter(@idle.pop || new_task) while request_ready?
         resume
@@ -79,7 +80,10 @@ module Elah
     end
 
     # Asks the loop to stop accepting and to end when it has answered what it has. May be called from a trap or another thread.
-    def request_drain
+    #
+    # @param leaves_backlog [Boolean] whether other workers accept from the same sockets, and take what is not accepted yet
+    def request_drain(leaves_backlog: false)
+      @leaves_backlog = leaves_backlog
       @drain_requested = true
       interrupt
     end

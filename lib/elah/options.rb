@@ -79,8 +79,6 @@ module Elah
              default: "config/elah.rb"
       option :environment, :string, "Names the environment, which the app reads as RACK_ENV.",
              default: "development", variable: "RACK_ENV"
-      option :workers, :integer, "Runs this many worker processes; this version serves with one.",
-             default: 1, range: 1..1, variable: "WEB_CONCURRENCY"
       option :entities_max, :integer, "Keeps this many entities of each class in memory, those that were called last.",
              default: 100_000, range: 1..100_000_000
       option :entity_queue_max, :integer, "Lets this many calls wait for one entity; the next one is refused.", default: 1024, range: 0..1_000_000
@@ -98,6 +96,18 @@ module Elah
     end
 
     group :processes do
+      option :workers, :workers, "Runs this many workers under a supervisor, `auto` as many as there are processors for them; 1 is one process.",
+             default: 1, range: 1..64, variable: "WEB_CONCURRENCY"
+      option :hang_seconds, :float, "Kills and replaces a worker whose loop stands still for longer, or that begins no request for longer.",
+             unit: "seconds", default: 60.0, range: 0.5..86_400.0
+      option :boot_seconds, :float, "Kills a worker that takes longer to boot, and gives the trial run before a restart as long.",
+             unit: "seconds", default: 60.0, range: 0.5..86_400.0
+      option :handover_seconds, :float, "Lets a worker hand over its shards for this long, then takes them from it.",
+             unit: "seconds", default: 1.0, range: 0.0..3600.0
+      option :worker_bytes_max, :integer, "Replaces a worker that holds more memory, without losing a request; 0 is no bound.",
+             unit: "bytes", default: 0, range: 0..(1 << 44)
+      option :run_dir, :path, "Keeps the board and the workers' sockets below this folder, which is the user's alone; " \
+                              "without the option that is `elah` in XDG_RUNTIME_DIR, or elah-UID in the folder for temporary files."
       option :shards, :integer, "Divides the keys of entities into this many shards, which workers own; fixed for a data folder.",
              default: 256, range: 1..65_536
     end

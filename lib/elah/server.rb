@@ -4,11 +4,8 @@ require_relative "log"
 require_relative "native"
 
 module Elah
-  # Serves one app: binds the addresses, then runs the worker until it has drained.
+  # Serves one app: opens the sockets, then runs the one worker, or the supervisor of several, until it has drained.
   class Server
-    # Connections that the kernel keeps for a listener until they are accepted.
-    BACKLOG = 4096
-
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
     # @param log [Elah::Log]
@@ -24,14 +21,28 @@ module Elah
     def run
       allow_descriptors
       Adapters.install if @config.adapters?
-      sockets = @config.bind.map { |listener| ListeningSocket.bind(listener.to_s, BACKLOG) }
+      @restart = Restart.current
+      @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
       require_relative "worker"
-      Worker.new(@app, @config, @log).run(sockets)
+      worker = Worker.new(@app, @config, @log)
+      supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
-      sockets&.each { |socket| remove(socket.socket_path) }
+      @sockets&.remove
     end
 
     private
+
+    # Workers that are there already need their supervisor, however many there are to be.
+    def supervised? = @config.workers > 1 || @restart.state.key?("supervisor")
+
+    # What comes while the process restarts waits in the sockets.
+    def run_alone(worker)
+      seat = OwnSeat.new(@config, @log)
+      worker.run(@sockets, seat)
+      @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
+    ensure
+      seat&.remove
+    end
 
     # A connection is a file descriptor: the process may open as many as its hard limit allows.
     def allow_descriptors
@@ -40,10 +51,6 @@ module Elah
       return if hard > @config.connections_max
 
       @log.warn("#{hard} file descriptors are allowed, fewer than connections_max (#{@config.connections_max}): connections may wait")
-    end
-
-    def remove(socket_path)
-      File.unlink(socket_path) if socket_path && File.socket?(socket_path)
     end
   end
 end

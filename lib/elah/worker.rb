@@ -23,17 +23,21 @@ module Elah
 
     # Serves on the sockets until INT or TERM, then answers what was accepted.
     #
-    # @param sockets [Array<Elah::ListeningSocket>]
+    # @param sockets [Elah::Sockets]
+    # @param seat [Elah::OwnSeat, Elah::Supervisor::Tether] where it shows what it does
     # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or the one of a handler that called `exit`
-    def run(sockets)
+    def run(sockets, seat)
+      @sockets = sockets
+      @seat = seat
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = @config.cancel_gone?
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
+      seat.attach(@loop, self)
       trap_signals
-      sockets.each { |socket| @loop.listen(socket) }
-      @log.info("Elah #{VERSION} listening on #{sockets.map(&:address).join(' and ')}")
+      sockets.all.each { |socket| @loop.listen(socket) }
+      seat.ready(sockets.addresses)
       @loop.run(@app, method(:failed))
       @log.info("Drained; bye")
       raise @exit if @exit
@@ -41,6 +45,22 @@ module Elah
       watch&.stop
       @signal_listener&.kill
       shut_down
+    end
+
+    # Stops accepting, and ends when everything accepted is answered, or after `drain_seconds`. May be called from a trap.
+    #
+    # @param leaves_backlog [Boolean] whether others accept from the same sockets, and take what is not accepted yet
+    def drain(leaves_backlog: false)
+      return if @draining
+
+      @draining = true
+      @seat.draining(leaves_backlog)
+      deadline = @loop.new_wait
+      @loop.after_wait(deadline) { give_up }
+      @loop.start_timer(deadline, @config.drain_seconds)
+      @loop.request_drain(leaves_backlog: leaves_backlog)
+      # Nobody is to wait for a server that has gone.
+      @sockets.close if @seat.supervised? || !leaves_backlog
     end
 
     private
@@ -60,18 +80,24 @@ module Elah
 
     def trap_signals
       @signal_listener = SignalListener.start
+      return trap("TERM") { drain(leaves_backlog: true) } if @seat.supervised?
+
       %w[INT TERM].each { |signal| trap(signal) { drain } }
+      %w[HUP USR1 USR2].each { |signal| trap(signal) { @loop.post { try_to_restart } } }
+      %w[TTIN TTOU].each { |signal| trap(signal) { nil } } # the system would stop the process
     end
 
-    # Runs in a trap: it only sets things going.
-    def drain
-      return if @draining
-
-      @draining = true
-      deadline = @loop.new_wait
-      @loop.after_wait(deadline) { give_up }
-      @loop.start_timer(deadline, @config.drain_seconds)
-      @loop.request_drain
+    # Ends as {#drain} does, and leaves the sockets to the next image of this process, if that is able to load.
+    def try_to_restart
+      @loop.spawn(Task.new.tap { |task| task.transient = true }) do
+        @log.info("Restarting: a process of its own tries whether the code loads")
+        if Restart.current.possible? { |pid| Process.wait2(pid).last.success? }
+          Restart.current.prepare
+          drain(leaves_backlog: true)
+        else
+          @log.error("The code does not load: the server serves on with what it has")
+        end
+      end
     end
 
     def give_up

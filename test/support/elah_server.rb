@@ -49,7 +49,7 @@ class ElahServer
   def initialize(app, extension:, env:, arguments:, options:)
     @folder = Dir.mktmpdir("elah-test")
     file = File.file?(app) ? File.expand_path(app) : File.join(@folder, "app#{extension}").tap { |path| File.write(path, app) }
-    flags = { bind: "tcp://127.0.0.1:0", data: File.join(@folder, "data") }.merge(options).flat_map { |name, value| flag(name, value) }
+    flags = { bind: "tcp://127.0.0.1:0", data: File.join(@folder, "data"), run_dir: File.join(@folder, "run") }.merge(options).flat_map { |name, value| flag(name, value) }
     spawn(env, [EXECUTABLE, "serve", file, *flags, *arguments])
     @url = wait_for(LISTENING)[1]
   rescue StandardError

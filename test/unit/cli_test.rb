@@ -70,13 +70,13 @@ class CliTest < Minitest::Test
 
   def test_a_wrong_value_names_the_range
     assert_includes refuse("serve", "--queue-max", "-3"), "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
-    assert_includes refuse("serve", "--workers", "2"), "from 1 to 1"
+    assert_includes refuse("serve", "--workers", "65"), "from 1 to 64, or auto"
     assert_includes refuse("serve", "--log-level", "loud"), "one of debug, info, warn, error"
     assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT"
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
-    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, routes, version, help."
+    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, status, routes, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end

@@ -10,6 +10,7 @@ module Elah
         Usage: elah COMMAND
 
           elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
+          elah status          shows the servers that run: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
           elah version         prints the version
           elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
@@ -18,6 +19,12 @@ module Elah
         Usage: elah routes [FILE] [--config PATH] [--environment NAME]
 
         Lists verb, path and description of every route of the app in FILE (default: app.rb, else config.ru).
+      TEXT
+      STATUS = <<~TEXT
+        Usage: elah status [--json] [--run-dir PATH] [--pidfile PATH]
+
+        Shows every server of this user with its workers: state, connections, open requests, fibers, lag of the loop, memory, shards, and
+        how often each was replaced. --pidfile shows the server in that file alone. It reads what the servers write, and asks nobody.
       TEXT
       VERSION = "Usage: elah version\n"
       SERVE = <<~TEXT
@@ -39,7 +46,7 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          out.puts(argv.first == "serve" ? serve : { "routes" => ROUTES, "version" => VERSION }.fetch(argv.first, OVERVIEW))
+          out.puts(argv.first == "serve" ? serve : { "routes" => ROUTES, "status" => STATUS, "version" => VERSION }.fetch(argv.first, OVERVIEW))
         end
 
         private

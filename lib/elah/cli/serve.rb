@@ -16,6 +16,8 @@ module Elah
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
         app = AppFile.load(arguments.file)
+        return if Restart.current.trial?
+
         Pidfile.hold(config.pidfile) { Server.new(app, config).run }
       end
     end

@@ -37,6 +37,49 @@ module Elah
         env["RACK_ENV"] = config.environment
       end
 
+      # Takes what the image of this process before this one has left, so that no process of the app's finds it.
+      #
+      # @return [String, nil]
+      def take_restart(env = ENV) = env.delete("ELAH_RESTART")
+
+      # @param state [String]
+      # @return [Hash{String=>String}] the variables of the next image, or of a trial run
+      def restart(state) = { "ELAH_RESTART" => state }
+
+      # @return [String] the working directory by the name under which it was entered: a link may point elsewhere at the next start
+      def working_folder(env = ENV)
+        named = env["PWD"]
+        present?(named) && File.identical?(named, Dir.pwd) ? named : Dir.pwd
+      end
+
+      # @return [String, nil] the folder that the system keeps for what this user runs
+      def runtime_folder(env = ENV)
+        folder = env["XDG_RUNTIME_DIR"]
+        folder if present?(folder) && File.directory?(folder) && File.writable?(folder)
+      end
+
+      # @return [String] the folder for temporary files
+      def temporary_folder(env = ENV) = present?(env["TMPDIR"]) && File.directory?(env["TMPDIR"]) ? env["TMPDIR"] : "/tmp"
+
+      # Takes what a service manager says of the sockets that it passes.
+      #
+      # @return [Array(Integer, Integer)] for which process they are, and how many; zeros when there are none
+      def take_listen_descriptors(env = ENV)
+        env.delete("LISTEN_FDNAMES")
+        %w[LISTEN_PID LISTEN_FDS].map { |name| Integer(env.delete(name) || 0, 10, exception: false) || 0 }
+      end
+
+      # @return [String, nil] where the service manager listens
+      def notify_socket(env = ENV) = present?(env["NOTIFY_SOCKET"]) ? env["NOTIFY_SOCKET"] : nil
+
+      # @return [Float, nil] how often the service manager wants a sign of life from this process
+      def watchdog_seconds(env = ENV)
+        return if present?(env["WATCHDOG_PID"]) && env["WATCHDOG_PID"].to_i != Process.pid
+
+        microseconds = Integer(env["WATCHDOG_USEC"] || 0, 10, exception: false) || 0
+        microseconds / 1_000_000.0 if microseconds.positive?
+      end
+
       def present?(text) = !text.nil? && !text.empty?
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../cpus"
 require_relative "../errors"
 
 module Elah
@@ -7,7 +8,7 @@ module Elah
     # Owns one row of the table of options: what it is called everywhere, and which values it takes. It turns what a person
     # wrote on the command line, in the environment or in the config file into a checked value.
     #
-    # `type` is one of :string, :path, :integer, :float, :boolean, :choice, :listeners; `unit` is "bytes", "seconds",
+    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners; `unit` is "bytes", "seconds",
     # "ms" or nil; `range` bounds a number, `values` lists the choices; `variable` is the name that other servers read
     # too (PORT), beside which ELAH_<NAME> always works; `limit` says that the core's limits hold it.
     Option = Struct.new(:name, :group, :type, :unit, :default, :range, :values, :variable, :limit, :summary, keyword_init: true)
@@ -17,7 +18,7 @@ module Elah
       SUFFIXES = { "" => 1, "K" => 1024, "M" => 1024**2, "G" => 1024**3 }.freeze
       BOOLEANS = { "true" => true, "yes" => true, "on" => true, "1" => true,
                    "false" => false, "no" => false, "off" => false, "0" => false }.freeze
-      PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", float: "N", listeners: "URL" }.freeze
+      PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", workers: "N|auto", float: "N", listeners: "URL" }.freeze
 
       # @return [String] the flag of the command line, `--header-bytes-max`
       def flag = "--#{name.to_s.tr('_', '-')}"
@@ -36,6 +37,7 @@ module Elah
       # @return [String] which values it takes, as the end of the sentence "NAME must be ..."
       def expectation
         case type
+        when :workers then "a whole number from #{range_text}, or auto"
         when :integer then "a whole number#{" of #{unit}" if unit} from #{range_text}"
         when :float then "a number#{" of #{unit}" if unit} from #{range_text}"
         when :boolean then "true or false"
@@ -82,6 +84,8 @@ module Elah
 
         digits.to_i * SUFFIXES.fetch(suffix)
       end
+
+      def read_workers(value) = value.to_s == "auto" ? Cpus.count.clamp(range.begin, range.end) : read_integer(value)
 
       def read_float(value)
         number = value.is_a?(String) ? Float(value, exception: false) : value

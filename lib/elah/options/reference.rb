@@ -24,6 +24,8 @@ module Elah
       def values(option)
         return option.values.map { |value| "`#{value}`" }.join(", ") if option.values
 
+        return "#{option.range_text}, `auto`" if option.type == :workers
+
         { boolean: "`true`, `false`", listeners: "`tcp://HOST:PORT`, `unix:///PATH`", path: "a path", string: "a text" }
           .fetch(option.type) { "#{option.range_text} #{option.unit}".rstrip }
       end

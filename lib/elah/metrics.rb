@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "status"
+
+module Elah
+  # The board in the text format of Prometheus: whichever worker is asked answers for all of them. A Rack app, to be mounted where it suits:
+  #
+  #   mount Elah::Metrics => "/metrics"
+  module Metrics
+    CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+    # Name, type, sentence, and the value of one worker.
+    PER_WORKER = [
+      ["elah_connections", "gauge", "Open connections.", ->(worker) { worker[:connections] }],
+      ["elah_requests_open", "gauge", "Requests that run or wait.", ->(worker) { worker[:open_requests] }],
+      ["elah_requests_waiting", "gauge", "Requests that wait for a fiber or at a gate.", ->(worker) { worker[:waiting_requests] }],
+      ["elah_fibers", "gauge", "Requests that run.", ->(worker) { worker[:fibers] }],
+      ["elah_loop_lag_seconds", "gauge", "By how much the loop came late lately.", ->(worker) { worker[:lag_ms] / 1000.0 }],
+      ["elah_loop_lag_max_seconds", "gauge", "By how much the loop came late at most.", ->(worker) { worker[:lag_ms_max] / 1000.0 }],
+      ["elah_silent_seconds", "gauge", "For how long the loop has stood still, 0 while it turns.", ->(worker) { worker[:silent_seconds] }],
+      ["elah_resident_bytes", "gauge", "Memory of the process, shared pages included.", ->(worker) { worker[:rss_bytes] }],
+      ["elah_shards", "gauge", "Shards of entities that the worker owns.", ->(worker) { worker[:shards] }]
+    ].freeze
+
+    # Name and sentence of the sums.
+    TOTALS = {
+      turns: ["elah_loop_turns_total", "Turns of the loops."],
+      connections_accepted: ["elah_connections_accepted_total", "Connections accepted."],
+      requests: ["elah_requests_total", "Requests that reached the app."],
+      refused: ["elah_requests_refused_total", "Requests that the server refused by itself."]
+    }.freeze
+
+    class << self
+      # @param _env [Hash] of Rack
+      # @return [Array] the answer
+      def call(_env)
+        return [503, { "content-type" => "text/plain" }, ["This server has no board.\n"]] unless Board.current
+
+        [200, { "content-type" => CONTENT_TYPE }, [text(Board.current)]]
+      end
+
+      # @param board [Elah::Board]
+      # @return [String]
+      def text(board)
+        status = Status.new(board)
+        workers = status.workers
+        [*totals(status), *family("elah_workers", "gauge", "Worker processes.", [["", workers.size]]), *replaced(status),
+         *per_worker(workers), *of_app(workers)].join
+      end
+
+      private
+
+      def totals(status)
+        status.totals.flat_map { |cell, value| family(TOTALS[cell].first, "counter", TOTALS[cell].last, [["", value]]) }
+      end
+
+      def replaced(status)
+        samples = status.replaced.flat_map { |slot, counts| counts.map { |reason, count| [%({worker="#{slot}",reason="#{reason}"}), count] } }
+        family("elah_workers_replaced_total", "counter", "Workers that were replaced.", samples)
+      end
+
+      def per_worker(workers)
+        PER_WORKER.flat_map do |name, type, help, value|
+          family(name, type, help, workers.map { |worker| [labels(worker), value.call(worker)] })
+        end
+      end
+
+      # What the app shows by Placement#publish.
+      def of_app(workers)
+        names = workers.flat_map { |worker| worker[:app].keys }.uniq.sort
+        names.flat_map do |name|
+          shown = workers.select { |worker| worker[:app].key?(name) }
+          samples = shown.map { |worker| [labels(worker), worker[:app][name]] }
+          family("elah_app_#{name.gsub(/[^a-zA-Z0-9_]/, '_')}", "gauge", "Shown by the app.", samples)
+        end
+      end
+
+      # Two processes may be at one slot for a moment.
+      def labels(worker) = %({worker="#{worker[:slot]}",pid="#{worker[:pid]}"})
+
+      def family(name, type, help, samples)
+        ["# HELP #{name} #{help}\n# TYPE #{name} #{type}\n", *samples.map { |labels, value| "#{name}#{labels} #{value}\n" }]
+      end
+    end
+  end
+end

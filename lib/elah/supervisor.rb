@@ -1,0 +1,232 @@
+# frozen_string_literal: true
+
+require_relative "run_dir"
+require_relative "systemd"
+require_relative "worker"
+require_relative "supervisor/changes"
+require_relative "supervisor/crew"
+require_relative "supervisor/signals"
+require_relative "supervisor/stop"
+require_relative "supervisor/table"
+require_relative "supervisor/watch"
+
+module Elah
+  # The process that owns the listening sockets and the workers, and does nothing else: it starts workers, replaces those that die, hang
+  # or grow too large, changes how many there are, and stops them. It has one thread and no loop of tokio's, so that it may fork.
+  class Supervisor
+    include Stop
+
+    # The longest time between two looks at the workers.
+    TICK_SECONDS = 0.1
+
+    # @param worker [Elah::Worker] the app, ready to run in a fork
+    # @param config [Elah::Config]
+    # @param log [Elah::Log]
+    # @param sockets [Elah::Sockets]
+    # @param restart [Elah::Restart]
+    def initialize(worker, config, log, sockets, restart)
+      @worker = worker
+      @config = config
+      @log = log
+      @sockets = sockets
+      @restart = restart
+      @systemd = Systemd.new
+      @signals = Signals.new
+    end
+
+    # Runs until the last worker has ended.
+    #
+    # @raise [Elah::BootError] when no worker comes up
+    # @raise [SystemExit] with {Worker::DRAIN_EXCEEDED} when requests were given up
+    def run
+      inherited = @restart.state["supervisor"]
+      set_up(inherited)
+      @signals.trap_all
+      inherited ? adopt(inherited) : begin_afresh
+      supervise until @ended
+      @log.info("All workers have ended; bye")
+      exit(Worker::DRAIN_EXCEEDED) if @gave_up
+    rescue StandardError
+      @crew&.children&.each { |child| child.kill(:KILL) }
+      raise
+    ensure
+      @run_dir&.remove unless @restart.going?
+    end
+
+    private
+
+    def set_up(inherited)
+      @run_dir = inherited ? RunDir.new(inherited["folder"]) : RunDir.make(@config.run_dir)
+      @table = inherited ? Table.new(Board.open(@run_dir.board_path)) : Table.create(@run_dir, @config.shards)
+      @run_dir.hold
+      @watch = Watch.new(@table.board, @config, @log)
+      @crew = Crew.new(@table, @run_dir, @config, @log) do |tether|
+        @signals.leave_to_supervisor
+        @worker.run(@sockets, tether)
+      end
+      @changes = Changes.new(@crew, @table, @config, @log)
+    end
+
+    def begin_afresh
+      prepare_to_fork
+      @table.divide(@config.workers)
+      @crew.slots = @config.workers
+      start_missing
+    end
+
+    # The workers of the image before this one serve on until their successors, which have this image's code, take over.
+    def adopt(inherited)
+      @proven = true
+      prepare_to_fork
+      @crew.slots = @table.slots
+      inherited["children"].each do |values|
+        child = Child.adopted(values, Concurrency.now)
+        @crew.adopt(child)
+        slot = @crew.slots[child.slot]
+        slot.child = child if slot && values["is_current"]
+      end
+      @crew.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
+      difference = @config.workers - @crew.slots.size
+      difference.abs.times { @changes.resize(difference <=> 0) }
+      @changes.add(:restarted) { restarted }
+    end
+
+    def restarted
+      @log.info("Restarted; listening on #{@sockets.addresses}")
+      @systemd.ready
+    end
+
+    # Pages that are in their last place stay shared with the workers.
+    def prepare_to_fork
+      Process.respond_to?(:warmup) ? Process.warmup : GC.start
+      others = Thread.list - [Thread.current]
+      return if others.empty?
+
+      @log.warn("The app has started #{others.size} threads while it was loaded; they do not run in the workers: start them in before_worker_boot")
+    end
+
+    def supervise
+      IO.select([@signals.io, *@crew.ios], nil, nil, TICK_SECONDS)
+      @signals.take.each { |signal| obey(signal) }
+      @crew.listen { |child| ready(child) }
+      @crew.reap { |child| ended(child) }
+      return go_on_stopping if @stopping
+
+      @changes.advance
+      look_after_workers
+      start_missing
+      go if @restart.due?
+    end
+
+    def go
+      @restart.go(state, [*@sockets.descriptors, *@crew.ios.map(&:fileno)])
+    rescue SystemCallError => e
+      @log.exception(e, "The restart failed: the workers serve on with what they have")
+      @signals.trap_all
+    end
+
+    def obey(signal)
+      case signal
+      when "INT", "TERM" then stop(signal)
+      when "HUP", "USR1", "USR2" then restart
+      when "TTIN" then @changes.resize(1) unless @stopping
+      when "TTOU" then @changes.resize(-1) unless @stopping
+      end
+    end
+
+    def restart
+      return if @stopping
+
+      @changes.add(:restart) do
+        @systemd.reloading
+        @log.info("Restarting: a process of its own tries whether the code loads")
+        if @restart.possible? { |pid| try(pid) }
+          @restart.prepare
+        else
+          @log.error("The code does not load: the workers serve on with what they have")
+          @systemd.ready
+        end
+      end
+    end
+
+    def try(pid)
+      status = nil
+      @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last } and return status.success?
+
+      Process.kill(:KILL, pid)
+      Process.wait(pid)
+      false
+    end
+
+    # What the next image of this process has to know.
+    def state
+      children = @crew.children.map { |child| child.to_h.merge("is_current" => @crew.slots[child.slot]&.child.equal?(child)) }
+      { "sockets" => @sockets.state, "supervisor" => { "folder" => @run_dir.path, "children" => children } }
+    end
+
+    def ready(child)
+      slot = @crew.slots[child.slot]
+      @table.enter(child) if slot&.child.equal?(child)
+      @log.info("#{child} serves")
+      return if @proven || !@crew.slots.all? { |each| each.child&.ready? }
+
+      @proven = true
+      @log.info("Elah #{VERSION} listening on #{@sockets.addresses} with #{@crew.slots.size} workers")
+      @systemd.ready
+    end
+
+    def ended(child)
+      run_exit_hooks(child)
+      slot = @crew.slots[child.slot]
+      return note_end(child) if @stopping || !slot&.child.equal?(child)
+
+      slot.child = nil
+      raise BootError, "Worker #{child.slot} did not boot: #{ending(child)}. The log has the reason." unless child.ready? || @proven
+
+      @table.replaced(child.slot, child.killed_for || (child.ready? ? :crashes : :boot_failures))
+      wait = slot.failed(child, Concurrency.now)
+      @log.error("#{child} ended: #{ending(child)}. #{next_start(wait, slot)}")
+    end
+
+    def run_exit_hooks(child)
+      @config.run_hooks(:after_worker_exit, child.slot, child.status)
+    rescue StandardError => e
+      @log.exception(e, "An after_worker_exit block failed")
+    end
+
+    def next_start(wait, slot)
+      return "Another one is started" if wait.zero?
+
+      "That was failure #{slot.failures} in a row: another one is started in #{wait} s"
+    end
+
+    def ending(child) = child.status ? child.status.to_s.sub(/\Apid \d+ /, "") : "it was gone"
+
+    def look_after_workers
+      now = Concurrency.now
+      @table.board.set_server(:heartbeat_ms, Board.now_ms)
+      @crew.children.each { |child| @watch.look(child, now) }
+      @crew.slots.each { |slot| outgrown(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
+      @systemd.watchdog(now) { @watch.healthy?(@crew.children) }
+    end
+
+    def outgrown(slot)
+      @changes.replace(slot, slot.child, :memory) and
+        @log.warn("#{slot.child} holds more than #{@config.worker_bytes_max} bytes: it is replaced")
+    end
+
+    def start_missing
+      now = Concurrency.now
+      @crew.slots.each { |slot| start_in(slot, now) if slot.due?(now) }
+    end
+
+    def start_in(slot, now)
+      slot.child = @crew.start(slot)
+    rescue StandardError => e
+      raise unless @proven
+
+      @log.exception(e, "Worker #{slot.number} was not started")
+      slot.failed(nil, now)
+    end
+  end
+end

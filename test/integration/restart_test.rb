@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/supervised_case"
+
+# A server that becomes its own successor: new code, the same sockets, no request lost.
+class RestartTest < Minitest::Test
+  include SupervisedCase
+
+  APP_OF = <<~RUBY
+    class Api < Elah::API
+      get("/") { %p }
+      get("/sleep/:ms") { sleep(params[:ms].to_i / 1000.0) && "slept" }
+    end
+    run Api
+  RUBY
+
+  def write(server, source) = File.write(File.join(server.folder, "app.rb"), source)
+
+  %i[USR1 USR2 HUP].each do |signal|
+    define_method(:"test_#{signal}_serves_the_new_code_and_loses_no_request") do
+      supervised(format(APP_OF, "old")) do |server|
+        pids = worker_pids(server)
+        write(server, format(APP_OF, "new"))
+        counts = traffic(server) do
+          server.signal(signal)
+          server.wait_for(/Restarted; listening/)
+          wait_for_workers(server, 2, besides: pids)
+        end
+        assert_empty counts.failures
+        assert_operator counts.answered, :>, 10
+        assert_equal "new", server.get("/").body
+        assert_equal 2, status(server).server[:generation]
+      end
+    end
+  end
+
+  def test_what_runs_when_a_restart_comes_is_answered
+    supervised(format(APP_OF, "old")) do |server|
+      pids = worker_pids(server)
+      clients = Array.new(8) { server.connect.write("GET /sleep/2000 HTTP/1.1\r\nHost: a\r\n\r\n") }
+      wait_until("all run") { workers(server).sum { |worker| worker[:fibers] } == 8 }
+      server.signal(:USR2)
+      assert_equal ["slept"], clients.map { |client| client.read_answer.body }.uniq
+      wait_for_workers(server, 2, besides: pids)
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
+  def test_code_that_does_not_load_is_not_served
+    supervised(format(APP_OF, "old")) do |server|
+      pids = worker_pids(server)
+      write(server, "this is no Ruby (")
+      server.signal(:HUP)
+      server.wait_for(/The code does not load: the workers serve on/)
+      assert_equal ["old", pids], [server.get("/").body, worker_pids(server)]
+      write(server, format(APP_OF, "new"))
+      server.signal(:HUP)
+      wait_for_workers(server, 2, besides: pids)
+      assert_equal "new", server.get("/").body
+    end
+  end
+
+  def test_a_restarted_supervisor_looks_after_its_workers
+    supervised(hang_seconds: 1) do |server|
+      pids = worker_pids(server)
+      server.signal(:HUP)
+      wait_for_workers(server, 2, besides: pids)
+      killed, stopped = worker_pids(server)
+      Process.kill(:KILL, killed)
+      Process.kill(:STOP, stopped)
+      wait_for_workers(server, 2, besides: [killed, stopped])
+      server.signal(:TTIN)
+      wait_for_workers(server, 3)
+    end
+  end
+
+  def test_the_configuration_is_read_anew
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "config.rb")
+      File.write(file, "workers 2")
+      ElahServer.start(APP, config: file) do |server|
+        File.write(file, "workers 3\nbind 'tcp://127.0.0.1:0'")
+        server.signal(:HUP)
+        server.wait_for(/There are 3 workers/)
+        wait_for_workers(server, 3)
+        File.write(file, "workers 1")
+        server.signal(:HUP)
+        server.wait_for(/There are 1 workers/)
+        wait_for_workers(server, 1)
+        assert_equal "hello", server.get("/").body
+      end
+    end
+  end
+
+  def test_one_process_restarts_with_its_sockets
+    ElahServer.start(format(APP_OF, "old")) do |server|
+      write(server, format(APP_OF, "new"))
+      counts = traffic(server) do
+        server.signal(:USR2)
+        server.wait_for(/(listening on.*){2}/m)
+      end
+      assert_empty counts.failures
+      assert_equal "new", server.get("/").body
+    end
+  end
+
+  def test_one_process_serves_on_when_the_code_does_not_load
+    ElahServer.start(format(APP_OF, "old")) do |server|
+      write(server, "this is no Ruby (")
+      server.signal(:HUP)
+      server.wait_for(/The code does not load: the server serves on/)
+      assert_equal "old", server.get("/").body
+    end
+  end
+
+  def test_a_unix_socket_stays
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "elah.sock")
+      supervised(bind: "unix://#{path}") do |server|
+        pids = worker_pids(server)
+        server.signal(:USR2)
+        wait_for_workers(server, 2, besides: pids)
+        assert_equal "hello", server.get("/").body
+      end
+      refute_path_exists path
+    end
+  end
+end

@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "tmpdir"
+
+class RunDirTest < Minitest::Test
+  def with_base = Dir.mktmpdir { |folder| yield File.join(folder, "run") }
+
+  def leave_behind(base, pid)
+    folder = File.join(base, pid.to_s)
+    Dir.mkdir(folder)
+    Elah::Board.create(File.join(folder, "board"), 1, 1, 1)
+    folder
+  end
+
+  # The number of a process that has ended.
+  def dead_pid = Process.spawn("true").tap { |pid| Process.wait(pid) }
+
+  def test_it_is_the_users_alone
+    with_base do |base|
+      dir = Elah::RunDir.make(base)
+      assert_equal [0o40700, 0o40700], [base, dir.path].map { |path| File.stat(path).mode }
+      assert_equal Process.pid, dir.process_id
+      dir.remove
+      refute_path_exists dir.path
+    end
+  end
+
+  def test_a_folder_that_others_may_write_is_refused
+    with_base do |base|
+      Dir.mkdir(base)
+      File.chmod(0o777, base)
+      assert_match(/is not this user's alone/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }.message)
+    end
+  end
+
+  def test_a_link_is_refused
+    with_base do |base|
+      File.symlink(Dir.tmpdir, base)
+      assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }
+    end
+  end
+
+  def test_a_path_that_is_too_long_for_sockets_is_refused
+    with_base { |base| assert_match(/longer than 80 bytes/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base + "x" * 80) }.message) }
+  end
+
+  def test_a_folder_that_cannot_be_made_is_an_error
+    assert_raises(Elah::RunDirError) { Elah::RunDir.make("/proc/elah/run") }
+  end
+
+  def test_what_dead_servers_left_is_removed_and_what_lives_stays
+    with_base do |base|
+      Dir.mkdir(base, 0o700)
+      dead = leave_behind(base, dead_pid)
+      orphaned = leave_behind(base, dead_pid)
+      living = leave_behind(base, Process.ppid)
+      Elah::RunDir.new(orphaned).hold
+      Elah::RunDir.make(base)
+      assert_equal [false, true, true], [dead, orphaned, living].map { |path| File.exist?(path) }
+    end
+  end
+
+  def test_it_finds_the_servers_that_live
+    with_base do |base|
+      Dir.mkdir(base, 0o700)
+      leave_behind(base, dead_pid)
+      held = Elah::RunDir.new(leave_behind(base, Process.pid))
+      held.hold
+      assert_equal [held.path], Elah::RunDir.all(base).map(&:path)
+    end
+  end
+end
