@@ -60,6 +60,23 @@ module Bench
       table(["GET /items/random", "requests/s", "of the other", "ratio", "CPU ratio", "target"], rows)
     end
 
+    # @param result [Hash] what bench/links records
+    # @return [String] one row per kind of request
+    def peer_requests(result)
+      rows = result[:pairs].map do |pair|
+        [pair[:title], *pair.values_at(:local_us, :remote_us).map { |us| format("%.1f", us) }, spread(pair[:ratio]), "≤ 3"]
+      end
+      table(["A request with", "µs CPU, in this worker", "in another, both workers' together", "ratio", "target"], rows)
+    end
+
+    # @param result [Hash] what bench/links records
+    # @return [String]
+    def peer_calls(result)
+      figures = %i[p50_us p99_us cpu_us_alone cpu_us_together].map { |name| Statistics.median(result[:calls].map { |calls| calls[name] }) }
+      table(["A call without HTTP", "p50, one at a time", "p99", "µs CPU of the caller, one at a time", "of 64 at once", "target"],
+            [["", format("%.0f µs", figures[0]), format("%.0f µs", figures[1]), *figures.last(2).map { |us| format("%.1f", us) }, "p50 < 100 µs"]])
+    end
+
     # All columns but the first are aligned right.
     def table(head, rows)
       lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]

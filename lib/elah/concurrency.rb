@@ -8,6 +8,14 @@ module Elah
     # @return [Float] seconds of the monotonic clock
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
+    # @param task [Elah::Task]
+    # @return [Float, nil] the seconds that are left to it, not below 0; nil when there is no bound
+    def self.seconds_left_to(task)
+      own = task.deadline && [task.deadline - now, 0.0].max
+      left = task.request&.seconds_left or return own
+      own && own < left ? own : left
+    end
+
     # Runs the block in a loop of its own in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of
     # a loop it just calls the block.
     #
@@ -84,9 +92,8 @@ module Elah
     #
     # @return [Float, nil] seconds, not below 0; nil when there is no bound
     def deadline
-      task = current_loop&.current_task or return
-      own = task.deadline && task.deadline - Concurrency.now
-      [own, task.request&.seconds_left].compact.min&.clamp(0.0..)
+      task = current_loop&.current_task
+      task && Concurrency.seconds_left_to(task)
     end
 
     # Runs a block that is not cancelled half-way: what ends this fiber from outside meanwhile (its deadline, a client that goes away)

@@ -65,6 +65,41 @@ module Elah
     def code = "store_unavailable"
   end
 
+  # Another worker of this server cannot be reached, or was lost before it answered.
+  class PeerUnavailable < Unavailable
+    # @param message [String]
+    # @param may_have_run [Boolean]
+    def initialize(message = nil, may_have_run: false)
+      super(message)
+      @may_have_run = may_have_run
+    end
+
+    # @return [Boolean] false when the call had not left: it has certainly not been run, and may be made again
+    def may_have_run? = @may_have_run
+
+    # @return [String] the stable code of the problem
+    def code = "peer_unavailable"
+  end
+
+  # Another worker of this server was not asked, because it does not answer in time at the moment.
+  class PeerLimited < Unavailable
+    # @return [String] the stable code of the problem
+    def code = "peer_limited"
+  end
+
+  # Another worker raised an exception of a class that is not known in this one, or that cannot be written.
+  class RemoteError < Error
+    # @return [String] the name of that class
+    attr_reader :remote_class
+
+    # @param message [String]
+    # @param remote_class [String]
+    def initialize(message, remote_class)
+      super(message)
+      @remote_class = remote_class
+    end
+  end
+
   # No connection of a pool became free within its bound of time.
   class PoolExhausted < Unavailable
     # @return [String] the stable code of the problem

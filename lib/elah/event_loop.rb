@@ -150,6 +150,28 @@ module Elah
       fiber
     end
 
+    # Suspends the current fiber until {#enter} is called with its task: it has nothing to do, and waits for nothing.
+    #
+    # @param task [Elah::Task]
+    def rest(task)
+      task.suspended = Fiber.current
+      @root.transfer
+    end
+
+    # Lets a task go on until it waits or rests; in the loop itself alone.
+    #
+    # @param task [Elah::Task]
+    def enter(task)
+      @current = task
+      if task.raising
+        task.suspended.raise(task.take_raising)
+      else
+        task.suspended.transfer
+      end
+      @current = nil
+      raise @fatal if @fatal
+    end
+
     # Lets the tasks go first that have been cancelled.
     def step_aside
       @current.suspended = Fiber.current
@@ -173,17 +195,6 @@ module Elah
     def current_task = @current
 
     private
-
-    def enter(task)
-      @current = task
-      if task.raising
-        task.suspended.raise(task.take_raising)
-      else
-        task.suspended.transfer
-      end
-      @current = nil
-      raise @fatal if @fatal
-    end
 
     def resume
       resume_ended

@@ -110,6 +110,13 @@ module Elah
                               "without the option that is `elah` in XDG_RUNTIME_DIR, or elah-UID in the folder for temporary files."
       option :shards, :integer, "Divides the keys of entities into this many shards, which workers own; fixed for a data folder.",
              default: 256, range: 1..65_536
+      option :links_max, :integer, "Keeps links to this many other workers, and accepts as many from them.", default: 512, range: 1..65_536
+      option :link_calls_max, :integer, "Lets this many calls to one worker be without an answer; the next one fails at once.",
+             default: 4096, range: 1..1_000_000
+      option :link_waiting_bytes_max, :integer, "Holds this many bytes that another worker has not read; the next call to it fails at once.",
+             unit: "bytes", default: 8_388_608, range: 1024..(1 << 30)
+      option :link_payload_bytes_max, :integer, "Refuses a call of another worker, or an answer to it, that is longer.",
+             unit: "bytes", default: 1_048_576, range: 256..(1 << 28)
     end
 
     group :logs do

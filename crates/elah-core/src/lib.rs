@@ -13,6 +13,7 @@ mod guard;
 mod guarded_socket;
 pub mod json_text;
 pub mod limits;
+pub mod link;
 pub mod listener;
 mod metrics;
 pub mod multipart;

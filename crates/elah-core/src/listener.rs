@@ -144,7 +144,8 @@ fn bind_tcp(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-fn bind_unix(path: &Path, backlog: i32) -> io::Result<UnixListener> {
+/// A socket file that no process listens on any more is replaced.
+pub(crate) fn bind_unix(path: &Path, backlog: i32) -> io::Result<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         match std::os::unix::net::UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another process listens on this socket")),

@@ -1,6 +1,7 @@
 //! The loop of one worker: a current-thread runtime that is turned from Ruby's thread.
 
 mod exchanges;
+mod links;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -22,6 +23,7 @@ use crate::board::Seat;
 use crate::descriptor_watch::DescriptorWatches;
 pub use crate::descriptor_watch::Readiness;
 use crate::limits::Limits;
+use crate::link::Links;
 use crate::listener::{Listener, accept};
 use crate::metrics::Counts;
 use crate::response_stream::StreamState;
@@ -54,6 +56,8 @@ pub struct Worker {
     watches: Rc<DescriptorWatches>,
     next_wait: Cell<WaitId>,
     streams: RefCell<Slab<Rc<StreamState>>>,
+    /// Links by their keys, which are not used again.
+    links: RefCell<Vec<Option<Rc<Links>>>>,
 }
 
 impl Worker {
@@ -86,6 +90,7 @@ impl Worker {
             watches: Rc::new(DescriptorWatches::new(local_waker)),
             next_wait: Cell::new(1),
             streams: RefCell::new(Slab::new()),
+            links: RefCell::default(),
         })
     }
 

@@ -15,6 +15,7 @@ mod listening_socket;
 mod mongo;
 mod multipart;
 mod native_class;
+mod peer_links;
 mod rack_env;
 mod rack_header_keys;
 mod rack_response;
@@ -48,6 +49,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     #[cfg(feature = "mongo")]
     mongo::init(ruby, elah)?;
     multipart::init(elah)?;
+    peer_links::init(ruby, elah)?;
     #[cfg(feature = "redis")]
     redis::init(ruby, elah)?;
     request::init(ruby, elah)?;

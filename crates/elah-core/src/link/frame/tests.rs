@@ -1,0 +1,85 @@
+//! Frames survive any slicing; bytes that are no frames are refused, and never cost more than they are.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+const PAYLOAD_MAX: usize = 512;
+
+fn frames() -> impl Strategy<Value = Frame> {
+    let payload = || vec(any::<u8>(), 0..=PAYLOAD_MAX).prop_map(Bytes::from);
+    prop_oneof![
+        any::<u16>().prop_map(|version| Frame::Hello { version }),
+        (any::<u64>(), 1_u32.., any::<u64>(), payload()).prop_map(|(id, items, micros, payload)| Frame::Call {
+            id,
+            items,
+            remaining: Duration::from_micros(micros),
+            payload
+        }),
+        (any::<u64>(), 1_u32.., payload()).prop_map(|(id, items, payload)| Frame::Answer { id, items, payload }),
+        (any::<u64>(), any::<bool>())
+            .prop_map(|(id, full)| Frame::Failure { id, reason: if full { Reason::Overloaded } else { Reason::Unread } }),
+        any::<u64>().prop_map(|id| Frame::Cancel { id }),
+    ]
+}
+
+fn taken(incoming: &mut BytesMut) -> Result<Vec<Frame>, Malformed> {
+    let mut frames = Vec::new();
+    while let Some(frame) = take(incoming, PAYLOAD_MAX)? {
+        frames.push(frame);
+    }
+    Ok(frames)
+}
+
+proptest! {
+    #[test]
+    fn frames_come_out_as_they_went_in_however_they_are_cut(sent in vec(frames(), 0..20), pieces in vec(1_usize..700, 1..50)) {
+        let mut bytes = Vec::new();
+        sent.iter().for_each(|frame| frame.encode(&mut bytes));
+        let mut incoming = BytesMut::new();
+        let mut received = Vec::new();
+        let mut rest = &bytes[..];
+        for size in pieces.iter().cycle() {
+            let (piece, later) = rest.split_at((*size).min(rest.len()));
+            incoming.extend_from_slice(piece);
+            received.extend(taken(&mut incoming).unwrap());
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        prop_assert_eq!(received, sent);
+        prop_assert!(incoming.is_empty());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic_or_take_a_payload_that_is_too_long(bytes in vec(any::<u8>(), 0..2000)) {
+        if let Ok(frames) = taken(&mut BytesMut::from(&bytes[..])) {
+            for frame in frames {
+                if let Frame::Call { payload, .. } | Frame::Answer { payload, .. } = frame {
+                    prop_assert!(payload.len() <= PAYLOAD_MAX + HEADER_BYTES);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_whose_length_lies_is_refused_by_its_first_bytes(length in (HEADER_BYTES + PAYLOAD_MAX + 1) as u32..) {
+        let refused = taken(&mut BytesMut::from(&length.to_le_bytes()[..]));
+        prop_assert_eq!(refused, Err(Malformed::TooLong { bytes: length as usize, max: HEADER_BYTES + PAYLOAD_MAX }));
+    }
+}
+
+#[test]
+fn what_is_no_frame_is_refused() {
+    let refusal = |bytes: &[u8]| taken(&mut BytesMut::from(bytes)).unwrap_err();
+    assert_eq!(refusal(&[0, 0, 0, 0]), Malformed::UnknownKind(0));
+    assert_eq!(refusal(&[1, 0, 0, 0, 9]), Malformed::UnknownKind(9));
+    assert_eq!(refusal(&[2, 0, 0, 0, 4, 1]), Malformed::TooShort { kind: 4 });
+    assert_eq!(refusal(&[10, 0, 0, 0, 3, 1, 0, 0, 0, 0, 0, 0, 0, 77]), Malformed::UnknownReason(77));
+    assert_eq!(refusal(b"\x0b\0\0\0\0ELAHLINQ\x01\0"), Malformed::NoHello);
+    let mut of_nothing = Vec::new();
+    answer(&mut of_nothing, 1, 0, b"");
+    assert_eq!(refusal(&of_nothing), Malformed::NoItems);
+}

@@ -1,0 +1,270 @@
+//! Calls of other workers: those that wait to be run, those that run, and the connections that they came on.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use tokio::net::UnixStream;
+
+use super::Part;
+use super::frame::{self, Frame, Malformed, Reason, VERSION};
+use super::outbox::Outbox;
+use super::pump::{self, End, Ended};
+use super::shared::Shared;
+
+/// A call to run.
+#[derive(Debug)]
+pub struct IncomingCall {
+    /// Names it in this worker, and never another.
+    pub key: u64,
+    pub payload: Part,
+    /// How many answers it expects.
+    pub items: u32,
+    /// For how long somebody waits for them.
+    pub remaining: Duration,
+}
+
+/// A connection that was accepted.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u64,
+    outbox: Outbox,
+    /// The keys of its calls by the caller's ids.
+    keys: RefCell<HashMap<u64, u64>>,
+    /// Bytes of calls that wait to be run.
+    waiting_bytes: Cell<usize>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    connection: Rc<Connection>,
+    id: u64,
+    items_left: u32,
+    /// Gone when the call has been handed out.
+    payload: Option<Part>,
+    due: Instant,
+}
+
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    shared: Rc<Shared>,
+    connections: RefCell<HashMap<u64, Rc<Connection>>>,
+    calls: RefCell<HashMap<u64, OpenCall>>,
+    /// Keys of the calls that wait to be run, among them some that are gone.
+    ready: RefCell<VecDeque<u64>>,
+    cancelled: RefCell<Vec<u64>>,
+    next_number: Cell<u64>,
+}
+
+impl Incoming {
+    pub(crate) fn new(shared: Rc<Shared>) -> Self {
+        Incoming {
+            shared,
+            connections: RefCell::default(),
+            calls: RefCell::default(),
+            ready: RefCell::default(),
+            cancelled: RefCell::default(),
+            next_number: Cell::new(1),
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.connections.borrow().len() >= self.shared.bounds.links_max
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        !self.ready.borrow().is_empty() || !self.cancelled.borrow().is_empty()
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        self.calls.borrow().len()
+    }
+
+    pub(crate) fn unread_bytes(&self) -> usize {
+        self.connections.borrow().values().map(|connection| connection.outbox.len()).sum()
+    }
+
+    pub(crate) fn open_connection(&self) -> Rc<Connection> {
+        let connection = Rc::new(Connection {
+            number: self.number(),
+            outbox: Outbox::default(),
+            keys: RefCell::default(),
+            waiting_bytes: Cell::new(0),
+        });
+        connection.outbox.append(|bytes| frame::hello(bytes, VERSION));
+        self.connections.borrow_mut().insert(connection.number, Rc::clone(&connection));
+        connection
+    }
+
+    /// Serves the connection until it ends; what it asked for and has no answer is cancelled then.
+    pub(crate) async fn serve(self: Rc<Self>, connection: Rc<Connection>, stream: UnixStream) {
+        let served = Served { incoming: &self, connection: &connection };
+        if let Ended::Malformed(malformed) = pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await {
+            self.shared.complain(format!("A link from another process was closed: {malformed}."));
+        }
+        drop(served);
+    }
+
+    pub(crate) fn next(&self) -> Option<IncomingCall> {
+        let mut now = None;
+        loop {
+            let key = self.ready.borrow_mut().pop_front()?;
+            let mut calls = self.calls.borrow_mut();
+            let Some(call) = calls.get_mut(&key) else { continue };
+            let Some(payload) = call.payload.take() else { continue };
+            call.connection.took(payload.len(), &self.shared);
+            let remaining = call.due.saturating_duration_since(*now.get_or_insert_with(Instant::now));
+            if remaining.is_zero() {
+                drop(calls);
+                self.remove(key);
+                continue;
+            }
+            return Some(IncomingCall { key, payload, items: call.items_left, remaining });
+        }
+    }
+
+    pub(crate) fn answer(&self, key: u64, items: u32, payload: &[u8]) -> bool {
+        let mut calls = self.calls.borrow_mut();
+        let Some(call) = calls.get_mut(&key) else { return false };
+        let outbox = &call.connection.outbox;
+        let waiting = outbox.len();
+        let is_unread = waiting > 0 && waiting + payload.len() > self.shared.bounds.waiting_bytes_max;
+        if is_unread {
+            outbox.append(|bytes| frame::failure(bytes, call.id, Reason::Unread));
+        } else {
+            outbox.append(|bytes| frame::answer(bytes, call.id, items, payload));
+        }
+        call.items_left = call.items_left.saturating_sub(items);
+        if is_unread || call.items_left == 0 {
+            drop(calls);
+            self.remove(key);
+        }
+        !is_unread
+    }
+
+    pub(crate) fn is_awaited(&self, key: u64) -> bool {
+        self.calls.borrow().contains_key(&key)
+    }
+
+    pub(crate) fn take_cancelled(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.cancelled.borrow_mut())
+    }
+
+    pub(crate) fn close(&self) {
+        for connection in self.connections.borrow().values() {
+            connection.outbox.close();
+        }
+    }
+
+    fn number(&self) -> u64 {
+        let number = self.next_number.get();
+        self.next_number.set(number + 1);
+        number
+    }
+
+    fn remove(&self, key: u64) -> Option<OpenCall> {
+        let call = self.calls.borrow_mut().remove(&key)?;
+        call.connection.keys.borrow_mut().remove(&call.id);
+        Some(call)
+    }
+
+    fn begin(&self, connection: &Rc<Connection>, call: OpenCall) -> Result<(), Malformed> {
+        let (id, bytes) = (call.id, call.payload.as_ref().map_or(0, Part::len));
+        let mut keys = connection.keys.borrow_mut();
+        if keys.contains_key(&id) {
+            return Err(Malformed::IdTaken);
+        }
+        if keys.len() >= self.shared.bounds.calls_max {
+            connection.outbox.append(|bytes| frame::failure(bytes, id, Reason::Overloaded));
+            return Ok(());
+        }
+        let key = self.number();
+        keys.insert(id, key);
+        connection.waiting_bytes.set(connection.waiting_bytes.get() + bytes);
+        self.calls.borrow_mut().insert(key, call);
+        self.ready.borrow_mut().push_back(key);
+        Ok(())
+    }
+
+    /// Nobody waits for the call any more. One that has not been handed out is never run.
+    fn cancel(&self, key: u64) {
+        let Some(call) = self.remove(key) else { return };
+        match call.payload {
+            Some(payload) => call.connection.took(payload.len(), &self.shared),
+            None => self.cancelled.borrow_mut().push(key),
+        }
+    }
+}
+
+impl Connection {
+    /// Makes room for further calls.
+    fn took(&self, bytes: usize, shared: &Shared) {
+        let before = self.waiting_bytes.get();
+        self.waiting_bytes.set(before - bytes);
+        if before > shared.bounds.waiting_bytes_max {
+            self.outbox.wake();
+        }
+    }
+}
+
+/// The end of a connection that runs calls.
+struct Served<'a> {
+    incoming: &'a Rc<Incoming>,
+    connection: &'a Rc<Connection>,
+}
+
+impl End for Served<'_> {
+    fn outbox(&self) -> &Outbox {
+        &self.connection.outbox
+    }
+
+    /// Who does not read its answers, or calls faster than is run, is not read from.
+    fn reads(&self) -> bool {
+        let max = self.incoming.shared.bounds.waiting_bytes_max;
+        self.connection.waiting_bytes.get() <= max && self.connection.outbox.len() <= max
+    }
+
+    fn greeted(&self) {}
+
+    fn receive(&self, frame: Frame) -> Result<(), Malformed> {
+        match frame {
+            Frame::Call { id, items, remaining, payload } => {
+                let due = Instant::now() + remaining.min(FAR);
+                let connection = Rc::clone(self.connection);
+                let call = OpenCall { connection, id, items_left: items, payload: Some(payload), due };
+                self.incoming.begin(self.connection, call)
+            }
+            Frame::Cancel { id } => {
+                let key = self.connection.keys.borrow().get(&id).copied();
+                if let Some(key) = key {
+                    self.incoming.cancel(key);
+                }
+                Ok(())
+            }
+            _ => Err(Malformed::WrongDirection),
+        }
+    }
+
+    fn received(&self) {
+        if self.incoming.has_news() {
+            self.incoming.shared.notify();
+        }
+    }
+}
+
+/// More than any deadline; adding more could overflow the clock.
+const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        let keys: Vec<u64> = self.connection.keys.borrow().values().copied().collect();
+        for key in keys {
+            self.incoming.cancel(key);
+        }
+        self.incoming.connections.borrow_mut().remove(&self.connection.number);
+        self.incoming.shared.wake_porter();
+        self.received();
+    }
+}

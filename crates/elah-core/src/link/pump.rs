@@ -1,0 +1,153 @@
+//! A connection at work: one write for all that waits, one read for all that has come.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::UnixStream;
+use tokio::time::{Sleep, sleep};
+
+use super::frame::{self, Frame, Malformed, VERSION};
+use super::outbox::Outbox;
+
+/// A read asks for so many bytes at least.
+const READ_BYTES: usize = 16 * 1024;
+
+/// And for so many at most ahead of a long frame, so that its length alone takes no memory.
+const READ_AHEAD_BYTES: usize = 256 * 1024;
+
+/// How long the other end may take to say hello.
+const HELLO_TIME: Duration = Duration::from_secs(5);
+
+/// One end of a link.
+pub(crate) trait End {
+    fn outbox(&self) -> &Outbox;
+
+    /// Whether it takes frames at the moment. When that changes, it wakes its outbox.
+    fn reads(&self) -> bool;
+
+    /// The other end has said hello.
+    fn greeted(&self);
+
+    /// Takes any other frame.
+    fn receive(&self, frame: Frame) -> Result<(), Malformed>;
+
+    /// All frames of one read have been taken.
+    fn received(&self);
+}
+
+/// Why a connection has ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// This end closed it.
+    Closed,
+    /// The other end is gone; the cause, for a sentence.
+    Gone(String),
+    /// The other end sent what makes no sense.
+    Malformed(Malformed),
+}
+
+/// Serves the connection until it ends.
+pub(crate) async fn run(end: &impl End, stream: UnixStream, payload_bytes_max: usize) -> Ended {
+    let mut pump = Pump {
+        end,
+        stream,
+        payload_bytes_max,
+        outgoing: Vec::new(),
+        written: 0,
+        incoming: BytesMut::new(),
+        until_hello: Some(Box::pin(sleep(HELLO_TIME))),
+    };
+    poll_fn(|context| pump.poll(context)).await
+}
+
+struct Pump<'a, E: End> {
+    end: &'a E,
+    stream: UnixStream,
+    payload_bytes_max: usize,
+    /// What is being written, up to `written` already gone.
+    outgoing: Vec<u8>,
+    written: usize,
+    incoming: BytesMut,
+    /// Gone when the other end has said hello.
+    until_hello: Option<Pin<Box<Sleep>>>,
+}
+
+impl<E: End> Pump<'_, E> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        loop {
+            self.end.outbox().register(context);
+            if let Poll::Ready(ended) = self.poll_write(context) {
+                return Poll::Ready(ended);
+            }
+            if self.end.reads() {
+                match self.poll_read(context) {
+                    Poll::Ready(Ok(())) => continue,
+                    Poll::Ready(Err(ended)) => return Poll::Ready(ended),
+                    Poll::Pending => {}
+                }
+            }
+            if let Some(timer) = &mut self.until_hello {
+                ready!(timer.as_mut().poll(context));
+                return Poll::Ready(Ended::Gone(format!("it did not say hello within {} s", HELLO_TIME.as_secs())));
+            }
+            return Poll::Pending;
+        }
+    }
+
+    /// Writes all that waits; ready when the connection has ended.
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        let outbox = self.end.outbox();
+        loop {
+            if self.written == self.outgoing.len() {
+                self.outgoing.clear();
+                self.written = 0;
+                outbox.swap(&mut self.outgoing);
+                if self.outgoing.is_empty() {
+                    return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending };
+                }
+            }
+            match Pin::new(&mut self.stream).poll_write(context, &self.outgoing[self.written..]) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ended::Gone("it takes no more bytes".to_owned())),
+                Poll::Ready(Ok(written)) => {
+                    self.written += written;
+                    outbox.note_written(written);
+                }
+                Poll::Ready(Err(cause)) => return Poll::Ready(Ended::Gone(cause.to_string())),
+                // What closes does not wait for an end that does not read.
+                Poll::Pending => return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending },
+            }
+        }
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        self.incoming.reserve(frame::missing_bytes(&self.incoming).clamp(READ_BYTES, READ_AHEAD_BYTES));
+        // Such a future holds nothing but the borrows: it may be dropped when it is not ready.
+        let read = ready!(pin!(self.stream.read_buf(&mut self.incoming)).poll(context));
+        Poll::Ready(match read {
+            Ok(0) => Err(Ended::Gone("it closed the connection".to_owned())),
+            Ok(_) => self.deliver().map_err(Ended::Malformed),
+            Err(cause) => Err(Ended::Gone(cause.to_string())),
+        })
+    }
+
+    fn deliver(&mut self) -> Result<(), Malformed> {
+        while let Some(frame) = frame::take(&mut self.incoming, self.payload_bytes_max)? {
+            match (frame, self.until_hello.is_some()) {
+                (Frame::Hello { version: VERSION }, true) => {
+                    self.until_hello = None;
+                    self.end.greeted();
+                }
+                (Frame::Hello { version }, true) => return Err(Malformed::OtherVersion(version)),
+                (Frame::Hello { .. }, false) => return Err(Malformed::SecondHello),
+                (_, true) => return Err(Malformed::NoHello),
+                (frame, false) => self.end.receive(frame)?,
+            }
+        }
+        self.end.received();
+        Ok(())
+    }
+}

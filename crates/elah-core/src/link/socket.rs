@@ -1,0 +1,117 @@
+//! The socket that a worker listens on, for processes of the same user alone, and the task that accepts and opens connections.
+
+use std::future::poll_fn;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixListener as BoundListener;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::spawn_local;
+
+use super::incoming::Incoming;
+use super::outgoing::{Link, Outgoing};
+use super::shared::Shared;
+use crate::listener::bind_unix;
+
+/// Connections that nobody has accepted yet; a paused worker has so many at most.
+const BACKLOG: i32 = 128;
+
+/// How long `accept` rests when the process has no file descriptor left.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// The file of the listening socket.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+    owner: u32,
+    process_id: u32,
+}
+
+impl SocketFile {
+    /// Listens on `path`. A folder that others may enter, or that belongs to somebody else, is refused.
+    pub(crate) fn bind(path: &Path) -> io::Result<(BoundListener, SocketFile)> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no folder"))?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let listener = bind_unix(path, BACKLOG)?;
+        let metadata = std::fs::symlink_metadata(path)?;
+        let file =
+            SocketFile { path: path.to_owned(), inode: metadata.ino(), owner: metadata.uid(), process_id: std::process::id() };
+        let folder = std::fs::metadata(folder)?;
+        if folder.uid() != file.owner || folder.mode() & 0o077 != 0 {
+            file.remove();
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "its folder must belong to this user and be closed to others (mode 0700)",
+            ));
+        }
+        Ok((listener, file))
+    }
+
+    /// The user that this process runs as.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// Removes the file, unless this is a forked child or the path has become another's.
+    pub(crate) fn remove(&self) {
+        let is_ours = std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode);
+        if is_ours && std::process::id() == self.process_id {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+enum Event {
+    Dial(Rc<Link>),
+    Accepted(io::Result<UnixStream>),
+    Closed,
+}
+
+/// Accepts and opens connections until the links are closed.
+pub(crate) async fn run(listener: UnixListener, shared: Rc<Shared>, outgoing: Rc<Outgoing>, incoming: Rc<Incoming>) {
+    loop {
+        let event = poll_fn(|context| {
+            shared.register_porter(context);
+            if shared.is_closed() {
+                return Poll::Ready(Event::Closed);
+            }
+            if let Some(link) = outgoing.next_to_dial() {
+                return Poll::Ready(Event::Dial(link));
+            }
+            if incoming.is_full() {
+                return Poll::Pending;
+            }
+            listener.poll_accept(context).map(|accepted| Event::Accepted(accepted.map(|(stream, _)| stream)))
+        })
+        .await;
+        match event {
+            Event::Closed => return,
+            Event::Dial(link) => {
+                spawn_local(Rc::clone(&outgoing).serve(link));
+            }
+            Event::Accepted(Ok(stream)) => match trusted(&stream, shared.owner) {
+                Ok(()) => {
+                    let connection = incoming.open_connection();
+                    spawn_local(Rc::clone(&incoming).serve(connection, stream));
+                }
+                Err(complaint) => shared.complain(format!("A link was refused: {complaint}.")),
+            },
+            Event::Accepted(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+        }
+    }
+}
+
+/// Whether the process at the other end runs as `owner`.
+pub(crate) fn trusted(stream: &UnixStream, owner: u32) -> Result<(), String> {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == owner => Ok(()),
+        Ok(peer) => Err(format!("the process at the other end runs as user {}, and this one as {owner}", peer.uid())),
+        Err(cause) => Err(format!("the system does not say who is at the other end: {cause}")),
+    }
+}

@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require_relative "failure"
+require_relative "wire"
+
+module Elah
+  class PeerLinks
+    # Messages that are on the way to a peer, all in one call.
+    class Scattered
+      NO_ANSWERS = {}.freeze
+      private_constant :NO_ANSWERS
+
+      # @param wait [Integer] of the call, from `PeerLinks#start`
+      # @param count [Integer] of messages
+      # @param sent_at [Float] in seconds of the monotonic clock
+      # @param seconds [Numeric] until an answer is late
+      def initialize(event_loop, links, peer, wait, count, sent_at, seconds)
+        @loop = event_loop
+        @links = links
+        @peer = peer
+        @wait = wait
+        @count = count
+        @sent_at = sent_at
+        @seconds = seconds
+        @fate = nil
+        @cause = nil
+        @parts = nil
+      end
+
+      # Suspends the fiber until all messages are answered or will not be.
+      #
+      # @param _seconds [Numeric, nil] was said when they were sent
+      def wait(_seconds = nil)
+        return if @fate
+
+        @loop.park(@wait) unless @links.settled?(@wait) || Concurrency.now >= @sent_at + @seconds
+        collect
+      end
+
+      # Gives up what has no answer yet.
+      def cancel = @fate || collect
+
+      # @param index [Integer]
+      # @return [Array] :answered, :failed, :late, and the answer or the error
+      def outcome(index)
+        answer = answer_to(index)
+        return without_answer if answer.nil?
+
+        value = Wire.load(answer)
+        value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.path)] : [:answered, value, nil]
+      end
+
+      private
+
+      def collect
+        @fate, @cause, *@parts = @links.collect(@wait)
+        now = Concurrency.now
+        case @fate
+        when :answered then @peer.limiter.answered(now)
+        when :unanswered then now >= @sent_at + @seconds ? @peer.limiter.late(@sent_at, now) : @peer.limiter.ended
+        else @peer.limiter.ended
+        end
+      end
+
+      # A single answer is the whole payload; of several each has its index in front.
+      def answer_to(index)
+        return @parts[0] if @count == 1
+
+        @answers ||= @parts.empty? ? NO_ANSWERS : @parts.flat_map { |part| Wire.load(part) }.each_slice(2).to_h
+        @answers[index]
+      end
+
+      def without_answer
+        case @fate
+        when :unanswered then [:late, nil, DeadlineExceeded.new("#{worker} did not answer within #{@seconds.round(6)} s.")]
+        when :not_run then [:failed, nil, PeerUnavailable.new("#{worker} cannot be reached: #{@cause}.")]
+        when :lost
+          [:failed, nil, PeerUnavailable.new("#{worker} was lost before it answered: #{@cause}.", may_have_run: true)]
+        when :overloaded then [:failed, nil, Overloaded.new("#{worker} runs too many calls already.")]
+        else [:failed, nil, Overloaded.new("#{worker} has dropped the answer: too many are not read.")]
+        end
+      end
+
+      def worker = "The worker at #{@peer.path}"
+    end
+  end
+end

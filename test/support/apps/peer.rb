@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+# A worker that does for others what the tests ask of it, until its standard input ends. Arguments: the path of its socket, and
+# options of Elah as name=value.
+require "elah"
+require "io/wait"
+require "elah/peer_links"
+
+class OnlyHere < StandardError; end
+
+class Peer
+  def initialize(path, options)
+    @path = path
+    @options = options
+    @notes = []
+  end
+
+  def run
+    Elah.run do
+      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: Elah::Config.build(**@options)) { |name, *rest| public_send(name, *rest) }
+      puts "ready"
+      $stdout.flush
+      $stdin.wait_readable
+      @links.close
+    end
+  end
+
+  def echo(value) = value
+
+  def length(text) = text.bytesize
+
+  def text(bytes) = "x" * bytes
+
+  def seconds_left = Elah.deadline
+
+  def note(value) = @notes << value
+
+  def notes = @notes
+
+  def wait(seconds, value)
+    sleep(seconds)
+    value
+  end
+
+  def wait_noting_the_end(seconds)
+    @notes << :begun
+    sleep(seconds)
+    @notes << :completed
+  rescue Elah::Error => e
+    @notes << e.class.name
+    raise
+  end
+
+  def fail(name, message)
+    raise ArgumentError, "the cause"
+  rescue ArgumentError
+    raise Object.const_get(name), message
+  end
+
+  def fail_as_bad_request = raise(Elah::BadRequest.new("no such pool", 404, "no_pool"))
+
+  def fail_with_an_object_that_cannot_be_written
+    error = ArgumentError.new("it holds a Proc")
+    error.instance_variable_set(:@proc, -> {})
+    error.instance_variable_set(:@number, 7)
+    raise error
+  end
+
+  def a_proc = -> {}
+
+  def forward(path, message, seconds) = @links.peer(path).call(message, seconds)
+
+  def links = [@links.open_incoming, @links.unread_bytes]
+
+  def stress
+    GC.stress = true
+  end
+end
+
+path, *options = ARGV
+Peer.new(path, options.to_h { |option| option.split("=") }.transform_keys(&:to_sym)).run

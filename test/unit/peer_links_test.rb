@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/peer_links"
+require "tmpdir"
+
+# A worker that calls itself: all of a link but the other process.
+class PeerLinksUnitTest < Minitest::Test
+  Deferred = Struct.new(:carrier, :message)
+
+  # @yieldparam peer [Elah::PeerLinks::Peer] the worker itself
+  def with_links(handler, **options)
+    Dir.mktmpdir("elah-links") do |folder|
+      Elah.run do
+        path = File.join(folder, "own.sock")
+        links = Elah::PeerLinks.open(Elah.current_loop, path, config: Elah::Config.build(**options), &handler)
+        yield links.peer(path), links
+      ensure
+        links&.close
+      end
+    end
+  end
+
+  def test_under_gc_stress
+    with_links(->(message) { message == :fail ? raise(KeyError, "mine") : [message, "answer"] }) do |peer|
+      GC.stress = true
+      assert_equal [{ 1 => "x" }, "answer"], peer.call({ 1 => "x" }, 60)
+      results = Elah.gather(deadline: 60) { |g| [1, :fail].each { |message| g.call(message, Deferred.new(peer, message), fallback: ->(error) { error.message }) } }
+      assert_equal [[1, "answer"], "mine"], results.values
+    ensure
+      GC.stress = false
+    end
+  end
+
+  def test_one_fiber_runs_a_turns_calls_while_none_waits
+    fibers = []
+    with_links(->(message) { (fibers << Fiber.current) && message == :wait ? Elah.async { turn }.wait.nil? : message }) do |peer|
+      gather = ->(*messages) { Elah.gather(deadline: 60) { |g| messages.each_with_index { |message, index| g.call(index, Deferred.new(peer, message)) } }.values }
+      assert_equal [*0...50], gather.call(*0...50)
+      assert_equal 1, fibers.uniq.size
+      gather.call(:wait, 1, :wait, 2, 3)
+      assert_operator fibers.last(5).uniq.size, :<=, 3, "one goes on when another waits"
+      fibers.clear
+      gather.call(*0...50)
+      assert_equal 1, fibers.uniq.size
+    end
+  end
+
+  # An answer is what it was when it was given, whatever becomes of the object.
+  def test_answers_are_snapshots
+    list = []
+    with_links(->(number) { list << number }) do |peer|
+      results = Elah.gather(deadline: 60) { |g| 3.times { |number| g.call(number, Deferred.new(peer, number)) } }
+      assert_equal [[0], [0, 1], [0, 1, 2]], results.values
+    end
+  end
+
+  # What a call starts ends with it, and what was meant for one call never meets the next of the same fiber.
+  def test_a_call_ends_what_it_began
+    ended = []
+    handler = lambda do |message|
+      Elah.async { Queue.new.pop } if message == :start
+      Elah.current_loop.current_task.at_end { ended << message }
+      message
+    end
+    with_links(handler) do |peer|
+      %i[start next].each { |message| assert_equal message, peer.call(message, 60) }
+      assert_equal %i[start next], ended
+    end
+  end
+
+  def test_a_handler_that_ends_the_worker_ends_it
+    assert_raises(SystemExit) do
+      with_links(->(_) { exit(3) }) { |peer| assert_raises(SystemExit) { peer.call(1, 60) } }
+    end
+  end
+
+  def test_without_time_no_call_is_sent
+    with_links(->(message) { message }) do |peer|
+      assert_raises(Elah::DeadlineExceeded) { peer.call(1, 0) }
+      assert_equal({ state: :open, allowance: nil, in_flight: 0, late_calls: 0, limited_calls: 0 }, peer.limiter.to_h)
+    end
+  end
+
+  def test_quiet_tells_whether_calls_run
+    with_links(->(_) { Queue.new.pop }) do |peer, links|
+      assert_predicate links, :quiet?
+      call = Elah.async { peer.call(60, 60) }
+      turn until links.open_incoming == 1
+      refute_predicate links, :quiet?
+      call.cancel.wait
+      turn until links.quiet?
+      assert_equal({ connected: true, calls: 0, state: :open }, links.to_h.values.first.slice(:connected, :calls, :state))
+    end
+  end
+
+  private
+
+  # Lets the loop turn.
+  def turn = Fiber.scheduler.yield
+end
