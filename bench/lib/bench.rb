@@ -38,10 +38,12 @@ module Bench
 
   # @param app [String] the application file
   # @param options [Array<String>] more options of `elah serve`
-  # @return [Server] one worker of Elah
-  def elah(app, *options)
-    Server.new("elah-#{File.basename(app, ".*")}", core: SERVER_CORE, directory: work_directory) do |port|
-      ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", *options]
+  # @param workers [Integer] how many, on as many cores: with more than one the last shares the generator's
+  # @return [Server] Elah
+  def elah(app, *options, workers: 1)
+    cores = (SERVER_CORE...SERVER_CORE + workers).to_a.join(",")
+    Server.new("elah-#{File.basename(app, ".*")}", core: cores, directory: work_directory) do |port|
+      ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", workers.to_s, *options]
     end
   end
 

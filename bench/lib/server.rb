@@ -12,7 +12,7 @@ module Bench
     attr_reader :name, :port, :tree, :command
 
     # @param name [String] used in the results and for the log file
-    # @param core [Integer] the core to run on
+    # @param core [Integer, String] the core to run on, or several as taskset takes them
     # @param directory [String] where the log goes
     # @yieldparam port [Integer] the port to listen on
     # @yieldreturn [Array<String>] the command

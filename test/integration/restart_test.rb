@@ -63,7 +63,7 @@ class RestartTest < Minitest::Test
   end
 
   def test_a_restarted_supervisor_looks_after_its_workers
-    supervised(hang_seconds: 1) do |server|
+    supervised(hang_seconds: 2) do |server|
       pids = worker_pids(server)
       server.signal(:HUP)
       wait_for_workers(server, 2, besides: pids)
@@ -113,6 +113,36 @@ class RestartTest < Minitest::Test
       server.wait_for(/The code does not load: the server serves on/)
       assert_equal "old", server.get("/").body
     end
+  end
+
+  # As releases are deployed: each in a folder of its own, and a link to the current one.
+  def test_the_working_directory_is_entered_anew_by_its_name
+    Dir.mktmpdir do |folder|
+      %w[old new].each do |release|
+        Dir.mkdir(File.join(folder, release))
+        File.write(File.join(folder, release, "app.rb"), format(APP_OF, release))
+      end
+      current = File.join(folder, "current")
+      File.symlink("old", current)
+      path = File.join(folder, "elah.sock")
+      arguments = ["serve", "app.rb", "-b", "unix://#{path}", "--run-dir", File.join(folder, "run"), "--workers", "2"]
+      pid = Process.spawn({ "PWD" => current }, ElahServer::EXECUTABLE, *arguments, chdir: current, err: File::NULL)
+      wait_until("the old release serves") { ask(path) == "old" }
+      File.unlink(current)
+      File.symlink("new", current)
+      # The signal would end a server that does not handle it yet.
+      wait_until("it is ready") { Elah::RunDir.all(File.join(folder, "run")).any? }
+      Process.kill(:USR2, pid)
+      wait_until("the new release serves") { ask(path) == "new" }
+    ensure
+      Process.kill(:TERM, pid) && Process.wait(pid) if pid
+    end
+  end
+
+  def ask(path)
+    HttpClient.open("unix://#{path}") { |client| client.get("/").body }
+  rescue SystemCallError
+    nil
   end
 
   def test_a_unix_socket_stays

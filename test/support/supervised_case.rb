@@ -38,22 +38,16 @@ module SupervisedCase
     end
   end
 
-  # Sends requests on `clients` connections at a time, each on a new one, until the block is done.
+  # Sends requests until the block is done: half of the clients on a new connection each time, the others on one for as long as the server
+  # keeps it.
   #
   # @return [Traffic]
   def traffic(server, clients: 4, target: "/sleep/5")
     ended = false
-    threads = Array.new(clients) do
+    threads = Array.new(clients) do |number|
       Thread.new do
         counts = Traffic.new(0, [])
-        until ended
-          begin
-            answer = server.get(target)
-            answer.status == 200 ? counts.answered += 1 : counts.failures << answer.status
-          rescue SystemCallError, HttpClient::Closed, HttpClient::Silence => e
-            counts.failures << e
-          end
-        end
+        send_requests(server, target, counts, keeps: number.even?) until ended
         counts
       end
     end
@@ -63,5 +57,21 @@ module SupervisedCase
   ensure
     ended = true
     threads&.each(&:join)
+  end
+
+  private
+
+  # One connection's requests: one, or all until an answer says that it is the last.
+  def send_requests(server, target, counts, keeps:)
+    server.connect do |client|
+      answer = nil
+      100.times do
+        answer = client.get(target)
+        answer.status == 200 ? counts.answered += 1 : counts.failures << answer.status
+        break if !keeps || answer["connection"] == "close"
+      end
+    end
+  rescue SystemCallError, HttpClient::Closed, HttpClient::Silence => e
+    counts.failures << e
   end
 end

@@ -187,9 +187,11 @@ impl ConnectionState {
         }
     }
 
-    /// A drain closes a connection between two requests at once, and a fresh one when its first request is not there soon.
-    pub(crate) fn may_close_for_drain(&self) -> bool {
-        self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.answered.get() > 0
+    /// A drain closes a connection between two requests at once, and a fresh one when its first request is not there soon. Where other
+    /// workers serve on nobody need be met by a close while the next request is on its way: a busy connection ends with its next answer.
+    pub(crate) fn may_close_for_drain(&self, shared: &Shared) -> bool {
+        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.answered.get() > 0;
+        is_between && !shared.leaves_backlog.get()
     }
 
     /// Applies the time bounds; called on every tick of the worker.
@@ -217,10 +219,11 @@ impl ConnectionState {
             }
             Phase::BetweenMessages if self.in_flight.get() == 0 => {
                 let (since, bound) = if self.answered.get() == 0 {
-                    let bound = if shared.is_draining() { shared.fresh_grace_ms() } else { limits.header_ms };
+                    let bound = if shared.is_draining() { shared.drain_grace_ms() } else { limits.header_ms };
                     (self.opened_ms, bound)
                 } else {
-                    (self.read_wait_since_ms.get(), limits.keepalive_ms)
+                    let bound = if shared.is_draining() { shared.drain_grace_ms() } else { limits.keepalive_ms };
+                    (self.read_wait_since_ms.get(), bound)
                 };
                 if over(since, bound) {
                     self.order(Order::Close);

@@ -159,7 +159,9 @@ impl hyper::rt::Read for GuardedSocket {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending if this.shared.is_draining() && this.held.is_empty() && this.state.may_close_for_drain() => {
+                Poll::Pending
+                    if this.shared.is_draining() && this.held.is_empty() && this.state.may_close_for_drain(&this.shared) =>
+                {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Pending => {

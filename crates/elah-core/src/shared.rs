@@ -38,8 +38,8 @@ const HYPER_HEADERS_MAX: usize = 100;
 /// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// How long a connection that has never sent a request is given to do so when the worker drains.
-const FRESH_GRACE_MS: u64 = 500;
+/// How long a connection without a request is given to send one when the worker drains.
+const DRAIN_GRACE_MS: u64 = 500;
 
 /// Every so many ticks the connections whose handlers run are asked whether they are broken.
 const BROKEN_CHECK_TICKS: u32 = 4;
@@ -130,8 +130,8 @@ impl Shared {
         self.draining.get()
     }
 
-    pub(crate) fn fresh_grace_ms(&self) -> u64 {
-        FRESH_GRACE_MS.min(self.limits.header_ms)
+    pub(crate) fn drain_grace_ms(&self) -> u64 {
+        DRAIN_GRACE_MS.min(self.limits.header_ms)
     }
 
     pub(crate) fn connections_full(&self) -> bool {

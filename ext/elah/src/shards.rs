@@ -6,7 +6,7 @@ mod state;
 use std::sync::Arc;
 
 use elah_core::store::Claim;
-use magnus::{Error, Module, Object, RModule, RString, Ruby, function, method};
+use magnus::{Error, Module, RModule, RString, Ruby, function, method};
 
 use crate::native_class;
 

@@ -4,7 +4,17 @@ module Elah
   module Placement
     # The placement of a worker under a supervisor, read from the board each time that it is asked. See {Placement}.
     class Supervised
-      attr_reader :process_id, :slot, :incarnation, :shards
+      # @return [Integer] of this worker's process
+      attr_reader :process_id
+
+      # @return [Integer] the number of this worker's slot
+      attr_reader :slot
+
+      # @return [Integer] unique for each start of a worker, and larger than those before it
+      attr_reader :incarnation
+
+      # @return [Integer] how many shards there are
+      attr_reader :shards
 
       # @param board [Elah::Board]
       # @param run_dir [Elah::RunDir]

@@ -15,6 +15,17 @@ class WorkersApp < Elah::API
     sleep(params[:ms].to_i / 1000.0)
     "slept"
   end
+  # A loop that turns and begins nothing.
+  module Wedge
+    class << self
+      attr_accessor :closed
+    end
+
+    def request_ready? = Wedge.closed ? false : super
+  end
+  Elah::EventLoop.prepend(Wedge)
+  get(:wedge) { (Wedge.closed = true) && "wedged" }
+
   get(:hold_the_loop) { loop { nil } } # the line that hangs
   get("grow/:bytes") do
     WorkersApp.ballast = "x" * params[:bytes].to_i
