@@ -5,6 +5,7 @@ require_relative "systemd"
 require_relative "worker"
 require_relative "supervisor/changes"
 require_relative "supervisor/crew"
+require_relative "supervisor/restarting"
 require_relative "supervisor/signals"
 require_relative "supervisor/stop"
 require_relative "supervisor/table"
@@ -14,6 +15,7 @@ module Elah
   # The process that owns the listening sockets and the workers, and does nothing else: it starts workers, replaces those that die, hang
   # or grow too large, changes how many there are, and stops them. It has one thread and no loop of tokio's, so that it may fork.
   class Supervisor
+    include Restarting
     include Stop
 
     # The longest time between two looks at the workers.
@@ -74,28 +76,6 @@ module Elah
       start_missing
     end
 
-    # The workers of the image before this one serve on until their successors, which have this image's code, take over.
-    def adopt(inherited)
-      @proven = true
-      prepare_to_fork
-      @crew.slots = @table.slots
-      inherited["children"].each do |values|
-        child = Child.adopted(values, Concurrency.now)
-        @crew.adopt(child)
-        slot = @crew.slots[child.slot]
-        slot.child = child if slot && values["is_current"]
-      end
-      @crew.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
-      difference = @config.workers - @crew.slots.size
-      difference.abs.times { @changes.resize(difference <=> 0) }
-      @changes.add(:restarted) { restarted }
-    end
-
-    def restarted
-      @log.info("Restarted; listening on #{@sockets.addresses}")
-      @systemd.ready
-    end
-
     # Pages that are in their last place stay shared with the workers.
     def prepare_to_fork
       Process.respond_to?(:warmup) ? Process.warmup : GC.start
@@ -118,13 +98,6 @@ module Elah
       go if @restart.due?
     end
 
-    def go
-      @restart.go(state, [*@sockets.descriptors, *@crew.ios.map(&:fileno)])
-    rescue SystemCallError => e
-      @log.exception(e, "The restart failed: the workers serve on with what they have")
-      @signals.trap_all
-    end
-
     def obey(signal)
       case signal
       when "INT", "TERM" then stop(signal)
@@ -132,36 +105,6 @@ module Elah
       when "TTIN" then @changes.resize(1) unless @stopping
       when "TTOU" then @changes.resize(-1) unless @stopping
       end
-    end
-
-    def restart
-      return if @stopping
-
-      @changes.add(:restart) do
-        @systemd.reloading
-        @log.info("Restarting: a process of its own tries whether the code loads")
-        if @restart.possible? { |pid| try(pid) }
-          @restart.prepare
-        else
-          @log.error("The code does not load: the workers serve on with what they have")
-          @systemd.ready
-        end
-      end
-    end
-
-    def try(pid)
-      status = nil
-      @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last } and return status.success?
-
-      Process.kill(:KILL, pid)
-      Process.wait(pid)
-      false
-    end
-
-    # What the next image of this process has to know.
-    def state
-      children = @crew.children.map { |child| child.to_h.merge("is_current" => @crew.slots[child.slot]&.child.equal?(child)) }
-      { "sockets" => @sockets.state, "supervisor" => { "folder" => @run_dir.path, "children" => children } }
     end
 
     def ready(child)
