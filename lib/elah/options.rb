@@ -81,6 +81,8 @@ module Elah
              default: "development", variable: "RACK_ENV"
       option :entities_max, :integer, "Keeps this many entities of each class in memory, those that were called last.",
              default: 100_000, range: 1..100_000_000
+      option :entity_moving_seconds, :float, "Lets a call wait this long for an entity that no worker owns while its shard changes hands.",
+             unit: "seconds", default: 5.0, range: 0.0..3600.0
       option :entity_queue_max, :integer, "Lets this many calls wait for one entity; the next one is refused.", default: 1024, range: 0..1_000_000
       option :adapters, :boolean, "Fits ActiveRecord, mysql2 and sqlite3 into the loop when the app has loaded them.", default: true
       option :data, :path, "Keeps the embedded store in this folder, which is made when it is missing.", default: "data"

@@ -34,6 +34,7 @@ module Elah
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
+      Entity::Peers.open(@loop, Placement.current, @log) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
@@ -68,6 +69,7 @@ module Elah
     def shut_down
       @config.run_hooks(:before_worker_shutdown)
     ensure
+      Entity::Peers.current&.close unless Elah.autoload?(:Entity)
       @loop&.shut_down("The worker ends.")
     end
 

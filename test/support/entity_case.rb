@@ -13,7 +13,13 @@ class EntityCase < Minitest::Test
 
     attr_reader :balance
 
-    def restore = @balance = state.get("balance").to_i
+    # How often each came to life.
+    LIVES = Hash.new(0)
+
+    def restore
+      LIVES[key] += 1
+      @balance = state.get("balance").to_i
+    end
 
     def deposit(amount)
       @balance += amount
@@ -40,6 +46,12 @@ class EntityCase < Minitest::Test
       value
     end
 
+    # Waits until the named pipe has been written.
+    def deposit_after(path, amount)
+      Elah.offload { File.read(path) }
+      deposit(amount)
+    end
+
     def ask(reference, name, *arguments) = reference.public_send(name, *arguments)
 
     def keywords(first, rest: [], **others) = [first, rest, others]
@@ -58,6 +70,7 @@ class EntityCase < Minitest::Test
     @dir = Dir.mktmpdir("elah-entity")
     @store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
     @accounts = Account.in(@store)
+    Account::LIVES.clear
   end
 
   def teardown

@@ -3,6 +3,7 @@
 
 mod store {
     pub mod disk_full;
+    pub mod fence;
     pub mod foreign;
     pub mod introduced;
     pub mod model;

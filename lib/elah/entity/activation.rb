@@ -56,7 +56,7 @@ module Elah
         begin
           entity = @entity && !@state.failed? ? @entity : come_to_life
           answer = entity.__send__(name, *arguments)
-          @batch = @region.gather(@state)
+          @batch = @region.commits.take(@state)
           is_whole = true
           answer
         rescue Refusal
@@ -65,7 +65,7 @@ module Elah
         ensure
           task.activation = @outer
           forget unless is_whole
-          @line ? pass_turn : @runner = nil
+          leave
         end
       end
 
@@ -74,6 +74,15 @@ module Elah
       # @param settled [Integer] the number of a batch
       # @return [Boolean]
       def idle?(settled) = @runner.nil? && @batch <= settled
+
+      # Waits for the turn that comes after all calls that have come before.
+      def wait_until_idle
+        return unless @runner
+
+        event_loop = @region.event_loop
+        wait_in(@line ||= [], Waiter.new(event_loop, event_loop.current_task, event_loop.new_wait, false))
+        leave
+      end
 
       # @return [String] what names it among all workers
       def identity = "#{@region.name}[#{@key}]"
@@ -88,7 +97,7 @@ module Elah
 
       def come_to_life
         @entity = nil
-        @region.settle(@batch)
+        @region.commits.settle(@batch)
         @state = @region.open_state(@shard, @key)
         @entity = @region.new_entity(@key, @state)
       end
@@ -117,7 +126,9 @@ module Elah
       end
 
       # The turn goes to whoever waits longest, and to nobody in between.
-      def pass_turn
+      def leave
+        return @runner = nil unless @line
+
         waiter = @line.shift
         @line = nil if @line.empty?
         return @runner = nil unless waiter

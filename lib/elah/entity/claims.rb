@@ -4,7 +4,7 @@ module Elah
   class Entity
     # This worker's claims on the shards that it owns, each made durable in the store before it is used.
     class Claims
-      # @param commits [Elah::Shards::Commits]
+      # @param commits [Commits]
       # @param placement [Placement::Single, Placement::Supervised]
       def initialize(commits, placement)
         @commits = commits
@@ -39,6 +39,9 @@ module Elah
         @placement.owner_of(shard) == slot && @placement.incarnation_of(slot) == @placement.incarnation
       end
 
+      # @return [Hash{Integer=>Object}] the shards that are claimed and belong to another worker now
+      def lost = @claims.reject { |shard, _| owned?(shard) }
+
       # Forgets a claim, because another worker owns the shard.
       #
       # @param shard [Integer]
@@ -62,7 +65,7 @@ module Elah
         raise moved(shard) unless owned?(shard)
 
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
-        claims = @commits.claim_native(wanted, @placement.shards, @placement.incarnation)
+        claims = @commits.claim(wanted, @placement.shards, @placement.incarnation)
         # Whoever was paused in between may have been replaced.
         claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
       end

@@ -56,7 +56,7 @@ module Elah
           word, rest = line.split(" ", 2)
           case word
           when "release" then spawn { release(rest.to_s.split(",").map(&:to_i)) }
-          when "drain" then @worker.drain(leaves_backlog: true)
+          when "drain" then leave
           when "stop" then stop
           when "end" then @loop.linger(false)
           end
@@ -71,6 +71,18 @@ module Elah
         @placement.release(shards) { |exception| @log.exception(exception, "A before_release block failed") }
         @board.set_state(@seat, :ready) if @board.state(@seat) == :releasing
         @control.say("released")
+      end
+
+      # Another worker has taken its place. What others had called here before they knew is answered, too.
+      def leave
+        @worker.drain(leaves_backlog: true)
+        return if Elah.autoload?(:Entity) || Entity::Peers.current.nil?
+
+        @loop.linger(true)
+        spawn do
+          sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.current.quiet?
+          @loop.linger(false)
+        end
       end
 
       # All workers stop: this one answers the calls of the others until they have all served what they had.

@@ -69,11 +69,11 @@ pub(super) fn wait(ruby: &Ruby, commits: &GroupCommits, number: u64) -> Result<(
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
     class.define_singleton_method("open", function!(RubyCommits::new, 1))?;
-    class.define_method("claim_native", method!(RubyCommits::claim, 3))?;
+    class.define_method("claim", method!(RubyCommits::claim, 3))?;
     class.define_method("gather", method!(RubyCommits::gather, 1))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;
     class.define_method("settled", method!(RubyCommits::settled, 0))?;
     class.define_method("waiting_bytes", method!(RubyCommits::waiting_bytes, 0))?;
-    class.define_method("wait_native", method!(RubyCommits::wait, 1))?;
+    class.define_method("wait", method!(RubyCommits::wait, 1))?;
     Ok(())
 }

@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # The way of many calls at once to one worker; see {Elah::Gather} for what it has to do.
+    class Carrier
+      # To the entities that live here: their calls run one after the other in one fiber, and wait for the disk once.
+      class Here < Carrier
+        # @param region [Region]
+        def initialize(region)
+          super()
+          @region = region
+        end
+
+        # @param deferred_calls [Array<DeferredCall>]
+        # @param _seconds [Numeric, nil]
+        # @return [Local]
+        def scatter(deferred_calls, _seconds)
+          calls = ManyCalls.new(@region, deferred_calls.map { |call| [call.key, call.name, *call.arguments] })
+          Local.new(calls, Elah.async { calls.run(Elah.current_loop.current_task) })
+        end
+      end
+
+      # To the entities of another worker, in one message.
+      class Away < Carrier
+        Message = Struct.new(:message)
+        private_constant :Message
+
+        # @param peer [Elah::PeerLinks::Peer]
+        # @param region [Region]
+        def initialize(peer, region)
+          super()
+          @peer = peer
+          @region = region
+        end
+
+        # @param deferred_calls [Array<DeferredCall>]
+        # @param seconds [Numeric, nil]
+        # @return [Remote]
+        def scatter(deferred_calls, seconds)
+          calls = deferred_calls.map { |call| [call.key, call.name, *call.arguments] }
+          Remote.new(@peer.scatter([Message.new(@region.message_of_many(calls))], seconds), @peer.path)
+        end
+      end
+
+      # What was scattered to this worker.
+      class Local
+        # @param calls [ManyCalls]
+        # @param async [Elah::Async] that runs them
+        def initialize(calls, async)
+          @calls = calls
+          @async = async
+        end
+
+        # @param seconds [Numeric, nil]
+        def wait(seconds) = @async.wait(seconds)
+
+        # @param index [Integer]
+        # @return [Array] outcome, answer and error
+        def outcome(index)
+          @async.error ? [:failed, nil, @async.error] : @calls.outcome(index)
+        end
+
+        # Ends the calls that have not run.
+        def cancel = @async.cancel
+      end
+
+      # What was scattered to another worker.
+      class Remote
+        # @param scattered [#wait, #outcome, #cancel]
+        # @param path [String]
+        def initialize(scattered, path)
+          @scattered = scattered
+          @path = path
+          @outcome = nil
+        end
+
+        # @param seconds [Numeric, nil]
+        def wait(seconds) = @scattered.wait(seconds)
+
+        # @param index [Integer]
+        # @return [Array] outcome, answer and error
+        def outcome(index)
+          outcome, answers, error = @outcome ||= @scattered.outcome(0)
+          return [outcome, nil, error] unless outcome == :answered
+
+          answer = answers[index]
+          Carrier.outcome_of(answer.is_a?(PeerLinks::Failure) ? answer.to_exception(@path) : answer)
+        end
+
+        # Gives up what has no answer yet.
+        def cancel = @scattered.cancel
+      end
+
+      # @param answer [Object, Exception]
+      # @return [Array] outcome, answer and error
+      def self.outcome_of(answer) = answer.is_a?(Exception) ? [:failed, nil, answer] : [:answered, answer, nil]
+    end
+  end
+end

@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Region
+      # The calls that other workers send here, because the board said that this one owns the entities.
+      module CallsFromElsewhere
+        # @api private
+        # @param callers [Array<String>] the entities that wait for the answer
+        # @return [Object] the method's value
+        # @raise [Moved] when the entity lives elsewhere
+        def serve(callers, key, name, arguments)
+          called_by(callers) do |task|
+            run_here(task, resident!(key), check_name(name), arguments)
+          end
+        end
+
+        # @api private
+        # @return [Array] answers and exceptions
+        def serve_many(callers, calls) = called_by(callers) { run_many(calls) }
+
+        # @api private
+        # @return [Array] what {Peers.serve} makes of it
+        def message_of_many(calls) = [@store.dir, @name, Chain.of(current_task), nil, nil, calls]
+
+        private
+
+        def called_by(callers)
+          task = current_task
+          task.callers = callers unless callers.empty?
+          yield task
+        ensure
+          task.callers = nil if task
+        end
+      end
+    end
+  end
+end

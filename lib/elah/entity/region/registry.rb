@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Region
+      # All regions of this process, by the store's directory and the name of their entities.
+      module Registry
+        # @param entity_class [Class]
+        # @param store [Elah::Store]
+        # @return [Region] the one of this class and store
+        # @raise [ArgumentError] when another class has that name in the store
+        def of(entity_class, store)
+          name = entity_class.entity_name
+          region = (regions[[store.dir, name]] ||= new(entity_class, store))
+          return region if region.entity_class.equal?(entity_class)
+
+          raise ArgumentError, "The entities #{name} of #{store.dir} are those of #{region.entity_class}, not of #{entity_class}."
+        end
+
+        # @return [Region] that another worker means
+        # @raise [ArgumentError] when there is none
+        def at(dir, name)
+          regions.fetch([dir, name]) { raise ArgumentError, "This worker has no entities #{name} in #{dir}: they are made when the app is loaded." }
+        end
+
+        # Waits until what was answered in memory is on disk: before a fork, and when the process ends.
+        def flush_all = regions.each_value(&:flush)
+
+        # Begins anew in a fork, which owns nothing of its parent's.
+        def reset_all = regions.each_value(&:reset)
+
+        private
+
+        def regions = @regions ||= {}
+      end
+    end
+  end
+end

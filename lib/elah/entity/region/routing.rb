@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Region
+      # Finds who owns an entity, and calls it there.
+      module Routing
+        # Between two looks at a shard that changes hands.
+        PAUSE_SECONDS = 0.005
+
+        # @api private
+        # @return [Carrier, nil] to the worker that owns an entity; nil when each call has to find its own way
+        def carrier(key)
+          current_task
+          return @carriers[nil] ||= Carrier::Here.new(self) if resident(key)
+
+          peer = owner(shard_of(key)) or return
+          @carriers[peer] ||= Carrier::Away.new(peer, self)
+        end
+
+        # @api private
+        # @return [Activation]
+        # @raise [Moved] when the entity lives elsewhere
+        def resident!(key) = resident(key) || raise(Moved, "#{@name}[#{key}] belongs to another worker.")
+
+        private
+
+        # The entity, if it lives here or may.
+        def resident(key)
+          follow if @version != @placement.version
+          @residents[key] || activate(key)
+        end
+
+        def activate(key)
+          shard = shard_of(key)
+          return unless @claims.owned?(shard) && !@released.key?(shard)
+
+          activation = Activation.new(self, key, shard)
+          @residents.add(activation, @commits.refresh) || add_when_settled(activation)
+        end
+
+        # Entities whose writes are on their way cannot go; soon they can.
+        def add_when_settled(activation)
+          @commits.flush
+          @residents[activation.key] || @residents.add(activation, @commits.settled) or
+            raise Overloaded, "All #{size} entities #{@name} in memory are busy: try again later."
+        end
+
+        def shard_of(key)
+          unless key.is_a?(String) && (1..KEY_BYTES_MAX).cover?(key.bytesize)
+            raise ArgumentError, "The key of an entity must be a String of 1 to #{KEY_BYTES_MAX} bytes, not #{key.inspect[0, 64]}."
+          end
+
+          Shards.of(key, @placement.shards)
+        end
+
+        def place
+          @placement = Placement.current
+          @version = @placement.version
+          @claims = Claims.new(@commits, @placement)
+          @placement.before_release { |shards| release(shards) }
+          Peers.open(@event_loop, @placement, nil) if @event_loop && Peers.current.nil?
+        end
+
+        # The board has changed: entities whose shards others own now are not looked for here any more.
+        def follow
+          @version = @placement.version
+          @released.delete_if { |shard, _| !@claims.owned?(shard) }
+          @carriers.clear
+          lost = @claims.lost
+          @residents.of(lost).each { |activation| @residents.delete(activation) }
+          lost.each_key { |shard| @claims.release(shard) }
+        end
+
+        def alone? = Peers.current.nil?
+
+        # The worker that owns a shard, unless it is this one or there is none.
+        def owner(shard)
+          Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard)
+        end
+
+        def scatter(calls, deadline)
+          results = Elah.gather(deadline: deadline) do |gather|
+            calls.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
+          end
+          results.map { |result| result.answered? ? result.value : result.error }
+        end
+
+        def call_again(key, name, *arguments)
+          call(key, name, arguments)
+        rescue StandardError => e
+          e
+        end
+
+        # Calls an entity where the board says, again while its shard changes hands: a call that was not stored may be made again.
+        def call_owner(task, key, name, arguments)
+          shard = shard_of(key)
+          give_up_at = Concurrency.now + @moving_seconds
+          begin
+            attempt(task, shard, key, name, arguments)
+          rescue Moved, Store::Fenced => e
+            raise Moving, "#{@name}[#{key}] has no owner: #{e.message}" if Concurrency.now >= give_up_at
+
+            sleep(PAUSE_SECONDS)
+            retry
+          end
+        end
+
+        def attempt(task, shard, key, name, arguments)
+          activation = resident(key)
+          return run_here(task, activation, name, arguments) if activation
+
+          peer = owner(shard) or raise Moved, "Nobody owns shard #{shard} at the moment."
+
+          peer.call([@store.dir, @name, Chain.of(task), key, name, arguments], Elah.config.request_seconds)
+        rescue PeerUnavailable => e
+          e.may_have_run? ? raise : raise(Moved, e.message)
+        end
+      end
+    end
+  end
+end

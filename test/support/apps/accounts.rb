@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+# Accounts that all workers of a server share: what the tests of entities under a supervisor call.
+class Account < Elah::Entity
+  class Poor < Elah::Entity::Refusal
+    def status = 409
+    def code = "poor"
+  end
+
+  index :history
+
+  attr_reader :balance
+
+  def restore = @balance = state.get("balance").to_i
+
+  def deposit(amount)
+    @balance += amount
+    state.put("balance", @balance.to_s)
+    index(:history).put("#{key} #{@balance}", Process.pid.to_s)
+    @balance
+  end
+
+  def withdraw(amount)
+    raise Poor, "The balance is #{@balance}." if amount > @balance
+
+    deposit(-amount)
+  end
+
+  def pid = Process.pid
+
+  def fail = raise(TypeError, "in the owner")
+
+  def keywords(first, more: nil) = [first, more]
+
+  def ask(reference, name) = ACCOUNTS[reference].public_send(name)
+
+  # Waits for another that waits for this one.
+  def ask_back(other) = ACCOUNTS[other].ask(key, :balance)
+end
+
+ACCOUNTS = Account.in(Elah::Store.open(Elah.config.data))
+
+class AccountsAPI < Elah::API
+  format :json
+  error_format :problem
+  rescue_from(Account::Poor) { |error| error!(error.message, 409) }
+
+  helpers do
+    def description(error) = { error: error.class.name, message: error.message, backtrace: error.backtrace&.first(40) }
+  end
+
+  get("pid") { { pid: Process.pid } }
+  get("balance/:key") { { balance: ACCOUNTS[params[:key]].balance, owner: ACCOUNTS[params[:key]].pid, here: Process.pid } }
+  get("deposit/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
+  get("withdraw/:key/:amount") { { balance: ACCOUNTS[params[:key]].withdraw(params[:amount].to_i) } }
+  get("keywords/:key") { { answer: ACCOUNTS[params[:key]].keywords(1, more: 2) } }
+
+  get("fail/:key") do
+    ACCOUNTS[params[:key]].fail
+  rescue TypeError => e
+    description(e)
+  end
+
+  get("circle/:key/:other") do
+    { answer: ACCOUNTS[params[:key]].ask_back(params[:other]) }
+  rescue Elah::Error => e
+    description(e)
+  end
+
+  get("many/:amount") do
+    answers = ACCOUNTS.call_many((1..40).map { |key| [key.to_s, :deposit, params[:amount].to_i] })
+    { answers: answers.map { |answer| answer.is_a?(Exception) ? answer.class.name : answer } }
+  end
+
+  get("gather/:ms") do
+    started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    results = Elah.gather(deadline: params[:ms].to_i / 1000.0) do |gather|
+      (1..40).each { |key| gather.call(key, ACCOUNTS[key].deferred.balance, fallback: "none") }
+    end
+    { answers: results.values, outcomes: results.map(&:outcome).tally, seconds: Process.clock_gettime(Process::CLOCK_MONOTONIC) - started }
+  end
+end
+
+run AccountsAPI

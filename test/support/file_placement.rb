@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+# A placement that several processes of a test share through a file: two numbers for each slot, its incarnation and the version. What a
+# supervisor writes on its board, a test writes here.
+class FilePlacement
+  SHARDS = 16
+
+  attr_reader :process_id, :slot, :incarnation
+
+  # Says who owns what.
+  #
+  # @param owner [Integer] the slot of every shard, or of the even ones if `odd` is given
+  # @param odd [Integer] the slot of the odd ones
+  # @param incarnations [Array<Integer>] of each slot
+  def self.write(path, version:, owner:, incarnations:, odd: owner)
+    File.write("#{path}.new", [version, owner, odd, *incarnations].join(" "))
+    File.rename("#{path}.new", path)
+  end
+
+  def initialize(path, slot, incarnation)
+    @path = path
+    @slot = slot
+    @incarnation = incarnation
+    @process_id = Process.pid
+    @blocks = []
+  end
+
+  def shards = SHARDS
+
+  def version = numbers[0]
+
+  def slots = numbers.size - 3
+
+  def owner_of(shard) = numbers[shard.even? ? 1 : 2]
+
+  def incarnation_of(slot) = numbers[3 + slot]
+
+  def link_path(slot, incarnation) = "#{@path}.#{slot}.#{incarnation}.sock"
+
+  def before_release(&block) = @blocks << block
+
+  def release(shards) = @blocks.each { |block| block.call(shards) }
+
+  def publish(_name, _value) = nil
+
+  private
+
+  def numbers = File.read(@path).split.map(&:to_i)
+end
