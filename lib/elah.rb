@@ -38,6 +38,7 @@ module Elah
   autoload :RunDir, "elah/run_dir"
   autoload :Server, "elah/server"
   autoload :Settings, "elah/settings"
+  autoload :Sink, "elah/sink"
   autoload :Sockets, "elah/sockets"
   autoload :SQL, "elah/sql"
   autoload :Status, "elah/status"

@@ -11,10 +11,11 @@ module Elah
     autoload :Help, "elah/cli/help"
     autoload :Routes, "elah/cli/routes"
     autoload :Serve, "elah/cli/serve"
+    autoload :Sink, "elah/cli/sink"
     autoload :Status, "elah/cli/status"
     autoload :Version, "elah/cli/version"
 
-    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "version" => :Version, "help" => :Help }.freeze
+    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "sink" => :Sink, "version" => :Version, "help" => :Help }.freeze
     ALIASES = { nil => "help", "-h" => "help", "--help" => "help", "-v" => "version", "--version" => "version" }.freeze
 
     class << self

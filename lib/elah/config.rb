@@ -12,6 +12,18 @@ module Elah
 
     HOOKS = %i[before_fork before_worker_boot before_worker_shutdown after_worker_exit].freeze
 
+    @of_library = Hash.new { |hooks, name| hooks[name] = [] }
+
+    class << self
+      # Runs a block at a moment of a worker's life, before those of the config file: for the library's own parts.
+      #
+      # @param name [Symbol] one of {HOOKS}
+      def at(name, &block) = @of_library[name] << block
+
+      # @return [Hash{Symbol=>Array<Proc>}]
+      attr_reader :of_library
+    end
+
     # @return [Elah::Settings] the app's own settings
     attr_reader :settings
 
@@ -75,14 +87,14 @@ module Elah
       define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
     end
 
-    # Runs the blocks that the config file gave for a moment of the server's life, in their order.
+    # Runs the blocks of the library and of the config file for a moment of the server's life, in their order.
     #
     # @param name [Symbol] one of {HOOKS}
     # @param arguments [Array<Object>] for the blocks
     # @raise [KeyError] when there is no such moment
     def run_hooks(name, *arguments)
       HOOKS.include?(name) or raise KeyError, "There is no hook #{name}; the hooks are #{HOOKS.join(', ')}."
-      @hooks.fetch(name, []).each { |hook| hook.call(*arguments) }
+      (self.class.of_library[name] + @hooks.fetch(name, [])).each { |hook| hook.call(*arguments) }
     end
 
     private

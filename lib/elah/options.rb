@@ -17,7 +17,8 @@ module Elah
       requests: "Size of a request and of its answer",
       times: "Time",
       parsers: "Parsers of JSON, forms and uploads",
-      store: "Store"
+      store: "Store",
+      sinks: "Sinks"
     }.freeze
 
     SECONDS = (0.001..86_400.0).freeze
@@ -174,6 +175,31 @@ module Elah
              default: "embedded"
       option :store_bytes_max, :integer, "Lets the embedded store grow to this size; the address space is reserved, the disk is not.",
              unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)
+    end
+
+    group :sinks do
+      option :sink_journal_bytes_max, :integer, "Lets the journal of a sink grow to this size in each worker; then events are refused with 503.",
+             unit: "bytes", default: 268_435_456, range: 65_536..(1 << 40)
+      option :sink_event_bytes_max, :integer, "Refuses a longer event with 413.", unit: "bytes", default: 1_048_576, range: 64..(1 << 26)
+      option :sink_batch_events_max, :integer, "Delivers this many events at once.", default: 1000, range: 1..100_000
+      option :sink_batch_bytes_max, :integer, "Ends a batch with the event that reaches this size.",
+             unit: "bytes", default: 4_194_304, range: BYTES
+      option :sink_linger_seconds, :float, "Lets a batch grow for this long after its first event.",
+             unit: "seconds", default: 0.02, range: 0.0..60.0
+      option :sink_sync_seconds, :float, "Brings an event to the disk in this time when nobody waits for it.",
+             unit: "seconds", default: 1.0, range: SECONDS
+      option :sink_attempt_seconds, :float, "Lets a destination take this long for a batch, then tries again.",
+             unit: "seconds", default: 30.0, range: SECONDS
+      option :sink_retry_seconds, :float, "Waits up to this long before the second attempt; the bound doubles with each further one.",
+             unit: "seconds", default: 0.1, range: SECONDS
+      option :sink_retry_max_seconds, :float, "Waits no longer than this before an attempt.", unit: "seconds", default: 30.0, range: SECONDS
+      option :sink_dead_max, :integer, "Keeps this many dead letters of a sink; then what would be one more stays in the journal.",
+             default: 100_000, range: 1..100_000_000
+      option :sink_awaiting_max, :integer, "Lets this many callers wait for the delivery of their events; the next one is told `:disk`.",
+             default: 10_000, range: 0..1_000_000
+      option :sink_adopt_seconds, :float, "Looks this often for journals that dead workers have left.", unit: "seconds", default: 5.0, range: SECONDS
+      option :sink_minutes_max, :integer, "Keeps the counters of this many minutes apart; what is older is summed up.",
+             default: 1440, range: 1..1_000_000
     end
 
     @table.freeze

@@ -27,6 +27,7 @@ mod response_stream;
 mod route_cache;
 pub mod router;
 mod shared;
+pub mod sink_log;
 pub mod store;
 pub mod task;
 mod timers;

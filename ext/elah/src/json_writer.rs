@@ -37,6 +37,13 @@ fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     text
 }
 
+/// Appends the JSON of `value` to `out` and gives it back; after an error what was appended is to be cut off.
+pub(crate) fn append_json(ruby: &Ruby, out: Vec<u8>, value: Value) -> (Vec<u8>, Result<(), Error>) {
+    let mut writer = Writer::new(ruby, out);
+    let written = catching(ruby, || writer.write(value.as_raw()));
+    (writer.out, written)
+}
+
 struct Writer<'r> {
     ruby: &'r Ruby,
     out: Vec<u8>,

@@ -27,6 +27,7 @@ mod request;
 mod response_stream;
 mod router;
 mod shards;
+mod sink_journal;
 #[cfg(feature = "sql")]
 mod sql;
 mod stall;
@@ -55,6 +56,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
+    sink_journal::init(ruby, elah)?;
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;
     store::init(ruby, elah)?;

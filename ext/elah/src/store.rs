@@ -15,7 +15,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 
 use crate::native_class;
 use crate::wait::suspend;
-use clock::RubyClock;
+pub(crate) use clock::RubyClock;
 use counter::RubyCounter;
 use errors::raised;
 use table::RubyTable;

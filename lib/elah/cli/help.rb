@@ -12,6 +12,7 @@ module Elah
           elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
           elah status          shows the servers that run: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
+          elah sink ACTION     shows what is in the sinks, and replays dead letters
           elah version         prints the version
           elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
       TEXT
@@ -27,6 +28,16 @@ module Elah
         how often each was replaced. --pidfile shows the server in that file alone. It reads what the servers write, and asks nobody.
       TEXT
       VERSION = "Usage: elah version\n"
+      SINK = <<~TEXT
+        Usage: elah sink status [NAME]               what was accepted, delivered, queued and parked
+               elah sink dead NAME                   lists the dead letters with their reasons
+               elah sink show NAME ID                prints the event of a dead letter
+               elah sink replay NAME [ID...]         puts these or all dead letters into the journal again
+               elah sink discard NAME ID...          forgets these dead letters; --all forgets all
+
+        The sinks are below the folder of --data. The server may run or not: it delivers what was replayed within `sink_adopt_seconds`,
+        or when it starts.
+      TEXT
       SERVE = <<~TEXT
         Usage: elah serve [FILE] [options]
 
@@ -46,7 +57,8 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          out.puts(argv.first == "serve" ? serve : { "routes" => ROUTES, "status" => STATUS, "version" => VERSION }.fetch(argv.first, OVERVIEW))
+          texts = { "routes" => ROUTES, "sink" => SINK, "status" => STATUS, "version" => VERSION }
+          out.puts(argv.first == "serve" ? serve : texts.fetch(argv.first, OVERVIEW))
         end
 
         private

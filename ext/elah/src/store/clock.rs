@@ -8,7 +8,7 @@ use magnus::{Error, Module, Object, RClass, Ruby, function, method};
 use crate::native_class;
 
 #[magnus::wrap(class = "Elah::Store::Clock", free_immediately, size)]
-pub(super) struct RubyClock {
+pub(crate) struct RubyClock {
     time: Arc<AtomicU64>,
 }
 
@@ -17,7 +17,7 @@ impl RubyClock {
         RubyClock { time: Arc::new(AtomicU64::new(now_ms)) }
     }
 
-    pub(super) fn time(&self) -> Arc<AtomicU64> {
+    pub(crate) fn time(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.time)
     }
 

@@ -1,0 +1,294 @@
+//! The journal of a sink: an append-only log of events in segment files, written by one process and read by whoever delivers it.
+//!
+//! An append is a copy into the mapped last segment, which the kernel keeps when the process is killed. A writer thread syncs: at once
+//! when somebody waits for the disk, and otherwise within `sync_pause`. There is no timer in front of a waiter: all that was
+//! appended while one sync ran shares the next. Segments whose events are delivered are deleted.
+//!
+//! A journal is a folder `journal-N` with a lock file. Whoever holds the lock owns it; the journal of a dead process has none.
+
+mod error;
+mod id;
+mod log;
+mod record;
+mod scan;
+mod segment;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use error::Error;
+pub use id::Id;
+pub use record::{Kind, Record, STREAM_BYTES_MAX};
+pub use scan::{Queued, scan};
+pub use tally::Tallied;
+
+use crate::store::Clock;
+use log::Log;
+
+/// How a journal is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The size of a segment's file, which lies whole on the disk before it is used.
+    pub segment_bytes: u32,
+    /// The segments that may be there at once.
+    pub segments_max: usize,
+    /// The bytes that one event may have.
+    pub event_bytes_max: usize,
+    /// The time in which an event is synced that nobody waits for.
+    pub sync_pause: Duration,
+    /// Says when an event was accepted.
+    pub clock: Clock,
+}
+
+/// A place between two records: the number of a segment and an offset in it. Later places are greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u64);
+
+impl Position {
+    fn new(segment: u64, offset: u32) -> Self {
+        Position(segment << 32 | u64::from(offset))
+    }
+
+    fn segment(self) -> u64 {
+        self.0 >> 32
+    }
+
+    fn offset(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Told once when something has happened, or will not any more.
+pub type Done = Box<dyn FnOnce(Result<(), Error>) + Send>;
+
+/// The events that [`SinkLog::read`] found.
+#[derive(Debug)]
+pub struct Batch {
+    /// The records, each with the place after it.
+    pub records: Vec<(Position, Record<'static>)>,
+    /// Where to read on.
+    pub next: Position,
+}
+
+/// Where the journal was left by whoever had it before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// Everything before it is delivered, or parked as a dead letter.
+    pub released: Position,
+    /// Everything before it is in the counters of accepted events.
+    pub counted: Position,
+}
+
+/// An open journal, locked until it is closed or dropped.
+pub struct SinkLog {
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    log: Mutex<Log>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SinkLog {
+    /// Opens or creates the journal in the folder `dir`, and checks every record that it holds after `progress`.
+    ///
+    /// Returns `None` when another process, or another opening in this one, owns it.
+    pub fn open(dir: &Path, progress: Progress, options: Options) -> Result<Option<Self>, Error> {
+        fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
+        let Some(lock) = lock(dir)? else { return Ok(None) };
+        let log = Log::open(dir, lock, progress, options)?;
+        let shared = Arc::new(Shared { log: Mutex::new(log), changed: Condvar::new() });
+        let writer = std::thread::Builder::new()
+            .name("elah-sink".to_owned())
+            .spawn({
+                let shared = Arc::clone(&shared);
+                move || writer::run(&shared)
+            })
+            .map_err(|error| Error::cannot_open(dir, error))?;
+        Ok(Some(SinkLog { shared, writer: Mutex::new(Some(writer)) }))
+    }
+
+    /// A new id: ordered by time among those of this process, unique among all.
+    pub fn next_id(&self) -> Id {
+        self.shared.lock().next_id()
+    }
+
+    /// Several new ids, in order.
+    pub fn next_ids(&self, count: usize) -> Vec<Id> {
+        let mut log = self.shared.lock();
+        (0..count).map(|_| log.next_id()).collect()
+    }
+
+    /// The time of the journal's clock, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.shared.lock().options.clock.now_ms()
+    }
+
+    /// Appends one event and returns the place after it. It survives this process from here on.
+    ///
+    /// `id` and `accepted_ms` are made when they are not given; an event that comes a second time brings its own.
+    pub fn append(
+        &self,
+        id: Option<Id>,
+        accepted_ms: Option<u64>,
+        stream: &[u8],
+        kind: Kind,
+        payload: &[u8],
+    ) -> Result<Position, Error> {
+        let mut log = self.shared.lock();
+        let was_synced = log.is_synced();
+        let end = log.append(id, accepted_ms, stream, kind, payload)?;
+        let reader = log.take_reader();
+        drop(log);
+        self.after_append(was_synced, reader);
+        Ok(end)
+    }
+
+    /// Appends all of these or, when there is no room for all, none. Each is a stream, an id and a payload.
+    pub fn append_all<'a>(
+        &self,
+        events: impl Iterator<Item = (&'a [u8], Id, Kind, &'a [u8])> + Clone,
+    ) -> Result<Position, Error> {
+        let mut log = self.shared.lock();
+        let was_synced = log.is_synced();
+        log.reserve(events.clone().map(|(stream, _, _, payload)| (stream.len(), payload.len())))?;
+        let mut end = log.end();
+        for (stream, id, kind, payload) in events {
+            end = log.append(Some(id), None, stream, kind, payload)?;
+        }
+        let reader = log.take_reader();
+        drop(log);
+        self.after_append(was_synced, reader);
+        Ok(end)
+    }
+
+    fn after_append(&self, was_synced: bool, reader: Option<Done>) {
+        if was_synced {
+            self.shared.changed.notify_one();
+        }
+        if let Some(reader) = reader {
+            reader(Ok(()));
+        }
+    }
+
+    /// Tells `done` when everything before `position` is on the disk.
+    pub fn when_synced(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        let settled = self.shared.lock().wait_for_sync(position, Box::new(done));
+        match settled {
+            None => self.shared.changed.notify_one(),
+            Some((done, result)) => done(result),
+        }
+    }
+
+    /// Tells `done` when there is something to read after `position`. One reader waits at a time; a later one takes its place.
+    pub fn when_appended(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        let settled = self.shared.lock().wait_for_append(position, Box::new(done));
+        if let Some((done, result)) = settled {
+            done(result);
+        }
+    }
+
+    /// Tells `done` when everything before `position` is released. `ticket` is for [`SinkLog::forget`].
+    pub fn when_released(&self, position: Position, ticket: u64, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        let settled = self.shared.lock().wait_for_release(position, ticket, Box::new(done));
+        if let Some((done, result)) = settled {
+            done(result);
+        }
+    }
+
+    /// Forgets what waits for a release under this position and ticket.
+    pub fn forget(&self, position: Position, ticket: u64) {
+        self.shared.lock().forget(position, ticket);
+    }
+
+    /// Up to so many records after `position`, of one segment, with up to about `bytes_max` bytes; one at least, if there is one.
+    pub fn read(&self, position: Position, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
+        let source = self.shared.lock().source(position)?;
+        let Some(source) = source else { return Ok(Batch { records: Vec::new(), next: position }) };
+        source.read(records_max, bytes_max)
+    }
+
+    /// How many events were accepted since the last call, by stream and minute, and the place that they reach up to.
+    pub fn take_tally(&self) -> (Position, Vec<Tallied>) {
+        self.shared.lock().take_tally()
+    }
+
+    /// Says that everything before `position` needs to be kept no longer: deletes the segments before its own.
+    pub fn release(&self, position: Position) {
+        let (delivered, waiters) = self.shared.lock().release(position);
+        for segment in delivered {
+            // One that stays is found and deleted by the next opening.
+            let _ = segment.delete();
+        }
+        for waiter in waiters {
+            waiter(Ok(()));
+        }
+    }
+
+    /// The place after the last record.
+    pub fn end(&self) -> Position {
+        self.shared.lock().end()
+    }
+
+    /// The place up to which everything is released.
+    pub fn released(&self) -> Position {
+        self.shared.lock().released()
+    }
+
+    /// Bytes of the files, and how many damaged segments were set aside when it was opened.
+    pub fn sizes(&self) -> (u64, usize) {
+        self.shared.lock().sizes()
+    }
+
+    /// True after `close`.
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().is_closing()
+    }
+
+    /// Syncs, ends the writer and gives the lock back. Whoever waits is told `Closed`. A journal whose events are all released leaves
+    /// no segment.
+    pub fn close(&self) {
+        self.shared.lock().begin_closing();
+        self.shared.changed.notify_one();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // A writer that panicked has failed the log.
+            let _ = writer.join();
+        }
+        let waiters = self.shared.lock().close();
+        for waiter in waiters {
+            waiter(Err(Error::Closed));
+        }
+    }
+}
+
+impl Drop for SinkLog {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn lock(dir: &Path) -> Result<Option<File>, Error> {
+    let path = dir.join("lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|error| Error::cannot_open(dir, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(Error::cannot_open(dir, error)),
+    }
+}

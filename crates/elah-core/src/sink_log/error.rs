@@ -1,0 +1,53 @@
+//! What can go wrong with a journal, one variant per thing that a caller can do about it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A failed operation. Nothing of it was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The journal has reached its bound, or the disk has no room. Works again when events are delivered, or there is room.
+    Full { what: String },
+    /// The event is over its bound.
+    TooLarge { bytes: usize, bytes_max: usize },
+    /// The name of a stream is over its bound.
+    StreamTooLong { bytes: usize },
+    /// The disk failed a sync or a read, so what it holds is unknown.
+    Failed { why: String },
+    /// The journal was closed.
+    Closed,
+    /// The folder cannot be used.
+    CannotOpen { path: PathBuf, why: String },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Full { what } => write!(f, "The journal is full: {what}. The event was not accepted."),
+            Error::TooLarge { bytes, bytes_max } => {
+                write!(f, "An event of {bytes} bytes is too large; it may have up to {bytes_max}.")
+            }
+            Error::StreamTooLong { bytes } => {
+                write!(f, "The name of a stream has {bytes} bytes; it may have up to {}.", super::STREAM_BYTES_MAX)
+            }
+            Error::Failed { why } => {
+                write!(f, "The disk failed: {why}. The journal takes no more events until it is opened again.")
+            }
+            Error::Closed => write!(f, "The journal is closed."),
+            Error::CannotOpen { path, why } => write!(f, "The journal in {} cannot be opened: {why}.", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
+        Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
+    }
+
+    pub(super) fn failed(what: &str, why: impl fmt::Display) -> Self {
+        Error::Failed { why: format!("{what}: {why}") }
+    }
+}

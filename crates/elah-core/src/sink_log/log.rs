@@ -1,0 +1,407 @@
+//! What the owner of a journal knows of it: its segments, how far it is appended, synced and released, and who waits for that.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::MmapMut;
+
+use super::id::{Id, Ids};
+use super::record::{self, Kind, Record};
+use super::segment::{HEADER_BYTES, Segment};
+use super::tally::{Tallied, Tally};
+use super::{Batch, Done, Error, Options, Position, Progress, STREAM_BYTES_MAX};
+
+/// What a waiter is told.
+pub(super) type Settled = (Done, Result<(), Error>);
+
+pub(super) struct Log {
+    dir: PathBuf,
+    /// Holds the journal while it is open.
+    lock: Option<File>,
+    pub(super) options: Options,
+    ids: Ids,
+    tally: Tally,
+    sealed: VecDeque<Filled>,
+    active: Option<Active>,
+    /// Segments that a batch is sure to need.
+    spares: VecDeque<Active>,
+    next_number: u64,
+    end: Position,
+    synced: Position,
+    released: Position,
+    /// Whether a segment was made whose name is not on the disk yet.
+    has_new_name: bool,
+    reader: Option<(Position, Done)>,
+    sync_waiters: Vec<(Position, Done)>,
+    release_waiters: BTreeMap<(Position, u64), Done>,
+    damaged: usize,
+    failure: Option<Error>,
+    is_closing: bool,
+}
+
+/// A segment that takes no more records, and the offset of its end.
+struct Filled {
+    segment: Arc<Segment>,
+    end: u32,
+}
+
+/// The segment that is appended to.
+struct Active {
+    segment: Arc<Segment>,
+    map: MmapMut,
+    end: u32,
+}
+
+/// What one sync is to bring to the disk.
+pub(super) struct Unsynced {
+    pub(super) up_to: Position,
+    pub(super) segments: Vec<Arc<Segment>>,
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// A part of a segment that can be read without the log.
+pub(super) struct Source {
+    segment: Arc<Segment>,
+    from: u32,
+    to: u32,
+}
+
+impl Log {
+    pub(super) fn open(dir: &Path, lock: File, progress: Progress, options: Options) -> Result<Self, Error> {
+        let opened = |error| Error::cannot_open(dir, error);
+        let mut log = Log {
+            dir: dir.to_owned(),
+            lock: Some(lock),
+            options,
+            ids: Ids::new().map_err(opened)?,
+            tally: Tally::default(),
+            sealed: VecDeque::new(),
+            active: None,
+            spares: VecDeque::new(),
+            next_number: progress.released.segment().max(progress.counted.segment()) + 1,
+            end: progress.released,
+            synced: progress.released,
+            released: progress.released,
+            has_new_name: false,
+            reader: None,
+            sync_waiters: Vec::new(),
+            release_waiters: BTreeMap::new(),
+            damaged: 0,
+            failure: None,
+            is_closing: false,
+        };
+        for number in Segment::list(dir).map_err(opened)? {
+            let segment = Segment::open(dir, number).map_err(opened)?;
+            log.next_number = log.next_number.max(number + 1);
+            if number < progress.released.segment() {
+                segment.delete().map_err(opened)?;
+            } else {
+                log.recover(segment, progress.counted).map_err(opened)?;
+            }
+        }
+        Ok(log)
+    }
+
+    /// Takes over what a process has left: all records up to the first that is not whole.
+    fn recover(&mut self, segment: Segment, counted: Position) -> std::io::Result<()> {
+        let number = segment.number;
+        let mut end = HEADER_BYTES;
+        let mut is_damaged = false;
+        if segment.has_header()? {
+            let tally = &mut self.tally;
+            let walked = segment.walk(HEADER_BYTES, None, |end, record| {
+                if Position::new(number, end) > counted {
+                    tally.add(&record.stream, record.accepted_ms);
+                }
+                true
+            })?;
+            (end, is_damaged) = (walked.end, walked.is_damaged);
+        }
+        if is_damaged {
+            self.damaged += 1;
+            segment.keep_damaged()?;
+        }
+        if end == HEADER_BYTES {
+            return segment.delete();
+        }
+        self.end = self.end.max(Position::new(number, end));
+        // Nobody knows how much of it is on the disk.
+        self.synced = Position::default();
+        self.has_new_name = true;
+        self.sealed.push_back(Filled { segment: Arc::new(segment), end });
+        Ok(())
+    }
+
+    pub(super) fn next_id(&mut self) -> Id {
+        let now_ms = self.options.clock.now_ms();
+        self.ids.next(now_ms)
+    }
+
+    pub(super) fn append(
+        &mut self,
+        id: Option<Id>,
+        accepted_ms: Option<u64>,
+        stream: &[u8],
+        kind: Kind,
+        payload: &[u8],
+    ) -> Result<Position, Error> {
+        let bytes = self.check(stream.len(), payload.len())?;
+        let now_ms = self.options.clock.now_ms();
+        let id = id.unwrap_or_else(|| self.ids.next(now_ms));
+        let record =
+            Record { accepted_ms: accepted_ms.unwrap_or(now_ms), id, kind, stream: stream.into(), payload: payload.into() };
+        let segment_bytes = self.options.segment_bytes;
+        let active = match &mut self.active {
+            Some(active) if active.end + bytes <= segment_bytes => active,
+            _ => self.roll()?,
+        };
+        let at = active.end as usize;
+        record::write(&mut active.map[at..at + bytes as usize], &record);
+        active.end += bytes;
+        self.end = Position::new(active.segment.number, active.end);
+        self.tally.add(&record.stream, record.accepted_ms);
+        Ok(self.end)
+    }
+
+    /// The bytes of a record that may be appended.
+    fn check(&self, stream_bytes: usize, payload_bytes: usize) -> Result<u32, Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        if self.is_closing {
+            return Err(Error::Closed);
+        }
+        if stream_bytes > STREAM_BYTES_MAX {
+            return Err(Error::StreamTooLong { bytes: stream_bytes });
+        }
+        let bytes = record::size(stream_bytes, payload_bytes);
+        let bytes_max = self.options.event_bytes_max;
+        if payload_bytes > bytes_max || bytes > (self.options.segment_bytes - HEADER_BYTES) as usize {
+            return Err(Error::TooLarge { bytes: payload_bytes, bytes_max });
+        }
+        Ok(bytes as u32)
+    }
+
+    /// Makes sure that all these records can be appended.
+    pub(super) fn reserve(&mut self, records: impl Iterator<Item = (usize, usize)>) -> Result<(), Error> {
+        let segment_bytes = self.options.segment_bytes;
+        let mut end = self.active.as_ref().map_or(segment_bytes, |active| active.end);
+        let mut segments = 0;
+        for (stream_bytes, payload_bytes) in records {
+            let bytes = self.check(stream_bytes, payload_bytes)?;
+            if end + bytes > segment_bytes {
+                segments += 1;
+                end = HEADER_BYTES;
+            }
+            end += bytes;
+        }
+        while self.spares.len() < segments {
+            let spare = self.create()?;
+            self.spares.push_back(spare);
+        }
+        Ok(())
+    }
+
+    fn roll(&mut self) -> Result<&mut Active, Error> {
+        let next = match self.spares.pop_front() {
+            Some(spare) => spare,
+            None => self.create()?,
+        };
+        if let Some(Active { segment, end, .. }) = self.active.take() {
+            self.sealed.push_back(Filled { segment, end });
+        }
+        Ok(self.active.insert(next))
+    }
+
+    fn create(&mut self) -> Result<Active, Error> {
+        let Options { segment_bytes, segments_max, .. } = self.options;
+        let segments = self.segments();
+        if segments >= segments_max {
+            let bytes = segments_max as u64 * u64::from(segment_bytes);
+            return Err(Error::Full { what: format!("all of its {bytes} bytes hold events that are not delivered") });
+        }
+        let created = Segment::create(&self.dir, self.next_number, segment_bytes);
+        let (segment, map) = created.map_err(|error| Error::Full { what: format!("no segment could be made ({error})") })?;
+        self.next_number += 1;
+        self.has_new_name = true;
+        Ok(Active { segment: Arc::new(segment), map, end: HEADER_BYTES })
+    }
+
+    fn segments(&self) -> usize {
+        self.sealed.len() + usize::from(self.active.is_some()) + self.spares.len()
+    }
+
+    pub(super) fn source(&self, position: Position) -> Result<Option<Source>, Error> {
+        if self.lock.is_none() {
+            return Err(Error::Closed);
+        }
+        let sealed = self.sealed.iter().map(|filled| (&filled.segment, filled.end));
+        let active = self.active.iter().map(|active| (&active.segment, active.end));
+        Ok(sealed.chain(active).find_map(|(segment, to)| {
+            let from = if segment.number == position.segment() { position.offset().max(HEADER_BYTES) } else { HEADER_BYTES };
+            let is_ahead = segment.number >= position.segment() && from < to;
+            is_ahead.then(|| Source { segment: Arc::clone(segment), from, to })
+        }))
+    }
+
+    pub(super) fn take_tally(&mut self) -> (Position, Vec<Tallied>) {
+        (self.end, self.tally.take())
+    }
+
+    /// The segments that are not needed any more, and the waiters whose events are released.
+    pub(super) fn release(&mut self, position: Position) -> (Vec<Arc<Segment>>, Vec<Done>) {
+        self.released = self.released.max(position);
+        let mut delivered = Vec::new();
+        while self.sealed.front().is_some_and(|filled| filled.segment.number < position.segment()) {
+            delivered.extend(self.sealed.pop_front().map(|filled| filled.segment));
+        }
+        let later = self.release_waiters.split_off(&(Position(position.0 + 1), 0));
+        let waiters = std::mem::replace(&mut self.release_waiters, later);
+        (delivered, waiters.into_values().collect())
+    }
+
+    pub(super) fn wait_for_append(&mut self, position: Position, done: Done) -> Option<Settled> {
+        if self.end > position {
+            return Some((done, Ok(())));
+        }
+        match self.closed() {
+            Some(error) => Some((done, Err(error))),
+            None => self.reader.replace((position, done)).map(|(_, earlier)| (earlier, Ok(()))),
+        }
+    }
+
+    /// Whoever waits to read what has just been appended.
+    pub(super) fn take_reader(&mut self) -> Option<Done> {
+        self.reader.take().map(|(_, done)| done)
+    }
+
+    pub(super) fn wait_for_sync(&mut self, position: Position, done: Done) -> Option<Settled> {
+        if self.synced >= position {
+            return Some((done, Ok(())));
+        }
+        match self.failure.clone().or_else(|| self.closed()) {
+            Some(error) => Some((done, Err(error))),
+            None => {
+                self.sync_waiters.push((position, done));
+                None
+            }
+        }
+    }
+
+    pub(super) fn wait_for_release(&mut self, position: Position, ticket: u64, done: Done) -> Option<Settled> {
+        if self.released >= position {
+            return Some((done, Ok(())));
+        }
+        match self.closed() {
+            Some(error) => Some((done, Err(error))),
+            None => {
+                self.release_waiters.insert((position, ticket), done);
+                None
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, position: Position, ticket: u64) {
+        self.release_waiters.remove(&(position, ticket));
+    }
+
+    fn closed(&self) -> Option<Error> {
+        self.is_closing.then_some(Error::Closed)
+    }
+
+    pub(super) fn end(&self) -> Position {
+        self.end
+    }
+
+    pub(super) fn released(&self) -> Position {
+        self.released
+    }
+
+    pub(super) fn sizes(&self) -> (u64, usize) {
+        (self.segments() as u64 * u64::from(self.options.segment_bytes), self.damaged)
+    }
+
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced >= self.end
+    }
+
+    pub(super) fn has_sync_waiters(&self) -> bool {
+        !self.sync_waiters.is_empty()
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    pub(super) fn unsynced(&mut self) -> Unsynced {
+        let sealed = self.sealed.iter().map(|filled| &filled.segment);
+        let segments = sealed.chain(self.active.iter().map(|active| &active.segment));
+        let segments = segments.filter(|segment| segment.number >= self.synced.segment()).map(Arc::clone).collect();
+        let folder = std::mem::take(&mut self.has_new_name).then(|| self.dir.clone());
+        Unsynced { up_to: self.end, segments, folder }
+    }
+
+    /// The waiters that a sync has settled. After one that failed nothing is appended any more.
+    pub(super) fn settle_sync(&mut self, up_to: Position, result: Result<(), Error>) -> Vec<Settled> {
+        match result {
+            Ok(()) => {
+                self.synced = self.synced.max(up_to);
+                let (settled, waiting): (Vec<_>, _) =
+                    std::mem::take(&mut self.sync_waiters).into_iter().partition(|(position, _)| *position <= up_to);
+                self.sync_waiters = waiting;
+                settled.into_iter().map(|(_, done)| (done, Ok(()))).collect()
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error.clone());
+                std::mem::take(&mut self.sync_waiters).into_iter().map(|(_, done)| (done, Err(error.clone()))).collect()
+            }
+        }
+    }
+
+    pub(super) fn begin_closing(&mut self) {
+        self.is_closing = true;
+    }
+
+    /// Lets everything go and returns whoever still waits.
+    pub(super) fn close(&mut self) -> Vec<Done> {
+        if self.released >= self.end && self.lock.is_some() {
+            let sealed = self.sealed.iter().map(|filled| &filled.segment);
+            for segment in sealed.chain(self.active.iter().chain(&self.spares).map(|active| &active.segment)) {
+                // One that stays is found and deleted by the next opening.
+                let _ = segment.delete();
+            }
+        }
+        self.lock = None;
+        self.active = None;
+        self.spares.clear();
+        self.sealed.clear();
+        let mut waiters: Vec<Done> = std::mem::take(&mut self.sync_waiters).into_iter().map(|(_, done)| done).collect();
+        waiters.extend(std::mem::take(&mut self.release_waiters).into_values());
+        waiters.extend(self.take_reader());
+        waiters
+    }
+}
+
+impl Source {
+    pub(super) fn read(&self, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
+        let number = self.segment.number;
+        let mut records = Vec::new();
+        let mut bytes = 0;
+        let walked = self.segment.walk(self.from, Some(self.to), |end, record| {
+            bytes += record.payload.len();
+            records.push((Position::new(number, end), record.into_owned()));
+            records.len() < records_max && bytes < bytes_max
+        });
+        let walked = walked.map_err(|error| Error::failed("a segment could not be read", error))?;
+        match records.last() {
+            Some((next, _)) => Ok(Batch { next: *next, records }),
+            None => Err(Error::failed("a segment is damaged", format_args!("segment {number:x} at byte {}", walked.end))),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The thread that brings a journal to the disk.
+
+use std::fs::File;
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use super::log::Unsynced;
+use super::{Error, Shared};
+
+/// Returns when the log is closing and everything is on the disk.
+pub(super) fn run(shared: &Shared) {
+    let _fail = FailOnPanic(shared);
+    while let Some(unsynced) = next(shared) {
+        let up_to = unsynced.up_to;
+        let result = sync(&unsynced).map_err(|error| Error::failed("a sync failed", error));
+        let settled = shared.lock().settle_sync(up_to, result);
+        for (done, result) in settled {
+            done(result);
+        }
+    }
+}
+
+/// Waits until there is something to sync that somebody waits for, or that has lain for `sync_pause`.
+fn next(shared: &Shared) -> Option<Unsynced> {
+    let mut log = shared.lock();
+    let mut due = None;
+    loop {
+        let is_dirty = !log.is_synced() && !log.has_failed();
+        if log.is_closing() && !is_dirty {
+            return None;
+        }
+        let now = Instant::now();
+        if is_dirty {
+            let at = *due.get_or_insert(now + log.options.sync_pause);
+            if log.has_sync_waiters() || log.is_closing() || at <= now {
+                return Some(log.unsynced());
+            }
+            log = shared.changed.wait_timeout(log, at - now).unwrap_or_else(PoisonError::into_inner).0;
+        } else {
+            log = shared.changed.wait(log).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn sync(unsynced: &Unsynced) -> std::io::Result<()> {
+    for segment in &unsynced.segments {
+        segment.sync()?;
+    }
+    match &unsynced.folder {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// A writer that panics leaves nobody waiting.
+struct FailOnPanic<'s>(&'s Shared);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let error = Error::failed("the writer's thread panicked", "this is a bug in Elah");
+            let settled = self.0.lock().settle_sync(Default::default(), Err(error));
+            for (done, result) in settled {
+                done(result);
+            }
+        }
+    }
+}

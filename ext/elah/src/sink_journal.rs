@@ -1,0 +1,303 @@
+//! `Elah::SinkJournal`: the journal of a sink in one process. Events become bytes here, without a String in between.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use elah_core::sink_log::{self, Batch, Id, Kind, Options, Position, Progress, Queued, Record, SinkLog, Tallied};
+use elah_core::store::Clock;
+use magnus::value::ReprValue;
+use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method};
+
+use crate::json_writer::append_json;
+use crate::native_class;
+use crate::receiver::Receiver;
+use crate::store::RubyClock;
+use crate::wait::suspend;
+
+/// A larger buffer is given back after its call.
+const KEPT_BYTES_MAX: usize = 256 * 1024;
+
+thread_local! {
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+#[magnus::wrap(class = "Elah::SinkJournal", size)]
+pub(crate) struct RubyJournal {
+    log: SinkLog,
+}
+
+impl RubyJournal {
+    /// `bounds` are segment_bytes, segments_max, event_bytes_max and the milliseconds in which an event is synced that nobody waits
+    /// for; `progress` is the released and the counted position. Answers nil when somebody else owns the journal.
+    fn open(
+        ruby: &Ruby,
+        dir: String,
+        bounds: (u32, usize, usize, u64),
+        progress: (u64, u64),
+        clock: Option<&RubyClock>,
+    ) -> Result<Option<Self>, Error> {
+        let clock = clock.map_or(Clock::System, |clock| Clock::Manual(clock.time()));
+        let (segment_bytes, segments_max, event_bytes_max, sync_ms) = bounds;
+        let options = Options { segment_bytes, segments_max, event_bytes_max, sync_pause: Duration::from_millis(sync_ms), clock };
+        // To check what a dead process has left takes a while.
+        let opened = suspend(ruby, |completer| {
+            std::thread::spawn(move || completer.complete(SinkLog::open(Path::new(&dir), to_progress(progress), options)));
+        })?;
+        Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log }))
+    }
+
+    /// Appends a Hash as JSON, or a String as bytes. Time and id are made when they are nil.
+    fn append(
+        ruby: &Ruby,
+        journal: Receiver<Self>,
+        event: Value,
+        stream: Option<RString>,
+        id: Option<RString>,
+        accepted_ms: Option<u64>,
+    ) -> Result<u64, Error> {
+        let id = id.map(|id| to_id(ruby, id)).transpose()?;
+        let mut buffer = BUFFER.take();
+        let encoded = encode(ruby, &mut buffer, event);
+        let appended = encoded.and_then(|kind| {
+            // SAFETY: the name is on this stack, and no Ruby code runs before the append has copied it.
+            let stream = stream.as_ref().map_or(&[][..], |stream| unsafe { stream.as_slice() });
+            journal.log.append(id, accepted_ms, stream, kind, &buffer).map_err(|error| raised(ruby, &error))
+        });
+        give_back(buffer);
+        appended.map(|position| position.0)
+    }
+
+    /// Appends again what was read as bytes: a dead letter with its kind, its id and its time.
+    fn append_record(
+        ruby: &Ruby,
+        journal: &Self,
+        is_json: bool,
+        payload: RString,
+        stream: RString,
+        id: RString,
+        accepted_ms: u64,
+    ) -> Result<u64, Error> {
+        let id = to_id(ruby, id)?;
+        let kind = if is_json { Kind::Json } else { Kind::Bytes };
+        // SAFETY: both are on this stack, and no Ruby code runs before the append has copied them.
+        let (stream, payload) = unsafe { (stream.as_slice(), payload.as_slice()) };
+        let appended = journal.log.append(Some(id), Some(accepted_ms), stream, kind, payload);
+        appended.map(|position| position.0).map_err(|error| raised(ruby, &error))
+    }
+
+    /// Appends all events or none; `ids` has 16 bytes for each.
+    fn append_all(ruby: &Ruby, journal: &Self, events: RArray, stream: Option<RString>, ids: RString) -> Result<u64, Error> {
+        let mut buffer = BUFFER.take();
+        let encoded = encode_all(ruby, &mut buffer, events, ids);
+        let appended = encoded.and_then(|parts| {
+            // SAFETY: the name is on this stack and is copied at once.
+            let stream = stream.map(|stream| unsafe { stream.as_slice() }.to_vec()).unwrap_or_default();
+            let mut start = 0;
+            let events = parts.iter().map(|(id, kind, end)| {
+                let payload = &buffer[start..*end];
+                start = *end;
+                (&stream[..], *id, *kind, payload)
+            });
+            journal.log.append_all(events.collect::<Vec<_>>().iter().copied()).map_err(|error| raised(ruby, &error))
+        });
+        give_back(buffer);
+        appended.map(|position| position.0)
+    }
+
+    fn next_id(ruby: &Ruby, journal: &Self) -> RString {
+        ruby.str_from_slice(&journal.log.next_id())
+    }
+
+    fn next_ids(ruby: &Ruby, journal: &Self, count: usize) -> RString {
+        ruby.str_from_slice(&journal.log.next_ids(count).concat())
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.log.now_ms()
+    }
+
+    fn wait_synced(ruby: &Ruby, journal: &Self, position: u64) -> Result<(), Error> {
+        let synced = suspend(ruby, |completer| journal.log.when_synced(Position(position), |done| completer.complete(done)))?;
+        synced.map_err(|error| raised(ruby, &error))
+    }
+
+    fn wait_appended(ruby: &Ruby, journal: &Self, position: u64) -> Result<(), Error> {
+        let appended = suspend(ruby, |completer| journal.log.when_appended(Position(position), |done| completer.complete(done)))?;
+        appended.map_err(|error| raised(ruby, &error))
+    }
+
+    fn wait_released(ruby: &Ruby, journal: &Self, position: u64, ticket: u64) -> Result<(), Error> {
+        let released = suspend(ruby, |completer| {
+            journal.log.when_released(Position(position), ticket, |done| completer.complete(done));
+        })?;
+        released.map_err(|error| raised(ruby, &error))
+    }
+
+    fn forget(&self, position: u64, ticket: u64) {
+        self.log.forget(Position(position), ticket);
+    }
+
+    /// `[next position, [[id, stream, milliseconds, is_json, payload], ...]]`
+    fn read(ruby: &Ruby, journal: &Self, position: u64, events_max: usize, bytes_max: usize) -> Result<RArray, Error> {
+        let batch = journal.log.read(Position(position), events_max, bytes_max).map_err(|error| raised(ruby, &error))?;
+        let Batch { records, next } = batch;
+        let events = ruby.ary_new_capa(records.len());
+        for (_, record) in &records {
+            events.push(event(ruby, record)?)?;
+        }
+        let answer = ruby.ary_new_capa(2);
+        answer.push(next.0)?;
+        answer.push(events)?;
+        Ok(answer)
+    }
+
+    /// `[position, [[stream, minute, events], ...]]`: what was accepted since the last call.
+    fn take_tally(ruby: &Ruby, journal: &Self) -> Result<RArray, Error> {
+        let (position, tallied) = journal.log.take_tally();
+        let rows = ruby.ary_new_capa(tallied.len());
+        for Tallied { stream, minute, events } in tallied {
+            rows.push((ruby.str_from_slice(&stream), minute, events))?;
+        }
+        let answer = ruby.ary_new_capa(2);
+        answer.push(position.0)?;
+        answer.push(rows)?;
+        Ok(answer)
+    }
+
+    fn release(&self, position: u64) {
+        self.log.release(Position(position));
+    }
+
+    fn end(&self) -> u64 {
+        self.log.end().0
+    }
+
+    fn released(&self) -> u64 {
+        self.log.released().0
+    }
+
+    fn sizes(&self) -> (u64, usize) {
+        self.log.sizes()
+    }
+
+    fn close(&self) {
+        self.log.close();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.log.is_closed()
+    }
+
+    /// `[[stream, minute, queued, uncounted], ...]` of the journal in a folder, whoever owns it; nil when it changed meanwhile.
+    fn scan(ruby: &Ruby, dir: String, progress: (u64, u64), is_strict: bool) -> Result<Option<RArray>, Error> {
+        let scanned = suspend(ruby, |completer| {
+            std::thread::spawn(move || completer.complete(sink_log::scan(Path::new(&dir), to_progress(progress), is_strict)));
+        })?;
+        let Some(counted) = scanned.map_err(|error| raised(ruby, &error))? else { return Ok(None) };
+        let rows = ruby.ary_new_capa(counted.len());
+        for Queued { queued: Tallied { stream, minute, events }, uncounted } in counted {
+            rows.push((ruby.str_from_slice(&stream), minute, events, uncounted))?;
+        }
+        Ok(Some(rows))
+    }
+}
+
+fn to_progress((released, counted): (u64, u64)) -> Progress {
+    Progress { released: Position(released), counted: Position(counted) }
+}
+
+fn event(ruby: &Ruby, record: &Record<'_>) -> Result<RArray, Error> {
+    let event = ruby.ary_new_capa(5);
+    event.push(ruby.str_from_slice(&record.id))?;
+    event.push(ruby.str_from_slice(&record.stream))?;
+    event.push(record.accepted_ms)?;
+    event.push(record.kind == Kind::Json)?;
+    event.push(ruby.str_from_slice(&record.payload))?;
+    Ok(event)
+}
+
+/// Appends the bytes of an event to `buffer`.
+fn encode(ruby: &Ruby, buffer: &mut Vec<u8>, event: Value) -> Result<Kind, Error> {
+    if RHash::from_value(event).is_some() {
+        let (bytes, written) = append_json(ruby, std::mem::take(buffer), event);
+        *buffer = bytes;
+        return written.map(|()| Kind::Json);
+    }
+    let Some(bytes) = RString::from_value(event) else {
+        let class = event.class();
+        return Err(Error::new(ruby.exception_arg_error(), format!("An event is a Hash or a String of bytes, not {class}.")));
+    };
+    // SAFETY: the String is on this stack and is copied before Ruby code runs.
+    buffer.extend_from_slice(unsafe { bytes.as_slice() });
+    Ok(Kind::Bytes)
+}
+
+/// The id, the kind and the end in `buffer` of each event.
+fn encode_all(ruby: &Ruby, buffer: &mut Vec<u8>, events: RArray, ids: RString) -> Result<Vec<(Id, Kind, usize)>, Error> {
+    // SAFETY: the String is on this stack and is copied at once.
+    let (ids, rest) = unsafe { ids.as_slice() }.as_chunks::<16>();
+    if ids.len() != events.len() || !rest.is_empty() {
+        let sentence = format!("{} events have {} bytes of ids.", events.len(), ids.len() * 16 + rest.len());
+        return Err(Error::new(ruby.exception_arg_error(), sentence));
+    }
+    let mut parts = Vec::with_capacity(ids.len());
+    for (index, id) in ids.to_vec().into_iter().enumerate() {
+        // A `to_json` may have made the array shorter: then this one is nil, which is no event.
+        let kind = encode(ruby, buffer, events.entry(index as isize)?)?;
+        parts.push((id, kind, buffer.len()));
+    }
+    Ok(parts)
+}
+
+fn to_id(ruby: &Ruby, id: RString) -> Result<Id, Error> {
+    // SAFETY: the String is on this stack and is copied at once.
+    let bytes = unsafe { id.as_slice() };
+    bytes.try_into().map_err(|_| Error::new(ruby.exception_arg_error(), format!("An id has 16 bytes, not {}.", bytes.len())))
+}
+
+fn give_back(mut buffer: Vec<u8>) {
+    if buffer.capacity() <= KEPT_BYTES_MAX {
+        buffer.clear();
+        BUFFER.set(buffer);
+    }
+}
+
+/// The Ruby exception for an error of the core; the classes are declared in `lib/elah/sink/errors.rb`.
+fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
+    use sink_log::Error as E;
+    let name = match error {
+        E::Full { .. } => "Full",
+        E::TooLarge { .. } | E::StreamTooLong { .. } => "TooLarge",
+        E::Failed { .. } => "Failed",
+        E::Closed => "Closed",
+        E::CannotOpen { .. } => "CannotOpen",
+        _ => "Error",
+    };
+    Error::new(crate::errors::class(ruby, &format!("Sink::{name}")), error.to_string())
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubyJournal>(ruby, elah, "SinkJournal")?;
+    class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
+    class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
+    class.define_method("append", method!(RubyJournal::append, 4))?;
+    class.define_method("append_record", method!(RubyJournal::append_record, 5))?;
+    class.define_method("append_all", method!(RubyJournal::append_all, 3))?;
+    class.define_method("next_id", method!(RubyJournal::next_id, 0))?;
+    class.define_method("next_ids", method!(RubyJournal::next_ids, 1))?;
+    class.define_method("now_ms", method!(RubyJournal::now_ms, 0))?;
+    class.define_method("wait_synced", method!(RubyJournal::wait_synced, 1))?;
+    class.define_method("wait_appended", method!(RubyJournal::wait_appended, 1))?;
+    class.define_method("wait_released", method!(RubyJournal::wait_released, 2))?;
+    class.define_method("forget", method!(RubyJournal::forget, 2))?;
+    class.define_method("read", method!(RubyJournal::read, 3))?;
+    class.define_method("take_tally", method!(RubyJournal::take_tally, 0))?;
+    class.define_method("release", method!(RubyJournal::release, 1))?;
+    class.define_method("end", method!(RubyJournal::end, 0))?;
+    class.define_method("released", method!(RubyJournal::released, 0))?;
+    class.define_method("sizes", method!(RubyJournal::sizes, 0))?;
+    class.define_method("close", method!(RubyJournal::close, 0))?;
+    class.define_method("closed?", method!(RubyJournal::is_closed, 0))?;
+    Ok(())
+}

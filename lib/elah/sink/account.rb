@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # The conservation law of a sink: of every stream and minute, what was accepted is delivered, queued or dead. Read from the disk, so that
+    # every process sees all workers, and the command line sees them too.
+    #
+    # Accepted events are counted where they are appended, delivered and dead ones where they are settled, and queued ones in the journals:
+    # the sum is found, not made.
+    class Account
+      ATTEMPTS_MAX = 10
+      private_constant :ATTEMPTS_MAX
+
+      Sums = Struct.new(:accepted, :delivered, :queued, :dead) do
+        # @return [Boolean]
+        def hold? = accepted == delivered + queued + dead
+
+        def +(other) = self.class.new(*to_a.zip(other.to_a).map(&:sum))
+      end
+
+      # @return [Hash{Array(String, Integer)=>Sums}] by stream and minute since 1970; minute 0 is all that is older than the minutes kept
+      attr_reader :sums
+
+      # @param folder [String] of the sink
+      # @param ledger [Ledger]
+      # @return [Account]
+      def self.of(folder, ledger)
+        ATTEMPTS_MAX.times do
+          reading = ledger.read
+          counted = count(folder, reading, ledger)
+          return new(reading, counted) if counted
+        end
+        raise Error, "The journals in #{folder} changed faster than they could be read, #{ATTEMPTS_MAX} times."
+      end
+
+      # @return [Array<Array>, nil] nil when a journal has gone on meanwhile, so that a new reading of the ledger is needed
+      def self.count(folder, reading, ledger)
+        Journals.names(folder).each_with_object([]) do |name, counted|
+          progress = reading.progress.fetch(name, [0, 0])
+          path = File.join(folder, name)
+          rows = Journal.scan(path, progress, true)
+          # One that was closed with nothing in it has no files.
+          rows ||= Journal.scan(path, progress, false) if ledger.progress(name) == progress
+          break if rows.nil?
+
+          counted.concat(rows)
+        end
+      end
+      private_class_method :count
+
+      # @param reading [Ledger::Reading]
+      # @param counted [Array<Array(String, Integer, Integer, Integer)>] stream, minute, queued events, and accepted ones that the ledger
+      #   does not know
+      def initialize(reading, counted)
+        @sums = Hash.new { |all, key| all[key] = Sums.new(0, 0, 0, 0) }
+        reading.sums.each { |key, (accepted, delivered, dead)| @sums[key] += Sums.new(accepted, delivered, 0, dead) }
+        counted.each do |stream, minute, queued, uncounted|
+          minute = Ledger::EARLIER if minute < reading.horizon
+          @sums[[stream.force_encoding(Encoding::UTF_8), minute]] += Sums.new(uncounted, 0, queued, 0)
+        end
+      end
+
+      # @return [Sums]
+      def total = @sums.values.reduce(Sums.new(0, 0, 0, 0), :+)
+
+      # @return [Boolean] whether the law holds for each stream and minute
+      def holds? = @sums.values.all?(&:hold?)
+
+      # @param minutes [Integer] how many of the last minutes to show one by one
+      # @return [Hash{String=>Object}]
+      def to_h(minutes:)
+        newest = @sums.keys.map(&:last).max || 0
+        streams = @sums.group_by { |(stream, _), _| stream }.to_h do |stream, rows|
+          shown = rows.select { |(_, minute), _| minute > newest - minutes && minute != Ledger::EARLIER }.sort_by { |(_, minute), _| minute }
+          [stream, { "total" => row(rows.map(&:last).reduce(:+)),
+                     "minutes" => shown.map { |(_, minute), sums| { "minute" => label(minute) }.merge(row(sums)) } }]
+        end
+        { "holds" => holds?, "total" => row(total), "streams" => streams }
+      end
+
+      private
+
+      def row(sums) = sums.to_h.transform_keys(&:to_s)
+
+      def label(minute) = Time.at(minute * 60, in: "UTC").strftime("%Y-%m-%dT%H:%MZ")
+    end
+  end
+end

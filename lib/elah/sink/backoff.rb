@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # How long to wait before the next attempt: exponential with full jitter, so that many who lost the same server do not come back at
+    # once (Marc Brooker: Exponential Backoff And Jitter, 2015).
+    class Backoff
+      # @param first_seconds [Numeric] the longest wait before the second attempt
+      # @param max_seconds [Numeric] the longest wait of all
+      # @param random [#rand]
+      def initialize(first_seconds, max_seconds, random: Random)
+        @first_seconds = first_seconds
+        @max_seconds = max_seconds
+        @random = random
+      end
+
+      # @param failures [Integer] attempts that have failed, at least 1
+      # @return [Float] seconds
+      def seconds(failures)
+        @random.rand([@max_seconds, @first_seconds * 2**[failures - 1, 60].min].min.to_f)
+      end
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # An event that its destination does not take, and why.
+    class DeadLetter
+      REASON_CHARACTERS_MAX = 1000
+      private_constant :REASON_CHARACTERS_MAX
+
+      # @return [String] the event's id as 16 bytes
+      attr_reader :raw_id
+
+      # @return [String]
+      attr_reader :stream
+
+      # @return [Integer] when it was accepted, in milliseconds since 1970
+      attr_reader :accepted_ms
+
+      # @return [Integer] when it was parked, in milliseconds since 1970
+      attr_reader :parked_ms
+
+      # @return [String] the destination's words
+      attr_reader :reason
+
+      # @return [Integer] how often the event was parked without being forgotten in between: a replay forgets the letter that it has seen
+      attr_reader :parkings
+
+      # @return [String] the event's JSON or bytes
+      attr_reader :bytes
+
+      # @param event [Event]
+      # @param reason [String]
+      # @param parked_ms [Integer]
+      # @return [DeadLetter]
+      def self.of(event, reason, parked_ms)
+        reason = reason.dup.force_encoding(Encoding::UTF_8).scrub[0, REASON_CHARACTERS_MAX]
+        new(event.raw_id, event.bytes, "stream" => event.stream, "accepted_ms" => event.accepted_ms, "parked_ms" => parked_ms,
+                                       "reason" => reason, "json" => event.json?, "parkings" => 1)
+      end
+
+      # @param raw_id [String]
+      # @param dumped [String] as of {#dump}
+      # @return [DeadLetter]
+      def self.load(raw_id, dumped)
+        head, bytes = dumped.split("\n", 2)
+        new(raw_id, bytes, JSON.parse(head))
+      end
+
+      # @api private
+      def initialize(raw_id, bytes, head)
+        @raw_id = raw_id
+        @bytes = bytes
+        @head = head
+        @stream, @accepted_ms, @parked_ms, @reason, @json, @parkings =
+          head.values_at("stream", "accepted_ms", "parked_ms", "reason", "json", "parkings")
+      end
+
+      # @param earlier [DeadLetter] of the same event
+      # @return [DeadLetter] the one that takes its place
+      def in_place_of(earlier) = DeadLetter.new(@raw_id, @bytes, @head.merge("parkings" => earlier.parkings + 1))
+
+      # @return [String] the event's id
+      def id = Id.text(@raw_id)
+
+      # @return [Boolean] whether the event was given as a Hash
+      def json? = @json
+
+      # @return [Time]
+      def parked_at = Time.at(0, @parked_ms, :millisecond, in: "UTC")
+
+      # @return [String] how it is stored: a line of JSON, then the event's bytes
+      def dump = "#{JSON.generate(@head)}\n".b << @bytes
+    end
+  end
+end

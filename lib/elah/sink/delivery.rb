@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # Brings the events of one journal to the destination, batch after batch, and settles each in the ledger.
+    class Delivery
+      # What may end while the ledger cannot be written to: the batch is delivered, and only noting that is tried again.
+      LEDGER_ERRORS = [Store::Full, Store::Busy, Store::Conflict, Store::Failed].freeze
+      private_constant :LEDGER_ERRORS
+
+      # @param journal [Journal]
+      # @param name [String] of the journal
+      # @param ledger [Ledger]
+      # @param attempts [Attempts]
+      # @param health [Health]
+      # @param bounds [Bounds]
+      # @param pause [#call] waits so many seconds
+      # @param parked [#call] is told the dead letters of a batch
+      def initialize(journal, name, ledger:, attempts:, health:, bounds:, pause:, parked:)
+        @journal = journal
+        @name = name
+        @ledger = ledger
+        @attempts = attempts
+        @health = health
+        @bounds = bounds
+        @pause = pause
+        @parked = parked
+        @uncounted = []
+        @counted = 0
+      end
+
+      # Runs until the journal is closed.
+      def run
+        position = @journal.released
+        loop do
+          following = deliver_after(position)
+          wait_after(position) if following == position
+          position = following
+        end
+      rescue Closed
+        nil
+      end
+
+      # Runs until everything in the journal is delivered.
+      def run_to_the_end
+        position = @journal.released
+        while (following = deliver_after(position)) != position
+          position = following
+        end
+      rescue Closed
+        nil
+      end
+
+      private
+
+      # @return [Integer] the place after the batch; `position` when there is nothing
+      def deliver_after(position)
+        following, rows = @journal.read(position, @bounds.batch_events_max, @bounds.batch_bytes_max)
+        return position if rows.empty?
+
+        events = rows.map { |row| Event.new(*row) }
+        dead = @attempts.deliver(events).map { |event, reason| DeadLetter.of(event, reason, @journal.now_ms) }
+        wait_for_room(dead.size)
+        settle(position, following, events, dead)
+        @parked.call(dead)
+        @journal.release(following)
+        following
+      end
+
+      def wait_after(position)
+        @journal.wait_appended(position)
+        @pause.call(@bounds.linger_seconds) if @bounds.linger_seconds.positive?
+      end
+
+      # Dead letters are bounded too: with no room for more, events stay in the journal.
+      def wait_for_room(letters)
+        while letters.positive? && @ledger.dead_count + letters > @bounds.dead_max && @ledger.dead_count.positive?
+          @health.failed(Full.new("There are #{@ledger.dead_count} dead letters already; replay or discard some."))
+          @pause.call(@bounds.retry_max_seconds)
+        end
+      end
+
+      def settle(position, following, events, dead)
+        ids = dead.map(&:raw_id)
+        delivered = ids.empty? ? events : events.reject { |event| ids.include?(event.raw_id) }
+        count_accepted
+        @ledger.settle(@name, position, [following, @counted], accepted: @uncounted, delivered: delivered, dead: dead)
+        @uncounted = []
+        @ledger.sum_up_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max)
+      rescue *LEDGER_ERRORS => e
+        @health.failed(e)
+        @pause.call(@bounds.retry_max_seconds)
+        retry
+      end
+
+      def count_accepted
+        @counted, tally = @journal.take_tally
+        @uncounted.concat(tally)
+      end
+    end
+  end
+end

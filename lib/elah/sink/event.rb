@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # An event on its way to a destination.
+    class Event
+      # @return [String] of its stream; empty when it has none
+      attr_reader :stream
+
+      # @return [Integer] when it was accepted, in milliseconds since 1970
+      attr_reader :accepted_ms
+
+      # @return [String] as it lies in the journal: the JSON of a Hash, or the bytes that were given
+      attr_reader :bytes
+
+      # @api private
+      # @return [String] the id as 16 bytes
+      attr_reader :raw_id
+
+      # @api private
+      def initialize(raw_id, stream, accepted_ms, json, bytes)
+        @raw_id = raw_id
+        @id = nil
+        @stream = stream.force_encoding(Encoding::UTF_8)
+        @accepted_ms = accepted_ms
+        @json = json
+        @bytes = json ? bytes.force_encoding(Encoding::UTF_8) : bytes
+        @data = nil
+      end
+
+      # @return [String] a UUID; the same when the event comes again
+      def id = @id ||= Id.text(@raw_id)
+
+      # @return [Boolean] whether it was given as a Hash
+      def json? = @json
+
+      # @return [Hash{String=>Object}, String] what was given, a Hash with Strings as keys
+      def data = @data ||= @json ? JSON.parse(@bytes) : @bytes
+
+      # @param key [String]
+      # @return [Object, nil] a value of {#data}
+      def [](key) = data[key]
+
+      # @return [Time] when it was accepted
+      def accepted_at = Time.at(0, @accepted_ms, :millisecond, in: "UTC")
+
+      def inspect = "#<#{self.class} #{id}#{" #{@stream}" unless @stream.empty?}>"
+    end
+  end
+end

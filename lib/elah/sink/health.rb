@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # What this process knows of a sink's destination.
+    class Health
+      # @return [Integer] attempts that have failed since the last that did not
+      attr_reader :failures
+
+      # @return [String, nil] what the last attempt failed with
+      attr_reader :error
+
+      def initialize = succeeded
+
+      # @return [void]
+      def succeeded
+        @failures = 0
+        @error = nil
+        @failing_since = nil
+      end
+
+      # @param error [Exception]
+      # @return [void]
+      def failed(error)
+        @failures += 1
+        @failing_since ||= Concurrency.now
+        @error = "#{error.class}: #{error.message}"
+      end
+
+      # @return [Boolean]
+      def ok? = @failures.zero?
+
+      # @return [Float, nil] seconds since the first of the {#failures}
+      def failing_seconds = @failing_since && (Concurrency.now - @failing_since).round(3)
+
+      # @return [Hash{String=>Object}] for the report
+      def to_h = { "ok" => ok?, "failures" => @failures, "failing_seconds" => failing_seconds, "error" => @error }
+    end
+  end
+end

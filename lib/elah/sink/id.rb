@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # Owns the ids of events: UUIDs, as text outside and as 16 bytes inside.
+    module Id
+      UUID = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/.freeze
+
+      module_function
+
+      # @param raw [String] 16 bytes
+      # @return [String]
+      def text(raw) = raw.unpack("H8H4H4H4H12").join("-")
+
+      # @param text [String] a UUID
+      # @return [String] 16 bytes
+      # @raise [ArgumentError]
+      def raw(text)
+        return [text.delete("-")].pack("H32") if text.is_a?(String) && text.match?(UUID)
+
+        raise ArgumentError, "The id of an event is a UUID, not #{text.inspect}; Elah::Sink.id_of makes one of any text."
+      end
+
+      # @param packed [String] 16 bytes for each id
+      # @return [Array<String>] of 16 bytes each
+      def unpack(packed) = Array.new(packed.bytesize / 16) { |index| packed.byteslice(index * 16, 16) }
+
+      # @param name [String] what the sender calls the event
+      # @return [String] always the same UUID for the same text: version 8 of RFC 9562, over SHA-256
+      def of(name)
+        require "digest"
+        bytes = Digest::SHA256.digest(name).byteslice(0, 16)
+        bytes.setbyte(6, bytes.getbyte(6) & 0x0f | 0x80)
+        bytes.setbyte(8, bytes.getbyte(8) & 0x3f | 0x80)
+        text(bytes)
+      end
+    end
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # Owns which journal of a sink's folder this process has: one for what it accepts, and for a while those that dead processes left.
+    class Journals
+      NUMBERS_MAX = 10_000
+      private_constant :NUMBERS_MAX
+
+      # @param folder [String] of the sink
+      # @return [Array<String>] names of the journals
+      def self.names(folder) = Dir.exist?(folder) ? Dir.children(folder).grep(/\Ajournal-\d+\z/).sort : []
+
+      # @param folder [String] of the sink
+      # @param ledger [Ledger]
+      # @param bounds [Bounds]
+      # @param clock [Elah::Store::Clock, nil]
+      def initialize(folder, ledger, bounds, clock)
+        @folder = folder
+        @ledger = ledger
+        @bounds = bounds
+        @clock = clock
+      end
+
+      # Opens the journal with this number or, when another process has it, the next that is free.
+      #
+      # @param number [Integer]
+      # @return [Array(String, Journal)] its name and itself
+      # @raise [CannotOpen]
+      def open_own(number)
+        (number..number + NUMBERS_MAX).each do |candidate|
+          name = "journal-#{candidate}"
+          journal = open(name)
+          return [name, journal] if journal
+        end
+        raise CannotOpen, "All #{NUMBERS_MAX} journals of #{@folder} belong to other processes."
+      end
+
+      # Takes over, one after the other, the journals that hold something and that nobody owns.
+      #
+      # @yieldparam name [String]
+      # @yieldparam journal [Journal] closed after the block
+      def adopt_each
+        self.class.names(@folder).each do |name|
+          next if Dir.children(File.join(@folder, name)).none? { |file| file.end_with?(".log") }
+          next unless (journal = open(name))
+
+          begin
+            yield name, journal
+          ensure
+            journal.close
+          end
+        end
+      end
+
+      private
+
+      # Its last owner may have settled a batch before the lock was had: then the ledger is asked again.
+      def open(name)
+        progress = @ledger.progress(name)
+        journal = Journal.open(File.join(@folder, name), @bounds.for_journal, progress, @clock)
+        return journal if journal.nil? || progress == @ledger.progress(name)
+
+        journal.close
+        open(name)
+      end
+    end
+  end
+end

@@ -1,0 +1,169 @@
+# frozen_string_literal: true
+
+require_relative "dead_letter"
+
+module Elah
+  class Sink
+    # What a sink knows for good, in a store that all its processes share: how far each journal is delivered, how many events of each stream
+    # and minute were accepted, delivered and parked, and the dead letters themselves. One transaction settles a batch, so that whoever
+    # is killed leaves either all of that or nothing.
+    class Ledger
+      # Minutes that are older than those kept are summed up under this one.
+      EARLIER = 0
+      HORIZON = "horizon"
+      SUMMED_AT_ONCE = 500
+      private_constant :HORIZON, :SUMMED_AT_ONCE
+
+      # One reading of all counters, taken at one moment.
+      Reading = Struct.new(:sums, :progress, :horizon)
+
+      # @param folder [String] of the sink
+      # @return [Ledger]
+      def self.open(folder)
+        require "fileutils"
+        FileUtils.mkdir_p(folder)
+        new(Store.open(File.join(folder, "ledger")))
+      rescue SystemCallError => e
+        raise CannotOpen, "The sink in #{folder} cannot be opened: #{e.message}."
+      end
+
+      # @param store [Elah::Store]
+      def initialize(store)
+        @store = store
+        @minutes = store.table("minutes")
+        @positions = store.table("positions")
+        @dead = store.table("dead")
+        @summed = 0
+      end
+
+      # @param journal [String] its name
+      # @return [Array(Integer, Integer)] up to where its events are settled, and up to where they are counted as accepted
+      def progress(journal) = @positions.get(journal)&.unpack("Q>2") || [0, 0]
+
+      # Notes that a batch is done.
+      #
+      # @param journal [String] its name
+      # @param from [Integer] where the batch begins
+      # @param progress [Array(Integer, Integer)] as of {#progress}
+      # @param accepted [Array<Array(String, Integer, Integer)>] stream, minute and number of what was accepted since the last time
+      # @param delivered [Array<Event>] every event of the batch but the dead
+      # @param dead [Array<DeadLetter>]
+      # @return [void]
+      # @raise [Closed] when another process has settled the batch, since this one does not own the journal any more
+      def settle(journal, from, progress, accepted:, delivered:, dead:)
+        @store.transaction do |tx|
+          settled = tx.get(@positions, journal)&.unpack1("Q>") || 0
+          raise Closed, "#{journal} has another owner by now." unless settled == from
+
+          sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+          horizon = horizon(tx)
+          accepted.each { |stream, minute, events| sums[key(stream, minute, horizon)][0] += events }
+          delivered.each { |event| sums[key(event.stream, event.accepted_ms / 60_000, horizon)][1] += 1 }
+          dead.each { |letter| park(tx, letter, sums[key(letter.stream, letter.accepted_ms / 60_000, horizon)]) }
+          add(tx, sums)
+          tx.put(@positions, journal, progress.pack("Q>2"))
+        end
+      end
+
+      # Sums up the minutes before this one, which nobody looks at one by one any more.
+      #
+      # @param minute [Integer]
+      # @return [void]
+      def sum_up_before(minute)
+        return if minute <= @summed
+
+        @summed = minute
+        nil until @store.transaction { |tx| sum_up_some(tx, minute) } < SUMMED_AT_ONCE
+      end
+
+      # @return [Reading]
+      def read
+        @store.transaction do |tx|
+          sums = all(tx, @minutes).to_h { |key, value| [[key.byteslice(4..).force_encoding("UTF-8"), key.unpack1("N")], value.unpack("q>3")] }
+          progress = all(tx, @positions).to_h { |key, value| [key, value.unpack("Q>2")] }
+          Reading.new(sums, progress.except(HORIZON), horizon(tx))
+        end
+      end
+
+      # @return [Integer] dead letters
+      def dead_count = @dead.size
+
+      # @param after [String, nil] the id, as 16 bytes, of the last letter of the page before
+      # @param limit [Integer]
+      # @return [Array<DeadLetter>] in the order in which the events were made
+      def dead_letters(after: nil, limit: 100) = @dead.range(after: after, limit: limit).map { |id, bytes| DeadLetter.load(id, bytes) }
+
+      # @param raw_id [String] 16 bytes
+      # @return [DeadLetter, nil]
+      def dead_letter(raw_id) = @dead.get(raw_id)&.then { |bytes| DeadLetter.load(raw_id, bytes) }
+
+      # Forgets dead letters: those that are in a journal again, where they count anew, or that nobody wants. One that was parked again
+      # meanwhile stays.
+      #
+      # @param letters [Array<DeadLetter>]
+      # @return [void]
+      def withdraw(letters)
+        @store.transaction do |tx|
+          sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+          horizon = horizon(tx)
+          letters.each do |letter|
+            next unless stored(tx, letter.raw_id)&.parkings == letter.parkings
+
+            tx.delete(@dead, letter.raw_id)
+            sum = sums[key(letter.stream, letter.accepted_ms / 60_000, horizon)]
+            sum[0] -= 1
+            sum[2] -= 1
+          end
+          add(tx, sums)
+        end
+      end
+
+      # @return [void]
+      def close = @store.close
+
+      private
+
+      # One that is parked a second time takes the place of the first, which was counted before.
+      def park(tx, letter, sum)
+        earlier = stored(tx, letter.raw_id)
+        letter = letter.in_place_of(earlier) if earlier
+        tx.put(@dead, letter.raw_id, letter.dump)
+        earlier ? sum[0] -= 1 : sum[2] += 1
+      end
+
+      def stored(tx, raw_id) = tx.get(@dead, raw_id)&.then { |bytes| DeadLetter.load(raw_id, bytes) }
+
+      def add(tx, sums)
+        sums.each do |key, changes|
+          sum = tx.get(@minutes, key)&.unpack("q>3") || [0, 0, 0]
+          tx.put(@minutes, key, sum.zip(changes).map(&:sum).pack("q>3"))
+        end
+      end
+
+      def sum_up_some(tx, minute)
+        old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: SUMMED_AT_ONCE)
+        sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+        old.each do |key, value|
+          earlier = [EARLIER].pack("N") + key.byteslice(4..)
+          sums[earlier] = sums[earlier].zip(value.unpack("q>3")).map(&:sum)
+          tx.delete(@minutes, key)
+        end
+        add(tx, sums)
+        tx.put(@positions, HORIZON, [minute, 0].pack("Q>2")) if minute > horizon(tx)
+        old.size
+      end
+
+      def key(stream, minute, horizon) = [minute < horizon ? EARLIER : minute].pack("N") + stream.b
+
+      def horizon(tx) = tx.get(@positions, HORIZON)&.unpack1("Q>") || 0
+
+      def all(tx, table)
+        found = []
+        while (page = tx.range(table, after: found.last&.first)).any?
+          found.concat(page)
+        end
+        found
+      end
+    end
+  end
+end

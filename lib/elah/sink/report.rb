@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # A Rack app that shows the conservation law of every sink of this process, over all workers: `mount Elah::Sink::Report => "/sinks"`.
+    # The query `minutes=N` says how many of the last minutes are shown one by one.
+    module Report
+      MINUTES = 60
+      HEADERS = { "content-type" => "application/json", "cache-control" => "no-store" }.freeze
+      private_constant :HEADERS
+
+      module_function
+
+      # @param env [Hash] of Rack
+      # @return [Array] of Rack
+      def call(env)
+        return [405, HEADERS.merge("allow" => "GET, HEAD"), []] unless %w[GET HEAD].include?(env["REQUEST_METHOD"])
+
+        minutes = env["QUERY_STRING"].to_s[/(?:\A|&)minutes=(\d{1,7})(?:&|\z)/, 1]
+        sinks = Sink.all.sort_by(&:name).map { |sink| sink.report(minutes: minutes ? minutes.to_i : MINUTES) }
+        [200, HEADERS.dup, [JSON.generate({ "holds" => sinks.all? { |sink| sink["holds"] }, "sinks" => sinks })]]
+      end
+    end
+  end
+end

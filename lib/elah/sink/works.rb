@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # What runs behind a sink in one process: the delivery of its own journal, and the look for journals of dead processes. In a worker
+    # both are fibers of its loop; elsewhere they have a thread with a loop of its own.
+    class Works
+      # @param sink [Sink]
+      # @param destination [#deliver, nil] nil delivers nothing
+      # @param bounds [Bounds]
+      # @param backoff [Backoff]
+      # @param pause [#call]
+      def initialize(sink, destination, bounds, backoff, pause)
+        @sink = sink
+        @destination = destination
+        @bounds = bounds
+        @backoff = backoff
+        @pause = pause
+      end
+
+      # @param ledger [Ledger]
+      # @param clock [Elah::Store::Clock, nil]
+      # @return [Journal] open, and being delivered
+      def open(ledger, clock)
+        journals = Journals.new(@sink.folder, ledger, @bounds, clock)
+        name, journal = journals.open_own(Placement.current.slot)
+        return journal unless @destination
+
+        beside(journal) { delivery(journal, name, ledger).run }
+        beside(journal) { adopt(journals, ledger, journal) }
+        journal
+      end
+
+      private
+
+      def delivery(journal, name, ledger)
+        attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)
+        Delivery.new(journal, name, ledger: ledger, attempts: attempts, health: @sink.health, bounds: @bounds, pause: @pause,
+                                    parked: @sink.method(:parked))
+      end
+
+      # Looks for journals of the dead for as long as the own one is open.
+      def adopt(journals, ledger, own)
+        until own.closed?
+          adopt_all(journals, ledger, own)
+          @pause.call(@bounds.adopt_seconds)
+        end
+      end
+
+      # What cannot be taken over now is tried again; the own journal has nothing to do with it.
+      def adopt_all(journals, ledger, own)
+        journals.adopt_each { |name, journal| delivery(journal, name, ledger).run_to_the_end }
+      rescue Error, Store::Error, Full, SystemCallError => e
+        Elah.current_loop.report(e) unless own.closed?
+      end
+
+      # Runs a block beside everything else. The journal is closed with the loop that it runs in, and the sink opens it again.
+      def beside(journal, &block)
+        work = lambda do
+          block.call
+        ensure
+          @sink.close_if(journal)
+        end
+        scheduler = Fiber.scheduler
+        if defined?(Scheduler) && scheduler.is_a?(Scheduler)
+          Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }, &work)
+        else
+          require_relative "../own_loop" # two threads that load it at once would warn
+          Thread.new { Elah.run(&work) }
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,200 @@
+# frozen_string_literal: true
+
+# Each destination with the real server: what arrives, what comes twice, what it does not take, and when it is gone.
+require "test_helper"
+require "support/sink_case"
+require "support/servers"
+
+class SinkDestinationsTest < SinkCase
+  def patience_seconds = 60
+
+  # What every destination promises. A case gives `destination`, `rows` (ids and data), `refused` (an event that it cannot hold), and for
+  # those with a server `server`.
+  module Promises
+    def test_events_arrive_once_however_often_they_are_sent
+      events = sink(to: destination)
+      receipt = events.push_all(Array.new(300) { |n| { n: n, text: "Grüße \u{1F600}" } }, durability: :delivered, stream: "s", wait_seconds: 60)
+      assert_equal :delivered, receipt.durability
+      again = events.push_all(Array.new(300) { |n| { n: n, text: "again" } }, ids: receipt.ids, durability: :delivered, wait_seconds: 60)
+      assert_equal :delivered, again.durability
+      found = rows
+      assert_equal receipt.ids.sort, found.map(&:first).sort
+      assert_equal [*0...300], found.map { |_, data| data["n"] }.sort
+      assert_equal ["Grüße \u{1F600}"], found.map { |_, data| data["text"] }.uniq
+      assert_equal [600, 600, 0, 0], account(events)
+    end
+
+    def test_a_batch_that_comes_twice_as_a_whole_changes_nothing
+      batch = Array.new(20) { |n| Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}})) }
+      2.times { destination.deliver(batch + batch.first(3)) }
+      assert_equal 20, rows.size
+    end
+  end
+
+  # What those promise that have a server of their own.
+  module ServerPromises
+    def test_what_it_cannot_hold_is_parked_and_the_rest_arrives
+      events = sink(to: destination)
+      events.push_all([{ n: 1 }, refused, { n: 2 }], durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [1, 2], rows.map { |_, data| data["n"] }.sort
+      assert_equal 1, events.dead_letters.size, events.dead_letters.map(&:reason).inspect
+      assert_equal [3, 2, 0, 1], account(events)
+    end
+
+    def test_while_it_is_gone_events_wait_and_then_arrive
+      events = sink(to: destination)
+      events.push({ n: 0 }, durability: :delivered, wait_seconds: 60)
+      server.stop
+      events.push_all(Array.new(10) { |n| { n: n + 1 } }, durability: :disk)
+      wait_until("it was asked") { !events.health.ok? }
+      assert_equal [11, 1, 10, 0], account(events)
+      server.start
+      assert events.flush(wait_seconds: 60)
+      assert_equal [*0..10], once_available { rows }.map { |_, data| data["n"] }.sort
+      assert_equal [11, 11, 0, 0], account(events)
+    end
+  end
+
+  # A table of Elah::SQL.
+  module InTables
+    def setup
+      super
+      @sql = Elah::SQL.new(server.url, connections_max: 4)
+      @sql.execute("DROP TABLE IF EXISTS events")
+      @table = Elah::Sink::SQLTable.new(@sql, "events").create
+    end
+
+    def teardown
+      super
+      @sql.close
+    end
+
+    def destination = @table
+
+    def rows = @sql.rows("SELECT id, data FROM events").map { |id, data| [id, data.is_a?(Hash) ? data : JSON.parse(data)] }
+
+    def test_columns_of_ones_own
+      @sql.execute("DROP TABLE IF EXISTS visits")
+      @sql.execute("CREATE TABLE visits (id char(36) PRIMARY KEY, path varchar(5), n integer)")
+      visits = sink(to: Elah::Sink::SQLTable.new(@sql, "visits", columns: %w[path n]) { |event| event.data.values_at("path", "n") })
+      visits.push_all([{ path: "/a", n: 1 }, { path: "/too long", n: 2 }, { path: "/b", n: 3 }], durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal [["/a", 1], ["/b", 3]], @sql.rows("SELECT path, n FROM visits ORDER BY n")
+      assert_match(/too long/i, visits.dead_letters.first.reason)
+    end
+
+    def test_a_table_that_is_not_there_is_waited_for
+      @sql.execute("DROP TABLE events")
+      events = sink(to: @table)
+      events.push({ n: 1 }, durability: :disk)
+      wait_until("it was tried") { !events.health.ok? }
+      @table.create
+      assert events.flush(wait_seconds: 60)
+      assert_equal [1, 1, 0, 0], account(events)
+    end
+  end
+
+  class PostgreSQLTest < SinkDestinationsTest
+    include InTables
+    include Promises
+    include ServerPromises
+
+    def server = Servers::PostgreSQL.shared
+    def refused = { n: 9, text: "\0" }
+  end
+
+  class MariaDBTest < SinkDestinationsTest
+    include InTables
+    include Promises
+    include ServerPromises
+
+    def setup
+      super
+      @sql.execute("ALTER TABLE events ADD CONSTRAINT small CHECK (JSON_VALUE(data, '$.n') < 1000)")
+    end
+
+    def server = Servers::MariaDB.shared
+    def refused = { n: 1001 }
+  end
+
+  class MongoTest < SinkDestinationsTest
+    include Promises
+    include ServerPromises
+
+    def setup
+      super
+      @mongo = Elah::Mongo.new(server.url)
+      @collection = @mongo["events"]
+      @collection.delete_many({})
+    end
+
+    def teardown
+      super
+      @mongo.close
+    end
+
+    def server = @@server ||= Servers::MongoJavaServer.start(durable: true)
+    def destination = Elah::Sink::MongoCollection.new(@collection)
+    def rows = @collection.find({}).to_a.map { |document| [document["_id"], document["data"]] }
+    def refused = { "n" => 9, "a\0b" => 1 }
+  end
+
+  class JetStreamTest < SinkDestinationsTest
+    include Promises
+    include ServerPromises
+
+    def setup
+      super
+      name = "EVENTS#{@folder.hash.abs}"
+      @stream = Elah::Sink::JetStream.new(server.url, stream: name, subject: "events.#{name}").create
+      @nats = Elah::Sink::NATSConnection.new(server.url)
+      @name = name
+    end
+
+    def teardown
+      super
+      @stream.close
+      @nats.close
+    end
+
+    def server = Servers::NATS.shared
+    def destination = @stream
+    def refused = { n: 9, text: "x" * 70_000 }
+
+    def rows
+      state = JSON.parse(@nats.request([["$JS.API.STREAM.INFO.#{@name}", {}, ""]]).first).fetch("state")
+      messages = (1..state["messages"]).map { |number| JSON.parse(@nats.request([["$JS.API.STREAM.MSG.GET.#{@name}", {}, %({"seq":#{number}})]]).first)["message"] }
+      messages.map { |message| [message["hdrs"].unpack1("m")[/Nats-Msg-Id: (\S+)/, 1], JSON.parse(message["data"].unpack1("m"))] }
+    end
+
+    def test_a_subject_that_no_stream_takes_and_a_wrong_password_are_said_in_words
+      nobody = Elah::Sink::JetStream.new(server.url, stream: "NOBODY")
+      event = Elah::Sink::Event.new("x" * 16, +"", 0, true, +"{}")
+      assert_match(/No stream of NATS takes NOBODY/, assert_raises(Elah::Unavailable) { nobody.deliver([event]) }.message)
+      wrong = Elah::Sink::JetStream.new(server.url.sub("secret", "wrong"), stream: "NOBODY")
+      error = assert_raises(Elah::Unavailable) { wrong.deliver([event]) }
+      assert_match(/Authorization Violation/i, error.message)
+      refute_match(/wrong/, error.message)
+      assert_raises(Elah::OptionError) { Elah::Sink::JetStream.new("http://127.0.0.1", stream: "S") }
+      assert_raises(Elah::OptionError) { Elah::Sink::JetStream.new(server.url, stream: "S.*") }
+    end
+  end
+
+  class StoreTest < SinkDestinationsTest
+    include Promises
+
+    def setup
+      super
+      @store = Elah::Store.open(File.join(@folder, "store"))
+    end
+
+    def teardown
+      super
+      @store.close
+    end
+
+    def destination = Elah::Sink::StoreTable.new(@store, "events")
+    def rows = @store.table("events").range(limit: 10_000).map { |id, bytes| [id, JSON.parse(bytes)] }
+  end
+end

@@ -1,0 +1,197 @@
+# frozen_string_literal: true
+
+require "support/sink_case"
+
+# Attempts, poison, dead letters and the account of all that.
+class SinkDeliveryTest < SinkCase
+  class Poisoned < StandardError; end
+
+  # Takes no batch that holds one of these events, as a table does whose column cannot hold one value.
+  class Picky
+    attr_reader :taken, :calls
+    attr_accessor :poison
+
+    def initialize(*poison)
+      @poison = poison
+      @taken = []
+      @calls = 0
+    end
+
+    def deliver(events)
+      @calls += 1
+      bad = events.map(&:bytes) & @poison
+      raise Poisoned, "cannot hold #{bad.join(' and ')}" if bad.any?
+
+      @taken.concat(events.map(&:bytes))
+    end
+  end
+
+  def test_events_that_are_to_blame_are_found_and_parked_with_the_reason
+    picky = Picky.new("13", "77")
+    events = sink(to: picky)
+    receipt = events.push_all([*"0".."99"], durability: :disk)
+    assert events.flush
+    assert_equal [*"0".."99"] - %w[13 77], picky.taken
+    assert_operator picky.calls, :<, 40
+    letters = events.dead_letters
+    assert_equal %w[13 77], letters.map(&:bytes)
+    assert_equal "SinkDeliveryTest::Poisoned: cannot hold 13", letters[0].reason
+    assert_equal receipt.ids.values_at(13, 77), letters.map(&:id)
+    assert_equal Time.at(6_000_000), letters[0].parked_at
+    assert_equal [100, 98, 0, 2], account(events)
+  end
+
+  def test_who_waits_for_the_delivery_of_a_poisoned_event_learns_the_reason
+    events = sink(to: Picky.new("bad"))
+    error = assert_raises(Elah::Sink::Rejected) { events.push("bad", durability: :delivered) }
+    assert_match(/cannot hold bad/, error.reasons.values.first)
+    assert_equal :delivered, events.push("good", durability: :delivered).durability
+  end
+
+  def test_a_destination_may_say_itself_which_events_it_does_not_take
+    calls = 0
+    events = sink do |batch|
+      calls += 1
+      bad = batch.select { |event| event["n"].odd? }
+      raise Elah::Sink::Rejected.new(bad.to_h { |event| [event.id, "odd"] }) if bad.any?
+    end
+    events.push_all(Array.new(10) { |n| { n: n } }, durability: :disk)
+    assert events.flush
+    assert_equal ["odd"] * 5, events.dead_letters.map(&:reason)
+    assert_operator calls, :<=, 2
+    assert_equal [10, 5, 0, 5], account(events)
+  end
+
+  def test_replayed_letters_are_delivered_with_their_ids_or_parked_again
+    picky = Picky.new("a", "b", "c")
+    events = sink(to: picky)
+    receipt = events.push_all(%w[a b c d], durability: :disk)
+    assert events.flush
+    picky.poison = ["c"]
+    assert_equal 2, events.replay(receipt.ids.values_at(0, 2))
+    assert events.flush
+    assert_equal %w[d a], picky.taken
+    assert_equal [4, 2, 0, 2], account(events)
+    picky.poison = []
+    assert_equal 2, events.replay
+    assert events.flush
+    assert_equal %w[d a b c], picky.taken
+    assert_empty events.dead_letters
+    assert_equal [4, 4, 0, 0], account(events)
+    assert_equal 0, events.replay
+  end
+
+  # The replayed event may be delivered, and be parked again, before the letter is forgotten that was replayed.
+  def test_a_letter_that_is_parked_again_before_the_old_one_is_forgotten_stays
+    events = sink(to: Picky.new("a"))
+    events.push("a", durability: :disk)
+    assert events.flush
+    old = events.dead_letters
+    events.push("a", id: old.first.id)
+    assert events.flush
+    events.ledger.withdraw(old)
+    assert_equal [2], events.dead_letters.map(&:parkings)
+    assert_equal [1, 0, 0, 1], account(events)
+  end
+
+  # Killed between the append to the journal and the end of the letter, a replay is done twice: the letter takes its own place.
+  def test_a_letter_that_is_parked_twice_counts_once
+    events = sink(to: Picky.new("a"))
+    id = events.push("a", durability: :disk).id
+    assert events.flush
+    events.push("a", id: id)
+    assert events.flush
+    assert_equal 1, events.dead_letters.size
+    assert_equal [1, 0, 0, 1], account(events)
+  end
+
+  def test_discarded_letters_are_gone
+    events = sink(to: Picky.new("a"))
+    id = events.push("a", durability: :disk).id
+    assert events.flush
+    assert_equal 1, events.discard([id])
+    assert_equal 0, events.discard([id])
+    assert_equal [0, 0, 0, 0], account(events)
+  end
+
+  def test_a_destination_that_is_gone_is_asked_again_at_growing_intervals
+    failures = 0
+    events = sink(random: Class.new { def self.rand(max) = max }, retry_seconds: 0.5, retry_max_seconds: 4.0) do |_|
+      failures += 1
+      raise Elah::Unavailable, "gone" if failures <= 6
+    end
+    events << "1"
+    assert events.flush
+    assert_equal [0.5, 1.0, 2.0, 4.0, 4.0, 4.0], Array.new(@pauses.size) { @pauses.pop }
+    assert_predicate events.health, :ok?
+    assert_equal [1, 1, 0, 0], account(events)
+  end
+
+  def test_the_report_says_that_a_destination_does_not_answer
+    events = sink { |_| raise Errno::ECONNREFUSED }
+    events << "1"
+    wait_until("it has failed") { !events.health.ok? }
+    report = events.report
+    refute report["destination"]["ok"]
+    assert_match(/ECONNREFUSED/, report["destination"]["error"])
+    assert report["holds"]
+  end
+
+  def test_a_destination_that_hangs_is_given_up_and_asked_again
+    calls = 0
+    events = sink(attempt_seconds: 0.02) { |_| Queue.new.pop if (calls += 1) == 1 }
+    events << "1"
+    assert events.flush
+    assert_equal 2, calls
+  end
+
+  def test_a_slow_destination_holds_up_no_other_sink
+    hung = sink("hung") { |_| Queue.new.pop }
+    other = sink("other") { |_| nil }
+    Elah.run do
+      hung << "1"
+      assert_equal :delivered, other.push("1", durability: :delivered).durability
+    end
+    assert_equal [1, 0, 1, 0], account(hung)
+  end
+
+  def test_with_as_many_dead_letters_as_it_keeps_the_rest_stays_in_the_journal
+    events = sink(to: Picky.new("a"), dead_max: 1, batch_events_max: 1)
+    events.push_all(%w[a a b], durability: :disk)
+    wait_until("it has stopped") { !events.health.ok? }
+    assert_equal [3, 0, 2, 1], account(events)
+    events.discard(events.dead_letters.map(&:id))
+    assert events.flush
+    assert_equal [2, 1, 0, 1], account(events)
+  end
+
+  def test_a_ledger_without_room_delivers_no_batch_twice
+    calls = 0
+    events = sink { |_| calls += 1 }
+    settles = 0
+    ledger = events.ledger
+    ledger.define_singleton_method(:settle) do |*arguments, **named|
+      raise Elah::Store::Full, "no room" if (settles += 1) <= 2
+
+      super(*arguments, **named)
+    end
+    events << "1"
+    assert events.flush
+    assert_equal [1, 3], [calls, settles]
+    assert_equal [1, 1, 0, 0], account(events)
+  end
+
+  def test_batches_keep_their_bounds
+    sizes = []
+    events = sink(batch_events_max: 10) { |batch| sizes << batch.size }
+    events.push_all(["x"] * 25)
+    assert events.flush
+    assert_equal 25, sizes.sum
+    assert_operator sizes.max, :<=, 10
+    sizes.clear
+    events = sink("bytes", batch_bytes_max: 1000) { |batch| sizes << batch.size }
+    events.push_all(["x" * 500] * 10)
+    assert events.flush
+    assert_equal [10, 2], [sizes.sum, sizes.max]
+  end
+end

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require "support/sink_case"
+
+# What an app sees of a sink: events go in, come out in batches, and are accounted for.
+class SinkTest < SinkCase
+  def test_events_come_out_in_order_with_id_stream_and_time
+    delivered = []
+    events = sink { |batch| delivered.concat(batch) }
+    events << { path: "/", n: 1 } << { path: "/a", n: 2 }
+    receipt = events.push({ n: 3 }, stream: "site")
+    events << "raw \xFF bytes"
+    assert events.flush
+    assert_equal [{ "path" => "/", "n" => 1 }, { "path" => "/a", "n" => 2 }, { "n" => 3 }, "raw \xFF bytes".b], delivered.map(&:data)
+    assert_equal ["", "", "site", ""], delivered.map(&:stream)
+    assert_equal [true, true, true, false], delivered.map(&:json?)
+    assert_equal Time.at(6_000_000), delivered[0].accepted_at
+    assert_equal receipt.id, delivered[2].id
+    assert_equal delivered.map(&:id).sort, delivered.map(&:id), "ids are in the order of time"
+    assert_equal 1, delivered[0]["n"]
+    assert_equal [4, 4, 0, 0], account(events)
+  end
+
+  def test_a_receipt_says_which_durability_was_met
+    events = sink { |_| nil }
+    assert_equal(:memory, events.push({ n: 1 }).durability)
+    assert_equal(:disk, events.push({ n: 1 }, durability: :disk).durability)
+    assert_equal(:delivered, events.push({ n: 1 }, durability: :delivered).durability)
+  end
+
+  def test_who_waits_for_a_delivery_that_does_not_come_is_told_that_it_is_on_the_disk
+    events = sink { |_| raise Elah::Unavailable, "gone" }
+    assert_equal(:disk, events.push({ n: 1 }, durability: :delivered, wait_seconds: 0.01).durability)
+    refute events.flush(wait_seconds: 0.01)
+    assert_equal [1, 0, 1, 0], account(events)
+  end
+
+  def test_more_than_awaiting_max_do_not_wait_for_a_delivery
+    events = sink(awaiting_max: 0) { |_| raise Elah::Unavailable, "gone" }
+    assert_equal(:disk, events.push({ n: 1 }, durability: :delivered, wait_seconds: 1000).durability)
+  end
+
+  def test_an_event_keeps_the_id_that_it_is_given
+    ids = []
+    events = sink { |batch| ids.concat(batch.map(&:id)) }
+    id = Elah::Sink.id_of("order 7")
+    events.push({ n: 1 }, id: id)
+    events.push({ n: 1 }, id: "0190B2D4-0000-7000-8000-0123456789AB")
+    events.flush
+    assert_equal [id, "0190b2d4-0000-7000-8000-0123456789ab"], ids
+    assert_raises(ArgumentError) { events.push({ n: 1 }, id: "order 7") }
+  end
+
+  def test_a_batch_is_accepted_whole_or_not_at_all
+    delivered = []
+    events = sink(event_bytes_max: 100) { |batch| delivered.concat(batch) }
+    receipt = events.push_all([{ n: 1 }, "two"], durability: :delivered, stream: "s")
+    assert_equal :delivered, receipt.durability
+    assert_equal receipt.ids, delivered.map(&:id)
+    assert_raises(Elah::Sink::TooLarge) { events.push_all([{ n: 1 }, "x" * 101]) }
+    assert_raises(ArgumentError) { events.push_all([{ n: 1 }, 3]) }
+    assert_raises(Elah::JSON::GenerateError) { events.push_all([{ n: 1 }, { n: Float::NAN }]) }
+    assert_raises(ArgumentError) { events.push_all([{ n: 1 }], ids: []) }
+    assert_equal :memory, events.push_all([]).durability
+    assert_equal [2, 2, 0, 0], account(events)
+  end
+
+  def test_what_is_no_event_is_refused
+    events = sink(event_bytes_max: 100) { |_| nil }
+    assert_raises(ArgumentError) { events << 1 }
+    assert_raises(Elah::JSON::GenerateError) { events << { n: Float::INFINITY } }
+    assert_equal [413, "event_too_large"], assert_raises(Elah::Sink::TooLarge) { events << ("x" * 101) }.then { |e| [e.status, e.code] }
+    assert_raises(Elah::Sink::TooLarge) { events.push({ n: 1 }, stream: "s" * 256) }
+    assert_raises(ArgumentError) { events.push({ n: 1 }, stream: "\xFF") }
+    assert_raises(ArgumentError) { events.push({ n: 1 }, durability: :eternal) }
+    assert_equal [0, 0, 0, 0], account(events)
+  end
+
+  def test_wrong_names_and_bounds_are_refused_at_boot
+    assert_match(/There is no|has no bound batch_size/, assert_raises(Elah::OptionError) { sink(batch_size: 1) { |_| nil } }.message)
+    assert_raises(Elah::OptionError) { sink(batch_events_max: 0) { |_| nil } }
+    assert_match(/at least/, assert_raises(Elah::OptionError) { sink(journal_bytes_max: 65_536, event_bytes_max: 60_000) { |_| nil } }.message)
+    assert_raises(Elah::OptionError) { sink }
+    assert_raises(Elah::OptionError) { sink(to: 1) }
+    assert_raises(Elah::OptionError) { Elah::Sink.new("../x") { |_| nil } }
+  end
+
+  def test_a_full_journal_refuses_without_loss_and_goes_on
+    gone = true
+    delivered = []
+    events = sink(journal_bytes_max: 65_536, event_bytes_max: 1000, retry_max_seconds: 0.01) do |batch|
+      raise Elah::Unavailable, "gone" if gone
+
+      delivered.concat(batch.map(&:bytes))
+    end
+    accepted = []
+    error = assert_raises(Elah::Overloaded) { loop { events << (text = format("%0500d", accepted.size)) && accepted << text } }
+    assert_instance_of Elah::Sink::Full, error
+    assert_equal [503, "overloaded"], [error.status, error.code]
+    assert_raises(Elah::Sink::Full) { events.push_all(["x"] * 2000) }
+    assert_equal [accepted.size, 0, accepted.size, 0], account(events)
+    gone = false
+    assert events.flush
+    assert_equal accepted, delivered
+    events << "more"
+    assert events.flush
+    assert_equal [accepted.size + 1, accepted.size + 1, 0, 0], account(events)
+  end
+
+  def test_another_opening_goes_on_where_the_last_one_stopped
+    first = sink { |_| raise Elah::Unavailable, "gone" }
+    3.times { |n| first << { n: n } }
+    first.close
+    delivered = []
+    second = sink { |batch| delivered.concat(batch.map { |event| event["n"] }) }
+    second << { n: 3 }
+    assert second.flush
+    assert_equal [0, 1, 2, 3], delivered
+    assert_equal [4, 4, 0, 0], account(second)
+  end
+
+  def test_a_closed_sink_opens_again_at_its_next_event
+    delivered = []
+    events = sink { |batch| delivered.concat(batch.map(&:bytes)) }
+    events << "1"
+    events.flush
+    events.close
+    events << "2"
+    assert events.flush
+    assert_equal %w[1 2], delivered
+    assert_equal [2, 2, 0, 0], account(events)
+  end
+
+  def test_the_journal_of_somebody_who_is_gone_is_taken_over
+    first = sink(deliver: false)
+    second = sink(deliver: false)
+    first << { n: 1 }
+    second << { n: 2 }
+    assert_equal %w[journal-0 journal-1], Elah::Sink::Journals.names(first.folder)
+    delivered = Queue.new
+    third = sink { |batch| batch.each { |event| delivered << event["n"] } }.start
+    first.close
+    second.close
+    wait_until("both are delivered") { delivered.size == 2 }
+    wait_until("both are settled") { account(third) == [2, 2, 0, 0] }
+  end
+
+  def test_a_batch_that_another_owner_has_settled_is_not_settled_twice
+    events = sink { |_| nil }
+    ledger = events.ledger
+    ledger.settle("journal-7", 0, [100, 100], accepted: [["", 1, 5]], delivered: [], dead: [])
+    assert_raises(Elah::Sink::Closed) { ledger.settle("journal-7", 0, [100, 100], accepted: [["", 1, 5]], delivered: [], dead: []) }
+    assert_equal [100, 100], ledger.progress("journal-7")
+  end
+
+  def test_it_works_in_a_loop_and_in_threads
+    delivered = Queue.new
+    events = sink { |batch| batch.each { |event| delivered << event["n"] } }
+    Elah.run do
+      Array.new(20) { |n| Elah.async { events.push({ n: n }, durability: :delivered) } }.each(&:value)
+    end
+    Array.new(20) { |n| Thread.new { events.push({ n: 20 + n }, durability: :delivered) } }.each(&:join)
+    assert_equal [*0...40], Array.new(delivered.size) { delivered.pop }.uniq.sort
+    wait_until("all are settled") { account(events) == [40, 40, 0, 0] }
+  end
+
+  def test_a_fork_shares_no_journal
+    delivered = Queue.new
+    events = sink { |batch| batch.each { |event| delivered << event["n"] } }
+    events << { n: 1 }
+    pid = fork do
+      events << { n: 2 }
+      exit!(events.flush ? 0 : 1)
+    end
+    events << { n: 3 }
+    assert Process.wait2(pid).last.success?
+    assert events.flush
+    wait_until("all are settled") { account(events) == [3, 3, 0, 0] }
+  end
+end
