@@ -97,6 +97,20 @@ class SinkServingTest < Minitest::Test
     @server.stop
   end
 
+  # Each worker has a journal; one that is killed leaves it to the other, and the one in its place takes a free one.
+  def test_workers_share_a_sink_and_take_over_what_a_dead_one_left
+    @server.kill
+    @server = ElahServer.start(APP, data: @data, workers: 2)
+    FileUtils.touch(file("gone"))
+    answered = Array.new(20) { |n| n if post({ n: n }).status == 202 }.compact
+    wait_until("both workers have a journal") { Dir.children(File.join(@data, "sinks/events")).grep(/journal/).size >= 2 }
+    victim = File.read("/proc/#{@server.pid}/task/#{@server.pid}/children").split.first.to_i
+    Process.kill(:KILL, victim)
+    FileUtils.rm(file("gone"))
+    wait_until("all is delivered") { (answered.map(&:to_s) - delivered).empty? }
+    wait_until("all is settled") { totals == [answered.size, answered.size, 0, 0] }
+  end
+
   def test_the_report_takes_get_alone
     assert_equal 405, @server.request("POST", "/sinks").status
     assert_equal 200, @server.request("HEAD", "/sinks").status

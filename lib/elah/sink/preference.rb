@@ -6,6 +6,8 @@ module Elah
     # `Prefer: durability=delivered, wait=5`. An `Elah::API` says `helpers Elah::Sink::Preference`.
     module Preference
       WAIT_SECONDS_MAX = 30
+      # A longer header says nothing.
+      HEADER_BYTES_MAX = 1024
       PREFERENCE = /\A\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?\s*(?:;.*)?\z/.freeze
       private_constant :PREFERENCE
 
@@ -13,7 +15,9 @@ module Elah
         # @param header [String, nil]
         # @return [Hash{String=>String}] every preference by its name in lower case; the first of a name counts
         def parse(header)
-          header.to_s.scan(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/).each_with_object({}) do |preference, all|
+          return {} if header.nil? || header.bytesize > HEADER_BYTES_MAX
+
+          header.scan(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/).each_with_object({}) do |preference, all|
             name, quoted, token = preference.match(PREFERENCE)&.captures
             all[name.downcase] ||= (quoted&.gsub(/\\(.)/, '\1') || token || "") if name
           end

@@ -28,10 +28,8 @@ class SinkPreferenceTest < Minitest::Test
     assert_equal({ durability: :disk }, of.call("durability=delivered, wait=x", max: :disk))
   end
 
-  def test_a_long_header_is_read_in_time_that_grows_with_it
-    header = "#{'a=\"' * 4000}, durability=disk"
-    started_at = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-    Elah::Sink::Preference.parse(header)
-    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started_at, :<, 2
+  def test_a_header_that_is_too_long_says_nothing
+    assert_equal({ "durability" => "disk" }, Elah::Sink::Preference.parse("durability=disk".ljust(1024)))
+    assert_equal({}, Elah::Sink::Preference.parse("durability=disk".ljust(1025)))
   end
 end
