@@ -26,7 +26,7 @@ module Elah
       # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
       # @return [nil]
       # @raise [Store::InvalidKey, Store::TooLarge]
-      def put(key, value, ttl: nil) = @state.put_row(@number, key, value, Store.milliseconds(ttl))
+      def put(key, value, ttl: nil) = @state.put_row(@number, key, value, ttl && Store.milliseconds(ttl))
 
       # @param key [String]
       # @return [nil]
