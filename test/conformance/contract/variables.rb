@@ -5,13 +5,15 @@ require "securerandom"
 
 module Conformance
   # What stands for {{name}} in a case: {{base}}, {{unique}} (new for each case, so that a contract can be played again and
-  # again on one server), {{time+SECONDS}}, {{time-SECONDS}}, and what `keep` took from answers.
+  # again on one server), {{area}}, {{exchange}} and {{line}} (three digits each, new for each case: the beginning of a telephone number in
+  # North America, which one more digit completes), {{time+SECONDS}}, {{time-SECONDS}}, and what `keep` took from answers.
   class Variables
     PATTERN = /\{\{(\w+(?:[+-]\d+)?)\}\}/
 
     # @param base [String] URL of the server
     def initialize(base:)
-      @values = { "base" => base, "unique" => SecureRandom.alphanumeric(12).downcase }
+      @values = { "base" => base, "unique" => SecureRandom.alphanumeric(12).downcase, "area" => rand(200..999), "exchange" => rand(200..999),
+                  "line" => format("%03d", rand(1000)) }
     end
 
     # @param value [Object] texts, in hashes and arrays too

@@ -1,0 +1,205 @@
+# frozen_string_literal: true
+
+require_relative "definition"
+require_relative "entry"
+
+module RingPools
+  # Owns which pools there are and which pool has which number, for all workers: each reads it at the speed of memory. In the store:
+  #
+  #   definitions pool id => JSON
+  #   places      network, advertiser, campaign and id_from_network, with 0 in between => pool id
+  #   tenures     number, when the pool got it => pool id, from when on another may have it (0: not yet)
+  #   service     "next_id", "version" (another after each change), "clock"
+  #
+  # Numbers in keys are decimal digits of fixed length, so that the order of the keys is theirs.
+  class Directory
+    POOLS_MAX = 1_000_000
+
+    # @return [Elah::Store::Table]
+    attr_reader :service
+
+    # @param store [Elah::Store]
+    def initialize(store)
+      @store = store
+      @definitions = store.table("definitions")
+      @places = store.table("places")
+      @tenures = store.table("tenures")
+      @overflows = store.table("overflows")
+      @service = store.table("service")
+      @entries = {}
+      @version = nil
+    end
+
+    # @param id [Integer]
+    # @return [Entry, nil]
+    def [](id) = @entries[id] || load(id)
+
+    # Forgets what another worker has changed. To be called before a request looks at pools.
+    def refresh
+      version = @service.get("version")
+      return if version == @version
+
+      @entries = {}
+      @version = version
+    end
+
+    # @param id [Integer]
+    # @return [Definition]
+    # @raise [NotFound]
+    def fetch(id) = self[id]&.definition || raise(NotFound.new("pool_not_found", "There is no pool #{id}."))
+
+    # @param place [Hash{Symbol=>String}] with all of {Definition::PLACE}
+    # @return [Definition, nil]
+    def find(place)
+      id = @places.get(place_key(place))
+      id && self[id.to_i]&.definition
+    end
+
+    # @param place [Hash{Symbol=>String}] without id_from_network
+    # @param limit [Integer]
+    # @return [Array<Definition>]
+    def at(place, limit:)
+      prefix = place_key(place.slice(*Definition::PLACE[0, 3])) << "\0"
+      @places.range(prefix: prefix, limit: limit).filter_map { |_, id| self[id.to_i]&.definition }
+    end
+
+    # @param after [Integer] id of the last pool that is known
+    # @param limit [Integer]
+    # @return [Array<Definition>] in the order of their ids
+    def page(after:, limit:) = @definitions.range(after: key(after), limit: limit).map { |_, text| read(text) }
+
+    # @return [Integer] how many pools there are
+    def size = @definitions.size
+
+    # Stores a new pool, unless one has its place.
+    #
+    # @param place [Hash{Symbol=>String}]
+    # @param now [Integer] microseconds
+    # @yieldparam id [Integer] that the pool is to have
+    # @yieldreturn [Definition]
+    # @return [Array(Definition, Boolean)] the pool, and whether it is new
+    # @raise [Conflict] when a number belongs to another pool
+    def create(place, now:)
+      @store.transaction do |tx|
+        taken = place.empty? ? nil : tx.get(@places, place_key(place))
+        next [read(tx.get(@definitions, key(taken.to_i))), false] if taken
+
+        definition = yield take_id(tx)
+        tx.put(@places, place_key(place), definition.id.to_s) unless place.empty?
+        put(tx, definition, now)
+        [definition, true]
+      end
+    end
+
+    # Changes a pool. The numbers that it loses stay its own until {#let_go} says otherwise.
+    #
+    # @param id [Integer]
+    # @param now [Integer] microseconds
+    # @yieldparam definition [Definition]
+    # @yieldreturn [Definition]
+    # @return [Definition]
+    # @raise [NotFound]
+    # @raise [Conflict] when a number belongs to another pool
+    def update(id, now:)
+      @store.transaction do |tx|
+        text = tx.get(@definitions, key(id)) or raise NotFound.new("pool_not_found", "There is no pool #{id}.")
+        before = read(text)
+        tx.delete(@overflows, overflow_key(before)) if before.overflow
+        (yield before).tap { |definition| put(tx, definition, now) }
+      end
+    end
+
+    # Numbers of the pool are to be {#let_go} afterwards.
+    #
+    # @param definition [Definition]
+    def delete(definition)
+      @store.transaction do |tx|
+        tx.delete(@definitions, key(definition.id))
+        tx.delete(@places, place_key(definition.to_h.slice(*Definition::PLACE))) if definition.id_from_network
+        tx.delete(@overflows, overflow_key(definition)) if definition.overflow
+        change_version(tx)
+      end
+    end
+
+    # Says from when on other pools may have numbers that a pool loses, unless it has got them back meanwhile.
+    #
+    # @param id [Integer] of the pool
+    # @param departures [Hash{Integer=>Integer}] microseconds by number
+    def let_go(id, departures)
+      return if departures.empty?
+
+      @store.transaction do |tx|
+        text = tx.get(@definitions, key(id))
+        (departures.keys - (text ? read(text).numbers : [])).each do |number|
+          tenure, owner = last_tenure(tx, number)
+          tx.put(@tenures, tenure, "#{id} #{departures[number]}") if owner.to_i == id
+        end
+      end
+    end
+
+    # @param number [Integer]
+    # @param at [Integer] microseconds
+    # @return [Integer, nil] id of the pool that had it then
+    def owner(number, at)
+      prefix = format("%015d", number)
+      (key, value), = @tenures.range(prefix: prefix, to: "#{prefix}#{format('%016d', at + 1)}", reverse: true, limit: 1)
+      value.to_i if key
+    end
+
+    # @param number [Integer]
+    # @return [Array<Integer>] pools that give it when they have no other
+    def overflow_pools(number) = @overflows.range(prefix: format("%015d", number)).map { |key, _| key.byteslice(15, 10).to_i }
+
+    private
+
+    def load(id)
+      text = @definitions.get(key(id)) or return
+      @entries[id] = Entry.new(read(text))
+    end
+
+    def read(text)
+      fields = Elah::JSON.parse(text)
+      Definition.new(fields.transform_keys(&:to_sym))
+    end
+
+    def key(id) = format("%010d", id)
+
+    def overflow_key(definition) = format("%015d%010d", definition.overflow, definition.id)
+
+    def place_key(place) = place.values.join("\0")
+
+    def take_id(tx)
+      id = (tx.get(@service, "next_id") || 1).to_i
+      raise Invalid.new("too_many_pools", "There are #{POOLS_MAX} pools already.") if @definitions.size >= POOLS_MAX
+
+      tx.put(@service, "next_id", (id + 1).to_s)
+      id
+    end
+
+    def put(tx, definition, now)
+      definition.numbers.each { |number| claim(tx, number, definition.id, now) }
+      tx.put(@overflows, overflow_key(definition), "") if definition.overflow
+      tx.put(@definitions, key(definition.id), Elah::JSON.generate(definition.to_h))
+      change_version(tx)
+    end
+
+    def change_version(tx) = tx.put(@service, "version", (tx.get(@service, "version").to_i + 1).to_s)
+
+    def claim(tx, number, id, now)
+      tenure, owner, gone_at = last_tenure(tx, number)
+      if owner.to_i == id
+        tx.put(@tenures, tenure, "#{id} 0") unless gone_at == "0"
+      elsif owner.nil? || (gone_at != "0" && gone_at.to_i <= now)
+        tx.put(@tenures, "#{format('%015d', number)}#{format('%016d', now)}", "#{id} 0")
+      else
+        raise Conflict.new("number_taken", "#{E164.format(number)} belongs to pool #{owner}.")
+      end
+    end
+
+    # @return [Array(String, String, String)] key, pool id, and from when on another may have it
+    def last_tenure(tx, number)
+      (key, value), = tx.range(@tenures, prefix: format("%015d", number), reverse: true, limit: 1)
+      [key, *value&.split]
+    end
+  end
+end

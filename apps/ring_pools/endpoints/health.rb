@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module RingPools
+  module Endpoints
+    # Owns what load balancers and supervisors ask.
+    class Health < Elah::API
+      format :json
+      error_format :problem
+      Support.rescue_errors(self)
+
+      desc "Tells that the process answers"
+      get(:livez) { { status: "alive" } }
+
+      desc "Tells that the store answers too"
+      get :readyz do
+        service = RingPools.service
+        { status: "ready", pools: service.directory.size, clock_offset_seconds: service.clock.offset.round(3) }
+      end
+    end
+  end
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../failure"
+
+module RingPools
+  module Endpoints
+    # Owns the errors of the original's API: a class and what is invalid, 403 for whatever is wrong with an argument.
+    module Original
+      JSON_TYPE = { "content-type" => "application/json" }.freeze
+      STATUSES = { 422 => 403, 409 => 403 }.freeze
+
+      class << self
+        # @param error_class [String]
+        # @param message [String]
+        # @param more [Hash] members
+        # @return [String]
+        def errors(error_class, message, **more)
+          Elah::JSON.generate({ errors: { class: error_class, invalid_data: message, **more } })
+        end
+
+        # @param api [Class]
+        def rescue_errors(api)
+          api.rescue_from(Invalid) do |e|
+            request.respond(STATUSES.fetch(e.status, e.status), JSON_TYPE, Original.errors(e.original_class, e.message))
+          end
+          api.rescue_from(StandardError) do |e|
+            handle = Failure.handle(e)
+            request.respond(500, JSON_TYPE, Original.errors("InternalServiceError", "Error handle: #{handle}", error_handle: handle))
+          end
+        end
+      end
+    end
+  end
+end

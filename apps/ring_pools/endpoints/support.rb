@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require_relative "../credentials"
+require_relative "../definition"
+require_relative "../errors"
+require_relative "../timestamp"
+
+module RingPools
+  module Endpoints
+    # Owns what the endpoints of today's API share: who may call them, how they name things, and how they speak of errors.
+    module Support
+      LEASE_ID = /\A(\d{8,15})-(\d{1,18})\z/
+      ID = /\A\d{1,9}\z/
+
+      def service = RingPools.service
+      def directory = service.directory.tap(&:refresh)
+
+      # Ends the request with 401 unless the key of the service, if there is one, comes with it.
+      def authorize!
+        key = service.api_key
+        return if key.nil? || key.match?(Credentials.header(request))
+
+        unauthorized!
+      end
+
+      # Lets also those in who have the key of the pool.
+      #
+      # @param definition [Definition]
+      def authorize_for!(definition)
+        offered = Credentials.header(request)
+        return if service.api_key.nil? || service.api_key.match?(offered) || ApiKey.new(definition.api_key).match?(offered)
+
+        unauthorized!
+      end
+
+      def unauthorized!
+        error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="ring_pools"' },
+               code: "unauthorized")
+      end
+
+      # @return [Definition] of the pool that the path names
+      def definition
+        id = params["id"].to_s
+        raise NotFound.new("pool_not_found", "There is no pool #{id}.") unless id.match?(ID)
+
+        directory.fetch(id.to_i)
+      end
+
+      # @return [Elah::Entity::Reference]
+      def pool(definition) = service.pools[definition.id]
+
+      # @param definition [Definition]
+      # @return [Hash] as clients see it
+      def shown(definition)
+        fields = definition.to_h.except(:max_pool_size, *Definition::PLACE, *Definition::PARAMETERS).compact
+        { **fields, numbers: definition.numbers.map { |number| E164.format(number) }, overflow_number: show_number(definition.overflow_number),
+                    destination_phone_number: show_number(definition.destination_phone_number) }.compact
+      end
+
+      def show_number(number) = number && E164.format(number)
+
+      # @return [Hash] the fields of the body
+      def fields
+        body = Elah::JSON.parse(request.body)
+        body.is_a?(Hash) ? body : error!("The body is a JSON object.", 400, code: "invalid_body")
+      rescue Elah::JSON::ParseError => e
+        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
+      end
+
+      # Says what the errors of this app and of its store are to clients.
+      #
+      # @param api [Class]
+      def self.rescue_errors(api)
+        api.rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }
+        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
+        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "wire_row"
+
+module RingPools
+  # Owns what a worker keeps of a pool for bulk requests: how its requests begin, and its answer when there is no number.
+  class Entry
+    # @return [Definition]
+    attr_reader :definition
+    # @return [String] key of the entity
+    attr_reader :key
+    # @return [String] that a request for a number begins with, its key included
+    attr_reader :prefix
+    # @return [Integer] length of the prefix in bytes
+    attr_reader :prefix_bytes
+    # @return [String, nil] what follows the request_id in a row with the overflow number; nil when the pool has none
+    attr_reader :overflow
+
+    # @param definition [Definition]
+    def initialize(definition)
+      @definition = definition
+      @key = definition.id.to_s
+      @prefix = "#{definition.id}/allocate_number.json?ring_pool_key=#{definition.api_key}&"
+      @prefix_bytes = @prefix.bytesize
+      number = definition.overflow
+      @session = definition.session_parameter && /(?:\A|&)#{Regexp.escape(definition.session_parameter)}=([^&]*)/
+      @overflow = number && "#{WireRow.new(definition.tracking_url).of(number)},\"overflow\":true"
+    end
+
+    # @param parameters [String] of a request
+    # @return [String, nil] the session that they name, if the pool was told where to look
+    def session(parameters)
+      return unless @session
+
+      session = parameters[@session, 1]
+      session if session && session.match?(Definition::SESSION)
+    end
+  end
+end

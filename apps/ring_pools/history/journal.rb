@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+require_relative "steps"
+
+module RingPools
+  module History
+    # Owns the steps of one pool on their way into the store: each becomes a row, stored together with the answer's other writes.
+    class Journal
+      # @return [Integer] how many steps it was told of since {#restart}
+      attr_reader :steps
+
+      # @param rows [#put] the index of the steps
+      # @param id [Integer] of the pool
+      def initialize(rows, id)
+        @rows = rows
+        @prefix = Steps.prefix(id)
+        @steps = 0
+        @heads = {}
+      end
+
+      # @param at [Integer]
+      # @param number [Integer]
+      # @param hold [Integer] how long it is the holder's, in microseconds
+      # @param grant [Integer]
+      # @param session [String, nil]
+      # @param parameters [String]
+      def allocated(at, number, hold, grant, session, parameters)
+        @steps += 1
+        @rows.put("#{@prefix}#{at}", "#{@heads[number] ||= "A #{number} #{hold} "}#{grant} #{session} #{parameters}")
+      end
+
+      # @param (see #allocated)
+      def renewed(at, number, hold, grant)
+        @steps += 1
+        @rows.put("#{@prefix}#{at}", "N #{number} #{hold} #{grant}")
+      end
+
+      # @param (see #allocated)
+      def released(at, number, grant)
+        @steps += 1
+        @rows.put("#{@prefix}#{at}", "R #{number} 0 #{grant}")
+      end
+
+      # Begins to count anew, because the pool was written down.
+      def restart = @steps = 0
+
+      # Forgets how rows begin, because the terms have changed.
+      def forget = @heads = {}
+    end
+  end
+end

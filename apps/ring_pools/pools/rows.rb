@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+module RingPools
+  module Pools
+    # Owns how a {Pool} is written down and made again: as rows, and from the steps that its journal was told of.
+    module Rows
+      # Everything about the numbers, a row each, in the order in which {#restore} is to get them.
+      #
+      # @return [Array<Array>] number, "f"ree, "h"eld or "q"uarantined, due, grant, session, whether it leaves, when its hold began
+      def rows
+        held = queued("h", Pool::HELD_BEFORE, Pool::HELD)
+        quarantined = queued("q", Pool::QUARANTINED_BEFORE, Pool::QUARANTINED)
+        held + quarantined + @free.to_a.map { |slot| [@numbers[slot], "f", nil, nil, last_session(slot), false, nil] }
+      end
+
+      # Sets a pool that has no numbers yet to what {#rows} said.
+      #
+      # @param now [Integer] when that was
+      # @param rows [Array<Array>]
+      # @param grant [Integer]
+      # @param overflows [Integer]
+      def restore(now, rows, grant:, overflows:)
+        @now = now
+        @grant = grant
+        @overflows = overflows
+        rows.each { |row| place(*row) }
+        age_queues unless in_order?(rows)
+        @next_due = 0
+      end
+
+      # Does again what the journal says of an allocation.
+      #
+      # @param at [Integer]
+      # @param number [Integer]
+      # @param hold [Integer]
+      # @param grant [Integer]
+      # @param session [String, nil]
+      def replay_allocated(at, number, hold, grant, session)
+        step(at)
+        slot = @slots.fetch(number)
+        @free.take_again(slot)
+        @free_size -= 1
+        @grant = grant
+        hold(slot, at, at + hold, grant, session)
+      end
+
+      # Does again what the journal says of a renewal.
+      #
+      # @param (see #replay_allocated)
+      def replay_renewed(at, number, hold)
+        step(at)
+        prolong(@slots.fetch(number), at + hold)
+      end
+
+      # Does again what the journal says of a release.
+      #
+      # @param at [Integer]
+      # @param number [Integer]
+      def replay_released(at, number)
+        step(at)
+        let_go(@slots.fetch(number))
+      end
+
+      private
+
+      def queued(state, *queues)
+        queues.flat_map { |queue| @queues.to_a(queue) }.map do |slot|
+          number = @numbers[slot]
+          [number, state, @dues[slot], state == "h" ? @grants[slot] : nil, @sessions[slot], @leaving.key?(number), @begins[slot]]
+        end
+      end
+
+      # What a policy that sticks to sessions is to remember.
+      def last_session(slot) = @free.respond_to?(:session) ? @free.session(slot) : nil
+
+      def in_order?(rows)
+        %w[h q].all? { |state| rows.filter_map { |row| row[2] if row[1] == state }.each_cons(2).all? { |one, other| one <= other } }
+      end
+
+      def hold(slot, begun, due, grant, session)
+        @queues.append(slot, Pool::HELD)
+        @next_due = due if due < @next_due
+        @held_size += 1
+        @states[slot] = Pool::HELD
+        @dues[slot] = due
+        @grants[slot] = grant
+        @begins[slot] = begun
+        @by_session[session] = slot if session
+        @sessions[slot] = session
+      end
+
+      def place(number, state, due, grant, session, leaving, begun)
+        slot = @numbers.size
+        @slots[number] = slot
+        @numbers[slot] = number
+        @leaving[number] = true if leaving
+        return hold(slot, begun, due, grant, session) if state == "h"
+
+        @sessions[slot] = session
+        return free(slot) if state == "f"
+
+        @has_more_queues = true
+        @states[slot] = Pool::QUARANTINED
+        @dues[slot] = due
+        @queues.append(slot, Pool::QUARANTINED)
+      end
+    end
+  end
+end

@@ -1,0 +1,128 @@
+# frozen_string_literal: true
+
+require_relative "history/journal"
+require_relative "history/snapshots"
+require_relative "pools/pool"
+require_relative "wire_row"
+
+module RingPools
+  # Owns one pool where it lives: the entity of its id. What it does is in {Pools::Pool}; here it is loaded, called and kept. Two indexes,
+  # which every worker may read, hold all that is kept: `steps`, a row for each step, and `snapshots`.
+  class RingPool < Elah::Entity
+    entity_name "ring_pools"
+    index :steps
+    index :snapshots
+
+    # Rows that go with each snapshot when they are too old.
+    PURGE_ROWS = 512
+
+    class << self
+      # @return [#now] microseconds since 1970
+      attr_accessor :clock
+      # @return [Integer] how long the history is kept, in microseconds
+      attr_accessor :history
+    end
+
+    # Reads the last snapshot, and does again what was done since.
+    def restore
+      @id = key.to_i
+      @clock = self.class.clock
+      @journal = History::Journal.new(index(:steps), @id)
+      @archive = History::Archive.new(self.class.in(RingPools.service.store), @id)
+      @pool = @archive.load(@journal)
+      prepare if @pool
+      catch_up
+    end
+
+    # Gives a number, for a row of a bulk request.
+    #
+    # @param session [String, nil]
+    # @param parameters [String]
+    # @return [String] the members of the row as JSON, or the reason of an overflow
+    def allocate_row(session, parameters)
+      pool = @pool or return "draining"
+      slot = pool.take(@clock.now, session, parameters) or return pool.reason
+      keep if @journal.steps >= @steps_max
+      @members[slot] ||= @wire.of(pool.number(slot)).freeze
+    end
+
+    # @param session [String, nil]
+    # @param parameters [String]
+    # @return [Hash] see {#shown}
+    def allocate(session, parameters) = changing { |now| @pool.allocate(now, session, parameters) }
+
+    # @param number [Integer]
+    # @param grant [Integer]
+    # @return [Hash, nil] see {#shown}; nil when the hold is over
+    def renew(number, grant) = changing { |now| @pool.renew(now, number, grant) }
+
+    # @param (see #renew)
+    # @return (see #renew)
+    def release(number, grant) = changing { |now| @pool.release(now, number, grant) }
+
+    # @param (see #renew)
+    # @return (see #renew)
+    def find(number, grant) = changing { |now| @pool.find(now, number, grant) }
+
+    # Makes the pool what its definition says.
+    #
+    # @param terms [Hash] see {Pools::Terms}
+    # @param numbers [Array<Integer>]
+    # @return [Hash{Integer=>Integer}] numbers that leave, and when each has left
+    def change(terms, numbers)
+      terms = Pools::Terms.new(**terms)
+      return {} if @pool && terms.revision < @pool.terms.revision
+
+      @pool ||= Pools::Pool.new(terms, @journal)
+      gone = @pool.change(@clock.now, terms, numbers)
+      prepare
+      keep
+      gone
+    end
+
+    # @return [Hash] occupancy, counts, traffic and next_free_at
+    def report
+      return unless @pool
+
+      now = @clock.now
+      @pool.advance(now)
+      { occupancy: @pool.occupancy, allocations: @pool.grant, overflows: @pool.overflows, next_free_at: @pool.next_free_at,
+        traffic: @pool.traffic.since(now, @pool.grant, @pool.overflows) }
+    end
+
+    private
+
+    # Whoever changed the definition may have been killed before it told the pool.
+    def catch_up
+      definition = RingPools.service.directory[@id]&.definition or return
+      change(Pools::Terms.of(definition).to_h, definition.numbers) if @pool.nil? || @pool.terms.revision < definition.revision
+    end
+
+    # The members of an answer are written once for each slot; only {#change} gives a slot to another number.
+    def prepare
+      @wire = WireRow.new(@pool.terms.tracking_url)
+      @members = []
+      @journal.forget
+      @steps_max = History::Snapshots.steps_max(@pool)
+    end
+
+    def changing
+      return unless @pool
+
+      lease = yield @clock.now
+      keep if @journal.steps >= @steps_max
+      lease&.to_h
+    end
+
+    def keep
+      index(:snapshots).put("#{History::Steps.prefix(@id)}#{@pool.now}", History::Snapshots.write(@pool))
+      @journal.restart
+      purge
+    end
+
+    def purge
+      index = { steps: index(:steps), snapshots: index(:snapshots) }
+      @archive.outdated(@pool.now - self.class.history, PURGE_ROWS).each { |name, keys| keys.each { |key| index.fetch(name).delete(key) } }
+    end
+  end
+end
