@@ -49,6 +49,12 @@ module Bench
       table(["Server", "requests/s", "µs CPU per request", "Elah's ÷ this, requests/s", "Elah's ÷ this, CPU", "target"], rows)
     end
 
+    # @param results [Array<Hash>] what RingPools#run gave
+    # @return [String] one row per figure
+    def ring_pools(results)
+      table(["apps/ring_pools", "", "target"], results.map { |result| [result[:what], "#{result[:figure]} #{result[:unit]}".strip, result[:target].to_s] })
+    end
+
     # @param duels [Array<Hash>] what Items#duel gave
     # @return [String] one row per contest
     def items(duels)

@@ -10,6 +10,8 @@ module RingPools
       format :json
       error_format :problem
       Original.rescue_errors(self)
+      # The rows are read where their errors are known.
+      parser :json, ->(text, _env) { text }
 
       desc "Allocates a number for each row"
       post "api/2013-07-01/bulk.json", raw: true do

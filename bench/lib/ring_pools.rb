@@ -1,0 +1,192 @@
+# frozen_string_literal: true
+
+require "fileutils"
+require "json"
+require "net/http"
+require "open3"
+require_relative "../../apps/ring_pools/pools/pool"
+
+module Bench
+  # Owns what `bench/ring_pools` measures. Every result is a Hash of what, figure, unit and target.
+  class RingPools
+    NAMES = %w[memory disk pace cost restart].freeze
+    APP = "apps/ring_pools/app.rb"
+    LUA = "bench/wrk/ring_pools.lua"
+    POOLS = 400
+    NUMBERS = 50
+    ROWS = 40
+    BODIES = 500
+    # So short that 20,000 numbers serve 200,000 allocations a second.
+    LIFETIME_SECONDS = 0.1
+    PAUSE_MS = 33
+    TARGETS = { "memory" => 100_000, "disk" => 40_000 }.freeze
+
+    # @param seconds [Integer] of a run
+    # @param held [Integer] numbers that are held at the restart
+    # @yieldparam line [String] of progress
+    def initialize(seconds:, held:, &progress)
+      @seconds = seconds
+      @held = held
+      @progress = progress
+    end
+
+    # @param name [String] of NAMES
+    # @return [Array<Hash>]
+    def run(name) = send(:"run_#{name}").each { |result| @progress.call("#{result[:what]}: #{result[:figure]} #{result[:unit]}") }
+
+    private
+
+    def run_memory = saturated("memory")
+    def run_disk = saturated("disk")
+
+    def saturated(durability)
+      serve(durability) do |server, bodies|
+        wrk(server, bodies, 2)
+        before = counts(server)
+        load = nil
+        use = CpuUse.of(server.tree) { load = wrk(server, bodies, @seconds) }
+        given, overflows = counts(server).zip(before).map { |after, then_| after - then_ }
+        rate = load["requests"] * ROWS / load["seconds"]
+        [result("#{durability}: allocations", rate.round, "per second", "≥ #{TARGETS[durability]}"),
+         result("#{durability}: CPU time of an allocation", (use.server_seconds * 1e6 / (load["requests"] * ROWS)).round(2), "µs"),
+         result("#{durability}: of which overflowed", (overflows * 100.0 / (given + overflows)).round(2), "%")]
+      end
+    end
+
+    def run_pace
+      serve("memory") do |server, bodies|
+        load = wrk(server, bodies, @seconds, PAUSE_MS)
+        [result("64 connections that pause #{PAUSE_MS} ms: requests", (load["requests"] / load["seconds"]).round, "per second"),
+         result("p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"), result("p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
+      end
+    end
+
+    # The pool alone, without server and store, in turns.
+    def run_cost
+      cases = { "empty pool of 10 numbers" => [10, 0.0], "pool of 10,000 numbers, 99 % held" => [10_000, 0.99] }
+      times = cases.transform_values { [] }
+      5.times { cases.each { |name, (count, share)| times[name] << allocation_us(count, share) } }
+      medians = times.transform_values { |all| Statistics.median(all) }
+      small, large = medians.values
+      medians.map { |name, time| result("an allocation in an #{name}".sub("an pool", "a pool"), time.round(2), "µs") } <<
+        result("ratio", (large / small).round(2), "", "≤ 2")
+    end
+
+    # Keeps nothing.
+    module Deaf
+      def self.allocated(*) = nil
+    end
+
+    # CPU time of one allocation, that of the hold that ends with it included.
+    def allocation_us(count, share, turns: 100_000)
+      hold = 1_000_000_000
+      terms = ::RingPools::Pools::Terms.new(hold: hold, quarantine: 0, policy: "longest_idle", draining: false, revision: 1)
+      pool = ::RingPools::Pools::Pool.new(terms, Deaf)
+      pool.change(1, terms, Array.new(count) { |index| 12_000_000_000 + index })
+      held = [(count * share).round, 1].max
+      step = (hold / held) + 1
+      now = 2
+      held.times { pool.take(now += step, nil, "") }
+      started_at = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+      turns.times { pool.take(now += step, nil, "") or raise "the pool was full" }
+      (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started_at) * 1e6 / turns
+    end
+
+    def run_restart
+      data = fresh("restart")
+      pools = @held / NUMBERS
+      server = server("restart", data, "memory")
+      keys = server.run { create(server, pools, 86_400).tap { |all| all.each_slice(20) { |some| hold_all(server, some) } } }
+      seconds = since_start(server, bulk(keys.last(ROWS)))
+      [result("restart with #{@held} held numbers: until the first bulk request is answered", seconds.round(3), "s", "< 1")]
+    ensure
+      FileUtils.rm_rf(data) if data
+    end
+
+    def hold_all(server, keys)
+      body = bulk(keys.flat_map { |key| [key] * NUMBERS })
+      answer = post(server, "/api/2013-07-01/bulk.json", body)
+      raise "a number overflowed" if answer.include?("overflow")
+    end
+
+    def since_start(server, body)
+      started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      server.run do
+        answer = post(server, "/api/2013-07-01/bulk.json", body)
+        raise "held numbers were forgotten" unless answer.scan('"overflow":true').size == ROWS
+
+        Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at
+      end
+    end
+
+    def serve(durability)
+      data = fresh(durability)
+      server = server(durability, data, durability)
+      server.run do
+        keys = create(server, POOLS, LIFETIME_SECONDS)
+        bodies = File.join(Bench.work_directory, "ring_pools.ndjson")
+        random = Random.new(1)
+        File.write(bodies, Array.new(BODIES) { "#{bulk(Array.new(ROWS) { keys.sample(random: random) }, random)}\n" }.join)
+        yield server, bodies
+      end
+    ensure
+      FileUtils.rm_rf(data) if data
+    end
+
+    def fresh(name) = File.join(Bench.work_directory, "ring_pools-#{name}").tap { |folder| FileUtils.rm_rf(folder) }
+
+    def server(name, data, durability)
+      Server.new("elah-ring_pools-#{name}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
+        ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
+         "--set", "ring_pools_durability=#{durability}"]
+      end
+    end
+
+    # @return [Array<Array(Integer, String)>] id and key of each pool
+    def create(server, pools, lifetime_seconds)
+      Net::HTTP.start("127.0.0.1", server.port) do |http|
+        Array.new(pools) do |pool|
+          numbers = Array.new(NUMBERS) { |index| "+1#{2_002_000_000 + ((pool * NUMBERS) + index)}" }
+          fields = { numbers: numbers, lifetime_seconds: lifetime_seconds, overflow_number: "+18885550000", tracking_url: "https://example.com/c" }
+          answer = http.post("/pools", JSON.generate(fields), "content-type" => "application/json")
+          raise "a pool was refused with #{answer.code}: #{answer.body}" unless answer.code == "201"
+
+          JSON.parse(answer.body).values_at("id", "api_key")
+        end
+      end
+    end
+
+    def bulk(keys, random = Random.new(1))
+      rows = keys.map do |id, key|
+        { api_suffix: "#{id}/allocate_number.json?ring_pool_key=#{key}&m1=autos&m2=ford", request_id: format("%06X", random.rand(16**6)) }
+      end
+      JSON.generate({ requests: rows })
+    end
+
+    def post(server, path, body)
+      answer = Net::HTTP.post(URI(server.url(path)), body, "content-type" => "application/json")
+      answer.code == "200" ? answer.body : raise("#{path} was answered #{answer.code}: #{answer.body}")
+    end
+
+    # @return [Array(Integer, Integer)] allocations and overflows of all pools
+    def counts(server)
+      Net::HTTP.start("127.0.0.1", server.port) do |http|
+        (1..POOLS).map { |id| JSON.parse(http.get("/pools/#{id}").body).values_at("allocations", "overflows") }.transpose.map(&:sum)
+      end
+    end
+
+    def wrk(server, bodies, seconds, pause = 0)
+      command = ["taskset", "-c", GENERATOR_CORE.to_s, "wrk", "-t1", "-c#{CONNECTIONS}", "-d#{seconds}s", "-s", LUA,
+                 server.url("/api/2013-07-01/bulk.json"), "--", bodies, pause.to_s]
+      output, status = Open3.capture2(*command)
+      raise "#{command.join(' ')} ended with #{status.exitstatus}: #{output}" unless status.success?
+
+      result = JSON.parse(output[output.index("{")..])
+      raise "wrk met errors: #{result['errors']}" unless result["errors"].values.sum.zero?
+
+      result
+    end
+
+    def result(what, figure, unit, target = nil) = { what: what, figure: figure, unit: unit, target: target }
+  end
+end
