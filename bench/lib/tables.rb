@@ -52,7 +52,8 @@ module Bench
     # @param results [Array<Hash>] what RingPools#run gave
     # @return [String] one row per figure
     def ring_pools(results)
-      table(["apps/ring_pools", "", "target"], results.map { |result| [result[:what], "#{result[:figure]} #{result[:unit]}".strip, result[:target].to_s] })
+      rows = results.map { |result| [result[:what], "#{result[:figure]} #{result[:unit]}".strip, result[:target].to_s] }
+      table(["apps/ring_pools", "", "target"], rows)
     end
 
     # @param duels [Array<Hash>] what Items#duel gave
