@@ -21,7 +21,7 @@ module RingPools
       def reason(error)
         case error
         when Elah::DeadlineExceeded then "deadline"
-        when Elah::Overloaded then "limited"
+        when Elah::Overloaded, Elah::PeerLimited then "limited"
         when Elah::Unavailable, Elah::Store::Error then "unavailable"
         end
       end

@@ -25,10 +25,12 @@ module RingPools
     # @param durability [Symbol] :disk or :memory
     # @param deadline [Float] seconds
     # @param history_seconds [Integer] how long it is known who had a number
-    def initialize(store, api_key: nil, durability: :disk, deadline: 0.15, history_seconds: 2_592_000)
+    # @param is_alone [Boolean] whether no other worker serves the app
+    def initialize(store, api_key: nil, durability: :disk, deadline: 0.15, history_seconds: 2_592_000, is_alone: true)
       @store = store
       @api_key = api_key
       @deadline = deadline
+      @is_alone = is_alone
       @directory = Directory.new(store)
       @clock = Clock.new(@directory.service)
       RingPool.durability(durability)
@@ -39,11 +41,12 @@ module RingPools
     # @return [Elah::Entity::Region] the pools, by id
     def pools = @pools ||= RingPool.in(@store)
 
-    # Makes calls of many pools at once, with one wait for the disk.
+    # Makes calls of many pools at once: those of one worker in one message, with one wait for the disk. Who has not answered at the deadline
+    # has failed; in a worker that is alone nobody is waited for.
     #
     # @param calls [Array<Array>] each the key of a pool, the name of a method of {RingPool}, and its arguments
     # @return [Array] for each its answer, or the exception with which it ended
-    def scatter(calls) = pools.call_many(calls)
+    def scatter(calls) = pools.call_many(calls, deadline: @is_alone ? nil : @deadline)
 
     # Asks a pool for a number. An owner that does not answer leads to the overflow number.
     #
