@@ -34,12 +34,13 @@ module RingPools
       @directory = Directory.new(store)
       @clock = Clock.new(@directory.service)
       RingPool.durability(durability)
+      @pools = RingPool.in(store)
       RingPool.clock = @clock
       RingPool.history = history_seconds * 1_000_000
     end
 
     # @return [Elah::Entity::Region] the pools, by id
-    def pools = @pools ||= RingPool.in(@store)
+    attr_reader :pools
 
     # Makes calls of many pools at once: those of one worker in one message, with one wait for the disk. Who has not answered at the deadline
     # has failed; in a worker that is alone nobody is waited for.
