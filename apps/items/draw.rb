@@ -38,7 +38,7 @@ module Items
       ceiling = @ceilings[tag] || 1
       position = @random.rand(ceiling)
       count, document = @store.look(position, tag)
-      return draw_again(tag, count, ceiling) unless document && count <= ceiling
+      return draw_again(tag, count, ceiling) unless document && position < count && count <= ceiling
 
       @tally.add(position, count) if tag.empty?
       document
@@ -75,7 +75,7 @@ module Items
         ceiling = remember(tag, count, ceiling)
         position = @random.rand(ceiling)
         count, document = @store.look(position, tag)
-        next unless document && count <= ceiling
+        next unless document && position < count && count <= ceiling
 
         @tally.add(position, count) if tag.empty?
         return document

@@ -63,6 +63,25 @@ class ItemsBadDaysTest < Minitest::Test
     end
   end
 
+  def test_while_mongo_java_server_is_silent_or_away_everything_is_unavailable_and_then_goes_on
+    Servers::MongoJavaServer.start(durable: true) do |store|
+      ElahServer.start(APP, store: "#{store.url}?socketTimeoutMS=3000&serverSelectionTimeoutMS=1000") do |server|
+        await_answer(server)
+        assert_equal 201, create(server, "").status
+        store.pause
+        answer = server.get("/items/random")
+        assert_equal [504, "query_timeout"], [answer.status, answer.json["code"]]
+        store.resume
+        store.stop
+        assert_unavailable(server)
+        store.start
+        await_answer(server)
+        assert_equal [200, 201], [server.get("/items/random").status, create(server, "").status]
+        assert_equal 2, server.get("/items").json["items"].size
+      end
+    end
+  end
+
   private
 
   def assert_unavailable(server)

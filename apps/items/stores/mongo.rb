@@ -12,7 +12,7 @@ module Items
     #   items  _id: position, i: id, u: uuid, d: document, and with the _id -1 the State
     #   slots  _id: tag, space, position within the tag; t: tag, i: id
     #
-    # A draw reads State and item by one query for two _ids. One process may write at a time; any number may draw.
+    # A draw reads State and item by one query for two _ids. One process may use them while items come and go.
     class Mongo
       # @param config [Elah::Config]
       # @return [Mongo]
@@ -40,7 +40,7 @@ module Items
           made
           found = @items.find({ "_id" => { "$in" => [State::ID, position] } }, projection: { "n.=" => 1, "b" => 1, "d" => 1 }).to_a
           state, item = found.partition { |document| document["_id"] == State::ID }.map(&:first)
-          return [number(state, scope), (item["d"] if item && position < number(state, scope))] unless state["b"]
+          return [number(state, scope), (item["d"] if item && position < number(state, scope))] unless state.nil? || state["b"]
         end
         count, documents = look_many([position], scope)
         [count, documents.first]

@@ -38,6 +38,25 @@ class ItemsDrawTest < Minitest::Test
     assert_operator p_value, :>, 1e-6
   end
 
+  # A store that read the count and the document one after the other: in between an item came, at the position that was drawn, behind the
+  # last of the count. It was taken, and the tally, which has no cell behind the last, failed: the client got 500.
+  class Torn
+    def initialize = @looks = [[1000, "item 0"], [1000, "new"], [1000, "item 7"], [999, "new"], [999, "item 3"]]
+    def look(_position, _scope) = @looks.shift
+  end
+
+  # Draws the positions of a plan.
+  Planned = Struct.new(:positions) do
+    def rand(_ceiling) = positions.shift
+  end
+
+  def test_an_item_behind_the_count_is_drawn_again
+    tally = Items::Uniformity::Tally.new
+    draw = Items::Draw.new(Torn.new, tally, random: Planned.new([0, 1000, 7, 999, 3]))
+    assert_equal ["item 7", "item 3"], [draw.one, draw.one]
+    assert_equal 2, tally.report[:draws]
+  end
+
   def test_nothing_to_draw_from
     assert_raises(Items::NoItems) { draw([0]).one }
     assert_raises(Items::NoItems) { draw([0]).many(3) }

@@ -31,6 +31,35 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     assert_equal 5, @store.size
   end
 
+  # Draws failed with a NoMethodError for nil until the app was started anew.
+  def test_a_server_that_has_lost_everything_is_begun_anew
+    @store.insert([item(1)])
+    %w[items item_slots].each { |name| @mongo[name].drop }
+    assert_equal [[0, nil], 0], [@store.look(0), @store.size]
+    @store.insert([item(2)])
+    assert_equal [1, 0], [@store.size, @store.size("b")]
+  end
+
+  # A reader came to write a change out after its writer had done so and made the next one: it put the old documents back over the new.
+  def test_a_reader_writes_out_no_change_while_a_writer_is_at_work
+    @store.insert([item(1, tags: [])])
+    items = @mongo["items"]
+    old = items.find_one({ "_id" => 0 }).except("_id").merge("d" => "of an old change")
+    state = Items::Stores::Mongo::State.new(items, @mongo["item_slots"])
+    Elah.run do
+      reader = nil
+      state.change do
+        items.update_one({ "_id" => -1 }, { "$set" => { "b" => true, "p" => [{ "c" => "items", "_id" => 0, "d" => old }] } })
+        reader = Elah.async { state.read }
+        5.times { refute_equal "of an old change", items.find_one({ "_id" => 0 })["d"] }
+        refute_predicate reader, :done?
+        nil
+      end
+      refute reader.value["b"]
+      assert_equal "of an old change", items.find_one({ "_id" => 0 })["d"]
+    end
+  end
+
   private
 
   # mongo-java-server looks through all documents for each list of uuids.

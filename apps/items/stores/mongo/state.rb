@@ -39,9 +39,10 @@ module Items
         def read
           ATTEMPTS_MAX.times do
             state = @items.find_one({ "_id" => ID }, projection: CHANGE)
+            next create unless state # the server has lost everything since this process began
             return state unless state["b"]
 
-            finish
+            @writing.owned? ? finish : @writing.synchronize { finish }
           end
           raise Elah::Unavailable, "The items changed during each of #{ATTEMPTS_MAX} attempts to read them."
         end
@@ -82,7 +83,8 @@ module Items
 
         private
 
-        # Writes out the change that there is.
+        # Writes out the change that there is. Only who holds the lock does so: a reader that found a change, and came to write it out after
+        # its writer had done so and made the next, would put old documents over new ones.
         def finish
           state = @items.find_one({ "_id" => ID })
           return unless state["b"]
