@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "digest"
+
 module Links
   # One short link. Times are milliseconds since 1970, nil for none; `max_visits` is nil for any number; `title` is nil or
   # a text; `tags` an Array of texts.
@@ -10,9 +12,13 @@ module Links
   class Link
     STATUSES = [302, 301, 307, 308].freeze
     PERMANENT = [301, 308].freeze
+    FINGERPRINT_BYTES = 16
 
     # @return [Boolean] whether a visit must look at the time or at a count before it may go on
     def limited? = !(not_before || expires_at || max_visits).nil?
+
+    # @return [String] binary; links that redirect alike have it in common
+    def fingerprint = Digest::SHA256.digest("#{status} #{target}").byteslice(0, FINGERPRINT_BYTES)
 
     # @return [Boolean] whether clients may keep the redirect
     def permanent? = PERMANENT.include?(status)

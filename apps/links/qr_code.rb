@@ -2,7 +2,7 @@
 
 module Links
   # Owns the drawing of QR codes, by the gem rqrcode. The gem is loaded when the first code is drawn, so that a service that
-  # draws none does not carry it.
+  # draws none does not carry it; a thread loads it, since that takes some tenths of a second.
   class QrCode
     # The gem is not installed.
     class Unavailable < StandardError
@@ -16,7 +16,7 @@ module Links
     # @raise [Unavailable]
     def initialize(text)
       begin
-        require "rqrcode"
+        Elah.offload { require "rqrcode" } unless defined?(::RQRCode::QRCode)
       rescue LoadError
         raise Unavailable
       end

@@ -62,7 +62,7 @@ module Links
         store = Links.service.store
         code = request.route_param("code")
         if (redirect = store.redirect(code))
-          return visit(code, redirect, count: true) unless redirect.getbyte(0) > Record::KIND_MAX
+          return visit(code, redirect, count: true) unless Record.plain?(redirect)
 
           store.count_visit(code)
           request.redirect(FOUND, redirect, FOUND_HEADERS)

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "../creation"
+require_relative "../loss_warning"
+require_relative "../place"
 require_relative "../record"
 require_relative "../stored_request"
 
@@ -19,12 +20,10 @@ module Links
     #
     # and two counters: `visits` by code, and `numbers` for the codes.
     class Embedded
-      FINGERPRINT_BYTES = 16
       SECRET_BYTES = 32
       NUMBERS = "codes"
       SECRET = "secret"
       NOTHING = ""
-      WARNING_SECONDS = 60
 
       # @param config [Elah::Config]
       # @return [Embedded] in the folder of the app's data
@@ -42,6 +41,7 @@ module Links
         @targets = store.table("targets")
         @requests = store.table("requests")
         @service = store.table("service")
+        @loss_warning = LossWarning.new
         @visits = store.counter("visits", durability: :memory)
         @numbers = store.counter("numbers")
       end
@@ -69,7 +69,7 @@ module Links
       def count_visit(code)
         @visits.increment(code)
       rescue Elah::Store::Full => e
-        warn_of_loss(e)
+        @loss_warning.tell(e)
       end
 
       # Counts a visit, on disk, if there are fewer than `max`.
@@ -130,7 +130,7 @@ module Links
         table = tag ? @tagged : @newest
         keys = table.range(prefix: prefix, after: after && (prefix + after), limit: limit, reverse: true).map(&:first)
         places = keys.map { |key| key.byteslice(prefix.bytesize..) }
-        [places.filter_map { |place| find(code_at(place)) }, (places.last if places.size == limit)]
+        [places.filter_map { |place| find(Place.code_at(place)) }, (places.last if places.size == limit)]
       end
 
       # Links in the order of their codes.
@@ -158,14 +158,6 @@ module Links
       def size = @redirects.size
 
       private
-
-      def warn_of_loss(error)
-        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-        return if @warned_at && now - @warned_at < WARNING_SECONDS
-
-        @warned_at = now
-        warn "Visits are redirected and not counted. #{error.message}"
-      end
 
       def create_one(tx, order)
         request = order.request
@@ -200,7 +192,7 @@ module Links
         return unless order.reuse?
 
         link = order.link
-        return link.limited? ? nil : tx.get(@targets, fingerprint(link)) unless order.custom?
+        return link.limited? ? nil : tx.get(@targets, link.fingerprint) unless order.custom?
 
         link.code if tx.get(@redirects, link.code) == Record.redirect(link)
       end
@@ -213,27 +205,21 @@ module Links
       def put(tx, link)
         tx.put(@redirects, link.code, Record.redirect(link))
         tx.put(@details, link.code, Record.details(link))
-        place = place_of(link)
+        place = Place.of(link)
         tx.put(@newest, place, NOTHING)
         link.tags.each { |tag| tx.put(@tagged, tag_prefix(tag) + place, NOTHING) }
-        tx.put_new(@targets, fingerprint(link), link.code) unless link.limited?
+        tx.put_new(@targets, link.fingerprint, link.code) unless link.limited?
       end
 
       def unindex(tx, link)
-        place = place_of(link)
+        place = Place.of(link)
         tx.delete(@newest, place)
         link.tags.each { |tag| tx.delete(@tagged, tag_prefix(tag) + place) }
-        fingerprint = fingerprint(link)
+        fingerprint = link.fingerprint
         tx.delete(@targets, fingerprint) if tx.get(@targets, fingerprint) == link.code
       end
 
-      def place_of(link) = [link.created_at].pack("Q>") << link.code.b
-
-      def code_at(place) = place.byteslice(8..).force_encoding(Encoding::UTF_8)
-
       def tag_prefix(tag) = tag.b << "\0"
-
-      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
     end
   end
 end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "../creation"
 require_relative "../record"
 require_relative "../stored_request"
@@ -18,7 +17,6 @@ module Links
     #
     # A link is one document, and what happens to it is one step; no transaction is needed, and none is used.
     class Mongo
-      FINGERPRINT_BYTES = 16
       SECRET_BYTES = 32
       CODE_BYTES_MAX = 511
       ATTEMPTS_MAX = 32
@@ -198,14 +196,14 @@ module Links
         link = order.link
         return link.code if order.custom? && redirect(link.code) == Record.redirect(link)
 
-        @links.find_one({ "f" => fingerprint(link) }, projection: { "_id" => 1 })&.fetch("_id") unless order.custom? || link.limited?
+        @links.find_one({ "f" => link.fingerprint }, projection: { "_id" => 1 })&.fetch("_id") unless order.custom? || link.limited?
       end
 
       # @return [Boolean] false when another change came in between
       def replace(found, link)
         fields = document(link, 0).reject { |name, _| %w[_id v f].include?(name) }
         filter = { "_id" => link.code, "r" => found["r"], "d" => found["d"] }
-        with = fingerprint(link) unless link.limited?
+        with = link.fingerprint unless link.limited?
         begin
           change = with ? { "$set" => { **fields, "f" => with } } : { "$set" => fields, "$unset" => { "f" => "" } }
           @links.update_one(filter, change).matched == 1
@@ -218,12 +216,10 @@ module Links
       def document(link, visits)
         fields = { "_id" => link.code, "r" => Record.redirect(link), "d" => Record.details(link), "v" => visits, "p" => Place.of(link),
                    "t" => link.tags }
-        link.limited? ? fields : fields.merge!("f" => fingerprint(link))
+        link.limited? ? fields : fields.merge!("f" => link.fingerprint)
       end
 
       def read(found) = found && Record.read(found["_id"], found["r"], found["d"])
-
-      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
     end
   end
 end

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "../creation"
 require_relative "../errors"
+require_relative "../loss_warning"
+require_relative "../place"
 require_relative "../record"
 require_relative "../stored_request"
 require_relative "redis/scripts"
@@ -21,9 +22,7 @@ module Links
     # A link is one key, and what happens to it is one step. The index is others: they are written before the link and cleared
     # after it, and whoever reads them looks at the link, so a process that dies in between leaves nothing that anybody sees.
     class Redis
-      FINGERPRINT_BYTES = 16
       SECRET_BYTES = 32
-      WARNING_SECONDS = 60
 
       # @param config [Elah::Config]
       # @return [Redis]
@@ -31,6 +30,7 @@ module Links
 
       # @param redis [Elah::Redis]
       def initialize(redis)
+        @loss_warning = LossWarning.new
         @redis = redis
         @index = Index.new(redis)
         @requests = Requests.new(redis)
@@ -58,7 +58,7 @@ module Links
       def count_visit(code)
         @redis.post("HINCRBY", link_key(code), "visits", 1)
       rescue Elah::Error => e
-        warn_of_loss(e)
+        @loss_warning.tell(e)
       end
 
       # Counts a visit if there are fewer than `max`.
@@ -113,7 +113,7 @@ module Links
           next unless @delete.call(keys: [link_key(code)], args: stored(link)) == 1
 
           @index.remove(link)
-          @index.release_target(link, fingerprint(link))
+          @index.release_target(link, link.fingerprint)
           return true
         end
       end
@@ -126,8 +126,8 @@ module Links
       # @return [Array(Array<Link>, String)] the page, and its place when there may be more
       def page(tag: nil, after: nil, limit:)
         places = @index.places(tag, after, limit)
-        links = find_all(places.map { |place| Index.code_at(place) }).zip(places).filter_map do |link, place|
-          link if link && Index.place_of(link) == place && (tag.nil? || link.tags.include?(tag))
+        links = find_all(places.map { |place| Place.code_at(place) }).zip(places).filter_map do |link, place|
+          link if link && Place.of(link) == place && (tag.nil? || link.tags.include?(tag))
         end
         [links, (places.last if places.size == limit)]
       end
@@ -166,8 +166,6 @@ module Links
 
       def stored(link) = [Record.redirect(link), Record.details(link)]
 
-      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
-
       def copy(link) = link.dup.tap { |copy| copy.tags = link.tags.dup }
 
       def find_all(codes)
@@ -183,7 +181,7 @@ module Links
         return outcome unless outcome.kind == :created && order.reuse? && !order.custom? && !order.link.limited?
 
         # Somebody who asked for the same target at the same moment may have been first.
-        winner = redirecting_alike(@index.target(fingerprint(order.link)), order.link)
+        winner = redirecting_alike(@index.target(order.link.fingerprint), order.link)
         return outcome if winner.nil? || winner == order.link.code
 
         delete(order.link.code)
@@ -197,7 +195,7 @@ module Links
         link = order.link
         return redirecting_alike(link.code, link) if order.custom?
 
-        redirecting_alike(@index.target(fingerprint(link)), link) unless link.limited?
+        redirecting_alike(@index.target(link.fingerprint), link) unless link.limited?
       end
 
       def redirecting_alike(code, link) = (code if code && redirect(code) == Record.redirect(link))
@@ -217,13 +215,13 @@ module Links
       # The first link that redirects so stands for the others; one that does so no more gives way.
       def claim_targets(links)
         links.reject(&:limited?).each do |link|
-          @index.claim_target(link, fingerprint(link)) { |code| redirecting_alike(code, link) }
+          @index.claim_target(link, link.fingerprint) { |code| redirecting_alike(code, link) }
         end
       end
 
       def settle(before, link)
         @index.move(before, link)
-        old, new = [before, link].map { |one| one.limited? ? nil : fingerprint(one) }
+        old, new = [before, link].map { |one| one.limited? ? nil : one.fingerprint }
         @index.release_target(before, old) if old && old != new
         claim_targets([link])
         link
@@ -234,14 +232,6 @@ module Links
         yield
       rescue Elah::Redis::Error => e
         e.code == "OOM" ? raise(StoreFull, e.message) : raise
-      end
-
-      def warn_of_loss(error)
-        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-        return if @warned_at && now - @warned_at < WARNING_SECONDS
-
-        @warned_at = now
-        warn "Visits are redirected and not counted. #{error.message}"
       end
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require "digest"
 require_relative "../creation"
+require_relative "../place"
 require_relative "../record"
 require_relative "../stored_request"
 require_relative "../timestamp"
@@ -11,7 +11,6 @@ module Links
     # Owns the links in PostgreSQL, MySQL or MariaDB: a row of `links` for each, with the same bytes as the embedded store has,
     # and its count in `visits`. The other tables lead to them: `tagged`, `targets` and `requests`.
     class SQL
-      FINGERPRINT_BYTES = 16
       SECRET_BYTES = 32
       SECRET = "secret"
       CODES = "codes"
@@ -114,7 +113,7 @@ module Links
         from, params = tag ? ["tagged JOIN links USING (created_at, code) WHERE tag = ? AND", [tag.b]] : ["links WHERE", []]
         rows = @sql.query("SELECT code, redirect, details, created_at FROM #{from} created_at <= ? AND (created_at < ? OR code < ?) " \
                           "ORDER BY created_at DESC, code DESC LIMIT ?", *params, time, time, code.b, limit)
-        [rows.map { |row| read(row) }, (place_of(rows.last) if rows.size == limit)]
+        [rows.map { |row| read(row) }, (Place.at(*rows.last.values_at("created_at", "code")) if rows.size == limit)]
       end
 
       # Links in the order of their codes.
@@ -199,7 +198,7 @@ module Links
       # @return [Creation::Outcome]
       def place(tx, order)
         link = order.link
-        fingerprint = fingerprint(link)
+        fingerprint = link.fingerprint
         claimed = order.reuse? && !order.custom? && !link.limited?
         if claimed && (code = claim_target(tx, fingerprint, link.code))
           return Creation::Outcome.new(:found, code)
@@ -237,12 +236,12 @@ module Links
 
       def index(tx, link)
         link.tags.each { |tag| insert?(tx, "tagged", tag: tag.b, created_at: link.created_at, code: link.code.b) }
-        insert?(tx, "targets", fingerprint: fingerprint(link), code: link.code.b) unless link.limited?
+        insert?(tx, "targets", fingerprint: link.fingerprint, code: link.code.b) unless link.limited?
       end
 
       def unindex(tx, link)
         link.tags.each { |tag| tx.execute("DELETE FROM tagged WHERE tag = ? AND created_at = ? AND code = ?", tag.b, link.created_at, link.code.b) }
-        release_target(tx, fingerprint(link), link.code)
+        release_target(tx, link.fingerprint, link.code)
       end
 
       # Requests whose time is over go now and then, so that their table does not grow for ever.
@@ -253,10 +252,6 @@ module Links
         @swept_at = now
         @sql.execute("DELETE FROM requests WHERE expires_at <= ?", now)
       end
-
-      def place_of(row) = [row["created_at"]].pack("Q>") << row["code"].b
-
-      def fingerprint(link) = Digest::SHA256.digest("#{link.status} #{link.target}").byteslice(0, FINGERPRINT_BYTES)
     end
   end
 end

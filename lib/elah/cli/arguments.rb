@@ -29,9 +29,10 @@ module Elah
         raise OptionError, "One app file is served, not also #{surplus.join(' ')}." if surplus.any?
       end
 
+      # @param flags [Hash{Symbol=>Object}] options in place of what the line says
       # @return [Elah::Config]
       # @raise [Elah::OptionError] when a value is wrong
-      def config = Config.load(flags: @flags, settings: @settings, env: @env)
+      def config(**flags) = Config.load(flags: @flags.merge(flags), settings: @settings, env: @env)
 
       private
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "tmpdir"
 require_relative "../../elah"
 
 module Elah
@@ -14,8 +15,7 @@ module Elah
         arguments = Arguments.new(argv)
         return Help.run(["routes"], out: out) if arguments.help?
 
-        Elah.config = arguments.config
-        app = AppFile.load(arguments.file)
+        app = load(arguments)
         unless app.respond_to?(:routes)
           raise AppFileError, "The app is a #{app.is_a?(Module) ? app : app.class}, which does not tell its routes; an Elah::API does."
         end
@@ -23,11 +23,19 @@ module Elah
         print_table(app.routes.map { |route| [route.request_method, route.path, route.description].map(&:to_s) }, out)
       end
 
+      # What the app opens as it is loaded is not left behind: a list of routes makes no database.
+      def self.load(arguments)
+        Dir.mktmpdir("elah-routes") do |folder|
+          Elah.config = arguments.config(data: folder)
+          AppFile.load(arguments.file)
+        end
+      end
+
       def self.print_table(rows, out)
         widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
         rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
       end
-      private_class_method :print_table
+      private_class_method :load, :print_table
     end
   end
 end

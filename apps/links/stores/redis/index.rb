@@ -15,14 +15,6 @@ module Links
         CODES = "links:codes"
         NEWEST = "links:newest"
 
-        # @param link [Link]
-        # @return [String] binary
-        def self.place_of(link) = [link.created_at].pack("Q>") << link.code.b
-
-        # @param place [String]
-        # @return [String]
-        def self.code_at(place) = place.byteslice(8..).force_encoding(Encoding::UTF_8)
-
         # @param redis [Elah::Redis]
         def initialize(redis)
           @redis = redis
@@ -33,8 +25,8 @@ module Links
         def add(links)
           @redis.pipelined do |batch|
             batch.zadd(CODES, links.flat_map { |link| [0, link.code] })
-            batch.zadd(NEWEST, links.flat_map { |link| [0, Index.place_of(link)] })
-            links.each { |link| link.tags.each { |tag| batch.zadd(tag_key(tag), 0, Index.place_of(link)) } }
+            batch.zadd(NEWEST, links.flat_map { |link| [0, Place.of(link)] })
+            links.each { |link| link.tags.each { |tag| batch.zadd(tag_key(tag), 0, Place.of(link)) } }
           end
         end
 
@@ -60,7 +52,7 @@ module Links
         # @param link [Link] as it is now
         def move(before, link)
           gone = before.tags - link.tags
-          @redis.pipelined { |batch| gone.each { |tag| batch.zrem(tag_key(tag), Index.place_of(link)) } } if gone.any?
+          @redis.pipelined { |batch| gone.each { |tag| batch.zrem(tag_key(tag), Place.of(link)) } } if gone.any?
         end
 
         # @param tag [String, nil]
@@ -111,7 +103,7 @@ module Links
         def replace_target(fingerprint, from, to) = @replace.call(keys: [target_key(fingerprint)], args: [from, to]) == 1
 
         def remove_places(batch, link, tags)
-          place = Index.place_of(link)
+          place = Place.of(link)
           batch.zrem(NEWEST, place)
           tags.each { |tag| batch.zrem(tag_key(tag), place) }
         end

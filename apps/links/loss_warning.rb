@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+module Links
+  # Says that visits are redirected and not counted, once in a while, however many they are.
+  class LossWarning
+    PAUSE_SECONDS = 60
+
+    def initialize = @told_at = nil
+
+    # @param error [Exception] why
+    def tell(error)
+      now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      return if @told_at && now - @told_at < PAUSE_SECONDS
+
+      @told_at = now
+      warn "Visits are redirected and not counted. #{error.message}"
+    end
+  end
+end

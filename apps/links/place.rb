@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+module Links
+  # Owns the bytes by which links are in order of their creation: the time, the highest byte first, then the code.
+  module Place
+    TIME_BYTES = 8
+
+    class << self
+      # @param link [Link] or what else has its created_at and code
+      # @return [String] binary
+      def of(link) = at(link.created_at, link.code)
+
+      # @param created_at [Integer] milliseconds
+      # @param code [String]
+      # @return [String] binary
+      def at(created_at, code) = [created_at].pack("Q>") << code.b
+
+      # @param place [String]
+      # @return [String] the code in it
+      def code_at(place) = place.byteslice(TIME_BYTES..).force_encoding(Encoding::UTF_8)
+    end
+  end
+end
