@@ -2,9 +2,9 @@
 
 # Owns the Ruby half of the client of MongoDB's protocol: keywords, defaults of the calls and documentation. The other half is
 # native (ext/elah/src/mongo.rs, crates/elah-clients/src/mongo.rs).
-unless Elah.const_defined?(:Clients) && Elah::Clients.const_defined?(:Mongo)
-  raise LoadError, "Elah was built without the clients of database servers: run bin/setup --clients."
-end
+require_relative "native"
+require_relative "client_bounds"
+raise Elah::ClientMissing, "Elah::Mongo" unless defined?(Elah::Clients::Mongo)
 
 class Elah::Mongo < Elah::Clients::Mongo; end
 require_relative "mongo/errors"
@@ -22,6 +22,7 @@ module Elah
   class Mongo < Clients::Mongo
     NAMES = %i[database connections_max waiters_max pool_seconds connect_seconds query_seconds tls tls_ca_file
                tls_certificate_key_file].freeze
+    BOUNDS = NAMES.grep(/_(max|seconds)\z/).freeze
     FILES = %i[tls_ca_file tls_certificate_key_file].freeze
 
     class << self
@@ -47,7 +48,7 @@ module Elah
         unknown = options.keys - NAMES
         raise OptionError, "Elah::Mongo knows no option #{unknown.first}; it knows #{NAMES.join(', ')}." unless unknown.empty?
 
-        options.each { |name, value| check(name, value) }
+        options.slice(*BOUNDS).each { |name, value| ClientBounds.check(self, name, value, zero: name == :pool_seconds) }
         FILES.each do |name|
           path = options[name]
           raise OptionError, "#{name}: #{path} cannot be read." unless path.nil? || File.readable?(path)
@@ -64,19 +65,6 @@ module Elah
       #   @param bytes [String]
       #   @return [Hash{String=>Object}]
       #   @raise [BadAnswer]
-
-      private
-
-      def check(name, value)
-        if name.end_with?("_max")
-          is_good = value.is_a?(Integer) && value.positive?
-          expected = "a whole number above 0"
-        elsif name.end_with?("_seconds")
-          is_good = value.is_a?(Numeric) && (value.positive? || (value.zero? && name == :pool_seconds))
-          expected = "a number of seconds above 0"
-        end
-        raise OptionError, "Elah::Mongo: #{name} is #{expected}, not #{value.inspect}." if expected && !is_good
-      end
 
       private :open_native, :register_object_id, :generate_object_id
     end

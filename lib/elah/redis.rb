@@ -2,7 +2,7 @@
 
 # Owns the Ruby half of the Redis client: defaults, keywords and documentation. The other half is native (ext/elah/src/redis.rs).
 require_relative "native"
-require_relative "errors"
+require_relative "client_bounds"
 raise Elah::ClientMissing, "Elah::Redis" unless defined?(Elah::Clients::Redis)
 
 require_relative "redis/errors"
@@ -24,15 +24,8 @@ module Elah
   class Redis < Clients::Redis
     include Commands
 
-    # Name, default, and what it must be.
-    OPTIONS = {
-      connect_seconds: [2.0, "a number of seconds above 0"],
-      command_seconds: [5.0, "a number of seconds above 0"],
-      in_flight_max: [16_384, "a whole number above 0"],
-      messages_max: [1024, "a whole number above 0"],
-      ca_file: [nil, "the path of a file"],
-      cluster: [nil, "true or false"]
-    }.freeze
+    # Names and defaults.
+    OPTIONS = { connect_seconds: 2.0, command_seconds: 5.0, in_flight_max: 16_384, messages_max: 1024, ca_file: nil, cluster: nil }.freeze
 
     class << self
       # @param url [String] `redis://USER:PASSWORD@HOST:PORT/DATABASE`; `rediss://` with TLS, `redis+cluster://` or
@@ -44,7 +37,7 @@ module Elah
       # @raise [Elah::OptionError] when the URL or an option is wrong
       def new(url, **options)
         options.each { |name, value| check(name, value) }
-        settings = OPTIONS.transform_values(&:first).merge(options)
+        settings = OPTIONS.merge(options)
         url = url.sub(%r{\A(rediss?)://}, '\1+cluster://') if settings[:cluster]
         seconds = settings.slice(:connect_seconds, :command_seconds).transform_values(&:to_f)
         open(url, settings[:ca_file]&.to_s, seconds.merge(settings.slice(:in_flight_max, :messages_max)))
@@ -55,16 +48,16 @@ module Elah
       private
 
       def check(name, value)
-        _, expected = OPTIONS.fetch(name) do
-          raise OptionError, "Elah::Redis has no option #{name}; there are #{OPTIONS.keys.join(', ')}."
+        OPTIONS.key?(name) or raise OptionError, "Elah::Redis has no option #{name}; there are #{OPTIONS.keys.join(', ')}."
+        case name
+        when :cluster then [true, false, nil].include?(value) or refuse(name, "true or false", value)
+        when :ca_file then value.nil? || value.is_a?(String) || value.respond_to?(:to_path) or refuse(name, "the path of a file", value)
+        else ClientBounds.check(self, name, value)
         end
-        valid = case name
-                when /_seconds\z/ then value.is_a?(Numeric) && value.real? && value.to_f.finite? && value.positive?
-                when /_max\z/ then value.is_a?(Integer) && value.positive?
-                when :cluster then [true, false, nil].include?(value)
-                else value.nil? || value.is_a?(String) || value.respond_to?(:to_path)
-                end
-        raise OptionError, "Elah::Redis: #{name} is #{expected}, not #{value.inspect}." unless valid
+      end
+
+      def refuse(name, expected, value)
+        raise OptionError, "Elah::Redis: #{name} is #{expected}, not #{value.inspect}."
       end
     end
 

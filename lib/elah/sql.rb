@@ -4,13 +4,12 @@
 require "bigdecimal"
 require "date"
 require_relative "native"
+require_relative "client_bounds"
+raise Elah::ClientMissing, "Elah::SQL" unless defined?(Elah::Clients::SQL)
+
 require_relative "sql/errors"
 require_relative "sql/statements"
 require_relative "sql/transaction"
-
-unless defined?(Elah::Clients::SQL)
-  raise LoadError, "Elah was built without the clients of database servers: run bin/setup --clients."
-end
 
 module Elah
   # A client of PostgreSQL, MySQL or MariaDB with a pool of connections. A query suspends the calling fiber alone. Connections are
@@ -22,6 +21,9 @@ module Elah
   #   sql.transaction { |tx| tx.execute("UPDATE stock SET count = count - 1 WHERE item = ?", 1) }
   class SQL
     include Statements
+
+    MAY_BE_ZERO = %i[waiters_max statements_max].freeze
+    private_constant :MAY_BE_ZERO
 
     # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or `mysql://`; `?sslmode=disable|prefer|require|verify-full`
     #   and `&sslrootcert=FILE`
@@ -37,8 +39,7 @@ module Elah
                    idle_seconds: 300, statements_max: 256)
       bounds = { connections_max: connections_max, waiters_max: waiters_max, statements_max: statements_max }
       seconds = { pool_seconds: pool_seconds, connect_seconds: connect_seconds, query_seconds: query_seconds, idle_seconds: idle_seconds }
-      bounds.each { |name, value| check(name, value, value.is_a?(Integer) && value >= (name == :connections_max ? 1 : 0), "a whole number") }
-      seconds.each { |name, value| check(name, value, value.is_a?(Numeric) && value.positive?, "a number of seconds above 0") }
+      bounds.merge(seconds).each { |name, value| ClientBounds.check(SQL, name, value, zero: MAY_BE_ZERO.include?(name)) }
       @native = Clients::SQL.open(url, bounds.merge(seconds.transform_values(&:to_f)))
       @connections_max = connections_max
     end
@@ -85,11 +86,5 @@ module Elah
 
     # @return [String] without the password
     def inspect = "#<#{self.class} #{server}>"
-
-    private
-
-    def check(name, value, is_valid, expected)
-      raise OptionError, "Elah::SQL: #{name} is #{expected}, not #{value.inspect}." unless is_valid
-    end
   end
 end

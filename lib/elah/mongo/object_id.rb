@@ -21,10 +21,6 @@ module Elah
 
           raise InvalidValue, "An ObjectId is written in 24 hexadecimal digits, not #{text.inspect}."
         end
-
-        # @param text [Object]
-        # @return [Boolean] whether {from_string} takes it
-        def valid?(text) = text.is_a?(String) && text.match?(PATTERN)
       end
 
       # @return [String] twelve bytes, frozen

@@ -55,7 +55,10 @@ module Elah
       # Locked by trying: the holder is a thread that lets go at once, and a fiber that slept here could be cancelled again.
       def interrupt(exception)
         Thread.pass until @lock.try_lock
-        @thread ? @thread.raise(exception) : @done = true
+        return @thread.raise(exception) if @thread
+
+        @done = true
+        @block = nil # the queue keeps the job until a thread comes to it
       ensure
         @lock.unlock if @lock.owned?
       end

@@ -125,6 +125,16 @@ class OffloadTest < Minitest::Test
     assert_equal "in the child", reader.read_nonblock(100)
   end
 
+  # The queue kept it, with all that it refers to, until a thread came to it.
+  def test_a_block_that_is_given_up_before_it_begins_is_let_go
+    Elah.run do
+      job = Elah::Offload::Job.new(Elah.current_loop, -> { flunk })
+      Elah.async { job.value }.cancel.wait
+      assert_nil job.instance_variable_get(:@block)
+      assert_nil job.run
+    end
+  end
+
   def test_a_pool_needs_a_thread
     assert_raises(ArgumentError) { Elah::Offload::Pool.new(threads: 0) }
   end
