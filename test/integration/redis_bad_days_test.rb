@@ -207,7 +207,58 @@ class RedisBadDaysTest < Minitest::Test
     end
   end
 
+  # Of the node that is killed the client has its URL, a connection and the key.
+  def test_a_cluster_whose_master_is_killed_goes_on_with_its_replica
+    Servers::RedisCluster.start(replicas: 1) do |cluster|
+      redis = Elah::Redis.new(cluster.url, cluster: true, command_seconds: 1)
+      key = key_on(cluster.nodes.first)
+      redis.set(key, "kept")
+      await_replica(cluster.nodes.first)
+      cluster.nodes.first.kill
+      assert_equal "kept", in_the_end { redis.get(key) }
+      assert_equal "OK", in_the_end { redis.set(key, "after the failover") }
+      assert_equal "after the failover", redis.get(key)
+      others = Array.new(100) { |index| "other #{index}" }
+      assert_equal others, others.each { |other| redis.set(other, other) }.map { |other| redis.get(other) }
+      redis.close
+    end
+  end
+
   private
+
+  # The replicas of a cluster vote for some seconds, and then some.
+  def patience_seconds = 30
+
+  def key_on(node)
+    redis = Elah::Redis.new(node.url)
+    Enumerator.produce(0, &:succ).lazy.map { |number| "key #{number}" }.find do |key|
+      redis.set(key, "") # another node refuses it
+    rescue Elah::Redis::Error
+      nil
+    end
+  ensure
+    redis.close
+  end
+
+  # What was acknowledged is on the replica too, which Redis promises nobody.
+  def await_replica(node)
+    redis = Elah::Redis.new(node.url)
+    wait_until("the replica has all") do
+      state = redis.call("INFO", "replication")
+      state[/slave0:.*state=online,offset=(\d+)/, 1] == state[/master_repl_offset:(\d+)/, 1]
+    end
+  ensure
+    redis.close
+  end
+
+  # Tries again while a cluster is not whole: its nodes do not answer, or say so.
+  def in_the_end
+    once_available do
+      yield
+    rescue Elah::QueryTimeout => e
+      raise Elah::Unavailable, e.message
+    end
+  end
 
   def refusal
     yield && nil
