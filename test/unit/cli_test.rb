@@ -124,6 +124,20 @@ class CliTest < Minitest::Test
     end
   end
 
+  # A list of the routes of apps/links left an empty database behind, in whatever folder it was asked for.
+  def test_a_list_of_routes_leaves_nothing_behind
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, <<~RUBY)
+        Elah::Store.open(File.join(Elah.config.data, "links")).table("links").put("a", "1")
+        run(Class.new(Elah::API) { get("/x") { 1 } })
+      RUBY
+      out, status = Open3.capture2e(EXECUTABLE, "routes", path, "--data", File.join(folder, "data"), chdir: folder)
+      assert_equal [0, "GET  /x(.:format)"], [status.exitstatus, out.lines.first.chomp]
+      assert_equal %w[app.rb], Dir.children(folder)
+    end
+  end
+
   def test_the_executable_gives_fibers_the_stack_of_a_thread
     ENV.to_h.slice(*STACKS).each_key { |name| flunk "#{name} is set for the tests" }
     Dir.mktmpdir do |folder|
