@@ -66,6 +66,11 @@ module Bench
     FileUtils.mkdir_p(WORK_DIRECTORY).first
   end
 
+  # Moves a process that runs already, with all its threads.
+  def pin(process_id, core)
+    run("taskset", "--all-tasks", "--cpu-list", "--pid", core.to_s, process_id.to_s, out: File::NULL)
+  end
+
   def run(*command, out: $stdout, statuses: [0])
     system(*command, out: out)
     raise "#{command.join(" ")} failed" unless $?.exited? && statuses.include?($?.exitstatus)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "cpu_use"
+require_relative "saturation"
 require_relative "statistics"
 
 module Bench
@@ -50,16 +50,8 @@ module Bench
     end
 
     def saturate(side)
-      server = @servers.fetch(side)
-      @generators.saturate(url(side), seconds: @warmup, paths_file: @paths_file) if @warmup.positive?
-      result = nil
-      use = CpuUse.of(server.tree) { result = @generators.saturate(url(side), seconds: @seconds, paths_file: @paths_file) }
-      run = { rate: result["requests"] / result["seconds"], cpu_us: use.server_seconds * 1e6 / result["requests"],
-              server_share: use.server_share, generator_share: use.generator_share, foreign_share: use.foreign_share, wrk: result }
-      yield format("%-5s %-4s %9.0f requests/s, %6.2f µs CPU each; busy: server %3.0f %%, generator %3.0f %%, others %3.0f %%",
-                   @workload.name, side, run[:rate], run[:cpu_us], use.server_share * 100, use.generator_share * 100,
-                   use.foreign_share * 100)
-      run
+      saturation = Saturation.new(@generators, seconds: @seconds, warmup: @warmup, paths_file: @paths_file)
+      saturation.run(@servers.fetch(side), url(side)).tap { |run| yield Saturation.line(@workload.name, side, run) }
     end
 
     def pace(side, rate)

@@ -10,14 +10,18 @@ module Bench
   class Items
     APP = "apps/items/app.rb"
     RAILS = "bench/apps/items_rails.ru"
+    RAILS_MONGO = "bench/apps/items_rails_mongo.ru"
     GRAPE = "apps/items/grape_active_record/config.ru"
     PATH = "/items/random"
     TEN = 10
-    SERVERS = { "postgresql" => :PostgreSQL, "mariadb" => :MariaDB }.freeze
+    SERVERS = { "postgresql" => :PostgreSQL, "mariadb" => :MariaDB, "mongodb" => :MongoJavaServer }.freeze
+    # mongo-java-server keeps all in memory, and looks through all for a list of uuids.
+    MONGO_ROWS = 5_000
     # Memory for ten million items and their indexes, as on a machine that is meant for them.
     SERVER_SETTINGS = {
       "postgresql" => { "shared_buffers" => "4GB", "max_wal_size" => "8GB" },
-      "mariadb" => { "innodb-buffer-pool-size" => "6G", "innodb-log-file-size" => "1G" }
+      "mariadb" => { "innodb-buffer-pool-size" => "6G", "innodb-log-file-size" => "1G" },
+      "mongodb" => {}
     }.freeze
     # Threads of Puma: as many as Rails has by default.
     PUMA_THREADS = 5
@@ -28,6 +32,7 @@ module Bench
       "ten-times" => ["embedded store with ten times the items ÷ with the items", 0.80],
       "postgresql" => ["PostgreSQL ÷ Rails 6.1 and Puma on the same", 5.0],
       "mariadb" => ["MariaDB ÷ Rails 6.1 and Puma on the same", 5.0],
+      "mongodb" => ["mongo-java-server with 5,000 items ÷ Rails 6.1, the gem mongo and Puma on the same", 5.0],
       "postgresql-grape" => ["PostgreSQL ÷ Grape and ActiveRecord under Elah", nil],
       "mariadb-grape" => ["MariaDB ÷ Grape and ActiveRecord under Elah", nil],
       "postgresql-ten-times" => ["PostgreSQL with ten times the items ÷ with the items", 0.80],
@@ -54,6 +59,7 @@ module Bench
       case name
       when "embedded" then contest(name, embedded(@rows), bare)
       when "ten-times" then contest(name, embedded(@rows * TEN), embedded(@rows))
+      when "mongodb" then database(name, MONGO_ROWS).then { |url| contest(name, on_server(url), rails_mongo(url)) }
       else
         url = database(kind, @rows)
         other = { nil => -> { rails(url) }, "grape" => -> { grape(url) }, "ten-times" => -> { on_server(url) } }.fetch(what).call
@@ -69,7 +75,8 @@ module Bench
       left.run do
         right.run do
           check(left)
-          Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
+          duel = Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
+          duel.merge(machine: Machine.facts)
         end
       end
     end
@@ -113,9 +120,15 @@ module Bench
 
     def rails(url)
       url = "#{url.sub('mysql:', 'mysql2:')}?pool=#{PUMA_THREADS}&prepared_statements=true"
-      environment = { "DATABASE_URL" => url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+      puma(RAILS, "DATABASE_URL" => url)
+    end
+
+    def rails_mongo(url) = puma(RAILS_MONGO, "MONGODB_URL" => "#{url}?maxPoolSize=#{PUMA_THREADS}")
+
+    def puma(app, **environment)
+      environment = { "RAILS_ENV" => "production", "RACK_ENV" => "production", **environment }
       Server.new("rails-items", core: SERVER_CORE, directory: Bench.work_directory, env: environment) do |port|
-        ["puma", "--threads", "#{PUMA_THREADS}:#{PUMA_THREADS}", "--bind", "tcp://127.0.0.1:#{port}", RAILS]
+        ["puma", "--threads", "#{PUMA_THREADS}:#{PUMA_THREADS}", "--bind", "tcp://127.0.0.1:#{port}", app]
       end
     end
 
@@ -127,9 +140,9 @@ module Bench
     def database(kind, rows)
       @databases[[kind, rows]] ||= begin
         server = ::Servers.const_get(SERVERS.fetch(kind)).start(settings: SERVER_SETTINGS.fetch(kind))
-        load("--store", server.url, "--rows", @rows.to_s)
+        load("--store", server.url, "--rows", [rows, @rows].min.to_s)
         MultipliedItems.new(server.url, rows: @rows, times: rows / @rows).run if rows > @rows
-        Bench.run("taskset", "--all-tasks", "--cpu-list", "--pid", GENERATOR_CORE.to_s, server.pid.to_s, out: File::NULL)
+        Bench.pin(server.pid, GENERATOR_CORE)
         server.url
       end
     end

@@ -1,16 +1,13 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require_relative "cpu_use"
+require_relative "../../test/support/servers"
+require_relative "saturation"
 require_relative "server"
 require_relative "statistics"
 
 module Bench
   # The look-up of a link on three servers in turns: Elah and Sinatra on one Redis, bare hyper in memory.
   class RedisRound
-    # redis-server under the name by which the package redis-tools brings it too.
-    REDIS = "exec -a redis-server /usr/bin/redis-check-rdb --bind 127.0.0.1 --save '' --appendonly no --port "
-
     # @param links [Links]
     # @param rounds [Integer]
     # @param seconds [Integer] of each run
@@ -18,16 +15,15 @@ module Bench
     def initialize(links, rounds:, seconds:, warmup:)
       @links = links
       @rounds = rounds
-      @seconds = seconds
-      @warmup = warmup
+      @saturation = Saturation.new(Bench.generators, seconds: seconds, warmup: warmup, paths_file: links.paths_file)
     end
 
     # @yieldparam line [String] one sentence of progress per run
     # @return [Hash] runs by server, ratios to Elah's, and the commands of the servers
     def run(&progress)
-      redis = Server.new("redis", core: GENERATOR_CORE, directory: Bench.work_directory) { |port| ["bash", "-c", "#{REDIS}#{port}"] }
-      redis.run do
-        with_servers("redis://127.0.0.1:#{redis.port}/0") do |servers|
+      ::Servers::Redis.start(settings: { "appendonly" => "no" }) do |redis|
+        Bench.pin(redis.pid, GENERATOR_CORE)
+        with_servers(redis.url) do |servers|
           @links.import(servers[:elah])
           compare_answers(servers)
           measure(servers, &progress)
@@ -58,21 +54,11 @@ module Bench
     def measure(servers, &progress)
       runs = servers.transform_values { [] }
       @rounds.times do |round|
-        (round.even? ? servers.keys : servers.keys.reverse).each { |side| runs[side] << saturate(side, servers[side], &progress) }
+        (round.even? ? servers.keys : servers.keys.reverse).each do |side|
+          runs[side] << @saturation.run(servers[side], servers[side].url("/")).tap { |run| progress.call(Saturation.line(side, run)) }
+        end
       end
       { runs: runs, ratios: ratios(runs), commands: servers.transform_values { |server| server.command.join(" ") } }
-    end
-
-    def saturate(side, server)
-      url = server.url("/")
-      Bench.generators.saturate(url, seconds: @warmup, paths_file: @links.paths_file) if @warmup.positive?
-      result = nil
-      use = CpuUse.of(server.tree) { result = Bench.generators.saturate(url, seconds: @seconds, paths_file: @links.paths_file) }
-      run = { rate: result["requests"] / result["seconds"], cpu_us: use.server_seconds * 1e6 / result["requests"],
-              server_share: use.server_share }
-      yield format("%-7s %9.0f requests/s, %6.2f µs CPU each; busy: server %3.0f %%", side, run[:rate], run[:cpu_us],
-                   use.server_share * 100)
-      run
     end
 
     # Elah's share of bare hyper's speed, and how many times Sinatra's it is; per round first, so that the range shows the noise.

@@ -38,7 +38,7 @@ module Bench
     # @return [String] the tables with machine, versions, noise, single runs and commands
     def whole
       facts = @machine.map { |name, value| [name, value] }
-      ["# Benchmark of #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), noise, runs, commands]
+      ["# Benchmark of #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
         .compact.join("\n")
     end
 
@@ -47,6 +47,13 @@ module Bench
     def tables
       [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
        @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels])].compact
+    end
+
+    # When each was taken, of which commit: commands are recorded one by one, and the contests of bench/items as well.
+    def times
+      records = { "ratios" => @ratios, "noise" => @noise, "connections" => @connections, "memory" => @memory, "redis" => @redis }.compact
+      @items&.fetch(:duels)&.each { |duel| records["items, #{duel[:workload]}"] = { machine: duel[:machine] || @items[:machine] } }
+      ["## When\n", Tables.table(%w[what date commit], records.map { |name, record| [name, *record[:machine].values_at(:date, :commit)] })].join("\n")
     end
 
     def noise
