@@ -35,12 +35,17 @@ module Elah
       # @param now [Float]
       # @return [Float] seconds until the next is started
       def failed(child, now)
-        settled = child&.ready? && now - child.ready_at >= SETTLED_SECONDS
-        @failures = settled ? 1 : @failures + 1
+        @failures = settled?(child, now) ? 1 : @failures + 1
         wait = BACK_OFF_SECONDS.fetch(@failures, BACK_OFF_SECONDS.last)
         @not_before = now + wait
         wait
       end
+
+      # A worker that somebody killed did not fail by itself.
+      def settled?(child, now)
+        child&.ready? && (now - child.ready_at >= SETTLED_SECONDS || child.status&.termsig == Signal.list["KILL"])
+      end
+      private :settled?
 
       # @param now [Float]
       # @return [Boolean] whether a worker is missing and may be started
