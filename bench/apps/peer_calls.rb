@@ -1,44 +1,61 @@
 # frozen_string_literal: true
 
-# Calls a worker of bench/apps/peers.rb from a loop of its own, without HTTP, and prints what that took as JSON. Arguments: the paths
-# of its own socket and of the other's, and the number of calls.
+# Calls from one process to another over a link, without HTTP; prints what they took as JSON. Arguments: a folder for the sockets, the cores
+# of caller and owner, and the number of calls.
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
 require "elah"
 require "elah/peer_links"
+require "io/wait"
 require "json"
 
 FIBERS = 64
 SECONDS = 5
-own, other, calls = ARGV
+folder, caller_core, owner_core, calls = ARGV
 calls = calls.to_i
+own, other = %w[caller owner].map { |name| File.join(folder, "links", "#{name}.sock") }
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-def cpu = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-
-# Seconds of the processor of this process, per call.
+# Microseconds of the processor of this process, per call.
 def cpu_us(calls)
-  before = cpu
+  before = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
   yield
-  (cpu - before) / calls * 1e6
+  (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before) / calls * 1e6
 end
 
+def pin(core) = system("taskset", "-pc", core, Process.pid.to_s, out: File::NULL, exception: true)
+
+input, output = IO.pipe
+ready, say_ready = IO.pipe
+owner = fork do
+  output.close
+  pin(owner_core)
+  Elah.run do
+    links = Elah::PeerLinks.open(Elah.current_loop, other) { |amount| amount + 1 }
+    say_ready.close
+    input.wait_readable # until the caller has closed its end
+    links.close
+  end
+end
+[input, say_ready].each(&:close)
+ready.read
+pin(caller_core)
 Elah.run do
   links = Elah::PeerLinks.open(Elah.current_loop, own) { nil }
   peer = links.peer(other)
-  1000.times { peer.call(["pool", 1], SECONDS) }
+  1000.times { peer.call(1, SECONDS) }
   times = []
   alone = cpu_us(calls) do
     calls.times do
       began_at = now
-      peer.call(["pool", 1], SECONDS)
+      peer.call(1, SECONDS)
       times << (now - began_at)
     end
   end
+  together = cpu_us(calls) { Array.new(FIBERS) { Elah.async { (calls / FIBERS).times { peer.call(1, SECONDS) } } }.each(&:wait) }
   times.sort!
-  together = cpu_us(calls) do
-    Array.new(FIBERS) { Elah.async { (calls / FIBERS).times { peer.call(["pool", 1], SECONDS) } } }.each(&:wait)
-  end
   puts JSON.generate(p50_us: times[calls / 2] * 1e6, p99_us: times[calls * 99 / 100] * 1e6, cpu_us_alone: alone, cpu_us_together: together)
   links.close
 end
+output.close
+Process.wait(owner)

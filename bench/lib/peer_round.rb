@@ -4,13 +4,12 @@ require "json"
 require "open3"
 
 module Bench
-  # Two workers of bench/apps/peers.rb: one on core 0 that answers requests, and one on core 1, beside the generator, that is called.
+  # Two workers of bench/apps/counts.rb, both on core 0 and the generator on core 1; and calls without HTTP between two processes, one per core.
   class PeerRound
-    APP = "bench/apps/peers.rb"
-    # Requests that are answered here, and the same with a call to the other worker.
+    # Requests that are answered by the worker that got them, and the same by the other one.
     PAIRS = { "one call" => %w[/local /remote], "a gather of 40 calls" => %w[/local_rows /remote_rows] }.freeze
 
-    # @param folder [String] for the sockets
+    # @param folder [String] for sockets and data
     def initialize(folder, rounds:, seconds:, calls:)
       @folder = folder
       @rounds = rounds
@@ -21,38 +20,24 @@ module Bench
     # @yieldparam line [String] says what goes on
     # @return [Hash]
     def run(&log)
-      workers do |front, owner|
-        runs = Array.new(@rounds) { |round| PAIRS.to_h { |title, paths| [title, duel(front, owner, round.even? ? paths : paths.reverse, &log)] } }
-        { rounds: @rounds, seconds: @seconds, pairs: PAIRS.keys.map { |title| summary(title, runs.map { |round| round[title] }) },
-          calls: Array.new(@rounds) { raw_calls(&log) }, command: "bench/links" }
+      workers = Bench.elah("bench/apps/counts.rb", "--workers", "2", "--data", File.join(@folder, "data"))
+      runs = workers.run do |server|
+        Array.new(@rounds) { |round| PAIRS.to_h { |title, paths| [title, duel(server, round.even? ? paths : paths.reverse, &log)] } }
       end
+      { rounds: @rounds, seconds: @seconds, pairs: PAIRS.keys.map { |title| summary(title, runs.map { |round| round[title] }) },
+        calls: Array.new(@rounds) { raw_calls(&log) }, command: "bench/links" }
     end
 
     private
 
-    def workers
-      owner = worker("owner", GENERATOR_CORE, "own=#{socket("owner")}")
-      front = worker("front", SERVER_CORE, "own=#{socket("front")}", "other=#{socket("owner")}")
-      owner.run { front.run { yield front, owner } }
-    end
-
-    def worker(name, core, *settings)
-      Server.new(name, core: core, directory: Bench.work_directory) do |port|
-        ["exe/elah", "serve", APP, "--config", "bench/apps/peers_config.rb", "--bind", "tcp://127.0.0.1:#{port}",
-         *settings.flat_map { |setting| ["--set", setting] }]
-      end
-    end
-
-    def socket(name) = File.join(@folder, "#{name}.sock")
-
-    def duel(front, owner, paths)
+    def duel(server, paths)
       paths.to_h do |path|
-        before = [front, owner].map { |server| server.tree.cpu_seconds }
-        load = Bench.generators.saturate(front.url(path), seconds: @seconds)
+        load = nil
+        use = CpuUse.of(server.tree) { load = Bench.generators.saturate(server.url(path), seconds: @seconds) }
         requests = load.fetch("requests")
-        used_us = [front, owner].zip(before).map { |server, earlier| (server.tree.cpu_seconds - earlier) / requests * 1e6 }
-        yield format("%-14s %8.0f requests/s, %6.2f µs CPU here, %6.2f there", path, requests / @seconds.to_f, *used_us)
-        [path, { requests: requests, cpu_us: used_us.sum, front_us: used_us[0], owner_us: used_us[1] }]
+        cpu_us = use.server_seconds / requests * 1e6
+        yield format("%-14s %8.0f requests/s, %6.2f µs CPU of both workers", path, requests / use.wall_seconds, cpu_us)
+        [path, { requests: requests, cpu_us: cpu_us, foreign_share: use.foreign_share }]
       end
     end
 
@@ -65,8 +50,7 @@ module Bench
     def median(runs, path) = Statistics.median(runs.map { |run| run[path][:cpu_us] })
 
     def raw_calls
-      command = ["taskset", "-c", SERVER_CORE, "ruby", "bench/apps/peer_calls.rb", socket("caller"), socket("owner"), @calls]
-      output, status = Open3.capture2(*command.map(&:to_s))
+      output, status = Open3.capture2("ruby", "bench/apps/peer_calls.rb", @folder, SERVER_CORE.to_s, GENERATOR_CORE.to_s, @calls.to_s)
       raise "bench/apps/peer_calls.rb failed" unless status.success?
 
       yield "calls          #{output}"

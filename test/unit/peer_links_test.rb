@@ -94,6 +94,19 @@ class PeerLinksUnitTest < Minitest::Test
     end
   end
 
+  def test_links_that_are_closed_end_their_calls
+    with_links(->(_) { Queue.new.pop }) do |peer, links|
+      calls = Array.new(3) { Elah.async { peer.call(1, 60) } }
+      gather = Elah.async { Elah.gather { |g| g.call(:a, Deferred.new(peer, 1), fallback: :none) }.values }
+      turn until links.open_incoming == 4
+      links.close
+      calls.each { |call| assert_predicate assert_raises(Elah::PeerUnavailable) { call.value }, :may_have_run? }
+      assert_equal [:none], gather.value
+      assert_raises(Elah::PeerUnavailable) { peer.call(1, 60) }
+      assert_predicate links, :closed?
+    end
+  end
+
   private
 
   # Lets the loop turn.

@@ -35,6 +35,7 @@ module Elah
         @unsent = []
         @call = nil
         @is_working = @is_flush_due = false
+        @report = event_loop.method(:report).to_proc
       end
 
       # Has the loop begin when there is something to do.
@@ -110,7 +111,7 @@ module Elah
           @loop.report(e) unless e.is_a?(StandardError) || e.is_a?(ScriptError)
           answer = Failure.of(e)
         end
-        member.finish { |exception| @loop.report(exception) }
+        member.finish(&@report)
         flush_later(call) if call.answer(index, answer)
       end
 

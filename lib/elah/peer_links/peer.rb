@@ -17,6 +17,9 @@ module Elah
 
         # Does nothing.
         def cancel = nil
+
+        # @raise [Exception] the error
+        def value = raise(error)
       end
       private_constant :NotSent
 
@@ -43,16 +46,7 @@ module Elah
       # @raise [Elah::PeerUnavailable] when it is gone
       # @raise [Elah::PeerLimited] when it is not asked, as it does not answer in time at the moment
       # @raise [Elah::Overloaded] when too much waits for it already
-      def call(message, seconds)
-        scattered = send_out([message], seconds)
-        begin
-          scattered.wait
-        ensure
-          scattered.cancel
-        end
-        outcome, answer, error = scattered.outcome(0)
-        outcome == :answered ? answer : raise(error)
-      end
+      def call(message, seconds) = send_out([message], seconds).value
 
       # Sends the messages of many calls in one frame; see {Elah::Gather} for what it gives.
       #
@@ -66,7 +60,7 @@ module Elah
       private
 
       def send_out(messages, seconds)
-        seconds = [seconds, seconds_left].compact.min || Float::MAX
+        seconds = bounded(seconds)
         payload = Wire.dump(messages.size == 1 ? messages[0] : messages)
         return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@path}.")) unless seconds.positive?
 
@@ -78,7 +72,13 @@ module Elah
         Scattered.new(@loop, @links, self, wait, messages.size, now, seconds)
       end
 
-      def seconds_left = Concurrency.seconds_left_to(@loop.current_task)
+      # No call outlives the fiber that makes it.
+      def bounded(seconds)
+        left = Concurrency.seconds_left_to(@loop.current_task)
+        return seconds || Float::MAX unless left
+
+        seconds && seconds < left ? seconds : left
+      end
 
       def limited = PeerLimited.new("The worker at #{@path} is not asked: it did not answer in time.")
     end

@@ -7,8 +7,9 @@ module Elah
   class PeerLinks
     # Messages that are on the way to a peer, all in one call.
     class Scattered
-      NO_ANSWERS = {}.freeze
-      private_constant :NO_ANSWERS
+      # What becomes of calls when this worker closes its links.
+      CLOSED = [:lost, "the links of this worker were closed"].freeze
+      private_constant :CLOSED
 
       # @param wait [Integer] of the call, from `PeerLinks#start`
       # @param count [Integer] of messages
@@ -22,9 +23,7 @@ module Elah
         @count = count
         @sent_at = sent_at
         @seconds = seconds
-        @fate = nil
-        @cause = nil
-        @parts = nil
+        @collected = @fate = @answers = nil
       end
 
       # Suspends the fiber until all messages are answered or will not be.
@@ -35,6 +34,19 @@ module Elah
 
         @loop.park(@wait) unless @links.settled?(@wait) || Concurrency.now >= @sent_at + @seconds
         collect
+      end
+
+      # Waits for the answer to a single message that has just been sent.
+      #
+      # @return [Object]
+      # @raise [Exception] see {Peer#call}
+      def value
+        @loop.park(@wait)
+        collect
+        outcome, answer, error = outcome(0)
+        outcome == :answered ? answer : raise(error)
+      ensure
+        cancel
       end
 
       # Gives up what has no answer yet.
@@ -52,8 +64,10 @@ module Elah
 
       private
 
+      # Fate, cause and the parts of the answer.
       def collect
-        @fate, @cause, *@parts = @links.collect(@wait)
+        @collected = @links.collect(@wait) || CLOSED
+        @fate = @collected[0]
         now = Concurrency.now
         case @fate
         when :answered then @peer.limiter.answered(now)
@@ -64,18 +78,18 @@ module Elah
 
       # A single answer is the whole payload; of several each has its index in front.
       def answer_to(index)
-        return @parts[0] if @count == 1
+        return @collected[2] if @count == 1
 
-        @answers ||= @parts.empty? ? NO_ANSWERS : @parts.flat_map { |part| Wire.load(part) }.each_slice(2).to_h
+        @answers ||= @collected.drop(2).flat_map { |part| Wire.load(part) }.each_slice(2).to_h
         @answers[index]
       end
 
       def without_answer
         case @fate
         when :unanswered then [:late, nil, DeadlineExceeded.new("#{worker} did not answer within #{@seconds.round(6)} s.")]
-        when :not_run then [:failed, nil, PeerUnavailable.new("#{worker} cannot be reached: #{@cause}.")]
+        when :not_run then [:failed, nil, PeerUnavailable.new("#{worker} cannot be reached: #{@collected[1]}.")]
         when :lost
-          [:failed, nil, PeerUnavailable.new("#{worker} was lost before it answered: #{@cause}.", may_have_run: true)]
+          [:failed, nil, PeerUnavailable.new("#{worker} was lost before it answered: #{@collected[1]}.", may_have_run: true)]
         when :overloaded then [:failed, nil, Overloaded.new("#{worker} runs too many calls already.")]
         else [:failed, nil, Overloaded.new("#{worker} has dropped the answer: too many are not read.")]
         end
