@@ -15,27 +15,28 @@ module RingPools
     # A machine that believes it is earlier has no clock; keys of rows have times of 16 digits.
     EARLIEST = 1_600_000_000_000_000
 
-    # @param service [#get, #put_new, #put] a table of the store
+    # @param service [#get, #put] a table of the store
     # @param boot [String] names this run of the machine
-    # @param since_boot [#call] microseconds, which nobody can set
-    # @param wall [#call] microseconds since 1970, which somebody can
-    def initialize(service, boot: File.read(BOOT_ID).strip, since_boot: -> { Process.clock_gettime(Process::CLOCK_BOOTTIME, :microsecond) },
-                   wall: -> { Process.clock_gettime(Process::CLOCK_REALTIME, :microsecond) })
-      @since_boot = since_boot
-      @wall = wall
+    def initialize(service, boot: File.read(BOOT_ID).strip)
       @difference = kept(service, boot) || keep(service, boot)
     end
 
     # @return [Integer] microseconds since 1970
-    def now = @since_boot.call + @difference
+    def now = since_boot + @difference
 
     # @return [Float] seconds by which the machine's clock is ahead of this one, because it was set
     def offset
-      difference = @wall.call - now
+      difference = wall - now
       difference.abs < SET_FROM ? 0.0 : difference / 1e6
     end
 
     private
+
+    # @return [Integer] microseconds, which nobody can set
+    def since_boot = Process.clock_gettime(Process::CLOCK_BOOTTIME, :microsecond)
+
+    # @return [Integer] microseconds since 1970, which somebody can set
+    def wall = Process.clock_gettime(Process::CLOCK_REALTIME, :microsecond)
 
     def kept(service, boot)
       kept_boot, difference = service.get(KEY)&.split
@@ -43,7 +44,7 @@ module RingPools
     end
 
     def keep(service, boot)
-      difference = [@wall.call, EARLIEST].max - @since_boot.call
+      difference = [wall, EARLIEST].max - since_boot
       service.put(KEY, "#{boot} #{difference}")
       difference
     end

@@ -8,19 +8,34 @@ class ClockTest < Minitest::Test
   SECOND = 1_000_000
   START = 1_700_000_000 * SECOND
 
+  # A machine whose clocks the test moves.
+  Machine = Struct.new(:wall, :since_boot)
+
+  # The clock on that machine.
+  class Clock < RingPools::Clock
+    def initialize(machine, service, boot)
+      @machine = machine
+      super(service, boot: boot)
+    end
+
+    private
+
+    def since_boot = @machine.since_boot
+    def wall = @machine.wall
+  end
+
   def setup
     @service = {}
     def @service.get(key) = self[key]
     def @service.put(key, value) = self[key] = value
-    @wall = START
-    @since_boot = 500 * SECOND
+    @machine = Machine.new(START, 500 * SECOND)
   end
 
-  def clock(boot = "one") = RingPools::Clock.new(@service, boot: boot, since_boot: -> { @since_boot }, wall: -> { @wall })
+  def clock(boot = "one") = Clock.new(@machine, @service, boot)
 
   def pass(seconds)
-    @wall += seconds * SECOND
-    @since_boot += seconds * SECOND
+    @machine.wall += seconds * SECOND
+    @machine.since_boot += seconds * SECOND
   end
 
   def test_it_begins_with_the_machines_time_and_goes_on
@@ -33,7 +48,7 @@ class ClockTest < Minitest::Test
 
   def test_setting_the_machines_clock_moves_nothing_here_or_after_a_restart
     clock = clock()
-    @wall += 7200 * SECOND
+    @machine.wall += 7200 * SECOND
     pass(1)
     assert_equal START + SECOND, clock.now
     assert_equal 7200.0, clock.offset
@@ -42,13 +57,13 @@ class ClockTest < Minitest::Test
 
   def test_after_the_machine_was_started_anew_its_clock_is_believed
     clock
-    @since_boot = 3 * SECOND
-    @wall += 86_400 * SECOND
-    assert_equal @wall, clock("two").now
+    @machine.since_boot = 3 * SECOND
+    @machine.wall += 86_400 * SECOND
+    assert_equal @machine.wall, clock("two").now
   end
 
   def test_a_machine_without_a_clock_begins_late_enough
-    @wall = 0
+    @machine.wall = 0
     assert_equal RingPools::Clock::EARLIEST, clock.now
   end
 end

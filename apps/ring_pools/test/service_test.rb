@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+require_relative "../../../test/test_helper"
+require "elah/api"
+require "tmpdir"
+require_relative "../api"
+
+# Pools, their history and who has which number, on a store and with a clock that the test moves.
+class ServiceTest < Minitest::Test
+  SECOND = 1_000_000
+  DAY = 86_400
+  NUMBERS = %w[+12025550001 +12025550002 +12025550003].freeze
+
+  # What a test sets.
+  Clock = Struct.new(:now) do
+    def offset = 0.0
+  end
+
+  def setup
+    @dir = Dir.mktmpdir("ring-pools")
+    @store = Elah::Store.open(@dir)
+    @service = RingPools.service = RingPools::Service.new(@store, durability: :memory, history_seconds: DAY)
+    @clock = RingPools::RingPool.clock = Clock.new(1_700_000_000 * SECOND)
+    @service.instance_variable_set(:@clock, @clock)
+  end
+
+  def teardown
+    Elah::Entity::Region.flush_all
+    @store.close
+    FileUtils.remove_entry(@dir)
+  end
+
+  def later(seconds) = @clock.now += (seconds * SECOND).round
+
+  def create(**fields)
+    @service.create({ "numbers" => NUMBERS, "overflow_number" => "+18885550000", "lifetime_seconds" => 60, **fields.transform_keys(&:to_s) }).first
+  end
+
+  def allocate(definition, session = nil, parameters = "a=1")
+    @service.allocate(@service.directory[definition.id], session, parameters)
+  end
+
+  def who(number) = @service.holder(number, @clock.now)&.last&.step&.session
+
+  def test_who_had_a_number_at_any_time
+    pool = create
+    times = Array.new(700) do |index|
+      later(25)
+      [@clock.now, allocate(pool, "s#{index}")[:number]]
+    end
+    times.each_with_index.to_a.sample(40).each do |(at, number), index|
+      assert_equal "s#{index}", @service.holder(number, at).last.step.session
+      assert_equal "s#{index}", @service.holder(number, at + 59 * SECOND).last.step.session
+    end
+    assert_nil @service.holder(times[0][1], times[0][0] - 1).last
+  end
+
+  def test_what_is_older_than_the_history_goes
+    pool = create
+    first = allocate(pool, "old")
+    later(1)
+    at = @clock.now
+    1000.times do
+      later(600)
+      allocate(pool)
+    end
+    assert_nil @service.holder(first[:number], at).last
+    assert_operator @service.pools.index(:steps).size, :<, DAY / 600 + 600
+    number = allocate(pool, "new")[:number]
+    later(1)
+    assert_equal "new", who(number)
+  end
+
+  def test_a_number_that_went_to_another_pool_has_both_histories
+    pool = create
+    lease = allocate(pool, "first")
+    later(1)
+    at = @clock.now
+    @service.update(pool.id, { "numbers" => NUMBERS.last(2) })
+    assert_raises(RingPools::Conflict) { create(numbers: [NUMBERS.first, "+12025550009"]) }
+    later(61)
+    other = create(numbers: [NUMBERS.first, "+12025550009"])
+    later(1)
+    assert_equal lease[:number], allocate(other, "second")[:number]
+    later(1)
+    assert_equal [pool.id, "first"], @service.holder(lease[:number], at).then { |id, holder| [id, holder.step.session] }
+    assert_equal [other.id, "second"], @service.holder(lease[:number], @clock.now).then { |id, holder| [id, holder.step.session] }
+  end
+
+  # Whoever made the pool was killed after it had stored the definition, before it told the pool.
+  def test_a_pool_catches_up_with_its_definition
+    definition, = @service.directory.create({}, now: @clock.now) do |id|
+      RingPools::Definition.create({ "numbers" => NUMBERS, "allow_overflow" => false }, id: id)
+    end
+    assert_equal NUMBERS.first, RingPools::E164.format(allocate(definition)[:number])
+  end
+
+  def test_a_change_that_comes_late_does_not_undo_a_later_one
+    pool = create
+    old = RingPools::Pools::Terms.of(pool).to_h
+    @service.update(pool.id, { "numbers" => NUMBERS.first(2) })
+    assert_equal({}, @service.pools[pool.id].change(old, pool.numbers))
+    assert_equal 2, @service.pools[pool.id].report[:occupancy][:numbers]
+  end
+
+  def test_the_store_knows_a_pool_as_it_was_when_the_process_ends
+    pool = create(policy: "sticky", quarantine_seconds: 5)
+    one = allocate(pool, "a")
+    later(1)
+    @service.pools[pool.id].release(one[:number], one[:grant])
+    two = allocate(pool, "b", "m=#{'x' * 3000}&n=%C3%BC")
+    before = @service.pools[pool.id].report[:occupancy]
+    @service.pools.flush
+    @service.pools.reset
+    assert_equal before, @service.pools[pool.id].report[:occupancy]
+    assert_equal two, allocate(pool, "b").merge(kind: :new)
+    later(10)
+    assert_equal one[:number], allocate(pool, "a")[:number], "the session is remembered"
+  end
+end
