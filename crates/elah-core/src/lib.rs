@@ -1,4 +1,4 @@
-//! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits and the embedded store.
+//! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits, the embedded store and ranked sets.
 
 mod admission;
 pub mod background;
@@ -19,6 +19,7 @@ mod metrics;
 pub mod multipart;
 pub mod percent;
 pub mod problem;
+pub mod ranked_set;
 mod reply;
 pub mod request;
 mod request_body;

@@ -139,6 +139,11 @@ impl Table {
         self.handle.with(|engine| engine.range(&self.name, range))
     }
 
+    /// Lends the entries of a range to `visit`, one after the other, until it returns `false`. The entries are those of one moment.
+    pub fn each(&self, range: &Range, mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
+        self.handle.with(|engine| engine.each(&self.name, range, &mut visit))
+    }
+
     /// The number of entries, with those that have expired and were not swept yet.
     pub fn size(&self) -> Result<u64, Error> {
         self.handle.with(|engine| engine.size(&self.name))

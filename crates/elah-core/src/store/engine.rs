@@ -99,20 +99,31 @@ impl Engine {
     }
 
     pub(super) fn range(&self, table: &TableName, range: &Range) -> Result<Vec<Entry>, Error> {
-        let Some(bounds) = range.bounds()? else { return Ok(Vec::new()) };
-        let snapshot = self.snapshot()?;
-        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else { return Ok(Vec::new()) };
-        let now_ms = self.options.clock.now_ms();
         let mut entries = Vec::new();
-        if range.limit > 0 {
-            walk(self.tree, &snapshot, id, &bounds, range.is_reverse, &mut |key, stored| {
-                if let Some(value) = live(table.kind, stored, now_ms)? {
-                    entries.push((key.to_vec(), value.to_vec()));
-                }
-                Ok(entries.len() < range.limit)
-            })?;
-        }
+        self.each(table, range, &mut |key, value| {
+            entries.push((key.to_vec(), value.to_vec()));
+            true
+        })?;
         Ok(entries)
+    }
+
+    /// Lends the entries of a range to `visit`, until it returns `false` or has seen as many as the range may have.
+    pub(super) fn each(
+        &self,
+        table: &TableName,
+        range: &Range,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let Some(bounds) = range.bounds()?.filter(|_| range.limit > 0) else { return Ok(()) };
+        let snapshot = self.snapshot()?;
+        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else { return Ok(()) };
+        let now_ms = self.options.clock.now_ms();
+        let mut seen = 0;
+        walk(self.tree, &snapshot, id, &bounds, range.is_reverse, &mut |key, stored| {
+            let Some(value) = live(table.kind, stored, now_ms)? else { return Ok(true) };
+            seen += 1;
+            Ok(visit(key, value) && seen < range.limit)
+        })
     }
 
     /// The number of entries, with those that have expired and are not swept yet.

@@ -1,0 +1,113 @@
+//! The key of an entry: one word for each component of the score, so that the better score has the smaller words, and one that
+//! decides between equal scores.
+
+use std::cmp::Ordering;
+
+use super::members::Members;
+use super::order::COMPONENTS_MAX;
+
+const WORDS_MAX: usize = COMPONENTS_MAX + 1;
+
+/// Up to `WORDS_MAX` words on the stack.
+#[derive(Clone, Copy)]
+pub(super) struct Key {
+    words: [u64; WORDS_MAX],
+    len: usize,
+}
+
+impl Key {
+    pub(super) fn new(words: impl IntoIterator<Item = u64>) -> Self {
+        let mut key = Key { words: [0; WORDS_MAX], len: 0 };
+        for (place, word) in key.words.iter_mut().zip(words) {
+            *place = word;
+            key.len += 1;
+        }
+        key
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words[..self.len]
+    }
+}
+
+/// The words of the score in the words of a key.
+pub(super) fn score_words(key: &[u64]) -> &[u64] {
+    key.split_last().map_or(&[], |(_, scores)| scores)
+}
+
+/// A point in the order of entries.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a> {
+    /// The first words of a key, or all.
+    words: &'a [u64],
+    then: Then<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Then<'a> {
+    Before,
+    After,
+    At(&'a [u8]),
+    Past(&'a [u8]),
+}
+
+impl<'a> Point<'a> {
+    /// Before all entries whose keys begin with these words.
+    pub(super) fn before(words: &'a [u64]) -> Self {
+        Point { words, then: Then::Before }
+    }
+
+    /// After all entries whose keys begin with these words.
+    pub(super) fn after(words: &'a [u64]) -> Self {
+        Point { words, then: Then::After }
+    }
+
+    /// Where the entry of a member stands, or would stand.
+    pub(super) fn at(key: &'a [u64], name: &'a [u8]) -> Self {
+        Point { words: key, then: Then::At(name) }
+    }
+
+    /// Just behind the entry of a member, or where that would stand.
+    pub(super) fn past(key: &'a [u64], name: &'a [u8]) -> Self {
+        Point { words: key, then: Then::Past(name) }
+    }
+
+    /// Whether an entry comes before this point. Equal keys are decided by the names, so that no two entries are equal.
+    #[inline]
+    pub(super) fn follows(&self, key: &[u64], handle: u32, members: &Members) -> bool {
+        for (other, own) in key.iter().zip(self.words) {
+            match other.cmp(own) {
+                Ordering::Less => return true,
+                Ordering::Greater => return false,
+                Ordering::Equal => {}
+            }
+        }
+        match self.then {
+            Then::Before => false,
+            Then::After => true,
+            Then::At(name) => members.name(handle) < name,
+            Then::Past(name) => members.name(handle) <= name,
+        }
+    }
+}
+
+/// The number of entries before `point` among `len` sorted ones.
+#[inline]
+pub(super) fn entries_before<'e>(
+    point: Point<'_>,
+    members: &Members,
+    len: usize,
+    entry: impl Fn(usize) -> (&'e [u64], u32),
+) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = (low + high) / 2;
+        let (key, handle) = entry(middle);
+        if point.follows(key, handle, members) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

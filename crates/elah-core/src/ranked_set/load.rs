@@ -1,0 +1,115 @@
+//! A set from the rows of a store, in one pass over the table and one sort.
+
+use std::fmt;
+
+use super::error::Error;
+use super::key::Key;
+use super::members::Members;
+use super::order::Order;
+use super::row;
+use super::tree::Tree;
+use super::{MEMBER_BYTES_MAX, PREFIX_BYTES_MAX, RankedSet};
+use crate::store::{self, Range, Table};
+
+/// Why a set could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The store could not be read.
+    Store(store::Error),
+    /// A row cannot be one of the set.
+    Set(Error),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Store(error) => error.fmt(f),
+            LoadError::Set(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl From<Error> for LoadError {
+    fn from(error: Error) -> Self {
+        LoadError::Set(error)
+    }
+}
+
+/// Entries as they come, to be sorted.
+struct Unsorted {
+    width: usize,
+    /// The keys of all, one after the other.
+    words: Vec<u64>,
+    /// The first two words of each key, which decide most comparisons, and the member.
+    entries: Vec<(u64, u64, u32)>,
+}
+
+impl RankedSet {
+    /// The set whose rows have keys that begin with `prefix`, as the table has them now.
+    ///
+    /// # Errors
+    /// Those of the store; `InvalidRow` for a row of another set or order, `PrefixTooLong`, `Full`.
+    pub fn load(order: Order, members_max: usize, table: &Table, prefix: &[u8]) -> Result<Self, LoadError> {
+        if prefix.len() > PREFIX_BYTES_MAX {
+            return Err(Error::PrefixTooLong { bytes: prefix.len() }.into());
+        }
+        let mut set = RankedSet::new(order, members_max);
+        let width = set.order.components().len() + 1;
+        let mut unsorted = Unsorted { width, words: Vec::new(), entries: Vec::new() };
+        let mut refused = Ok(());
+        let stem = row::stem(prefix);
+        let range = Range { prefix: Some(stem.clone()), limit: usize::MAX, ..Range::default() };
+        if prefix.is_empty() {
+            set.members.expect(table.size().map_err(LoadError::Store)? as usize);
+        }
+        table
+            .each(&range, |key, value| {
+                refused = set.take(&key[stem.len()..], value, &mut unsorted);
+                refused.is_ok()
+            })
+            .map_err(LoadError::Store)?;
+        refused?;
+        unsorted.sort(&set.members);
+        let Unsorted { words, entries, .. } = &unsorted;
+        let sorted = entries.iter().map(|(_, _, handle)| (key_of(words, width, *handle), *handle));
+        set.tree = Tree::build(width, sorted, &mut set.members);
+        Ok(set)
+    }
+
+    fn take(&mut self, key: &[u8], value: &[u8], unsorted: &mut Unsorted) -> Result<(), Error> {
+        let row = row::decode(&self.order, key, value)?;
+        if row.name.len() > MEMBER_BYTES_MAX {
+            return Err(Error::MemberTooLong { bytes: row.name.len() });
+        }
+        if unsorted.entries.len() == self.members_max || !self.members.has_room() {
+            return Err(Error::Full { members: unsorted.entries.len() });
+        }
+        self.next_sequence = self.next_sequence.max(row.sequence.saturating_add(1));
+        unsorted.push(&self.order.key(&row.scores, row.sequence, row.name), self.members.add(row.name));
+        Ok(())
+    }
+}
+
+/// Handles of a new set are given out in order, so that a handle says where its key is.
+fn key_of(words: &[u64], width: usize, handle: u32) -> &[u64] {
+    &words[handle as usize * width..][..width]
+}
+
+impl Unsorted {
+    fn push(&mut self, key: &Key, handle: u32) {
+        let words = key.words();
+        self.words.extend(words);
+        self.entries.push((words[0], words[1], handle));
+    }
+
+    fn sort(&mut self, members: &Members) {
+        let Unsorted { width, words, entries } = self;
+        entries.sort_unstable_by(|a, b| {
+            let whole = |handle| key_of(words, *width, handle);
+            let name = |handle| members.name(handle);
+            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| whole(a.2).cmp(whole(b.2))).then_with(|| name(a.2).cmp(name(b.2)))
+        });
+    }
+}
