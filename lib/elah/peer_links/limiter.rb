@@ -3,8 +3,8 @@
 module Elah
   class PeerLinks
     # How many calls may be on the way to a peer at once. Without any bound of its own while the peer answers in time; when several calls in a
-    # row were not, the allowance is halved with each further one, down to a single call now and then, the probe; and each
-    # answer in time lets one more through, until there is no bound again. Who is not admitted is told so at once.
+    # row were not, the allowance is halved with each further one, down to a single call now and then, the probe; and with each
+    # answer in time it grows by half, until there is no bound again. Who is not admitted is told so at once.
     #
     # Calls that are late while others of the same time are answered say nothing of the peer: they are slow themselves.
     #
@@ -55,7 +55,7 @@ module Elah
         @late_in_row = 0
         return unless @allowance
 
-        @allowance += 1
+        @allowance += [@allowance / 2, 1].max
         @allowance = nil if @allowance >= ALLOWANCE_MAX
       end
 

@@ -60,7 +60,7 @@ class PeerLimiterTest < Minitest::Test
       nil while traffic.send_call && traffic.open.size < 200
       admitted << traffic.open.size
     end
-    assert_equal [*2..(Limiter::ALLOWANCE_MAX - 1), 200], admitted
+    assert_equal [2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 200], admitted
   end
 
   def test_a_probe_that_is_late_is_followed_by_one_probe_in_a_while
