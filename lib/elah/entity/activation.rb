@@ -134,6 +134,7 @@ module Elah
         return @runner = nil unless waiter
 
         @runner = waiter.task
+        @runner.awaits = nil # now, and not when it goes on: a call that comes before would follow it in a circle
         waiter.is_granted = true
         waiter.task.wake
         waiter.event_loop.end_wait(waiter.id)
