@@ -25,8 +25,12 @@ class RingPoolsBadDaysTest < Minitest::Test
   def test_a_full_store_leads_to_the_overflow_number
     RingPoolsServer.start(store_bytes_max: "1M") do |server|
       pool = server.create(NUMBERS, lifetime_seconds: 0.001)
-      leases = Array.new(400) { server.post("/pools/#{pool['id']}/leases", { parameters: { text: "x" * 4000 } }).json }
-      assert_equal [true, "unavailable", "+18885550000"], leases.last.values_at("overflow", "overflow_reason", "number")
+      lease = nil
+      500.times do
+        lease = server.post("/pools/#{pool['id']}/leases", { parameters: { text: "x" * 4000 } }).json
+        break if lease["overflow_reason"] == "unavailable"
+      end
+      assert_equal [true, "unavailable", "+18885550000"], lease.values_at("overflow", "overflow_reason", "number")
       assert_equal "8885550000", server.bulk([pool], parameters: "x" * 4000).first["promo_number"]
       assert_equal 507, server.put("/pools/#{pool['id']}", { name: "x" * 250 }).status
       assert_equal 200, server.get("/readyz").status

@@ -9,16 +9,16 @@ class RingPoolsWorkersTest < Minitest::Test
   include Patience
 
   POOLS = 12
-  DEADLINE_MS = 200
-  # Time that a loaded machine may add to the deadline.
-  SLACK_SECONDS = 3
+  DEADLINE_MS = 1000
+  # After so long without an answer a connection is taken for one with the paused worker.
+  SLACK_SECONDS = 8
 
   def patience_seconds = 30
 
   def test_rows_of_a_paused_worker_are_overflow_within_the_deadline_and_come_back_after_it
-    serve(lifetime_seconds: 0.5) do |server, pools|
+    serve(lifetime_seconds: 0.5, durability: "memory") do |server, pools|
       stopped = worker(server, 1)
-      clients = Array.new(8) { HttpClient.new(server.process.url, seconds: SLACK_SECONDS).tap { |client| client.request("GET", "/livez") } }
+      clients = Array.new(6) { HttpClient.new(server.process.url, seconds: SLACK_SECONDS).tap { |client| client.request("GET", "/livez") } }
       Process.kill(:STOP, stopped)
       client = clients.find { |candidate| bulk(candidate, pools) }
       refute_nil client, "some connection is with the worker that runs"
@@ -29,7 +29,7 @@ class RingPoolsWorkersTest < Minitest::Test
       assert_equal ["8885550000"], late.map { |row| row["promo_number"] }.uniq
       assert_match(/\A(deadline|limited|unavailable)=\d+/, reasons)
       Process.kill(:CONT, stopped)
-      wait_until("every pool answers again") { bulk(client, pools).first.none? { |row| row["overflow"] } }
+      wait_until("every pool answers again") { bulk(client, pools)&.first&.none? { |row| row["overflow"] } }
     ensure
       Process.kill(:CONT, stopped) if stopped
     end
@@ -49,8 +49,8 @@ class RingPoolsWorkersTest < Minitest::Test
 
   private
 
-  def serve(lifetime_seconds: 600)
-    RingPoolsServer.start(workers: 2, settings: { ring_pools_deadline_ms: DEADLINE_MS }) do |server|
+  def serve(lifetime_seconds: 600, durability: "disk")
+    RingPoolsServer.start(workers: 2, settings: { ring_pools_deadline_ms: DEADLINE_MS, ring_pools_durability: durability }) do |server|
       2.times { |slot| server.process.wait_for(/Worker #{slot} \(process \d+\) serves/) }
       pools = Array.new(POOLS) do |pool|
         server.create(Array.new(50) { |number| format("+1202555%02d%02d", pool, number) }, lifetime_seconds: lifetime_seconds)
