@@ -8,6 +8,8 @@ module RingPools
   # Owns the rows of one bulk request: which number each asks for, who is to give it, and the answer in the order of the rows.
   class BulkRequest
     ROWS_MAX = 1000
+    # What a row of the answer has or less, so that the answer seldom moves as it grows.
+    ROW_BYTES = 256
     # What a row with a number begins with; reasons of overflows are words.
     QUOTE = '"'.ord
 
@@ -47,7 +49,7 @@ module RingPools
       failures = @rows.map { |row| prepare(row) }
       given = @service.scatter(@calls)
       asked = -1
-      out = +'{"responses":['
+      out = String.new('{"responses":[', capacity: ROW_BYTES * @rows.size)
       @rows.each_with_index do |row, index|
         out << (index.zero? ? "{" : ",{")
         write_request_id(out, row)

@@ -14,6 +14,8 @@ module RingPools
   # Numbers in keys are decimal digits of fixed length, so that the order of the keys is theirs.
   class Directory
     POOLS_MAX = 1_000_000
+    # No id is used twice.
+    ID_MAX = 9_999_999
 
     # @return [Elah::Store::Table]
     attr_reader :service
@@ -170,7 +172,7 @@ module RingPools
 
     def take_id(tx)
       id = (tx.get(@service, "next_id") || 1).to_i
-      raise Invalid.new("too_many_pools", "There are #{POOLS_MAX} pools already.") if @definitions.size >= POOLS_MAX
+      raise Invalid.new("too_many_pools", "There are #{POOLS_MAX} pools already.") if @definitions.size >= POOLS_MAX || id > ID_MAX
 
       tx.put(@service, "next_id", (id + 1).to_s)
       id

@@ -2,8 +2,8 @@
 
 module RingPools
   module History
-    # Owns the texts in which the steps of a pool are kept, one row each. A row's key is the pool (10 digits) and the time of the step
-    # (microseconds, 16 digits): no two steps of a pool have the same. Its value is
+    # Owns the texts in which the steps of a pool are kept, one row each. A row's key is the pool (7 digits) and the time of the step
+    # (microseconds, 16 digits), together as long as a String may be that Ruby keeps in one piece. No two steps of a pool have the same. Its value is
     #
     #   A number hold grant session parameters   allocated; the session is empty when there is none, the parameters go to the end
     #   N number hold grant                      renewed
@@ -17,7 +17,7 @@ module RingPools
       class << self
         # @param id [Integer] of a pool
         # @return [String] that all its keys begin with
-        def prefix(id) = format("%010d", id)
+        def prefix(id) = format("%07d", id)
 
         # @param key [String]
         # @param value [String]
