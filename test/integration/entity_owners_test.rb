@@ -155,6 +155,18 @@ class EntityOwnersTest < EntityCase
     assert_equal last, (0..2).map { |key| new.call(key, "balance") }
   end
 
+  # What was answered in memory may be lost with the process: always the last of it, never something in between.
+  def test_what_was_answered_in_memory_is_lost_from_the_end
+    place(0, 1, 1)
+    old = start(0, 1, durability: :memory)
+    answered = Integer((1..300).map { old.call("42", "deposit", 1) }.last[/\d+/])
+    old.kill
+    place(0, 2, 2)
+    left = Integer(start(0, 2).call("42", "balance")[/\d+/])
+    assert_includes 0..answered, left
+    assert_equal((1..left).map { |n| "42 #{n}" }, history.sort_by { |row| row[/\d+\z/].to_i })
+  end
+
   def test_a_process_that_the_board_has_replaced_claims_nothing
     place(0, 1, 2)
     old = start(0, 1) # slot 0 is at its second incarnation

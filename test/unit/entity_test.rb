@@ -164,6 +164,15 @@ class EntityTest < EntityCase
     assert_same @accounts, Account.in(Elah::Store.open(@dir, bytes_max: 64 * 1024**2))
   end
 
+  # A shard has one epoch for all classes of a store: claims of one class do not fence another.
+  def test_classes_share_a_store
+    others = accounts("others")
+    Elah.run { 10.times { [@accounts, others].each { |accounts| (0..9).each { |key| accounts[key].deposit(1) } } } }
+    assert_equal [10, 10], [@accounts["3"].balance, others["3"].balance]
+    claims = Elah::Shards::Commits.open([@store.table("any")]).claim([Elah::Shards.of("3", 256)], 256, 1)
+    assert_equal 2, claims.first.epoch, "it was claimed once before"
+  end
+
   def test_what_a_class_declares
     assert_match(/:disk or :memory/, assert_raises(ArgumentError) { Class.new(Elah::Entity) { durability :tape } }.message)
     assert_match(/no index :nope/, assert_raises(ArgumentError) { @accounts.index(:nope) }.message)

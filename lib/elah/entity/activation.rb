@@ -34,6 +34,7 @@ module Elah
       # @param shard [Integer]
       def initialize(region, key, shard)
         @region = region
+        @commits = region.commits
         @key = key
         @shard = shard
         @entity = @state = @runner = @outer = @line = nil
@@ -56,7 +57,7 @@ module Elah
         begin
           entity = @entity && !@state.failed? ? @entity : come_to_life
           answer = entity.__send__(name, *arguments)
-          @batch = @region.commits.take(@state)
+          @batch = @commits.take(@state)
           is_whole = true
           answer
         rescue Refusal
@@ -97,7 +98,7 @@ module Elah
 
       def come_to_life
         @entity = nil
-        @region.commits.settle(@batch)
+        @commits.settle(@batch)
         @state = @region.open_state(@shard, @key)
         @entity = @region.new_entity(@key, @state)
       end

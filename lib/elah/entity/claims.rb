@@ -1,19 +1,21 @@
 # frozen_string_literal: true
 
+require_relative "epochs"
+
 module Elah
   class Entity
-    # This worker's claims on the shards that it owns, each made durable in the store before it is used.
+    # One region's claims on the shards that this worker owns. All regions of a store share the epochs; each has claims of its own under
+    # them, since what a batch of one could not store concerns that one alone.
     class Claims
-      # @param commits [Commits]
-      # @param placement [Placement::Single, Placement::Supervised]
-      def initialize(commits, placement)
+      # @param epochs [Epochs] of the store
+      # @param commits [Commits] of the region
+      def initialize(epochs, commits)
+        @epochs = epochs
         @commits = commits
-        @placement = placement
         @claims = {}
-        @lock = Mutex.new
       end
 
-      # The claim on a shard. The first one claims every shard that this worker owns, in one transaction.
+      # The claim on a shard, made durable in the store before it is used.
       #
       # @param shard [Integer]
       # @return [Elah::Shards::Claim] one that has not failed
@@ -23,21 +25,15 @@ module Elah
         claim = @claims[shard]
         return claim if claim && !claim.failed?
 
-        @lock.synchronize do
-          renew(shard)
-          claim_all(shard) unless @claims[shard]
-        end
-        @claims[shard] or raise moved(shard)
+        # After a batch that could not be stored the right stays, but nothing may build on what was lost.
+        renewed = claim&.renewed
+        @epochs.forget(claim) if claim && !renewed
+        @claims[shard] = renewed || @epochs.fetch(shard, @commits).renewed
       end
 
-      # Whether the board says that this worker owns a shard.
-      #
       # @param shard [Integer]
-      # @return [Boolean]
-      def owned?(shard)
-        slot = @placement.slot
-        @placement.owner_of(shard) == slot && @placement.incarnation_of(slot) == @placement.incarnation
-      end
+      # @return [Boolean] whether the board says that this worker owns it
+      def owned?(shard) = @epochs.owned?(shard)
 
       # @return [Hash{Integer=>Object}] the shards that are claimed and belong to another worker now
       def lost = @claims.reject { |shard, _| owned?(shard) }
@@ -45,32 +41,10 @@ module Elah
       # Forgets a claim, because another worker owns the shard.
       #
       # @param shard [Integer]
-      def release(shard) = @claims.delete(shard)
-
-      # @return [Integer] how many shards are claimed
-      def size = @claims.size
-
-      private
-
-      # After a batch that could not be stored: the right stays, but nothing may build on what was lost.
-      def renew(shard)
-        claim = @claims[shard]
-        return unless claim&.failed?
-
-        renewed = claim.renewed
-        renewed ? @claims[shard] = renewed : @claims.delete(shard)
+      def release(shard)
+        claim = @claims.delete(shard)
+        @epochs.forget(claim) if claim
       end
-
-      def claim_all(shard)
-        raise moved(shard) unless owned?(shard)
-
-        wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
-        claims = @commits.claim(wanted, @placement.shards, @placement.incarnation)
-        # Whoever was paused in between may have been replaced.
-        claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
-      end
-
-      def moved(shard) = Moved.new("Shard #{shard} belongs to another worker.")
     end
   end
 end

@@ -8,6 +8,7 @@ module Elah
       # @param calls [Array<Array>] each a key, the name of a method, and its arguments
       def initialize(region, calls)
         @region = region
+        @commits = region.commits
         @calls = calls
         @answers = Array.new(calls.size, NONE)
         @states = []
@@ -16,7 +17,8 @@ module Elah
       end
 
       NONE = Object.new.freeze
-      private_constant :NONE
+      NO_ARGUMENTS = [].freeze
+      private_constant :NONE, :NO_ARGUMENTS
 
       # Runs those that are for entities of this worker, and waits for the disk once.
       #
@@ -24,7 +26,8 @@ module Elah
       # @return [Array] for each its answer, or the exception with which it ended
       # @raise [Exception] what ended the task from outside
       def run(task)
-        @calls.each_with_index { |(key, name, *arguments), index| run_one(task, index, key, name, arguments) }
+        index = -1
+        run_one(task, index, @calls[index]) while (index += 1) < @calls.size
         @region.conclude_all(@last) unless @last.zero?
         check_stored
         @answers
@@ -42,11 +45,11 @@ module Elah
 
       private
 
-      def run_one(task, index, key, name, arguments)
-        activation = @region.resident!(key)
-        answer = activation.run(task, @region.check_name(name), arguments)
+      def run_one(task, index, call)
+        activation = @region.resident!(call[0])
+        answer = activation.run(task, @region.check_name(call[1]), call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.batch
-        note(index, activation.state, batch) if batch > @region.commits.settled
+        note(index, activation.state, batch) if batch > @commits.settled
         @answers[index] = answer
       rescue Cancelled, ClientGone
         raise

@@ -145,6 +145,7 @@ module Elah
       def reset
         @commits = Commits.new((0..@entity_class.indexes.size).map { |number| table(number) })
         @residents = Residents.new(@entities_max)
+        @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil
         @version = 0
         @released = {}

@@ -11,9 +11,8 @@ module Elah
         @activations = {}
       end
 
-      # @param key [String]
-      # @return [Activation, nil]
-      def [](key) = @activations[key]
+      # @return [Hash{String=>Activation}] by key; to look at only
+      attr_reader :activations
 
       # @return [Integer]
       def size = @activations.size

@@ -18,8 +18,12 @@ class EntityModelTest < EntityCase
       restart
     end
 
-    # Begins anew, as a process that was killed does.
-    def restart = @region = Elah::Entity::Region.new(@entity_class, @store)
+    # Begins anew, as a process that was killed does, with epochs of its own.
+    def restart
+      Elah::Entity::Epochs.reset_all
+      @region = Elah::Entity::Region.new(@entity_class, @store)
+      @region["1"].balance
+    end
 
     attr_reader :region
   end

@@ -27,7 +27,10 @@ module Elah
         def flush_all = regions.each_value(&:flush)
 
         # Begins anew in a fork, which owns nothing of its parent's.
-        def reset_all = regions.each_value(&:reset)
+        def reset_all
+          Epochs.reset_all
+          regions.each_value(&:reset)
+        end
 
         private
 

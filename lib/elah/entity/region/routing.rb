@@ -21,14 +21,17 @@ module Elah
         # @api private
         # @return [Activation]
         # @raise [Moved] when the entity lives elsewhere
-        def resident!(key) = resident(key) || raise(Moved, "#{@name}[#{key}] belongs to another worker.")
+        def resident!(key)
+          follow if @version != @placement.version
+          @here[key] || activate(key) || raise(Moved, "#{@name}[#{key}] belongs to another worker.")
+        end
 
         private
 
         # The entity, if it lives here or may.
         def resident(key)
           follow if @version != @placement.version
-          @residents[key] || activate(key)
+          @here[key] || activate(key)
         end
 
         def activate(key)
@@ -42,7 +45,7 @@ module Elah
         # Entities whose writes are on their way cannot go; soon they can.
         def add_when_settled(activation)
           @commits.flush
-          @residents[activation.key] || @residents.add(activation, @commits.settled) or
+          @here[activation.key] || @residents.add(activation, @commits.settled) or
             raise Overloaded, "All #{size} entities #{@name} in memory are busy: try again later."
         end
 
@@ -57,7 +60,7 @@ module Elah
         def place
           @placement = Placement.current
           @version = @placement.version
-          @claims = Claims.new(@commits, @placement)
+          @claims = Claims.new(Epochs.of(@store), @commits)
           @placement.before_release { |shards| release(shards) }
           Peers.open(@event_loop, @placement, nil) if @event_loop && Peers.current.nil?
         end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+# Measures what a call of an entity costs in Ruby, beside the same change as a plain transaction of the store, in turns:
+# `ruby -Ilib bench/entities.rb [DIR]`. DIR should be on the disk that matters.
+require "elah"
+require "tmpdir"
+
+ROUNDS = 3
+FIBERS = 64
+BATCHES = 20
+BATCH = 40
+
+# One row of state and one of an index, as an allocation writes them.
+class Account < Elah::Entity
+  index :history
+
+  attr_reader :balance
+
+  def restore = @balance = state.get("balance").to_i
+
+  def deposit(amount)
+    @balance += amount
+    state.put("balance", @balance.to_s)
+    index(:history).put("#{key} #{@balance}", "x")
+    @balance
+  end
+end
+
+# Answers at once.
+class AccountInMemory < Account
+  durability :memory
+end
+
+CALLS = Array.new(BATCH) { |n| ["account#{n}", :deposit, 1] }
+
+def in_fibers(&block) = Array.new(FIBERS) { Elah.async { BATCHES.times(&block) } }.each(&:value)
+
+def plain_transactions(store)
+  rows = store.table("rows")
+  history = store.table("history")
+  Array.new(FIBERS) do |fiber| # each has keys of its own, so that none has to run again
+    Elah.async { (BATCHES / 4).times { |n| store.transaction { |tx| plain_batch(tx, rows, history, fiber, n) } } }
+  end.each(&:value)
+end
+
+def plain_batch(transaction, rows, history, fiber, batch)
+  CALLS.each do |key, _, amount|
+    balance = transaction.get(rows, "#{key} #{fiber}").to_i + amount
+    transaction.put(rows, "#{key} #{fiber}", balance.to_s)
+    transaction.put(history, "#{key} #{fiber} #{batch} #{balance}", "x")
+  end
+end
+
+def workloads(store)
+  accounts = Account.in(store)
+  in_memory = AccountInMemory.in(store)
+  many = FIBERS * BATCHES * BATCH
+  {
+    "read, one call" => [100_000, -> { 100_000.times { accounts["account0"].balance } }],
+    "deposit :memory, one call" => [50_000, -> { 50_000.times { in_memory["account0"].deposit(1) } && in_memory.flush }],
+    "deposit :memory, 40 of 64 fibers" => [many, -> { in_fibers { in_memory.call_many(CALLS) } && in_memory.flush }],
+    "deposit :disk, 40 of 64 fibers" => [many, -> { in_fibers { accounts.call_many(CALLS) } }],
+    "plain transaction of 40, 64 fibers" => [many / 4, -> { plain_transactions(store) }]
+  }
+end
+
+def measure(calls, work)
+  clocks = [Process::CLOCK_PROCESS_CPUTIME_ID, Process::CLOCK_MONOTONIC]
+  before = clocks.map { |clock| Process.clock_gettime(clock) }
+  work.call
+  clocks.zip(before).map { |clock, start| (Process.clock_gettime(clock) - start) / calls * 1e6 }
+end
+
+def run(dir)
+  store = Elah::Store.open(dir)
+  Elah.run do
+    work = workloads(store)
+    results = Hash.new { |hash, name| hash[name] = [] }
+    ROUNDS.times { work.each { |name, (calls, block)| results[name] << measure(calls, block) } }
+    results.each do |name, rounds|
+      cpu, wall = rounds.transpose.map { |values| values.sort[ROUNDS / 2] }
+      puts format("%-36s %8.2f us of CPU time  %8.2f us  %9.0f/s", name, cpu, wall, 1e6 / wall)
+    end
+  end
+  store.close
+end
+
+ARGV.first ? run(ARGV.first) : Dir.mktmpdir { |dir| run(dir) }

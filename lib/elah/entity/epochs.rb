@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # The epochs of one store's shards under which this worker may write.
+    class Epochs
+      @all = {}
+
+      class << self
+        # @param store [Elah::Store]
+        # @return [Epochs] those of its directory
+        def of(store) = @all[store.dir] ||= new(Placement.current)
+
+        # Forgets all, in a fork.
+        def reset_all = @all.clear
+      end
+
+      # @param placement [Placement::Single, Placement::Supervised]
+      def initialize(placement)
+        @placement = placement
+        @claims = {}
+        @lock = Mutex.new
+      end
+
+      # The claim that stands for an epoch; nothing is written under it itself. The first one claims every shard that this worker owns, in
+      # one transaction.
+      #
+      # @param shard [Integer]
+      # @param commits [Commits] that carries the claim to the store
+      # @return [Elah::Shards::Claim]
+      # @raise [Moved] when this worker does not own the shard
+      def fetch(shard, commits)
+        @lock.synchronize { claim_all(shard, commits) unless @claims[shard] }
+        @claims[shard] or raise moved(shard)
+      end
+
+      # Whether the board says that this worker owns a shard.
+      #
+      # @param shard [Integer]
+      # @return [Boolean]
+      def owned?(shard)
+        slot = @placement.slot
+        @placement.owner_of(shard) == slot && @placement.incarnation_of(slot) == @placement.incarnation
+      end
+
+      # Forgets an epoch that is over.
+      #
+      # @param claim [Elah::Shards::Claim] under it
+      def forget(claim)
+        @claims.delete(claim.shard) if @claims[claim.shard]&.epoch == claim.epoch
+      end
+
+      private
+
+      def claim_all(shard, commits)
+        raise moved(shard) unless owned?(shard)
+
+        wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
+        claims = commits.claim(wanted, @placement.shards, @placement.incarnation)
+        # Whoever was paused in between may have been replaced.
+        claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
+      end
+
+      def moved(shard) = Moved.new("Shard #{shard} belongs to another worker.")
+    end
+  end
+end
