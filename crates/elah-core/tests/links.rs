@@ -43,19 +43,20 @@ impl World {
             response_buffer_bytes: 1024,
             pipeline_max: 1,
         };
-        let worker = Worker::new(limits, Arc::new(Router::new()), HashSet::new(), Vec::new()).unwrap();
-        let folder = TempDir::new().unwrap();
-        let open = |name| worker.open_links(&folder.path().join("links").join(name), bounds.clone()).unwrap();
+        let worker = Worker::new(limits, Arc::new(Router::new()), HashSet::new(), Vec::new()).expect("the runtime starts");
+        let folder = TempDir::new().expect("a folder");
+        let open =
+            |name| worker.open_links(&folder.path().join("links").join(name), bounds.clone()).expect("the socket is bound");
         let (caller, owner) = (open("caller.sock"), open("owner.sock"));
         World { worker, folder, caller, owner }
     }
 
     fn caller(&self) -> Rc<Links> {
-        self.worker.links(self.caller).unwrap()
+        self.worker.links(self.caller).expect("the caller's links are open")
     }
 
     fn owner(&self) -> Rc<Links> {
-        self.worker.links(self.owner).unwrap()
+        self.worker.links(self.owner).expect("the owner's links are open")
     }
 
     fn owner_path(&self) -> PathBuf {
@@ -64,7 +65,7 @@ impl World {
 
     fn call(&self, payload: &[u8], items: u32, remaining: Duration) -> Result<WaitId, Refusal> {
         let wait = self.worker.new_wait();
-        self.caller().call(self.owner_path().to_str().unwrap(), payload, items, remaining, wait)?;
+        self.caller().call(self.owner_path().to_str().expect("the path is text"), payload, items, remaining, wait)?;
         Ok(wait)
     }
 
@@ -87,7 +88,7 @@ impl World {
     }
 
     fn outcome(&self, wait: WaitId) -> Outcome {
-        self.turn_until(|| self.caller().is_settled(wait).then(|| self.caller().take(wait).unwrap()))
+        self.turn_until(|| self.caller().is_settled(wait).then(|| self.caller().take(wait).expect("it was not taken")))
     }
 }
 
@@ -165,8 +166,8 @@ fn bounds_refuse_at_once() {
 
 #[test]
 fn an_owner_refuses_what_is_beyond_its_own_bound_and_drops_answers_that_nobody_reads() {
-    let world = World::new(Bounds { calls_max: 2, ..bounds() });
-    let generous = Bounds { calls_max: 100, ..bounds() };
+    let world = World::new(Bounds { calls_max: 2, payload_bytes_max: 9000, ..bounds() });
+    let generous = Bounds { calls_max: 100, payload_bytes_max: 9000, ..bounds() };
     let caller = world.worker.open_links(&world.folder.path().join("links/generous.sock"), generous).unwrap();
     let caller = world.worker.links(caller).unwrap();
     let waits: Vec<_> = (0..3).map(|_| world.worker.new_wait()).collect();
