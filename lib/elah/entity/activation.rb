@@ -99,8 +99,17 @@ module Elah
       def come_to_life
         @entity = nil
         @commits.settle(@batch)
+        report_loss if @state&.failed? && !@region.durable?
         @state = @region.open_state(@shard, @key)
         @entity = @region.new_entity(@key, @state)
+      end
+
+      # Nobody waited for these writes, so nobody else says that they are gone.
+      def report_loss
+        @state.check(@batch)
+      rescue Store::Error => e
+        lost = Lost.new("The last answers of #{identity} are lost, as they could not be stored: #{e.message}")
+        @region.event_loop&.report(lost)
       end
 
       def wait_for_turn(task)

@@ -15,6 +15,9 @@ module Elah
       def code = "entity_moving"
     end
 
+    # What an entity with durability `:memory` had answered could not be stored afterwards. Reported in the log, as no caller waits for it.
+    class Lost < Error; end
+
     # This process does not own the entity's shard any more. Whoever sent the call asks the owner.
     #
     # @api private

@@ -38,6 +38,25 @@ class EntityMemoryTest < EntityCase
     assert_equal [100] * 10, (0...10).map { |n| @accounts[n].balance }
   end
 
+  def test_what_could_not_be_stored_is_reported
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("lost", store: store) { durability :memory }
+      _, log = capture_io do
+        Elah.run do
+          accounts["1"].deposit(1)
+          accounts.flush
+          accounts["1"].write("big", "x" * 2_000_000)
+          accounts.flush
+          assert_equal 1, accounts["1"].balance
+          assert_equal ["balance"], accounts["1"].stored.map(&:first)
+        end
+      end
+      assert_match(/The last answers of lost\[1\] are lost, as they could not be stored: The store is full/, log)
+      store.close
+    end
+  end
+
   def test_a_fork_leaves_its_parents_entities_alone
     @accounts["1"].deposit(3)
     child = fork do

@@ -138,10 +138,6 @@ impl RubyState {
     fn discard(&self) {
         self.gathered().clear();
     }
-
-    fn last_batch(&self) -> u64 {
-        self.last_batch.load(Ordering::Relaxed)
-    }
 }
 
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
@@ -158,6 +154,5 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
     class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
     class.define_method("discard", method!(RubyState::discard, 0))?;
-    class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
     Ok(())
 }
