@@ -53,6 +53,14 @@ module Elah
     #   @return [Elah::Store::Table]
     #   @raise [InvalidKey] when the name is empty or too long
 
+    # @!method values_at(table, key, *more)
+    #   Values of one or several tables, all as they were at one moment; quicker than a transaction.
+    #   @param table [Elah::Store::Table] of this store
+    #   @param key [String]
+    #   @param more [Array] another table, another key, and so on
+    #   @return [Array<(String, nil)>] binary; nil where there is none or it has expired
+    #   @raise [InvalidKey] when a key is empty or too long
+
     # The counters of that name, which have nothing to do with a table of the same name.
     #
     # @param name [String] 1 to 255 bytes

@@ -85,6 +85,28 @@ impl Store {
         Ok(Counter { handle: Arc::clone(&self.handle), name })
     }
 
+    /// The values of several keys, all seen at one moment. Appends them to `into`, one after the other, and tells `found` of each
+    /// where it lies there; `None` when there is none or it has expired.
+    pub fn values_at<'k>(
+        &self,
+        keys: impl IntoIterator<Item = (&'k Table, &'k [u8])>,
+        into: &mut Vec<u8>,
+        mut found: impl FnMut(Option<std::ops::Range<usize>>),
+    ) -> Result<(), Error> {
+        self.handle.with(|engine| {
+            let snapshot = engine.snapshot()?;
+            for (table, key) in keys {
+                if !self.handle.shares_opening_with(&table.handle) {
+                    return Err(Error::ForeignTable { name: table.name().to_owned() });
+                }
+                let start = into.len();
+                let is_there = engine.get_in(&snapshot, &table.name, key, into)?;
+                found(is_there.then(|| start..into.len()));
+            }
+            Ok(())
+        })
+    }
+
     /// Begins a transaction on the store as it is now.
     pub fn begin(&self) -> Result<Transaction, Error> {
         self.handle.with(|engine| Transaction::begin(engine, &self.handle))

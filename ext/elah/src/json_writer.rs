@@ -4,7 +4,6 @@
 //! a `to_json` which generates again, or suspends its fiber, finds another one.
 
 use std::cell::Cell;
-use std::ffi::c_int;
 
 use elah_core::json_text::{write_float, write_string};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
@@ -13,6 +12,7 @@ use magnus::{Class, Error, Module, Object, RClass, RModule, RString, Ruby, Value
 use rb_sys::{VALUE, ruby_value_type as Type};
 
 use crate::errors::{catching, class};
+use crate::hash_walk::each_pair;
 use crate::utf8::{self, Text};
 
 /// The deepest nesting of arrays and objects, as `JSON.generate` has it.
@@ -51,13 +51,6 @@ struct Writer<'r> {
     depth: usize,
     /// What `to_json` is given: the json library's state once it was needed, nil when that library is not loaded.
     state: Option<Value>,
-}
-
-/// One walk over the pairs of a Hash.
-struct Walk<'w, 'r> {
-    writer: &'w mut Writer<'r>,
-    is_first: bool,
-    written: Result<(), Error>,
 }
 
 impl<'r> Writer<'r> {
@@ -171,26 +164,11 @@ impl<'r> Writer<'r> {
     }
 
     fn write_hash(&mut self, hash: VALUE) -> Result<(), Error> {
-        unsafe extern "C" fn pair(key: VALUE, value: VALUE, walk: VALUE) -> c_int {
-            // SAFETY: `walk` is the one below, used by nobody else during the walk.
-            let walk = unsafe { &mut *(walk as *mut Walk<'_, '_>) };
-            let ruby = walk.writer.ruby;
-            walk.written = catching(ruby, || walk.writer.write_pair(key, value, walk.is_first));
-            walk.is_first = false;
-            let next = if walk.written.is_ok() { rb_sys::st_retval::ST_CONTINUE } else { rb_sys::st_retval::ST_STOP };
-            next as c_int
-        }
-
         self.enter()?;
         self.out.push(b'{');
-        let mut walk = Walk { writer: self, is_first: true, written: Ok(()) };
-        let walk_pointer = std::ptr::from_mut(&mut walk) as VALUE;
-        protect(|| {
-            // SAFETY: `hash` is a live Hash; `pair` neither raises nor panics across Ruby's frames.
-            unsafe { rb_sys::rb_hash_foreach(hash, Some(pair), walk_pointer) };
-            rb_sys::Qnil as VALUE
-        })?;
-        walk.written?;
+        let mut is_first = true;
+        // SAFETY: `hash` is a live Hash: it is on this stack or reachable from one that is.
+        unsafe { each_pair(self.ruby, hash, |key, value| self.write_pair(key, value, std::mem::take(&mut is_first))) }?;
         self.out.push(b'}');
         self.depth -= 1;
         Ok(())

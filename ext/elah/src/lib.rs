@@ -7,6 +7,7 @@ mod form;
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 mod future_wait;
 mod gvl;
+mod hash_walk;
 mod header_set;
 mod json_parser;
 mod json_writer;

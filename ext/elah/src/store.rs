@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use elah_core::store::{Clock, Options, Store};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
 use crate::native_class;
+use crate::receiver::Receiver;
 use crate::wait::suspend;
 pub(crate) use clock::RubyClock;
 use counter::RubyCounter;
@@ -65,6 +66,35 @@ impl RubyStore {
         Ok(RubyCounter::new(counter, is_in_memory))
     }
 
+    /// `values_at(table, key, table, key, ...)`
+    fn values_at(ruby: &Ruby, store: Receiver<Self>, arguments: &[Value]) -> Result<RArray, Error> {
+        let (pairs, []) = arguments.as_chunks::<2>() else {
+            let message = format!("A key is missing: {} arguments are no pairs of a table and a key.", arguments.len());
+            return Err(Error::new(ruby.exception_arg_error(), message));
+        };
+        let mut keys = Vec::with_capacity(pairs.len());
+        for [table, key] in pairs {
+            let Some(key) = RString::from_value(*key) else {
+                return Err(Error::new(ruby.exception_type_error(), format!("A key is a String, not {}.", key.class())));
+            };
+            keys.push((table_of(table)?, key));
+        }
+        let mut places = Vec::with_capacity(keys.len());
+        // SAFETY: the keys are among the arguments, and Ruby does not run until the values have been read.
+        let keys = keys.iter().map(|(table, key)| (&table.table, unsafe { key.as_slice() }));
+        with_buffer(|buffer| {
+            store.store.values_at(keys, buffer, |place| places.push(place)).map_err(|error| raised(ruby, &error))?;
+            let values = ruby.ary_new_capa(places.len());
+            for place in places {
+                match place {
+                    Some(place) => values.push(ruby.str_from_slice(&buffer[place]))?,
+                    None => values.push(())?,
+                }
+            }
+            Ok(values)
+        })
+    }
+
     fn begin(ruby: &Ruby, store: &Self) -> Result<RubyTransaction, Error> {
         store.store.begin().map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
     }
@@ -90,18 +120,29 @@ impl RubyStore {
     }
 }
 
-/// Calls `read` with a buffer that this thread keeps, and makes a binary String of what it put there when it returns true.
-pub(crate) fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
+/// Calls `work` with an empty buffer that this thread keeps.
+fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFER.with(RefCell::take);
     buffer.clear();
-    let answer = match read(&mut buffer)? {
-        true => ruby.str_from_slice(&buffer).as_value(),
-        false => ruby.qnil().as_value(),
-    };
+    let result = work(&mut buffer);
     if buffer.capacity() <= KEPT_BUFFER_BYTES {
         BUFFER.set(buffer);
     }
-    Ok(answer)
+    result
+}
+
+/// Makes a binary String of what `read` puts into a buffer when it returns true.
+pub(crate) fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
+    with_buffer(|buffer| {
+        Ok(match read(buffer)? {
+            true => ruby.str_from_slice(buffer).as_value(),
+            false => ruby.qnil().as_value(),
+        })
+    })
+}
+
+fn table_of(value: &Value) -> Result<&RubyTable, Error> {
+    table::CLASS.native(value).map_or_else(|| <&RubyTable>::try_convert(*value), Ok)
 }
 
 /// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
@@ -124,6 +165,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;
+    class.define_method("values_at", method!(RubyStore::values_at, -1))?;
     class.define_method("begin_native", method!(RubyStore::begin, 0))?;
     class.define_method("sweep", method!(RubyStore::sweep, 0))?;
     class.define_method("flush", method!(RubyStore::flush, 0))?;

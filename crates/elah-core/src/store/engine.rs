@@ -70,11 +70,21 @@ impl Engine {
 
     /// Appends the value to `into`; `false` when there is none.
     pub(super) fn get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
-        let snapshot = self.snapshot()?;
-        let Some(id) = table.id(self.opening, self.tree, &snapshot)? else {
+        self.get_in(&self.snapshot()?, table, key, into)
+    }
+
+    /// As `get`, in a snapshot that others share.
+    pub(super) fn get_in(
+        &self,
+        snapshot: &Snapshot<'_>,
+        table: &TableName,
+        key: &[u8],
+        into: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        let Some(id) = table.id(self.opening, self.tree, snapshot)? else {
             return super::layout::check_key(key).map(|()| false);
         };
-        let Some(stored) = self.tree.get(&snapshot, FullKey::new(id, key)?.as_bytes())? else { return Ok(false) };
+        let Some(stored) = self.tree.get(snapshot, FullKey::new(id, key)?.as_bytes())? else { return Ok(false) };
         let value = Value::decode(stored)?;
         let is_live = value.expires_at_ms.is_none() || !value.is_expired(self.options.clock.now_ms());
         if is_live {

@@ -2,8 +2,6 @@
 //!
 //! Only core classes have a form, so nothing of the app runs meanwhile but a BigDecimal's `to_s`.
 
-use std::ffi::c_int;
-
 use elah_clients::mongo::decimal_from_text;
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
@@ -12,6 +10,7 @@ use rb_sys::{VALUE, ruby_value_type as Type};
 
 use super::object_id;
 use crate::errors::{catching, class};
+use crate::hash_walk::each_pair;
 use crate::utf8::{self, Text};
 
 const DEPTH_MAX: usize = 100;
@@ -70,37 +69,14 @@ struct Writer<'r> {
     names: Vec<usize>,
 }
 
-/// One walk over the pairs of a Hash.
-struct Walk<'w, 'r> {
-    writer: &'w mut Writer<'r>,
-    /// True when `_id` has been written already.
-    has_id: bool,
-    written: Result<(), Error>,
-}
-
 impl Writer<'_> {
     fn write_hash(&mut self, hash: VALUE, id: Option<VALUE>) -> Result<(), Error> {
-        unsafe extern "C" fn pair(key: VALUE, value: VALUE, walk: VALUE) -> c_int {
-            // SAFETY: `walk` is the one below, used by nobody else during the walk.
-            let walk = unsafe { &mut *(walk as *mut Walk<'_, '_>) };
-            let ruby = walk.writer.ruby;
-            walk.written = catching(ruby, || walk.writer.write_pair(key, value, walk.has_id));
-            let next = if walk.written.is_ok() { rb_sys::st_retval::ST_CONTINUE } else { rb_sys::st_retval::ST_STOP };
-            next as c_int
-        }
-
         let start = self.begin();
         if let Some(id) = id {
             self.write_element(id, |out| out.extend_from_slice(b"_id"))?;
         }
-        let mut walk = Walk { writer: self, has_id: id.is_some(), written: Ok(()) };
-        let walk_pointer = std::ptr::from_mut(&mut walk) as VALUE;
-        protect(|| {
-            // SAFETY: `hash` is a live Hash; `pair` neither raises nor panics across Ruby's frames.
-            unsafe { rb_sys::rb_hash_foreach(hash, Some(pair), walk_pointer) };
-            rb_sys::Qnil as VALUE
-        })?;
-        walk.written?;
+        // SAFETY: `hash` is a live Hash: it is on this stack or reachable from one that is.
+        unsafe { each_pair(self.ruby, hash, |key, value| self.write_pair(key, value, id.is_some())) }?;
         self.end(start)
     }
 
@@ -137,6 +113,7 @@ impl Writer<'_> {
         }
     }
 
+    /// `has_id`: `_id` has been written already.
     fn write_pair(&mut self, key: VALUE, value: VALUE, has_id: bool) -> Result<(), Error> {
         // SAFETY: the pair is reachable from the Hash that is walked.
         let mut string = unsafe {

@@ -6,7 +6,11 @@ use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 use super::errors::raised;
 use super::{read_string, to_bytes, ttl, with_bytes};
 use crate::native_class;
+use crate::receiver::{ExactClass, Receiver};
 use crate::wait::suspend;
+
+/// `Elah::Store::Table`, to know its instances at a glance.
+pub(super) static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Store::Table", size)]
 pub(crate) struct RubyTable {
@@ -22,7 +26,7 @@ impl RubyTable {
         self.table.name()
     }
 
-    fn get(ruby: &Ruby, table: &Self, key: RString) -> Result<Value, Error> {
+    fn get(ruby: &Ruby, table: Receiver<Self>, key: RString) -> Result<Value, Error> {
         with_bytes(key, |key| read_string(ruby, |buffer| table.table.get(key, buffer))).map_err(|error| raised(ruby, &error))
     }
 
@@ -68,6 +72,7 @@ pub(crate) fn entries(ruby: &Ruby, entries: Vec<Entry>) -> Result<RArray, Error>
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
     let class = native_class::define::<RubyTable>(ruby, store, "Table")?;
+    CLASS.set(ruby, class);
     class.define_method("name", method!(RubyTable::name, 0))?;
     class.define_method("get", method!(RubyTable::get, 1))?;
     class.define_method("size", method!(RubyTable::size, 0))?;
