@@ -17,6 +17,21 @@ module SQLStatements
     assert_equal 2, sql.execute("UPDATE things SET name = name").affected_rows, "rows that were found, changed or not"
   end
 
+  def test_a_unix_socket_does_as_well
+    sql = client(server.socket_url)
+    assert_equal [1, "a"], [sql.execute("INSERT INTO things (name) VALUES (?)", "a").affected_rows, @admin.value("SELECT name FROM things")]
+    assert_includes sql.server, server.folder
+    impatient = client(server.socket_url, query_seconds: 0.2)
+    assert_raises(Elah::QueryTimeout) { impatient.value(sleep_sql(60)) }
+    wait_until("the statement to be ended on the server") { @admin.value(sleepers_sql).zero? }
+  end
+
+  def test_a_unix_socket_that_is_not_there
+    error = assert_raises(Elah::Unavailable) { client(server.socket_url.sub(server.folder, "/nowhere")).value("SELECT 1") }
+    assert_match(%r{\A/nowhere/.*cannot be reached}, error.message)
+    refute_includes error.message, "secret"
+  end
+
   def test_names_of_columns_are_one_object_for_all_rows
     first, second = client.query("SELECT 1 AS one UNION ALL SELECT 2").map { |row| row.keys.first }
     assert_same first, second

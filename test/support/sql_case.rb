@@ -61,7 +61,7 @@ module SQLCase
   end
 
   # @return [Elah::SQL] closed at the end of the test
-  def client(**options) = Elah::SQL.new(server.url, **options).tap { |sql| @clients << sql }
+  def client(url = server.url, **options) = Elah::SQL.new(url, **options).tap { |sql| @clients << sql }
 
   # Connections of other clients than the one that counts.
   def connections = @admin.value(others_sql)

@@ -7,3 +7,8 @@ pub mod mongo;
 pub mod redis;
 #[cfg(feature = "sql")]
 pub mod sql;
+
+#[cfg(any(feature = "mongo", feature = "sql"))]
+mod sentence;
+#[cfg(any(feature = "mongo", feature = "sql"))]
+mod waiters;

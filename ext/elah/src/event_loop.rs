@@ -76,6 +76,7 @@ impl EventLoop {
             next_wait: Box::new(move || waits.new_wait()),
             ruby_loop: BoxValue::new(event_loop),
             identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
+            life: Arc::new(()),
         }));
         WORKER.with(|cell| *cell.borrow_mut() = Some(worker));
         Ok(event_loop)

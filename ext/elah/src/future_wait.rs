@@ -4,14 +4,14 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use elah_core::background::Background;
 use elah_core::task::Task;
 use magnus::{Error, Ruby};
 
 use crate::event_loop::worker;
-use crate::wait::{park, running_loop_identity, suspend};
+use crate::wait::{loop_life, park, running_loop_identity, suspend};
 
 /// Where futures run that the calling fiber or thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,21 @@ fn background(ruby: &Ruby, process_id: u32) -> Result<&'static Background, Error
 
 /// One `C` per home: a client's connections belong to the runtime that they were opened on.
 pub(crate) struct PerHome<C> {
-    clients: Mutex<Vec<(Home, Arc<C>)>>,
+    clients: Mutex<Vec<Entry<C>>>,
+}
+
+struct Entry<C> {
+    home: Home,
+    /// Of a loop; the background thread lives as long as its process.
+    life: Option<Weak<()>>,
+    client: Arc<C>,
+}
+
+impl<C> Entry<C> {
+    /// Whether its runtime has ended, or belongs to the parent of this process.
+    fn is_gone(&self) -> bool {
+        self.home.process_id != std::process::id() || self.life.as_ref().is_some_and(|life| life.strong_count() == 0)
+    }
 }
 
 impl<C> PerHome<C> {
@@ -116,25 +130,32 @@ impl<C> PerHome<C> {
         PerHome { clients: Mutex::new(Vec::new()) }
     }
 
-    /// The client of `home`, made by `make` when it is asked for first.
+    /// The client of `home`, where the caller is, made by `make` when it is asked for first. Those whose homes are gone go then.
     pub(crate) fn get(&self, home: Home, make: impl FnOnce() -> C) -> Arc<C> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == home) {
-            return Arc::clone(client);
+        if let Some(entry) = clients.iter().find(|entry| entry.home == home) {
+            return Arc::clone(&entry.client);
         }
+        drop_own(clients.extract_if(.., |entry| entry.is_gone()));
         let client = Arc::new(make());
-        clients.push((home, Arc::clone(&client)));
+        let life = home.event_loop.and_then(|_| loop_life());
+        clients.push(Entry { home, life, client: Arc::clone(&client) });
         client
     }
 
-    /// Takes all clients of this process out, so that dropping them closes their connections. Those that a fork brought along share
-    /// their sockets with the parent: they are forgotten.
+    /// Takes all clients out, so that their connections are closed.
     pub(crate) fn close(&self) {
-        let process_id = std::process::id();
-        for (home, client) in std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)) {
-            if home.process_id != process_id {
-                std::mem::forget(client);
-            }
+        drop_own(std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+}
+
+/// Drops the clients of this process, which closes their connections. Those that a fork brought along share their sockets with the
+/// parent: they are forgotten.
+fn drop_own<C>(entries: impl IntoIterator<Item = Entry<C>>) {
+    let process_id = std::process::id();
+    for entry in entries {
+        if entry.home.process_id != process_id {
+            std::mem::forget(entry.client);
         }
     }
 }

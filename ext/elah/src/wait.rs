@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+use std::sync::Weak;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use elah_core::wake::{RemoteWaker, WaitId};
@@ -19,6 +21,9 @@ pub(crate) struct Parking {
     /// The process of the loop, and the loop's number in it: no two loops have both in common.
     #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
     pub(crate) identity: (u32, u32),
+    /// Lives as long as the loop.
+    #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
+    pub(crate) life: Arc<()>,
 }
 
 thread_local! {
@@ -122,6 +127,12 @@ pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Erro
         return Ok(None);
     }
     Ok(PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.identity)))
+}
+
+/// What lives as long as the loop of this thread.
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+pub(crate) fn loop_life() -> Option<Weak<()>> {
+    PARKING.with(|cell| cell.borrow().as_ref().map(|parking| Arc::downgrade(&parking.life)))
 }
 
 /// The loop of this thread when a fiber of it, and not the loop itself, is running.

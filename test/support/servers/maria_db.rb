@@ -17,6 +17,8 @@ module Servers
       CREATE DATABASE #{DATABASE} CHARACTER SET utf8mb4;
       CREATE USER #{USER}@'127.0.0.1' IDENTIFIED BY '#{PASSWORD}';
       GRANT ALL ON *.* TO #{USER}@'127.0.0.1' WITH GRANT OPTION;
+      CREATE USER #{USER}@localhost IDENTIFIED BY '#{PASSWORD}';
+      GRANT ALL ON *.* TO #{USER}@localhost;
     SQL
     # Small files: what is copied for every start.
     LAYOUT = %w[--innodb-log-file-size=4M --innodb-data-file-path=ibdata1:5M:autoextend --innodb-undo-tablespaces=0].freeze
@@ -24,7 +26,12 @@ module Servers
     # @return [String] mysql://elah:secret@127.0.0.1:PORT/test
     def url = "mysql://#{USER}:#{PASSWORD}@#{address}/#{DATABASE}"
 
+    # @return [String] the same through its Unix socket
+    def socket_url = "mysql://#{USER}:#{PASSWORD}@localhost/#{DATABASE}?socket=#{socket_path}"
+
     private
+
+    def socket_path = File.join(@folder, "socket")
 
     def prepare
       version = Template.run("mariadbd", "--version")[/[\d.]+-MariaDB/]
@@ -41,7 +48,7 @@ module Servers
     def command = ["mariadbd", "--no-defaults", *LAYOUT, *arguments.merge(@settings).map { |name, value| "--#{name}=#{value}" }]
 
     def arguments
-      settings = { "datadir" => data_path, "port" => port, "bind-address" => "127.0.0.1", "socket" => File.join(@folder, "socket"), "user" => user,
+      settings = { "datadir" => data_path, "port" => port, "bind-address" => "127.0.0.1", "socket" => socket_path, "user" => user,
                    "pid-file" => File.join(@folder, "pid"), "skip-name-resolve" => "ON", "performance-schema" => "OFF", "innodb-fast-shutdown" => 2,
                    "character-set-server" => "utf8mb4", "max-connections" => 200 }
       settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0, "innodb-flush-method" => "nosync") unless @durable

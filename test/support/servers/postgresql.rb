@@ -16,6 +16,9 @@ module Servers
     # @return [String] postgres://elah:secret@127.0.0.1:PORT/test
     def url = "postgres://#{USER}:#{PASSWORD}@#{address}/#{DATABASE}"
 
+    # @return [String] the same through its Unix socket
+    def socket_url = "postgres://#{USER}:#{PASSWORD}@localhost:#{port}/#{DATABASE}?host=#{folder}"
+
     private
 
     def prepare

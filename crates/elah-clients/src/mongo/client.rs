@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mongodb::Database;
@@ -11,6 +10,7 @@ use tokio::time::timeout;
 
 use super::error::{Asked, Error};
 use super::settings::Plan;
+use crate::waiters::Waiters;
 
 /// A client; it connects when it is used first, and its connections are closed when it is dropped.
 #[derive(Debug)]
@@ -18,28 +18,19 @@ pub struct Client {
     plan: Arc<Plan>,
     database: OnceCell<Database>,
     connections: Semaphore,
-    waiters: AtomicUsize,
-}
-
-/// Counts an operation among those that wait, for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+    waiters: Waiters,
 }
 
 impl Client {
     pub fn new(plan: Arc<Plan>) -> Client {
         let connections = Semaphore::new(plan.connections_max as usize);
-        Client { plan, database: OnceCell::new(), connections, waiters: AtomicUsize::new(0) }
+        Client { plan, database: OnceCell::new(), connections, waiters: Waiters::default() }
     }
 
     /// Operations that hold a connection, and those that wait for one.
     pub fn load(&self) -> (usize, usize) {
         let running = self.plan.connections_max as usize - self.connections.available_permits();
-        (running, self.waiters.load(Ordering::Relaxed))
+        (running, self.waiters.count())
     }
 
     /// Runs `operation` with a connection that is free for it, within the bounds of time. `doing` says what it does.
@@ -83,8 +74,7 @@ impl Client {
         if let Ok(permit) = self.connections.try_acquire() {
             return Ok(permit);
         }
-        let waiters = self.waiters.fetch_add(1, Ordering::Relaxed) + 1;
-        let _waiting = Waiting(&self.waiters);
+        let (_waiting, before) = self.waiters.enter();
         let plan = &*self.plan;
         let exhausted = |waiters| Error::PoolExhausted {
             server: Arc::clone(&plan.servers),
@@ -93,12 +83,12 @@ impl Client {
             waiters,
             waited: plan.pool_wait,
         };
-        if waiters > plan.waiters_max {
-            return Err(exhausted(waiters));
+        if before >= plan.waiters_max {
+            return Err(exhausted(before + 1));
         }
         match timeout(plan.pool_wait, self.connections.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(exhausted(self.waiters.load(Ordering::Relaxed))),
+            _ => Err(exhausted(self.waiters.count())),
         }
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use mongodb::bson::Document;
 use mongodb::error::{ErrorKind, WriteFailure};
 
+use crate::sentence::ended;
+
 /// Codes of servers that are shutting down, starting, or no longer the primary.
 const NOT_SERVING: [i32; 10] = [6, 7, 89, 91, 189, 9001, 10107, 11600, 13435, 13436];
 const MAX_TIME_EXPIRED: i32 = 50;
@@ -184,11 +186,6 @@ fn why_none_was_selected(message: &str) -> String {
 pub(super) fn refusal_without_code(error: &mongodb::error::Error) -> Option<&str> {
     let reply = error.server_response().filter(|_| matches!(*error.kind, ErrorKind::InvalidResponse { .. }))?;
     reply.get_str("errmsg").ok()
-}
-
-/// A cause as the end of a sentence.
-fn ended(text: &str) -> &str {
-    text.trim_end_matches(['.', ' ', '\n'])
 }
 
 impl fmt::Display for Error {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::sentence::ended;
+
 /// Characters of a statement that an error shows.
 const STATEMENT_CHARS: usize = 300;
 
@@ -106,11 +108,6 @@ impl fmt::Display for InStatement<'_> {
         }
         Ok(())
     }
-}
-
-/// A cause as the end of a sentence.
-fn ended(text: &str) -> &str {
-    text.trim_end_matches(['.', ' ', '\n'])
 }
 
 impl fmt::Display for Error {

@@ -166,6 +166,7 @@ fn options(settings: &Settings, tls_mode: TlsMode) -> Opts {
     OptsBuilder::default()
         .ip_or_hostname(settings.host.clone())
         .tcp_port(settings.port)
+        .socket(settings.socket.as_ref().map(|path| path.display().to_string()))
         .user(Some(settings.user.clone()))
         .pass(settings.password.clone().map(|Password(password)| password))
         .db_name(Some(settings.database.clone()))

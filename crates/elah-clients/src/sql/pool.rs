@@ -1,7 +1,7 @@
 //! The connections of a client: a bounded number, opened when they are needed; who finds none free waits in line, bounded in number
 //! and time. A server that cannot be reached is tried again at growing intervals, and who comes meanwhile is told so at once.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use super::connection::Connection;
 use super::error::Error;
 use super::lease::Lease;
 use super::settings::Settings;
+use crate::waiters::Waiters;
 
 /// A connection that idled longer is asked for a sign of life before it is used.
 const TRUSTED: Duration = Duration::from_secs(1);
@@ -49,19 +50,10 @@ pub(super) struct Pool {
     permits: Arc<Semaphore>,
     /// The one used last is at the end.
     idle: Mutex<Vec<Idle>>,
-    waiting: AtomicUsize,
+    waiting: Waiters,
     outage: Mutex<Outage>,
     is_closed: AtomicBool,
     is_swept: AtomicBool,
-}
-
-/// Counts a caller for as long as it waits.
-struct Waiting<'p>(&'p AtomicUsize);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -74,7 +66,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(settings.bounds.connections_max)),
             settings,
             idle: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: Waiters::default(),
             outage: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
@@ -84,11 +76,7 @@ impl Pool {
     pub(super) fn status(&self) -> Status {
         let idle = locked(&self.idle).len();
         let free = self.permits.available_permits();
-        Status {
-            in_use: self.settings.bounds.connections_max.saturating_sub(free),
-            idle,
-            waiting: self.waiting.load(Ordering::Relaxed),
-        }
+        Status { in_use: self.settings.bounds.connections_max.saturating_sub(free), idle, waiting: self.waiting.count() }
     }
 
     /// Closes the idle connections now and the others when they come back.
@@ -160,8 +148,7 @@ impl Pool {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
-        let waiters = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting(&self.waiting);
+        let (_waiting, waiters) = self.waiting.enter();
         let exhausted =
             |waited| Error::PoolExhausted { server: server(), connections_max: bounds.connections_max, waiters, waited };
         if waiters >= bounds.waiters_max {

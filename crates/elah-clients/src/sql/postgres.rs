@@ -40,7 +40,11 @@ impl Connection {
         let server = Arc::clone(&settings.server);
         let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
         let mut config = Config::new();
-        config.host(&settings.host).port(settings.port).user(&settings.user).dbname(&settings.database);
+        match &settings.socket {
+            Some(folder) => config.host_path(folder),
+            None => config.host(&settings.host),
+        };
+        config.port(settings.port).user(&settings.user).dbname(&settings.database);
         config.application_name("elah").ssl_mode(match settings.tls_mode {
             TlsMode::Disable => SslMode::Disable,
             TlsMode::Prefer => SslMode::Prefer,

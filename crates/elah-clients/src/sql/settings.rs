@@ -17,6 +17,16 @@ pub enum Engine {
     MySql,
 }
 
+impl Engine {
+    /// What names a Unix socket in a URL.
+    fn socket_parameter(self) -> &'static str {
+        match self {
+            Engine::Postgres => "host",
+            Engine::MySql => "socket",
+        }
+    }
+}
+
 /// As PostgreSQL's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsMode {
@@ -62,6 +72,8 @@ pub struct Settings {
     pub engine: Engine,
     pub host: String,
     pub port: u16,
+    /// The Unix socket to go through in place of host and port: for PostgreSQL its folder, else itself.
+    pub socket: Option<PathBuf>,
     pub user: String,
     pub database: String,
     pub tls_mode: TlsMode,
@@ -84,7 +96,9 @@ impl fmt::Debug for Password {
 }
 
 impl Settings {
-    /// Reads `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`.
+    /// Reads `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. A Unix
+    /// socket is named as the servers' own tools do: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
+    /// `?socket=/FILE` for MySQL.
     pub fn parse(text: &str, bounds: Bounds) -> Result<Settings, Error> {
         let wrong = |reason: String| Error::Misconfigured(reason);
         let url = Url::parse(text).map_err(|cause| wrong(format!("The URL of an SQL server cannot be read: {cause}")))?;
@@ -106,6 +120,7 @@ impl Settings {
         };
         let mut tls_mode = TlsMode::Prefer;
         let mut ca_file = None;
+        let mut socket = None;
         for (name, value) in url.query_pairs() {
             match &*name {
                 "sslmode" | "ssl-mode" => {
@@ -115,17 +130,40 @@ impl Settings {
                         .ok_or_else(|| wrong(format!("sslmode is disable, prefer, require or verify-full, not {value}")))?;
                 }
                 "sslrootcert" | "ssl-ca" => ca_file = Some(PathBuf::from(&*value)),
-                other => return Err(wrong(format!("The URL's parameters are sslmode and sslrootcert; {other} is none of them"))),
+                name if name == engine.socket_parameter() => {
+                    let path = PathBuf::from(&*value);
+                    if !path.is_absolute() {
+                        return Err(wrong(format!(
+                            "The URL's parameter {name} is the absolute path of a Unix socket, not {value}"
+                        )));
+                    }
+                    socket = Some(path);
+                }
+                other => {
+                    let known = engine.socket_parameter();
+                    return Err(wrong(format!(
+                        "The URL's parameters are sslmode, sslrootcert and {known}; {other} is none of them"
+                    )));
+                }
             }
+        }
+        if socket.is_some() && matches!(tls_mode, TlsMode::Require | TlsMode::VerifyFull) {
+            return Err(wrong("Over a Unix socket there is no TLS: leave sslmode out".to_owned()));
         }
         if tls_mode == TlsMode::VerifyFull && ca_file.is_none() {
             return Err(wrong(
                 "sslmode=verify-full needs sslrootcert=FILE, the authorities that may vouch for the server".to_owned(),
             ));
         }
-        let server = format!("{host}:{port}/{database}").into();
+        let server = match (&socket, engine) {
+            (None, _) => format!("{host}:{port}/{database}"),
+            (Some(folder), Engine::Postgres) => format!("{}/.s.PGSQL.{port}/{database}", folder.display()),
+            (Some(file), Engine::MySql) => format!("{}/{database}", file.display()),
+        };
+        let server = server.into();
+        let tls_mode = if socket.is_some() { TlsMode::Disable } else { tls_mode };
         let password = url.password().map(decoded).transpose()?.map(Password);
-        Ok(Settings { engine, host, port, user, database, tls_mode, ca_file, bounds, server, password })
+        Ok(Settings { engine, host, port, socket, user, database, tls_mode, ca_file, bounds, server, password })
     }
 }
 
@@ -185,13 +223,25 @@ mod tests {
     }
 
     #[test]
+    fn a_unix_socket_takes_the_place_of_host_and_port() {
+        let settings = parse("postgres://me@localhost:6432/shop?host=/run/pg").unwrap();
+        assert_eq!((settings.socket, &*settings.server), (Some(PathBuf::from("/run/pg")), "/run/pg/.s.PGSQL.6432/shop"));
+        let settings = parse("mysql://me@localhost/shop?socket=/run/mysqld.sock").unwrap();
+        assert_eq!((settings.socket, &*settings.server), (Some(PathBuf::from("/run/mysqld.sock")), "/run/mysqld.sock/shop"));
+        assert_eq!(settings.tls_mode, TlsMode::Disable);
+    }
+
+    #[test]
     fn a_wrong_url_is_told_what_is_right_and_shows_no_password() {
         for (url, expected) in [
             ("redis://me:secret@h", "postgres:// or mysql://, not with redis:"),
             ("postgres://h/db", "names no user"),
             ("postgres://me:secret@h/db?sslmode=on", "disable, prefer, require or verify-full, not on"),
             ("postgres://me:secret@h/db?sslmode=verify-full", "needs sslrootcert"),
-            ("postgres://me:secret@h/db?pool=5", "sslmode and sslrootcert; pool is none"),
+            ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert and host; pool is none"),
+            ("mysql://me:secret@h/db?host=/run", "sslmode, sslrootcert and socket; host is none"),
+            ("mysql://me:secret@h/db?socket=run", "absolute path of a Unix socket, not run"),
+            ("postgres://me:secret@h/db?host=/run&sslmode=require", "there is no TLS"),
             ("::", "cannot be read"),
         ] {
             let message = parse(url).unwrap_err();
