@@ -22,7 +22,9 @@ class ItemsApplication < Rails::Application
 end
 
 class ItemsController < ActionController::API
-  ITEMS = Mongo::Client.new(ENV.fetch("MONGODB_URL"), connect: :direct)[:items]
+  SERVER = URI(ENV.fetch("MONGODB_URL")) # which this version of the gem cannot read on Ruby 3
+  ITEMS = Mongo::Client.new(["#{SERVER.host}:#{SERVER.port}"], database: SERVER.path.delete_prefix("/"), connect: :direct,
+                                                               max_pool_size: Integer(ENV.fetch("RAILS_MAX_THREADS")))[:items]
   PROJECTION = { "n.=" => 1, "d" => 1 }.freeze
   STATE = -1
   ATTEMPTS_MAX = 64

@@ -123,7 +123,7 @@ module Bench
       puma(RAILS, "DATABASE_URL" => url)
     end
 
-    def rails_mongo(url) = puma(RAILS_MONGO, "MONGODB_URL" => "#{url}?maxPoolSize=#{PUMA_THREADS}")
+    def rails_mongo(url) = puma(RAILS_MONGO, "MONGODB_URL" => url, "RAILS_MAX_THREADS" => PUMA_THREADS.to_s)
 
     def puma(app, **environment)
       environment = { "RAILS_ENV" => "production", "RACK_ENV" => "production", **environment }
