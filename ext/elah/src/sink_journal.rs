@@ -236,16 +236,17 @@ fn encode(ruby: &Ruby, buffer: &mut Vec<u8>, event: Value) -> Result<Kind, Error
 /// The id, the kind and the end in `buffer` of each event.
 fn encode_all(ruby: &Ruby, buffer: &mut Vec<u8>, events: RArray, ids: RString) -> Result<Vec<(Id, Kind, usize)>, Error> {
     // SAFETY: the String is on this stack and is copied at once.
-    let (ids, rest) = unsafe { ids.as_slice() }.as_chunks::<16>();
+    let packed = unsafe { ids.as_slice() }.to_vec();
+    let (ids, rest) = packed.as_chunks::<16>();
     if ids.len() != events.len() || !rest.is_empty() {
         let sentence = format!("{} events have {} bytes of ids.", events.len(), ids.len() * 16 + rest.len());
         return Err(Error::new(ruby.exception_arg_error(), sentence));
     }
     let mut parts = Vec::with_capacity(ids.len());
-    for (index, id) in ids.to_vec().into_iter().enumerate() {
+    for (index, id) in ids.iter().enumerate() {
         // A `to_json` may have made the array shorter: then this one is nil, which is no event.
         let kind = encode(ruby, buffer, events.entry(index as isize)?)?;
-        parts.push((id, kind, buffer.len()));
+        parts.push((*id, kind, buffer.len()));
     }
     Ok(parts)
 }
