@@ -54,7 +54,7 @@ module Elah
     #   @raise [InvalidKey] when the name is empty or too long
 
     # @!method values_at(table, key, *more)
-    #   Values of one or several tables, all as they were at one moment; quicker than a transaction.
+    #   Values of one or several tables, all as they were at one moment.
     #   @param table [Elah::Store::Table] of this store
     #   @param key [String]
     #   @param more [Array] another table, another key, and so on
