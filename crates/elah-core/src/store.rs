@@ -101,7 +101,7 @@ impl Store {
                 }
                 let start = into.len();
                 let is_there = engine.get_in(&snapshot, &table.name, key, into)?;
-                found(is_there.then(|| start..into.len()));
+                found(is_there.then_some(start..into.len()));
             }
             Ok(())
         })
