@@ -20,6 +20,7 @@ mod peer_links;
 mod rack_env;
 mod rack_header_keys;
 mod rack_response;
+mod ranked_set;
 mod raw_objects;
 mod receiver;
 #[cfg(feature = "redis")]
@@ -54,6 +55,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     peer_links::init(ruby, elah)?;
     #[cfg(feature = "redis")]
     redis::init(ruby, elah)?;
+    ranked_set::init(ruby, elah)?;
     request::init(ruby, elah)?;
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;

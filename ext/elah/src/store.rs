@@ -18,8 +18,8 @@ use crate::receiver::Receiver;
 use crate::wait::suspend;
 pub(crate) use clock::RubyClock;
 use counter::RubyCounter;
-use errors::raised;
-use table::RubyTable;
+pub(crate) use errors::raised;
+pub(crate) use table::RubyTable;
 use transaction::RubyTransaction;
 
 /// Buffers larger than this are not kept between reads.

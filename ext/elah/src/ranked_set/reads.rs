@@ -1,0 +1,140 @@
+//! Reading a ranked set from Ruby.
+
+use std::ops::Range;
+
+use magnus::value::ReprValue;
+use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
+
+use super::errors::raised;
+use super::{RubyRankedSet, scores, structs, style, with_name};
+
+impl RubyRankedSet {
+    fn rank(ruby: &Ruby, set: &Self, member: RString, number: u8) -> Result<Value, Error> {
+        let style = style(ruby, number)?;
+        let rank = with_name(member, |name| set.set.borrow().rank(name, style));
+        Ok(rank.map_or(ruby.qnil().as_value(), |rank| structs::rank(ruby, rank)))
+    }
+
+    fn score(ruby: &Ruby, set: &Self, member: RString) -> Result<Value, Error> {
+        match with_name(member, |name| set.set.borrow().standing(name)) {
+            None => Ok(ruby.qnil().as_value()),
+            Some(standing) => scores::written(ruby, &set.order, &standing.scores),
+        }
+    }
+
+    fn is_member(set: &Self, member: RString) -> bool {
+        with_name(member, |name| set.set.borrow().standing(name).is_some())
+    }
+
+    fn better_than(set: &Self, member: RString) -> Option<usize> {
+        with_name(member, |name| set.set.borrow().better_than(name))
+    }
+
+    fn row(ruby: &Ruby, set: &Self, member: RString, number: u8) -> Result<Value, Error> {
+        let style = style(ruby, number)?;
+        let name = super::to_bytes(member);
+        match set.set.borrow().row_of(&name, style) {
+            None => Ok(ruby.qnil().as_value()),
+            Some(row) => structs::row(ruby, &set.order, &row),
+        }
+    }
+
+    fn rows(ruby: &Ruby, set: &Self, start: usize, count: usize, number: u8) -> Result<RArray, Error> {
+        set.rows_at(ruby, start..start.saturating_add(count), number)
+    }
+
+    fn rows_at(&self, ruby: &Ruby, positions: Range<usize>, number: u8) -> Result<RArray, Error> {
+        let style = style(ruby, number)?;
+        structs::rows(ruby, &self.order, self.set.borrow().rows(positions, style))
+    }
+
+    fn around(ruby: &Ruby, set: &Self, member: RString, distance: usize, number: u8) -> Result<Value, Error> {
+        match with_name(member, |name| set.set.borrow().around(name, distance)) {
+            None => Ok(ruby.qnil().as_value()),
+            Some(positions) => set.rows_at(ruby, positions, number).map(|rows| rows.as_value()),
+        }
+    }
+
+    fn cursor(ruby: &Ruby, set: &Self, member: RString) -> Value {
+        let cursor = with_name(member, |name| set.set.borrow().cursor(name));
+        cursor.map_or(ruby.qnil().as_value(), |cursor| ruby.str_from_slice(&cursor).as_value())
+    }
+
+    /// The first position and the rows behind a cursor, or before it.
+    fn page(ruby: &Ruby, set: &Self, cursor: RString, is_before: bool, limit: usize, number: u8) -> Result<RArray, Error> {
+        let positions = with_name(cursor, |cursor| match is_before {
+            true => set.set.borrow().before(cursor, limit),
+            false => set.set.borrow().after(cursor, limit),
+        });
+        let positions = positions.map_err(|error| raised(ruby, &error))?;
+        let page = ruby.ary_new_capa(2);
+        page.push(positions.start)?;
+        page.push(set.rows_at(ruby, positions, number)?)?;
+        Ok(page)
+    }
+
+    /// The first position and the number of members between two scores.
+    fn span(ruby: &Ruby, set: &Self, from: Value, to: Value, excludes_to: bool) -> Result<RArray, Error> {
+        let (from, to) = (scores::read_end(ruby, &set.order, from)?, scores::read_end(ruby, &set.order, to)?);
+        let span = set.set.borrow().span(from.as_deref(), to.as_deref(), excludes_to);
+        let span = span.map_err(|error| raised(ruby, &error))?;
+        Ok(ruby.ary_new_from_values(&[span.start, span.len()].map(|number| ruby.integer_from_u64(number as u64))))
+    }
+
+    /// `[[from, to, count], ...]` for bounds in an Array, or for a number of equal parts.
+    fn histogram(ruby: &Ruby, set: &Self, bounds_or_parts: Value) -> Result<RArray, Error> {
+        let component = set.order.components()[0];
+        let buckets = match RArray::from_value(bounds_or_parts) {
+            Some(array) => {
+                let bounds = (0..array.len()).map(|at| scores::read_number(ruby, &component, array.entry(at as isize)?));
+                let bounds: Vec<i64> = bounds.collect::<Result<_, Error>>()?;
+                set.set.borrow().histogram(&bounds)
+            }
+            None => {
+                let parts = magnus::TryConvert::try_convert(bounds_or_parts)?;
+                set.set.borrow().equal_histogram(parts)
+            }
+        };
+        let array = ruby.ary_new();
+        for bucket in buckets.map_err(|error| raised(ruby, &error))? {
+            let end = |end: Option<i64>| end.map(|end| scores::written_number(ruby, &component, end)).transpose();
+            let (from, to, count) = (end(bucket.from)?, end(bucket.to)?, bucket.count);
+            let parts = ruby.ary_new_capa(3);
+            parts.push(from)?;
+            parts.push(to)?;
+            parts.push(count)?;
+            array.push(parts)?;
+        }
+        Ok(array)
+    }
+
+    fn len(&self) -> usize {
+        self.set.borrow().len()
+    }
+
+    fn distinct_scores(&self) -> usize {
+        self.set.borrow().scores()
+    }
+
+    fn bytes(&self) -> usize {
+        self.set.borrow().bytes()
+    }
+}
+
+pub(super) fn init(class: RClass) -> Result<(), Error> {
+    class.define_method("rank_native", method!(RubyRankedSet::rank, 2))?;
+    class.define_method("score", method!(RubyRankedSet::score, 1))?;
+    class.define_method("member?", method!(RubyRankedSet::is_member, 1))?;
+    class.define_method("better_than_native", method!(RubyRankedSet::better_than, 1))?;
+    class.define_method("row_native", method!(RubyRankedSet::row, 2))?;
+    class.define_method("rows_native", method!(RubyRankedSet::rows, 3))?;
+    class.define_method("around_native", method!(RubyRankedSet::around, 3))?;
+    class.define_method("cursor_native", method!(RubyRankedSet::cursor, 1))?;
+    class.define_method("page_native", method!(RubyRankedSet::page, 4))?;
+    class.define_method("span_native", method!(RubyRankedSet::span, 3))?;
+    class.define_method("histogram_native", method!(RubyRankedSet::histogram, 1))?;
+    class.define_method("size", method!(RubyRankedSet::len, 0))?;
+    class.define_method("distinct_scores", method!(RubyRankedSet::distinct_scores, 0))?;
+    class.define_method("bytes", method!(RubyRankedSet::bytes, 0))?;
+    Ok(())
+}

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Elah
+  class RankedSet
+    # From the words of Ruby to the numbers of the native half.
+    # @api private
+    module Arguments
+      # How ranks are numbered, in the order of the native half.
+      STYLES = { ordinal: 0, dense: 1, competition: 2, modified: 3, fractional: 4 }.freeze
+      # What a submission does, in the order of the native half.
+      OPERATORS = { best: 0, set: 1, increment: 2, min: 3, max: 4, last: 5 }.freeze
+      DIRECTIONS = { desc: true, asc: false }.freeze
+      TIES = { earliest: false, member: true }.freeze
+      # What a key of the store leaves for the prefix.
+      PREFIX_BYTES_MAX = 222
+
+      module_function
+
+      def style(name) = STYLES[name] || refuse("style", name, STYLES)
+
+      def operator(name) = OPERATORS[name] || refuse("operator", name, OPERATORS)
+
+      # @return [Array] `[[is_descending, decimals], ...]` and whether names decide ties
+      def order(directions, decimals, ties)
+        directions = Array(directions)
+        decimals = Array.new(directions.size, decimals) unless decimals.is_a?(Array)
+        if decimals.size != directions.size
+          raise InvalidOrder, "There are decimals for #{decimals.size} components, and an order of #{directions.size}."
+        end
+
+        require "bigdecimal" if decimals.any? { |digits| digits != 0 }
+        [directions.zip(decimals).map { |direction, digits| [descending(direction), digits(digits)] },
+         TIES.fetch(ties) { refuse("ties", ties, TIES) }]
+      end
+
+      def prefix(prefix)
+        return prefix if prefix.bytesize <= PREFIX_BYTES_MAX
+
+        raise InvalidPrefix, "A prefix of #{prefix.bytesize} bytes is too long; it may have up to #{PREFIX_BYTES_MAX}."
+      end
+
+      def limit(limit)
+        return limit if limit.is_a?(Integer) && limit >= 0
+
+        raise ArgumentError, "limit: must be an Integer of 0 or more, not #{limit.inspect}"
+      end
+
+      def descending(direction)
+        DIRECTIONS.fetch(direction) { raise InvalidOrder, "A direction is :desc or :asc, not #{direction.inspect}." }
+      end
+
+      def digits(digits)
+        return digits if digits.is_a?(Integer) && digits.between?(0, 18)
+
+        raise InvalidOrder, "The decimals of a component are an Integer from 0 to 18, not #{digits.inspect}."
+      end
+
+      def refuse(name, value, known)
+        raise ArgumentError, "#{name}: must be one of #{known.keys.map(&:inspect).join(', ')}, not #{value.inspect}"
+      end
+    end
+  end
+end

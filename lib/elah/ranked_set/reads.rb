@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+module Elah
+  class RankedSet
+    # Who stands where. All of it is read from memory, without suspending.
+    #
+    # The style says how ranks are numbered, here for four members of whom the second and third have the same score: `:ordinal` 1 2 3 4,
+    # `:dense` 1 2 2 3, `:competition` 1 2 2 4, `:modified` 1 3 3 4, `:fractional` 1.0 2.5 2.5 4.0. Each is computed when it is asked
+    # for, from the same set.
+    module Reads
+      # Members that {#page} answers, and that {#each} reads at once, unless told otherwise.
+      LIMIT = 100
+
+      # @!method size
+      #   @return [Integer] the number of members
+      # @!method distinct_scores
+      #   @return [Integer] the number of different scores
+      # @!method score(member)
+      #   @param member [String]
+      #   @return [Integer, BigDecimal, Array, nil] an Array for scores of several components; nil for a member that is not there
+      # @!method member?(member)
+      #   @param member [String]
+      #   @return [Boolean]
+      # @!method bytes
+      #   @return [Integer] the memory that the set takes, in bytes; Ruby's garbage collector is told about it
+
+      # @return [Boolean]
+      def empty? = size.zero?
+
+      # @param member [String]
+      # @param style [Symbol] `:ordinal`, `:dense`, `:competition`, `:modified` or `:fractional`
+      # @return [Integer, Float, nil] from 1; nil for a member that is not there
+      def rank(member, style: :ordinal) = rank_native(member, Arguments.style(style))
+
+      # A member with rank and score.
+      #
+      # @param member [String]
+      # @param style [Symbol] see {#rank}
+      # @return [Row, nil]
+      def [](member, style: :ordinal) = row_native(member, Arguments.style(style))
+
+      # The first members.
+      #
+      # @param count [Integer]
+      # @param style [Symbol] see {#rank}
+      # @return [Array<Row>]
+      def top(count, style: :ordinal) = rows_native(0, Arguments.limit(count), Arguments.style(style))
+
+      # The members at some ranks, counted as `:ordinal`.
+      #
+      # @param ranks [Range<Integer>] from 1; may be open at either end
+      # @param style [Symbol] of the ranks in the answer, see {#rank}
+      # @return [Array<Row>]
+      def range(ranks, style: :ordinal)
+        first = [ranks.begin || 1, 1].max
+        last = ranks.end || size
+        last -= 1 if ranks.end && ranks.exclude_end?
+        rows_native(first - 1, [last - first + 1, 0].max, Arguments.style(style))
+      end
+
+      # A member between those just before and just behind it.
+      #
+      # @param member [String]
+      # @param distance [Integer] how many on each side, if there are so many
+      # @param style [Symbol] see {#rank}
+      # @return [Array<Row>, nil] nil for a member that is not there
+      def around(member, distance, style: :ordinal)
+        around_native(member, Arguments.limit(distance), Arguments.style(style))
+      end
+
+      # Some members of one's own choice.
+      #
+      # @param members [Array<String>]
+      # @param style [Symbol] see {#rank}
+      # @return [Array<Row, nil>] in the order of the argument; nil for who is not there
+      def list(members, style: :ordinal)
+        style = Arguments.style(style)
+        members.map { |member| row_native(member, style) }
+      end
+
+      # The members with scores in a range, the first-ranking ones first.
+      #
+      # @param scores [Range] of numbers, `..` or `...`, which may be open at either end. With several components its ends are Arrays,
+      #   which may leave out components at the end; they are compared in the set's order.
+      # @param offset [Integer] members to leave out at the beginning
+      # @param limit [Integer, nil] at most so many
+      # @param style [Symbol] see {#rank}
+      # @return [Array<Row>]
+      # @raise [InvalidScore]
+      def by_score(scores, offset: 0, limit: nil, style: :ordinal)
+        start, count = span_native(scores.begin, scores.end, scores.exclude_end?)
+        count = [count - Arguments.limit(offset), 0].max
+        rows_native(start + offset, limit ? [count, Arguments.limit(limit)].min : count, Arguments.style(style))
+      end
+
+      # The number of members, or of those with scores in a range.
+      #
+      # @param scores [Range, nil] as in {#by_score}
+      # @return [Integer]
+      # @raise [InvalidScore]
+      def count(scores = nil)
+        scores ? span_native(scores.begin, scores.end, scores.exclude_end?).last : size
+      end
+
+      # A page of members. Pages by cursor neither skip nor repeat a member that does not move between them, whatever the others do; one
+      # that moves is where it then stands. The member of a cursor may move or go, too.
+      #
+      # @param after [String, nil] the cursor {Page#after} of the page before this one; nil is the first page
+      # @param before [String, nil] the cursor {Page#before} of the page behind this one
+      # @param limit [Integer] at most so many
+      # @param style [Symbol] see {#rank}
+      # @return [Page]
+      # @raise [InvalidCursor]
+      def page(after: nil, before: nil, limit: LIMIT, style: :ordinal)
+        raise ArgumentError, "after: and before: exclude each other" if after && before
+
+        number = Arguments.style(style)
+        start, rows = if (cursor = after || before)
+                        page_native(decode(cursor), !before.nil?, Arguments.limit(limit), number)
+                      else
+                        [0, rows_native(0, Arguments.limit(limit), number)]
+                      end
+        Page.new(rows, (cursor_of(rows.last) if start + rows.size < size), (cursor_of(rows.first) if start.positive?))
+      end
+
+      # Every member in the order of ranks, read page by page.
+      #
+      # @param batch [Integer] members that are read at once
+      # @param style [Symbol] see {#rank}
+      # @yieldparam row [Row]
+      # @return [void]
+      def each(batch: LIMIT, style: :ordinal, &block)
+        return enum_for(:each, batch: batch, style: style) { size } unless block
+
+        cursor = nil
+        loop do
+          page = page(after: cursor, limit: batch, style: style)
+          page.rows.each(&block)
+          cursor = page.after or break
+        end
+      end
+
+      private
+
+      def cursor_of(row) = row && [cursor_native(row.member)].pack("m0").tr("+/", "-_").delete("=")
+
+      def decode(cursor) = cursor.tr("-_", "+/").unpack1("m")
+    end
+  end
+end

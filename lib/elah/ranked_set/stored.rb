@@ -1,0 +1,161 @@
+# frozen_string_literal: true
+
+require "forwardable"
+
+module Elah
+  class RankedSet
+    # A ranked set whose members are rows of a table. A write is stored first and done in memory then: what is read has been on disk,
+    # and a write that fails has changed nothing. Writes of one member go one after the other, those of different members share syncs.
+    # Everything that reads is that of {RankedSet}.
+    class Stored
+      extend Forwardable
+
+      # Rows that {#trim} and {#clear} delete in one transaction.
+      BATCH = 1000
+
+      Gate = Struct.new(:mutex, :users)
+      private_constant :Gate
+
+      def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :[], :top, :range, :around, :list,
+                     :by_score, :count, :page, :each, :percentile, :score_at_percentile, :histogram
+
+      # @api private
+      # @param set [RankedSet] what the table holds
+      # @param store [Elah::Store]
+      # @param table [Elah::Store::Table]
+      # @param prefix [String]
+      def initialize(set, store, table, prefix)
+        @set = set
+        @store = store
+        @table = table
+        @prefix = prefix
+        @gates = {}
+        @registry = Mutex.new
+        @unknown = {}
+      end
+
+      # @param (see RankedSet#submit)
+      # @return [Submission] once it is on disk
+      # @raise [InvalidScore, InvalidMember, Full, Elah::Store::Error] nothing has changed then
+      def submit(member, score, operator: :best, style: :ordinal)
+        Arguments.style(style)
+        alone([member]) do
+          decision = @set.decide(member, score, operator: operator)
+          next @set.submit(member, score, operator: operator, style: style) unless decision
+
+          storing([member]) { @table.put(*@set.row(decision, prefix: @prefix)) }
+          @set.apply(decision, style: style)
+        end
+      end
+
+      # @param member [String]
+      # @return [Integer, BigDecimal, Array, nil] the score that it had, once its end is on disk; nil when it was not there
+      # @raise [Elah::Store::Error]
+      def delete(member)
+        alone([member]) do
+          next unless @set.member?(member)
+
+          storing([member]) { @table.delete(RankedSet.row_key(member, prefix: @prefix)) }
+          @set.delete(member)
+        end
+      end
+
+      # Removes the members that rank behind the first ones, in batches.
+      #
+      # @param keep [Integer] how many stay
+      # @return [Integer] how many were removed, once that is on disk
+      # @raise [Elah::Store::Error]
+      def trim(keep:)
+        raise ArgumentError, "keep: must not be negative, but is #{keep}" if keep.negative?
+
+        removed = 0
+        while size > keep
+          members = @set.range([keep + 1, size - BATCH + 1].max..).map(&:member)
+          removed += alone(members) { remove(members.select { |member| (rank = @set.rank(member)) && rank > keep }) }
+        end
+        removed
+      end
+
+      # Removes all members, in batches.
+      #
+      # @return [nil] once that is on disk
+      # @raise [Elah::Store::Error]
+      def clear
+        trim(keep: 0)
+        nil
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} of #{size} members in #{@table.name}>"
+
+      private
+
+      def remove(members)
+        keys = members.map { |member| RankedSet.row_key(member, prefix: @prefix) }
+        storing(members) { @store.transaction { |tx| keys.each { |key| tx.delete(@table, key) } } }
+        members.each { |member| @set.delete(member) }.size
+      end
+
+      # Runs a block while no other writes these members. They are taken in the order of their names, so that no two wait for each
+      # other.
+      def alone(members, &block)
+        members = members.map { |member| bytes_of(member) }.uniq.sort
+        gates = @registry.synchronize do
+          members.map { |member| (@gates[member] ||= Gate.new(Mutex.new, 0)).tap { |gate| gate.users += 1 } }
+        end
+        enter(gates) do
+          members.each { |member| recall(member) }
+          block.call
+        end
+      ensure
+        leave(members) if gates
+      end
+
+      # Not one block inside the other: a batch has a thousand gates.
+      def enter(gates)
+        entered = []
+        gates.each do |gate|
+          gate.mutex.lock
+          entered << gate
+        end
+        yield
+      ensure
+        entered.each { |gate| gate.mutex.unlock }
+      end
+
+      def leave(members)
+        @registry.synchronize do
+          members.each { |member| @gates.delete(member) if (@gates[member].users -= 1).zero? }
+        end
+      end
+
+      # Runs a write. One that neither succeeds nor is refused by the store was given up (a deadline, a thread that was ended): it may be
+      # on disk or not.
+      def storing(members)
+        is_known = false
+        value = yield
+        is_known = true
+        value
+      rescue Store::Error
+        is_known = true
+        raise
+      ensure
+        members.each { |member| @unknown[bytes_of(member)] = true } unless is_known
+      end
+
+      # Names are the same when their bytes are, whatever their encodings.
+      def bytes_of(member)
+        return member.b if member.is_a?(String)
+
+        raise TypeError, "a member is a String, not #{member.inspect}"
+      end
+
+      # Makes a member what the disk says if that is not known.
+      def recall(member)
+        return unless @unknown.delete(member)
+
+        @set.restore(member, @table.get(RankedSet.row_key(member, prefix: @prefix)))
+      end
+    end
+  end
+end

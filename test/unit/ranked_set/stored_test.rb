@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+# Covers Elah::RankedSet.open: what is written comes back, several writers at once, and writes that fail or are given up.
+require "test_helper"
+require "support/store_case"
+
+class StoredRankedSetTest < StoreCase
+  def open(**settings) = Elah::RankedSet.open(@store, "boards", prefix: "daily", **settings)
+
+  def rows(set) = set.each.map(&:to_a)
+
+  def test_a_set_comes_back
+    set = open(order: %i[desc asc], decimals: [0, 2])
+    set.submit("ann", [5, "1.25"])
+    set.submit("bob", [5, "1.25"])
+    set.submit("x" * 5000, [4, 0])
+    set.submit("", [3, 0])
+    assert_equal 3, set.submit("cid", [5, 2]).rank
+    set.delete("")
+    again = open(order: %i[desc asc], decimals: [0, 2])
+    assert_equal rows(set), rows(again)
+    assert_equal ["ann", "bob", "cid", "x" * 5000], again.top(9).map(&:member)
+    assert_equal 3, again.submit("dan", [5, "1.25"]).rank, "who comes after the restart is later"
+    assert_raises(Elah::RankedSet::InvalidRow) { open }
+    assert_predicate Elah::RankedSet.open(@store, "boards", prefix: "dail"), :empty?
+  end
+
+  def test_writers_at_once_lose_nothing
+    set = open
+    Array.new(8) do |n|
+      Thread.new do
+        20.times do |step|
+          set.submit("shared", 1, operator: :increment)
+          set.submit("own #{n}", step)
+        end
+      end
+    end.each(&:join)
+    assert_equal [160, 9], [set.score("shared"), set.size]
+    assert_equal rows(set), rows(open)
+  end
+
+  def test_trim_and_clear
+    set = open
+    threads = Array.new(10) { |n| Thread.new { 30.times { |i| set.submit("m#{n * 30 + i}", n * 30 + i) } } }
+    threads.each(&:join)
+    assert_equal 290, set.trim(keep: 10)
+    assert_equal [(290..299).to_a.reverse, 0], [set.top(99).map(&:score), set.trim(keep: 10)]
+    assert_equal rows(set), rows(open)
+    set.clear
+    assert_equal [0, 0], [set.size, open.size]
+  end
+
+  def test_what_is_refused_changes_nothing
+    set = open(members_max: 1)
+    set.submit("ann", 1)
+    assert_raises(Elah::RankedSet::Full) { set.submit("bob", 1) }
+    assert_raises(Elah::RankedSet::InvalidScore) { set.submit("ann", Float::NAN) }
+    assert_raises(Elah::RankedSet::InvalidMember) { set.submit("x" * 10_241, 1) }
+    @store.close
+    assert_raises(Elah::Store::Closed) { set.submit("ann", 2) }
+    assert_raises(Elah::Store::Closed) { set.delete("ann") }
+    assert_equal [["ann", 1, 1]], set.top(9).map { |row| [row.member, row.rank, row.score] }
+  end
+
+  # A write that was given up may be on disk; the next one for the member asks the disk before it counts on.
+  def test_a_write_that_was_given_up_is_looked_up
+    set = open
+    set.submit("ann", 10)
+    table = set.instance_variable_get(:@table)
+    given_up = Object.new
+    given_up.define_singleton_method(:put) do |key, value|
+      table.put(key, value)
+      raise Timeout::Error
+    end
+    given_up.define_singleton_method(:get) { |key| table.get(key) }
+    set.instance_variable_set(:@table, given_up)
+    assert_raises(Timeout::Error) { set.submit("ann", 5, operator: :increment) }
+    set.instance_variable_set(:@table, table)
+    assert_equal 10, set.score("ann"), "memory is never ahead of what is known to be on disk"
+    assert_equal 16, set.submit("ann", 1, operator: :increment).score
+    assert_equal 16, open.score("ann")
+  end
+
+  # A board that shares a transaction with other state writes its rows itself.
+  def test_rows_in_a_transaction_of_ones_own
+    table = @store.table("boards")
+    set = Elah::RankedSet.load(table, prefix: "own")
+    decisions = [set.decide("ann", 3), set.decide("bob", 4)]
+    @store.transaction { |tx| decisions.each { |decision| tx.put(table, *set.row(decision, prefix: "own")) } }
+    decisions.each { |decision| set.apply(decision) }
+    assert_equal rows(set), rows(Elah::RankedSet.load(table, prefix: "own"))
+    table.delete(Elah::RankedSet.row_key("ann", prefix: "own"))
+    set.restore("ann", nil)
+    assert_equal rows(set), rows(Elah::RankedSet.load(table, prefix: "own"))
+  end
+
+  def test_survives_gc_stress
+    set = open
+    GC.stress = true
+    set.submit("ann", 1)
+    loaded = Elah::RankedSet.load(@store.table("boards"), prefix: "daily")
+    set.delete("ann")
+  ensure
+    GC.stress = false
+    assert_equal [1, 0], [loaded.size, set.size]
+  end
+end
