@@ -53,13 +53,13 @@ class SchedulerTest < Minitest::Test
       old, = IO.pipe
       number = old.fileno
       events = []
-      Fiber.schedule { events << [:old, Fiber.scheduler.io_wait(Struct.new(:fileno).new(number), IO::READABLE, 0.05)] }
+      Fiber.schedule { events << [:old, Fiber.scheduler.io_wait(Struct.new(:fileno).new(number), IO::READABLE, 0.5)] }
       other, writer = IO.pipe
       IO.for_fd(number, autoclose: false).reopen(other) # as if the driver had closed it behind Ruby's back
       writer.write("x")
       assert_equal number, old.wait_readable(1).fileno
       events << :new
-      sleep(0.1)
+      sleep(0.01) until events.size == 2
       assert_equal [:new, [:old, false]], events
     end
   end
@@ -217,7 +217,7 @@ class SchedulerTest < Minitest::Test
         errors << e.message
       end
       Thread.new { scheduler.fiber_interrupt(fiber, IOError.new("interrupted")) }.join
-      sleep(0.01)
+      sleep(0.001) while fiber.alive?
       assert_equal ["interrupted"], errors
     end
   end
@@ -227,7 +227,7 @@ class SchedulerTest < Minitest::Test
       order = []
       Fiber.schedule { 3.times { |i| (order << [:a, i]) && Fiber.scheduler.yield } }
       Fiber.schedule { 3.times { |i| (order << [:b, i]) && Fiber.scheduler.yield } }
-      sleep(0.01)
+      sleep(0.001) until order.size == 6
       assert_equal [0, 0, 1, 1, 2, 2], order.map(&:last)
     end
   end

@@ -35,8 +35,10 @@ class AsyncTest < Minitest::Test
 
   def test_a_wait_may_be_bounded
     Elah.run do
-      fiber = Elah.async { sleep(0.05) && 1 }
+      gate = Thread::Queue.new
+      fiber = Elah.async { gate.pop && 1 }
       assert_nil fiber.wait(0.01)
+      gate << true
       assert_same fiber, fiber.wait(5)
     end
   end
@@ -56,13 +58,17 @@ class AsyncTest < Minitest::Test
   def test_what_a_fiber_started_ends_with_it
     Elah.run do
       ended = []
+      gate = Thread::Queue.new
+      detached = nil
       outer = Elah.async do
         Elah.async { sleep_noting(ended, :child) }
-        Elah.async(detached: true) { sleep(0.02) && ended << :detached }
+        detached = Elah.async(detached: true) { gate.pop && ended << :detached }
         sleep(0.01)
       end
       outer.wait
-      sleep(0.03)
+      assert_equal [:child], ended
+      gate << true
+      detached.wait
       assert_equal %i[child detached], ended
     end
   end

@@ -36,12 +36,13 @@ class DeadlineTest < Minitest::Test
   def test_a_shield_holds_off_what_comes_from_outside
     Elah.run do
       done = []
+      gate = Thread::Queue.new
       fiber = Elah.async do
-        Elah.shield { sleep(0.03) && done << :shielded }
+        Elah.shield { gate.pop && done << :shielded }
         done << :never
       end
-      sleep(0.01)
       fiber.cancel
+      gate << true
       assert_raises(Elah::Cancelled) { fiber.value }
       assert_equal [:shielded], done
     end
