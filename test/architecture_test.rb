@@ -157,7 +157,8 @@ class ArchitectureTest < Minitest::Test
     spaces = [Elah]
     errors = []
     while (space = spaces.shift)
-      inner = (space.constants - (space < Struct ? Struct.constants : [])).map { |name| space.const_get(name) }
+      # Its own: a class inside its superclass would be found in itself for ever.
+      inner = space.constants(false).map { |name| space.const_get(name) }
       inner.select! { |value| value.is_a?(Module) && value.name.start_with?("Elah::") }
       errors.concat(inner.select { |value| value <= Exception })
       spaces.concat(inner)
