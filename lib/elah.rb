@@ -24,6 +24,7 @@ module Elah
   autoload :Entity, "elah/entity"
   autoload :Gather, "elah/gather"
   autoload :Listener, "elah/listener"
+  autoload :Log, "elah/log"
   autoload :Metrics, "elah/metrics"
   autoload :Mongo, "elah/mongo"
   autoload :Offload, "elah/offload"

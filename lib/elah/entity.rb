@@ -7,6 +7,7 @@ require_relative "entity/activation"
 require_relative "entity/reference"
 require_relative "entity/region"
 require_relative "entity/peers"
+require_relative "entity/gauges"
 require_relative "entity/fork"
 
 module Elah

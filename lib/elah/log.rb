@@ -5,6 +5,14 @@ module Elah
   class Log
     LEVELS = %w[debug info warn error].freeze
 
+    class << self
+      # @return [Elah::Log] that of this process's server
+      def current = @current ||= new
+
+      # @param log [Elah::Log]
+      attr_writer :current
+    end
+
     # @param level [String] one of {LEVELS}; lines below it are not written
     # @param out [IO]
     def initialize(level: "info", out: $stderr)

@@ -19,7 +19,19 @@ module Elah
       ["elah_loop_lag_max_seconds", "gauge", "By how much the loop came late at most.", ->(worker) { worker[:lag_ms_max] / 1000.0 }],
       ["elah_silent_seconds", "gauge", "For how long the loop has stood still, 0 while it turns.", ->(worker) { worker[:silent_seconds] }],
       ["elah_resident_bytes", "gauge", "Memory of the process, shared pages included.", ->(worker) { worker[:rss_bytes] }],
-      ["elah_shards", "gauge", "Shards of entities that the worker owns.", ->(worker) { worker[:shards] }]
+      ["elah_shards", "gauge", "Shards of entities that the worker owns.", ->(worker) { worker[:shards] }],
+      ["elah_shards_claimed", "gauge", "Shards of all stores under which the worker may write.", ->(worker) { worker[:shards_claimed] }],
+      ["elah_entities", "gauge", "Entities in memory.", ->(worker) { worker[:entities] }],
+      ["elah_calls_received", "gauge", "Calls of other workers that run or wait for it.", ->(worker) { worker[:calls_received] }],
+      ["elah_calls_sent", "gauge", "Calls to other workers that have no answer yet.", ->(worker) { worker[:calls_sent] }]
+    ].freeze
+
+    # Name, type, sentence, and the value of what one worker says of another one.
+    PER_PEER = [
+      ["elah_peer_allowance", "gauge", "Calls that may be on the way to the other worker at once.", ->(peer) { peer[:allowance] || "+Inf" }],
+      ["elah_peer_calls", "gauge", "Calls to the other worker that have no answer yet.", ->(peer) { peer[:calls] }],
+      ["elah_peer_late_calls_total", "counter", "Calls that the other worker did not answer in time.", ->(peer) { peer[:late_calls] }],
+      ["elah_peer_limited_calls_total", "counter", "Calls that were not sent, as the other worker was late.", ->(peer) { peer[:limited_calls] }]
     ].freeze
 
     # Name and sentence of the sums.
@@ -45,7 +57,7 @@ module Elah
         status = Status.new(board)
         workers = status.workers
         [*totals(status), *family("elah_workers", "gauge", "Worker processes.", [["", workers.size]]), *replaced(status),
-         *per_worker(workers), *of_app(workers)].join
+         *per_worker(workers), *per_peer(workers), *of_app(workers)].join
       end
 
       private
@@ -65,6 +77,13 @@ module Elah
         end
       end
 
+      def per_peer(workers)
+        PER_PEER.flat_map do |name, type, help, value|
+          samples = workers.flat_map { |worker| worker[:peers].map { |peer| [labels(worker, peer), value.call(peer)] } }
+          family(name, type, help, samples)
+        end
+      end
+
       # What the app shows by Placement#publish.
       def of_app(workers)
         names = workers.flat_map { |worker| worker[:app].keys }.uniq.sort
@@ -76,7 +95,9 @@ module Elah
       end
 
       # Two processes may be at one slot for a moment.
-      def labels(worker) = %({worker="#{worker[:slot]}",pid="#{worker[:pid]}"})
+      def labels(worker, peer = nil)
+        %({worker="#{worker[:slot]}",pid="#{worker[:pid]}"#{%(,peer="#{peer[:slot]}") if peer}})
+      end
 
       def family(name, type, help, samples)
         ["# HELP #{name} #{help}\n# TYPE #{name} #{type}\n", *samples.map { |labels, value| "#{name}#{labels} #{value}\n" }]

@@ -28,7 +28,7 @@ module Elah
     # @param event_loop [Elah::EventLoop]
     # @param _worker [Elah::Worker]
     def attach(event_loop, _worker)
-      event_loop.take_seat(@board, 0) if @board
+      event_loop.take_seat(@board, Board.own_seat = 0) if @board
       return unless @systemd.watchdog_seconds
 
       event_loop.spawn(Task.new.tap { |task| task.transient = true }) do

@@ -54,6 +54,14 @@ module Elah
       retain_native(paths)
     end
 
+    # Forgets all peers but these, and those that have not answered everything yet.
+    #
+    # @param peers [Array<Peer>]
+    def retain_used(peers)
+      used = @peers.each_value.select { |peer| peer.limiter.in_flight.positive? } | peers
+      retain(used.map(&:path)) if used.size < @peers.size
+    end
+
     # @return [Boolean] whether no call of another worker runs, and all answers have left
     def quiet? = open_incoming.zero? && unread_bytes.zero?
 

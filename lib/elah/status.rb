@@ -14,7 +14,7 @@ module Elah
 
     # What one worker is shown by, from its seat.
     CELLS = %i[pid slot incarnation turns connections_accepted requests answered refused open_requests waiting_requests connections fibers
-               lag_ms lag_ms_max rss_bytes].freeze
+               lag_ms lag_ms_max rss_bytes entities shards_claimed calls_received calls_sent].freeze
 
     # Sums over all workers, with those that have gone.
     TOTALS = %i[turns connections_accepted requests refused].freeze
@@ -61,7 +61,16 @@ module Elah
       values = @board.seat(seat)
       owns = @board.slot_value(values[:slot], :incarnation) == values[:incarnation]
       values.slice(*CELLS).merge(state: @board.state(seat), silent_seconds: silence(values[:heartbeat_ms]), uptime_seconds: age(values[:started_ms]),
-                                 shards: owns ? owned.fetch(values[:slot], 0) : 0, app: @board.extras(seat))
+                                 shards: owns ? owned.fetch(values[:slot], 0) : 0, peers: peers(seat), app: @board.extras(seat))
+    end
+
+    # The other workers that it has called, by their slots.
+    def peers(seat)
+      seen = (0...@board.sizes.first).map { |slot| { slot: slot, **@board.peer(seat, slot) } }
+      called = seen.reject { |peer| peer[:state].zero? }
+      called.map do |peer|
+        peer.merge(state: Board::PEER_STATES.fetch(peer[:state], :none), allowance: (peer[:allowance] if peer[:allowance].positive?))
+      end
     end
 
     def supervisor_silence(values) = values[:supervisor_pid].zero? ? 0.0 : silence(values[:heartbeat_ms])

@@ -16,7 +16,7 @@ module Elah
     # @param log [Elah::Log]
     def initialize(app, config, log)
       @config = config
-      @log = log
+      @log = Log.current = log
       @app = native(app)
       @app = RequestLog.new(@app, log) if config.log_requests?
     end
@@ -34,8 +34,9 @@ module Elah
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
-      Entity::Peers.open(@loop, Placement.current, @log) unless Elah.autoload?(:Entity)
+      Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)
+      Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
       seat.ready(sockets.addresses)

@@ -46,6 +46,20 @@ class PeerLinksUnitTest < Minitest::Test
     end
   end
 
+  # Each restart of a worker is a new peer: without this, `links_max` restarts later nobody could be called any more.
+  def test_peers_that_are_not_used_any_more_are_forgotten
+    with_links(->(message) { message }) do |peer, links|
+      waiting = Elah.async { peer.call(2, 60) }
+      links.retain_used([])
+      assert_equal [peer.path], links.to_h.keys, "an answer is to come"
+      assert_equal 2, waiting.value
+      links.retain_used([peer])
+      assert_equal [peer.path], links.to_h.keys
+      links.retain_used([])
+      assert_equal [{}, []], [links.to_h, links.states]
+    end
+  end
+
   # An answer is what it was when it was given, whatever becomes of the object.
   def test_answers_are_snapshots
     list = []

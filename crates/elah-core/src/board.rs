@@ -1,8 +1,9 @@
 //! The board of a server: a mapped file of counters on which supervisor and workers write what they do, and which any process
 //! reads, whatever state its writers are in.
 //!
-//! All is unsigned 64-bit cells: a header; the slots, which are places of workers; the seats, one for each worker process; and for each shard
-//! the slot that owns it. Every cell has one writer at a time, so a store is all that it takes.
+//! All is unsigned 64-bit cells: a header; the slots, which are places of workers; the seats, one for each worker process; for each shard
+//! the slot that owns it; and for each seat what its worker says of the workers at all slots. Every cell has one writer at a time, so a
+//! store is all that it takes.
 
 mod map;
 mod names;
@@ -17,16 +18,17 @@ use std::time::Duration;
 
 use map::Map;
 pub use names::Area;
-use names::{SERVER_CELLS, place};
+use names::{PEER_CELLS, SERVER_CELLS, place};
 pub(crate) use seat::Report;
 pub use seat::Seat;
 
 /// "ELAHBRD" and the layout's version: a reader of another one refuses the file.
-const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x01");
+const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x02");
 
 const HEADER_CELLS: usize = 64;
 const SLOT_CELLS_MAX: usize = 16;
 const SEAT_CELLS_MAX: usize = 32;
+const PEER_STRIDE: usize = PEER_CELLS.len();
 
 /// Numbers that an application shows for its seat, each with a name of three cells.
 const EXTRAS_MAX: usize = 32;
@@ -52,7 +54,7 @@ pub struct Sizes {
 
 impl Sizes {
     fn cells(self) -> usize {
-        HEADER_CELLS + self.slots_max * SLOT_CELLS_MAX + self.seats * SEAT_STRIDE + self.shards
+        HEADER_CELLS + self.slots_max * SLOT_CELLS_MAX + self.seats * (SEAT_STRIDE + self.slots_max * PEER_STRIDE) + self.shards
     }
 }
 
@@ -109,7 +111,10 @@ impl Board {
             Area::Server => FIRST_SERVER_CELL,
             Area::Slot(slot) if slot < self.sizes.slots_max => HEADER_CELLS + slot * SLOT_CELLS_MAX,
             Area::Seat(seat) if seat < self.sizes.seats => self.first_of_seat(seat),
-            Area::Slot(_) | Area::Seat(_) => return None,
+            Area::Peer(seat, slot) if seat < self.sizes.seats && slot < self.sizes.slots_max => {
+                self.first_of_peers(seat) + slot * PEER_STRIDE
+            }
+            Area::Slot(_) | Area::Seat(_) | Area::Peer(..) => return None,
         };
         Some(self.map.cell(first + position))
     }
@@ -118,6 +123,12 @@ impl Board {
     fn seats_used(&self) -> usize {
         const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "seats_used");
         usize::try_from(self.map.cell(CELL).load(Ordering::Relaxed)).map_or(0, |used| used.min(self.sizes.seats))
+    }
+
+    /// Another number whenever a shard has another owner, or a slot another incarnation.
+    pub fn map_version(&self) -> u64 {
+        const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "map_version");
+        self.map.cell(CELL).load(Ordering::Acquire)
     }
 
     /// A cell of a seat that is there, by its place in `SEAT_CELLS`.
@@ -138,8 +149,9 @@ impl Board {
     /// Empties a seat for the next process.
     pub fn clear_seat(&self, seat: usize) {
         if seat < self.sizes.seats {
-            let first = self.first_of_seat(seat);
-            (first..first + SEAT_STRIDE).for_each(|cell| self.map.cell(cell).store(0, Ordering::Relaxed));
+            let (own, peers) = (self.first_of_seat(seat), self.first_of_peers(seat));
+            let cells = (own..own + SEAT_STRIDE).chain(peers..peers + self.sizes.slots_max * PEER_STRIDE);
+            cells.for_each(|cell| self.map.cell(cell).store(0, Ordering::Relaxed));
         }
     }
 
@@ -186,6 +198,10 @@ impl Board {
 
     fn first_of_seat(&self, seat: usize) -> usize {
         HEADER_CELLS + self.sizes.slots_max * SLOT_CELLS_MAX + seat * SEAT_STRIDE
+    }
+
+    fn first_of_peers(&self, seat: usize) -> usize {
+        self.first_of_seat(self.sizes.seats) + self.sizes.shards + seat * self.sizes.slots_max * PEER_STRIDE
     }
 
     fn shard(&self, shard: usize) -> Option<&AtomicU64> {

@@ -53,7 +53,7 @@ impl RubyBoard {
     }
 
     fn set_server(ruby: &Ruby, board: &Self, name: Symbol, value: u64) -> Result<(), Error> {
-        board.cell(ruby, Area::Server, name)?.store(value, Ordering::Relaxed);
+        board.cell(ruby, Area::Server, name)?.store(value, Ordering::Release);
         Ok(())
     }
 
@@ -85,6 +85,20 @@ impl RubyBoard {
 
     fn seat_values(ruby: &Ruby, board: &Self, seat: usize) -> Result<RHash, Error> {
         board.values(ruby, Area::Seat(seat))
+    }
+
+    fn peer(ruby: &Ruby, board: &Self, seat: usize, slot: usize) -> Result<RHash, Error> {
+        board.values(ruby, Area::Peer(seat, slot))
+    }
+
+    fn set_peer(ruby: &Ruby, board: &Self, seat: usize, slot: usize, name: Symbol, value: u64) -> Result<(), Error> {
+        board.cell(ruby, Area::Peer(seat, slot), name)?.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Asked for by every call of an entity, so it looks up no name.
+    fn map_version(&self) -> u64 {
+        self.board.map_version()
     }
 
     fn values(&self, ruby: &Ruby, area: Area) -> Result<RHash, Error> {
@@ -139,6 +153,9 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("server", method!(RubyBoard::server, 0))?;
     class.define_method("slot", method!(RubyBoard::slot, 1))?;
     class.define_method("seat", method!(RubyBoard::seat_values, 1))?;
+    class.define_method("peer", method!(RubyBoard::peer, 2))?;
+    class.define_method("set_peer", method!(RubyBoard::set_peer, 4))?;
+    class.define_method("map_version", method!(RubyBoard::map_version, 0))?;
     class.define_method("extras", method!(RubyBoard::extras, 1))?;
     class.define_method("publish", method!(RubyBoard::publish, 3))?;
     class.define_method("clear_seat", method!(RubyBoard::clear_seat, 1))?;

@@ -8,6 +8,8 @@ module Elah
     # Owns `elah status`: it finds the servers of this user by their boards, and prints what these say.
     module Status
       COLUMNS = %w[worker process state up connections requests open waiting fibers lag memory shards replaced].freeze
+      ENTITY_COLUMNS = %w[worker entities claimed received sent].freeze
+      PEER_COLUMNS = %w[worker calls state allowance open late limited].freeze
 
       # @param argv [Array<String>]
       # @param out [IO]
@@ -37,10 +39,23 @@ module Elah
         server = status.server
         out.puts "Process #{dir.process_id}, up #{duration(server[:uptime_seconds])}, #{supervision(server)}, #{server[:shards]} shards"
         replaced = status.replaced
-        rows = status.workers.map { |worker| row(worker, replaced) }
-        print_table([COLUMNS, *rows], out)
-        apps = status.workers.reject { |worker| worker[:app].empty? }
+        workers = status.workers
+        print_table([COLUMNS, *workers.map { |worker| row(worker, replaced) }], out)
+        print_entities(workers, out)
+        apps = workers.reject { |worker| worker[:app].empty? }
         apps.each { |worker| out.puts "worker #{worker[:slot]}: #{worker[:app].map { |name, value| "#{name} #{value}" }.join(', ')}" }
+      end
+
+      # What those show that have called entities; a server without any shows nothing of it.
+      def self.print_entities(workers, out)
+        entities = workers.map { |worker| worker.values_at(:slot, :entities, :shards_claimed, :calls_received, :calls_sent) }
+        print_table([ENTITY_COLUMNS, *entities], out, "Entities") if entities.any? { |row| row.drop(1).any?(&:positive?) }
+        peers = workers.flat_map { |worker| worker[:peers].map { |peer| [worker[:slot], *peer_row(peer)] } }
+        print_table([PEER_COLUMNS, *peers], out, "Calls between workers") if peers.any?
+      end
+
+      def self.peer_row(peer)
+        [peer[:slot], peer[:state], peer[:allowance] || "unlimited", *peer.values_at(:calls, :late_calls, :limited_calls)]
       end
 
       def self.supervision(server)
@@ -56,7 +71,7 @@ module Elah
         [worker[:slot], worker[:pid], state, duration(worker[:uptime_seconds]),
          *worker.values_at(:connections, :requests, :open_requests, :waiting_requests, :fibers),
          "#{worker[:lag_ms]} ms (max #{worker[:lag_ms_max]})", "#{(worker[:rss_bytes] / 1_000_000.0).round(1)} MB", worker[:shards],
-         counts.empty? ? "0" : counts.map { |reason, count| "#{count} #{reason}" }.join(", ")].map(&:to_s)
+         counts.empty? ? "0" : counts.map { |reason, count| "#{count} #{reason}" }.join(", ")]
       end
 
       def self.duration(seconds)
@@ -65,11 +80,13 @@ module Elah
         seconds < 7200 ? "#{(seconds / 60).round} min" : "#{(seconds / 3600).round} h"
       end
 
-      def self.print_table(rows, out)
+      def self.print_table(rows, out, title = nil)
+        out.puts title if title
+        rows = rows.map { |row| row.map(&:to_s) }
         widths = rows.transpose.map { |column| column.map(&:size).max }
         rows.each { |row| out.puts row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }
       end
-      private_class_method :servers, :print_server, :supervision, :row, :duration, :print_table
+      private_class_method :servers, :print_server, :print_entities, :peer_row, :supervision, :row, :duration, :print_table
     end
   end
 end

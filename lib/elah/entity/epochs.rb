@@ -11,6 +11,9 @@ module Elah
         # @return [Epochs] those of its directory
         def of(store) = @all[store.dir] ||= new(Placement.current)
 
+        # @return [Integer] how many shards of all stores this process has claimed
+        def claimed = @all.each_value.sum(&:size)
+
         # Forgets all, in a fork.
         def reset_all = @all.clear
       end
@@ -33,6 +36,9 @@ module Elah
         @lock.synchronize { claim_all(shard, commits) unless @claims[shard] }
         @claims[shard] or raise moved(shard)
       end
+
+      # @return [Integer] how many shards are claimed
+      def size = @claims.size
 
       # Whether the board says that this worker owns a shard.
       #

@@ -12,12 +12,11 @@ module Elah
         #
         # @param event_loop [Elah::EventLoop]
         # @param placement [Placement::Single, Placement::Supervised]
-        # @param log [Elah::Log]
         # @return [Peers, nil] nil when there are no other workers
-        def open(event_loop, placement, log)
+        def open(event_loop, placement)
           path = placement.link_path(placement.slot, placement.incarnation) or return
           require_relative "../peer_links"
-          @current = new(PeerLinks.open(event_loop, path, log: log) { |message| Peers.serve(*message) }, placement)
+          @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(*message) }, placement)
         end
 
         # Makes the calls of a message.
@@ -36,22 +35,49 @@ module Elah
       def initialize(links, placement)
         @links = links
         @placement = placement
+        @peers = {}
+        @version = placement.version
       end
 
       # @param slot [Integer]
       # @return [Elah::PeerLinks::Peer, nil] the worker that owns a slot's shards; nil while there is none
       def owner(slot)
-        incarnation = @placement.incarnation_of(slot)
-        @links.peer(@placement.link_path(slot, incarnation)) unless incarnation.zero?
+        follow if @version != @placement.version
+        @peers[slot] ||= find(slot)
       end
 
       # @return [Boolean] whether no call of another worker runs
       def quiet? = @links.quiet?
 
+      # @return [Integer] calls of other workers that run here or wait for it
+      def calls_received = @links.open_incoming
+
+      # @return [Hash{Integer=>PeerLinks::Limiter}] how the workers that were called are bounded, by their slots
+      def limiters
+        follow if @version != @placement.version
+        @peers.transform_values(&:limiter)
+      end
+
       # Takes no calls any more.
       def close
         Peers.current = nil
         @links.close
+      end
+
+      private
+
+      def find(slot) = path_of(slot)&.then { |path| @links.peer(path) }
+
+      def path_of(slot)
+        incarnation = @placement.incarnation_of(slot)
+        @placement.link_path(slot, incarnation) unless incarnation.zero?
+      end
+
+      # The board has changed. Links to workers that were replaced go when nothing waits for an answer there any more.
+      def follow
+        @version = @placement.version # first, for what changes meanwhile
+        @peers.select! { |slot, peer| peer.path == path_of(slot) }
+        @links.retain_used(@peers.values)
       end
     end
   end

@@ -82,7 +82,8 @@ module Elah
         call_owner(task, key, name, arguments)
       end
 
-      # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once.
+      # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once;
+      # those that meet a change of owner are made again after all the others.
       #
       # @param calls [Array<Array>] each a key, the name of a method, and its arguments
       # @param deadline [Numeric, nil] the seconds after which calls without an answer have ended with DeadlineExceeded
@@ -191,6 +192,7 @@ module Elah
         @thread = Thread.current
         @commits.event_loop = @event_loop = Elah.current_loop
         @event_loop&.at_end { flush }
+        Gauges.show(@event_loop) if @event_loop
         place unless @placement
         @event_loop ? @event_loop.current_task : @outside ||= Task.new
       end

@@ -36,7 +36,7 @@ module Elah
       def slots = @board.server_value(:slots)
 
       # @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
-      def version = @board.server_value(:map_version)
+      def version = @board.map_version
 
       # @param shard [Integer]
       # @return [Integer] the slot that owns it

@@ -32,7 +32,7 @@ module Elah
       def attach(event_loop, worker)
         @loop = event_loop
         @worker = worker
-        @loop.take_seat(@board, @seat)
+        @loop.take_seat(@board, Board.own_seat = @seat)
         spawn { obey }
       end
 

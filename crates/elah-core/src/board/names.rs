@@ -40,7 +40,15 @@ pub const SEAT_CELLS: &[&str] = &[
     "lag_ms_max",
     "rss_bytes",
     "unserved_since_ms",
+    "entities",
+    "shards_claimed",
+    "calls_received",
+    "calls_sent",
 ];
+
+/// Of a worker as another one sees it that calls it. `state` is 0 while it was never called, then open, limited and probing; `allowance` is 0
+/// when it is not bounded; `calls` are on the way.
+pub const PEER_CELLS: &[&str] = &["state", "allowance", "calls", "late_calls", "limited_calls"];
 
 /// The place of a name that is known when this is compiled.
 pub(super) const fn place(names: &[&str], name: &str) -> usize {
@@ -65,6 +73,8 @@ pub enum Area {
     Server,
     Slot(usize),
     Seat(usize),
+    /// What the worker in a seat says of the one at a slot.
+    Peer(usize, usize),
 }
 
 impl Area {
@@ -74,6 +84,7 @@ impl Area {
             Area::Server => SERVER_CELLS,
             Area::Slot(_) => SLOT_CELLS,
             Area::Seat(_) => SEAT_CELLS,
+            Area::Peer(..) => PEER_CELLS,
         }
     }
 

@@ -31,6 +31,7 @@ fn cells_do_not_overlap() {
     let mut areas = vec![Area::Server];
     areas.extend((0..4).map(Area::Slot));
     areas.extend((0..8).map(Area::Seat));
+    areas.extend((0..8).flat_map(|seat| (0..4).map(move |slot| Area::Peer(seat, slot))));
     let mut places: Vec<_> = areas
         .iter()
         .flat_map(|area| area.names().iter().map(|name| std::ptr::from_ref(board.cell(*area, name).unwrap())))
@@ -48,7 +49,20 @@ fn what_is_not_there_has_no_cell() {
     assert!(board.cell(Area::Slot(4), "incarnation").is_none());
     assert!(board.cell(Area::Seat(8), "pid").is_none());
     assert!(board.cell(Area::Seat(0), "colour").is_none());
+    assert!(board.cell(Area::Peer(8, 0), "state").is_none());
+    assert!(board.cell(Area::Peer(0, 4), "state").is_none());
     assert!(!board.assign(16, 0));
+}
+
+#[test]
+fn what_a_seat_says_of_peers_goes_with_it() {
+    let (_folder, board) = board();
+    let late = |seat, slot| board.cell(Area::Peer(seat, slot), "late_calls").unwrap();
+    [(6, 3), (7, 0), (7, 3)].iter().for_each(|(seat, slot)| late(*seat, *slot).store(5, Ordering::Relaxed));
+    assert!(board.assign(15, 2));
+    board.clear_seat(7);
+    let left: Vec<_> = [(6, 3), (7, 0), (7, 3)].iter().map(|(seat, slot)| late(*seat, *slot).load(Ordering::Relaxed)).collect();
+    assert_eq!((vec![5, 0, 0], Some(2)), (left, board.owner_of(15)));
 }
 
 #[test]

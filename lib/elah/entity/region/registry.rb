@@ -23,6 +23,9 @@ module Elah
           regions.fetch([dir, name]) { raise ArgumentError, "This worker has no entities #{name} in #{dir}: they are made when the app is loaded." }
         end
 
+        # @return [Integer] how many entities of all classes are in memory in this process
+        def entities_in_memory = regions.each_value.sum(&:size)
+
         # Waits until what was answered in memory is on disk: before a fork, and when the process ends.
         def flush_all = regions.each_value(&:flush)
 

@@ -62,7 +62,7 @@ module Elah
           @version = @placement.version
           @claims = Claims.new(Epochs.of(@store), @commits)
           @placement.before_release { |shards| release(shards) }
-          Peers.open(@event_loop, @placement, nil) if @event_loop && Peers.current.nil?
+          Peers.open(@event_loop, @placement) if @event_loop && Peers.current.nil?
         end
 
         # The board has changed: entities whose shards others own now are not looked for here any more.
