@@ -114,9 +114,11 @@ impl<'e> Session<'e> {
         }
     }
 
+    /// A key that is new, as most are that entities write, takes one way down the tree.
     pub(super) fn put(&mut self, id: TableId, key: &[u8], value: Value<'_>, only_new: bool) -> Result<bool, Error> {
         let full_key = FullKey::new(id, key)?;
-        let old = self.tree.get(&self.txn, full_key.as_bytes())?.map(Value::decode).transpose()?;
+        let stored = value.encode();
+        let old = self.tree.get_or_put(&mut self.txn, full_key.as_bytes(), &stored)?.map(Value::decode).transpose()?;
         if only_new && old.is_some_and(|old| !old.is_expired(self.now_ms)) {
             return Ok(false);
         }
@@ -129,9 +131,10 @@ impl<'e> Session<'e> {
                 self.tree.put(&mut self.txn, &expiry_key(time, id, key), &[])?;
             }
         }
-        self.tree.put(&mut self.txn, full_key.as_bytes(), &value.encode())?;
         if is_added {
             self.registry.count(id, true);
+        } else {
+            self.tree.put(&mut self.txn, full_key.as_bytes(), &stored)?;
         }
         Ok(true)
     }
