@@ -60,6 +60,8 @@ class EntityCase < Minitest::Test
 
     def write(key, value) = value ? state.put(key, value) : state.delete(key)
 
+    def write_row(key, value) = index(:history).put(key, value)
+
     def write_and_read(key, value)
       write(key, value)
       [state.get(key), state.range(prefix: key), index(:history).get("no such row")]

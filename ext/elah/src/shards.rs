@@ -1,6 +1,7 @@
 //! `Elah::Shards`, the native half of entities: what their calls write, gathered and committed in groups under the claims on shards.
 
 mod commits;
+mod joined;
 mod state;
 
 use std::sync::Arc;

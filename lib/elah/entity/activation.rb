@@ -66,7 +66,7 @@ module Elah
         ensure
           task.activation = @outer
           forget unless is_whole
-          leave
+          @line ? leave : @runner = nil
         end
       end
 

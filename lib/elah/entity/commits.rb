@@ -31,7 +31,7 @@ module Elah
       # @param state [State]
       # @return [Integer] the number of the batch that has the entity's last writes, 0 for none
       def take(state)
-        batch = @native.gather(state)
+        batch = state.gather
         plan(batch) if batch > @planned
         batch
       end

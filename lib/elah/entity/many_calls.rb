@@ -11,8 +11,8 @@ module Elah
         @commits = region.commits
         @calls = calls
         @answers = Array.new(calls.size, NONE)
-        @states = []
-        @batches = []
+        @states = Array.new(calls.size)
+        @batches = Array.new(calls.size)
         @last = 0
       end
 

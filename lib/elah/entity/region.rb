@@ -91,6 +91,8 @@ module Elah
       def call_many(calls, deadline: nil)
         answers = deadline.nil? && alone? ? run_many(calls) : scatter(calls, deadline)
         answers.each_with_index do |answer, index|
+          next unless answer.is_a?(Exception)
+
           answers[index] = call_again(*calls[index]) if answer.is_a?(Moved) || answer.is_a?(Store::Fenced)
         end
       end

@@ -6,7 +6,6 @@ use elah_core::store::GroupCommits;
 use magnus::{Error, Module, Object, RArray, RModule, Ruby, TryConvert, function, method};
 
 use super::RubyClaim;
-use super::state::RubyState;
 use crate::native_class;
 use crate::store::errors::raised;
 use crate::store::table::RubyTable;
@@ -34,11 +33,6 @@ impl RubyCommits {
         })?;
         let claims = claims.map_err(|error| raised(ruby, &error))?;
         Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))
-    }
-
-    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
-    fn gather(&self, state: &RubyState) -> u64 {
-        state.gather(&self.commits)
     }
 
     fn submit(&self) {
@@ -70,7 +64,6 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
     class.define_singleton_method("open", function!(RubyCommits::new, 1))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
-    class.define_method("gather", method!(RubyCommits::gather, 1))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;
     class.define_method("settled", method!(RubyCommits::settled, 0))?;
     class.define_method("waiting_bytes", method!(RubyCommits::waiting_bytes, 0))?;

@@ -8,7 +8,9 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, funct
 
 use super::RubyClaim;
 use super::commits::{RubyCommits, wait};
+use super::joined::with_joined;
 use crate::native_class;
+use crate::receiver::Receiver;
 use crate::store::errors::raised;
 use crate::store::table::{entries, range};
 use crate::store::{read_string, ttl, with_bytes};
@@ -47,17 +49,18 @@ impl RubyState {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn gather(&self, commits: &GroupCommits) -> u64 {
-        let mut gathered = self.gathered();
+    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
+    fn gather(state: Receiver<Self>) -> u64 {
+        let mut gathered = state.gathered();
         if gathered.is_empty() {
-            return self.last_batch.load(Ordering::Relaxed);
+            return state.last_batch.load(Ordering::Relaxed);
         }
-        let number = commits.gather(&self.claim, &mut gathered);
-        self.last_batch.store(number, Ordering::Relaxed);
+        let number = state.commits.gather(&state.claim, &mut gathered);
+        state.last_batch.store(number, Ordering::Relaxed);
         number
     }
 
-    fn put(ruby: &Ruby, state: &Self, key: RString, value: RString) -> Result<(), Error> {
+    fn put(ruby: &Ruby, state: Receiver<Self>, key: RString, value: RString) -> Result<(), Error> {
         let put =
             with_bytes(key, |key| with_bytes(value, |value| state.gathered().put(OWN_TABLE, &state.prefix, key, value, None)));
         put.map_err(|error| raised(ruby, &error))
@@ -67,10 +70,19 @@ impl RubyState {
         with_bytes(key, |key| state.gathered().delete(OWN_TABLE, &state.prefix, key)).map_err(|error| raised(ruby, &error))
     }
 
-    fn put_row(ruby: &Ruby, state: &Self, table: u8, key: RString, value: RString, ttl_ms: Option<u64>) -> Result<(), Error> {
+    fn put_row(
+        ruby: &Ruby,
+        state: Receiver<Self>,
+        table: u8,
+        key: Value,
+        value: Value,
+        ttl_ms: Option<u64>,
+    ) -> Result<(), Error> {
         let expires_at_ms = ttl(ttl_ms).map(|ttl| state.commits.expiry(ttl));
-        let put = with_bytes(key, |key| with_bytes(value, |value| state.gathered().put(table, &[], key, value, expires_at_ms)));
-        put.map_err(|error| raised(ruby, &error))
+        let put = with_joined(ruby, key, |key| {
+            with_joined(ruby, value, |value| state.gathered().put(table, &[], key, value, expires_at_ms))
+        });
+        put??.map_err(|error| raised(ruby, &error))
     }
 
     fn delete_row(ruby: &Ruby, state: &Self, table: u8, key: RString) -> Result<(), Error> {
@@ -127,8 +139,8 @@ impl RubyState {
         state.failure(number).map_or(Ok(()), |error| Err(raised(ruby, &error)))
     }
 
-    fn has_failed(&self) -> bool {
-        self.claim.has_failed()
+    fn has_failed(state: Receiver<Self>) -> bool {
+        state.claim.has_failed()
     }
 
     fn has_gathered(&self) -> bool {
@@ -150,6 +162,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("get_row", method!(RubyState::get_row, 2))?;
     class.define_method("put_row", method!(RubyState::put_row, 4))?;
     class.define_method("delete_row", method!(RubyState::delete_row, 2))?;
+    class.define_method("gather", method!(RubyState::gather, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
     class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
