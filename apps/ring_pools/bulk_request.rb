@@ -50,12 +50,15 @@ module RingPools
       given = @service.scatter(@calls)
       asked = -1
       out = String.new('{"responses":[', capacity: ROW_BYTES * @rows.size)
+      beginning = "{"
       @rows.each_with_index do |row, index|
-        out << (index.zero? ? "{" : ",{")
-        write_request_id(out, row)
-        out << (failures[index] || members(@entries[asked += 1], given[asked])) << "}"
+        id = row["request_id"] if row.is_a?(Hash)
+        out << beginning
+        out << '"request_id":' << Elah::JSON.generate(id) << "," unless id.nil?
+        out << (failures[index] || members(@entries[asked += 1], given[asked]))
+        beginning = "},{"
       end
-      out << "]}"
+      out << "}]}"
     end
 
     private
@@ -84,17 +87,13 @@ module RingPools
       failure(e.error_class, e.message)
     end
 
-    def write_request_id(out, row)
-      id = row.is_a?(Hash) ? row["request_id"] : nil
-      out << '"request_id":' << Elah::JSON.generate(id) << "," unless id.nil?
-    end
-
     # @param answer [String, Exception] of the pool
     # @return [String]
     def members(entry, answer)
-      return answer if answer.is_a?(String) && answer.getbyte(0) == QUOTE
+      is_text = answer.is_a?(String)
+      return answer if is_text && answer.getbyte(0) == QUOTE
 
-      reason = answer.is_a?(String) ? answer : Failure.reason(answer)
+      reason = is_text ? answer : Failure.reason(answer)
       return failure("InternalServiceError", Failure.handle(answer).to_s) unless reason
 
       @reasons[reason] = @reasons.fetch(reason, 0) + 1

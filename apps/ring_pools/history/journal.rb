@@ -26,7 +26,8 @@ module RingPools
       # @param parameters [String]
       def allocated(at, number, hold, grant, session, parameters)
         @steps += 1
-        @rows.put("#{@prefix}#{at}", "#{@heads[number] ||= "A #{number} #{hold} "}#{grant} #{session} #{parameters}")
+        head = @heads[number] ||= "A #{number} #{hold} ".freeze
+        @rows.put([@prefix, at], session ? [head, grant, " ", session, " ", parameters] : [head, grant, "  ", parameters])
       end
 
       # @param (see #allocated)

@@ -203,9 +203,11 @@ module RingPools
 
       # Called when the head of a queue has ended, or a minute of the traffic.
       def expire
-        @traffic.count(@now, @grant, @overflows) if @now >= @traffic.counts_next_at
+        counts_next_at = @traffic.counts_next_at
+        counts_next_at = @traffic.count(@now, @grant, @overflows) if @now >= counts_next_at
         slot = end_holds(HELD)
-        @next_due = slot && @dues[slot] < @traffic.counts_next_at ? @dues[slot] : @traffic.counts_next_at
+        due = slot ? @dues[slot] : NEVER
+        @next_due = due < counts_next_at ? due : counts_next_at
         expire_more if @has_more_queues
       end
 

@@ -19,6 +19,7 @@ module RingPools
       # @param now [Integer] microseconds
       # @param grants [Integer] that there have ever been
       # @param overflows [Integer] that there have ever been
+      # @return [Integer] {#counts_next_at}
       def count(now, grants, overflows)
         @counts << [now, grants, overflows]
         @counts.shift while @counts.first[0] < now - (MINUTES * MINUTE)

@@ -15,7 +15,7 @@ class PoolCase < Minitest::Test
     attr_reader :rows
 
     def initialize = @rows = []
-    def put(key, value) = @rows << [key, value]
+    def put(key, value) = @rows << [key, value].map { |text| Array(text).join }
   end
 
   def setup
