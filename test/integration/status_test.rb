@@ -21,7 +21,7 @@ class StatusTest < Minitest::Test
       assert_predicate ended, :success?
       assert_match(/^Process #{server.pid}, up \d+ s, 2 workers wanted, 256 shards$/, text)
       worker_pids(server).each_with_index do |pid, slot|
-        assert_match(/^#{slot} +#{pid} +ready +\d+ s +[1-3] .* MB +128 +0$/, text)
+        assert_match(/^#{slot} +#{pid} +ready +\d+ s +[0-4] .* MB +128 +0$/, text)
       end
       values = JSON.parse(elah_status(server, "--json").first).first
       assert_equal [server.pid, 4, 4], [values["pid"], *%w[open_requests connections].map { |cell| values["workers"].sum { |worker| worker[cell] } }]
