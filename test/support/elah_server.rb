@@ -8,6 +8,8 @@ require_relative "http_client"
 # temporary folder. `start` returns when it listens; `stop` ends it by TERM and says whether it went well.
 class ElahServer
   EXECUTABLE = File.expand_path("../../exe/elah", __dir__)
+  # How long workers without a supervisor may take to notice.
+  ORPHANS_SECONDS = 5
   LISTENING = %r{listening on ((?:tcp|unix)://\S+)}.freeze
 
   # Raised when the server does not come up, or does not end as it should.
@@ -121,10 +123,13 @@ class ElahServer
     @process.value
   end
 
-  # Ends it at once, if it runs, and removes its folder.
+  # Ends it at once, if it runs, with its workers, and removes its folder.
   def kill
+    workers = children
     signal(:KILL)
+    workers.each { |pid| kill_child(pid) }
     @process.join
+    @reader.join(ORPHANS_SECONDS) # they hold its other end
     FileUtils.remove_entry(@folder, true)
   end
 
@@ -132,6 +137,20 @@ class ElahServer
   def ended? = !@process.alive?
 
   private
+
+  def children
+    return [] if ended?
+
+    File.read("/proc/#{@pid}/task/#{@pid}/children").split.map(&:to_i)
+  rescue Errno::ENOENT, Errno::ESRCH
+    []
+  end
+
+  def kill_child(pid)
+    Process.kill(:KILL, pid)
+  rescue Errno::ESRCH
+    nil # it has ended by itself
+  end
 
   def spawn(env, command)
     output, input = IO.pipe
