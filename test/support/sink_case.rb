@@ -22,7 +22,8 @@ class SinkCase < Minitest::Test
 
   def teardown
     @sinks.each(&:close)
-    FileUtils.remove_entry(@folder)
+    # A thread that delivers ends a moment after its sink has closed, and may write until then.
+    wait_until("the folder is gone") { FileUtils.rm_rf(@folder) && !File.exist?(@folder) }
   end
 
   # @return [Elah::Sink] closed at the end of the test
