@@ -15,6 +15,7 @@ require_relative "elah/ranked_set"
 module Elah
   autoload :Adapters, "elah/adapters"
   autoload :API, "elah/api"
+  autoload :ApiKey, "elah/api_key"
   autoload :AppFile, "elah/app_file"
   autoload :Async, "elah/async"
   autoload :Board, "elah/board"

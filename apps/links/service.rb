@@ -9,13 +9,13 @@ module Links
   class Service
     # @return [Stores::Embedded] or another store with the same methods
     attr_reader :store
-    # @return [ApiKey, nil] nil when anybody may write
+    # @return [Elah::ApiKey, nil] nil when anybody may write
     attr_reader :api_key
     # @return [Creation]
     attr_reader :creation
 
     # @param store [Stores::Embedded]
-    # @param api_key [ApiKey, nil]
+    # @param api_key [Elah::ApiKey, nil]
     # @param base_url [String, nil] what short URLs begin with; nil takes the host that a request names
     # @param hosts [Array<String>] further names of this service, `host` or `host:port`
     # @raise [Elah::OptionError]

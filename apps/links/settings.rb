@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "api_key"
 require_relative "service"
 require_relative "stores"
 
@@ -13,7 +12,7 @@ module Links
     # @raise [Elah::OptionError] when a setting has a wrong value
     def self.service(settings, config)
       key = settings[:links_api_key]
-      Service.new(Stores.open(config), api_key: key && ApiKey.new(key), base_url: settings[:links_base_url],
+      Service.new(Stores.open(config), api_key: key && Elah::ApiKey.new(key), base_url: settings[:links_base_url],
                                        hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
     end
   end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "api_key"
 require_relative "failure"
 
 module RingPools
@@ -18,7 +17,7 @@ module RingPools
       #
       # @param suffix [String]
       # @param directory [Directory]
-      # @param api_key [ApiKey, nil] of the service
+      # @param api_key [Elah::ApiKey, nil] of the service
       # @param header_key [String, nil]
       # @return [Array(Entry, String)] the pool, and the parameters without the key
       # @raise [Failure]
@@ -43,10 +42,10 @@ module RingPools
 
       # @param definition [Definition]
       # @param offered [String, nil]
-      # @param api_key [ApiKey, nil] of the service
+      # @param api_key [Elah::ApiKey, nil] of the service
       # @raise [Failure] unless it is the pool's key or the service's
       def check(definition, offered, api_key)
-        return if offered && (ApiKey.new(definition.api_key).match?(offered) || api_key&.match?(offered))
+        return if offered && (Elah::ApiKey.new(definition.api_key).match?(offered) || api_key&.match?(offered))
 
         raise Failure.new("InvalidKey", "API Key '#{offered.to_s[0, 64]}' is not valid for resource '#{definition.id}'")
       end
@@ -54,7 +53,7 @@ module RingPools
       # @param request [Elah::Request]
       # @return [String, nil] the key that came in a header
       def header(request)
-        request.header("x-ring-pool-key") || request.header("x-api-key") || request.header("authorization")&.[](/\ABearer +(\S+)\s*\z/i, 1)
+        request.header("x-ring-pool-key") || Elah::ApiKey.offered(request)
       end
     end
   end

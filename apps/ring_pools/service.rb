@@ -13,7 +13,7 @@ module RingPools
     attr_reader :store
     # @return [Directory]
     attr_reader :directory
-    # @return [ApiKey, nil] nil when anybody may change and see everything
+    # @return [Elah::ApiKey, nil] nil when anybody may change and see everything
     attr_reader :api_key
     # @return [Float] seconds that a bulk request may take
     attr_reader :deadline
@@ -21,7 +21,7 @@ module RingPools
     attr_reader :clock
 
     # @param store [Elah::Store]
-    # @param api_key [ApiKey, nil]
+    # @param api_key [Elah::ApiKey, nil]
     # @param durability [Symbol] :disk or :memory
     # @param deadline [Float] seconds
     # @param history_seconds [Integer] how long it is known who had a number

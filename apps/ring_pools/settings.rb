@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "api_key"
 require_relative "service"
 
 module RingPools
@@ -18,7 +17,7 @@ module RingPools
       def service(settings, config)
         key = settings[:ring_pools_api_key]
         store = Elah::Store.open(File.join(config.data, "ring_pools"), bytes_max: config.store_bytes_max)
-        Service.new(store, api_key: key && ApiKey.new(key), durability: durability(settings),
+        Service.new(store, api_key: key && Elah::ApiKey.new(key), durability: durability(settings),
                            deadline: integer(settings, :ring_pools_deadline_ms, 150, DEADLINE_MS) / 1000.0, is_alone: config.workers == 1,
                            history_seconds: integer(settings, :ring_pools_history_days, 30, HISTORY_DAYS) * 86_400)
       end

@@ -12,7 +12,7 @@ module Links
       # Ends the request with 401 unless the key that is set, if one is, comes with it.
       def authorize!
         key = service.api_key
-        return if key.nil? || key.match?(offered_key)
+        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
 
         error!("Send the API key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
                { "www-authenticate" => 'Bearer realm="links"' }, code: "unauthorized")
@@ -36,12 +36,6 @@ module Links
         api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
         api.rescue_from(Elah::Store::Full, StoreFull) { |e| error!(e.message, 507, code: "store_full") }
         api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
-      end
-
-      private
-
-      def offered_key
-        request.header("x-api-key") || request.header("authorization")&.[](/\ABearer +(\S+)\s*\z/i, 1)
       end
     end
   end

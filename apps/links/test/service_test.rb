@@ -1,20 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../../../test/test_helper"
-require_relative "../api_key"
 require_relative "../service"
 
-# What a service is made of: its key, its names.
+# What a service is made of: its names.
 class ServiceTest < Minitest::Test
   # A service without a store, which none of this asks.
   def service(**options) = Links::Service.new(nil, **options)
-
-  def test_a_key_matches_itself_alone
-    key = Links::ApiKey.new("s3cret")
-    assert key.match?("s3cret")
-    [nil, "", "s3cre", "s3cret ", "S3cret", "s3cretx"].each { |offered| refute key.match?(offered), offered.inspect }
-    refute_includes key.inspect, "s3cret"
-  end
 
   def test_short_urls_begin_with_the_base_url_or_the_host_asked_for
     assert_equal "http://127.0.0.1:9301", service.base_url("127.0.0.1:9301")

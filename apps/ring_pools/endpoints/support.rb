@@ -28,7 +28,7 @@ module RingPools
       # @param definition [Definition]
       def authorize_for!(definition)
         offered = Credentials.header(request)
-        return if service.api_key.nil? || service.api_key.match?(offered) || ApiKey.new(definition.api_key).match?(offered)
+        return if service.api_key.nil? || service.api_key.match?(offered) || Elah::ApiKey.new(definition.api_key).match?(offered)
 
         unauthorized!
       end

@@ -2,9 +2,20 @@
 
 require "digest"
 
-module Links
-  # Owns the key that writing needs.
+module Elah
+  # A secret that a client sends to show who it is. Only its digest is kept.
+  #
+  #   key = Elah::ApiKey.new(ENV.fetch("API_KEY"))
+  #   error!("Send the key.", 401) unless key.match?(Elah::ApiKey.offered(request))
   class ApiKey
+    BEARER = /\ABearer +(\S+)\s*\z/i
+
+    # Looks at the headers alone: what stands in a query ends up in logs.
+    #
+    # @param request [Elah::Request]
+    # @return [String, nil] the key of `X-Api-Key: KEY` or `Authorization: Bearer KEY`
+    def self.offered(request) = request.header("x-api-key") || request.header("authorization")&.[](BEARER, 1)
+
     # @param key [String]
     def initialize(key)
       @digest = Digest::SHA256.digest(key).bytes.freeze

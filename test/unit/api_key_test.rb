@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+
+# A key that clients send.
+class ApiKeyTest < Minitest::Test
+  Asked = Struct.new(:headers) do
+    def header(name) = headers[name]
+  end
+
+  def offered(**headers) = Elah::ApiKey.offered(Asked.new(headers.transform_keys { |name| name.to_s.tr("_", "-") }))
+
+  def test_a_key_matches_itself_alone
+    key = Elah::ApiKey.new("s3cret")
+    assert key.match?("s3cret")
+    [nil, "", "s3cre", "s3cret ", "S3cret", "s3cretx"].each { |offered| refute key.match?(offered), offered.inspect }
+    refute_includes key.inspect, "s3cret"
+  end
+
+  def test_it_comes_in_either_header
+    assert_equal "s3cret", offered(x_api_key: "s3cret")
+    assert_equal "s3cret", offered(authorization: "bearer  s3cret ")
+    assert_equal "mine", offered(x_api_key: "mine", authorization: "Bearer other")
+  end
+
+  def test_another_scheme_offers_none
+    assert_nil offered
+    assert_nil offered(authorization: "Basic czpz")
+    assert_nil offered(authorization: "Bearer two words")
+  end
+end
