@@ -1,9 +1,5 @@
 # frozen_string_literal: true
 
-$LOAD_PATH.unshift(File.join(Bench::ROOT, "lib"))
-require "elah"
-require "elah/sql"
-
 module Bench
   # Owns how a database server gets many times the items that the loader of apps/items has put there: it copies them itself, each copy
   # with an id, a uuid, positions and a document of its own, in a tenth of the time that sending them takes.
@@ -35,6 +31,9 @@ module Bench
     # @param rows [Integer] how many those are
     # @param times [Integer] how many times as many there shall be; at most 16
     def initialize(url, rows:, times:)
+      # Not before the extension is built with the clients.
+      $LOAD_PATH.unshift(File.join(ROOT, "lib"))
+      require "elah"
       @sql = Elah::SQL.new(url, query_seconds: STATEMENT_SECONDS)
       @values = { rows: rows, times: times }
     end
