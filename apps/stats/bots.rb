@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns the verdict on whether an event comes from a program. It is kept with the event, and counts apart; nothing is refused for it.
+  module Bots
+    # Words that programs put into their User-Agent. `bot` alone, and not within a word such as Cubot, which makes telephones.
+    WORDS = /(?<![a-z])(?:ro)?bot(?![a-z])|crawl|spider|slurp|mediapartners|facebookexternalhit|headless|phantomjs|lighthouse|pingdom|uptime
+             |monitor|preview|archiver
+             |(?:google|bing|yandex|baidu|duckduck|apple|semrush|ahrefs|twitter|linkedin|discord|telegram|slack|petal|mj12|gpt|claude)-?bot
+             |\A(?:curl|wget|python|java|go-http-client|okhttp|libwww|ruby|php|perl|axios|node-fetch|httpie|apachebench|wrk)\b/ix
+    AGENT_BYTES_MAX = 1024
+
+    # @param agent [String, nil] the User-Agent
+    # @return [String, nil] `no_agent` or `agent`; nil is for people
+    def self.verdict(agent)
+      return "no_agent" if agent.nil? || agent.empty?
+
+      "agent" if WORDS.match?(agent.byteslice(0, AGENT_BYTES_MAX).scrub)
+    end
+  end
+end

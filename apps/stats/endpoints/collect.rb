@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require_relative "../accepting"
+require_relative "../parameters"
+require_relative "support"
+
+module Stats
+  module Endpoints
+    # Owns the two routes that take one event each: whatever comes is recorded, and the answer says how safe it is by then.
+    class Collect < Elah::API
+      format :json
+      error_format :problem
+      helpers Support, Accepting
+      Support.rescue_errors(self)
+      Parameters.accept_bodies(self)
+
+      desc "Records the request"
+      get "stats", raw: true do
+        accept("request", request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
+      end
+
+      desc "Records the request with the parameters in its body"
+      post "stats", raw: true do
+        accept("request", Parameters.of(request, service.inflated_bytes_max))
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module Stats
+  module Endpoints
+    # Owns what load balancers and supervisors ask: of the process, and apart from it of the destination.
+    class Health < Elah::API
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      desc "Tells that the process answers"
+      get(:livez) { { status: "alive" } }
+
+      desc "Tells that the process takes events"
+      get :readyz do
+        service.sink.start
+        { status: "ready" }
+      end
+
+      desc "Tells whether the destination takes them: 503 while it does not"
+      get :sinkz do
+        health = service.sink.health
+        status 503 unless health.ok?
+        { status: health.ok? ? "delivering" : "waiting", **health.to_h.transform_keys(&:to_sym).except(:ok) }
+      end
+
+      desc "Shows that accepted = delivered + queued + dead, of every stream and minute"
+      get :sinks do
+        authorize!
+        minutes = params["minutes"].to_s[/\A\d{1,7}\z/]
+        report = service.conservation(minutes: minutes ? minutes.to_i : 60)
+        { holds: report["holds"], sinks: [report] }
+      end
+    end
+  end
+end

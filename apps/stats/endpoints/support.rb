@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+module Stats
+  module Endpoints
+    # Owns what the endpoints share: who may call them, and how they speak of errors.
+    module Support
+      RETRY = { "retry-after" => "1" }.freeze
+
+      def service = Stats.service
+
+      # Ends the request with 401 unless the key that is set, if one is, comes with it.
+      def authorize!
+        key = service.api_key
+        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
+
+        error!("Send the API key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
+               { "www-authenticate" => 'Bearer realm="stats"' }, code: "unauthorized")
+      end
+
+      # Says what the errors of this app, of its sink and of its store are to clients.
+      #
+      # @param api [Class]
+      def self.rescue_errors(api)
+        api.rescue_from(Refused) { |e| error!(e.message, e.status, code: e.code) }
+        api.rescue_from(Elah::Sink::Full) { |e| error!(e.message, 503, RETRY, code: "journal_full") }
+        api.rescue_from(Elah::Sink::Failed, Elah::Store::Error) { |e| error!(e.message, 503, RETRY, code: "store_unavailable") }
+        api.rescue_from(Elah::Sink::TooLarge) { |e| error!(e.message, 413, code: "event_too_large") }
+        api.rescue_from(Elah::Sink::Rejected) { |e| error!("#{e.message} #{e.reasons.values.first}", 422, code: "event_rejected") }
+      end
+    end
+  end
+end

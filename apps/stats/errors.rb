@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+# Owns what can be wrong with what a client sends, apart from what Elah refuses by itself.
+module Stats
+  # A request, or one of its events, that is not accepted.
+  class Refused < StandardError
+    # @return [String] stable, for programs
+    attr_reader :code
+    # @return [Integer]
+    attr_reader :status
+
+    # @param code [String]
+    # @param message [String] a sentence
+    # @param status [Integer]
+    def initialize(code, message, status = 422)
+      @code = code
+      @status = status
+      super(message)
+    end
+  end
+end

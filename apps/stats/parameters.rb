@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require_relative "body"
+
+module Stats
+  # Owns what a request says beside its path: the parameters of its query and of its body, in whatever form they come.
+  module Parameters
+    FORM = "application/x-www-form-urlencoded"
+    JSON = "application/json"
+    TEXT = "text/plain"
+    NONE = {}.freeze
+    # What endpoints take, beside forms. They read the body by themselves.
+    TYPES = { json: JSON, txt: TEXT, ndjson: "application/x-ndjson" }.freeze
+
+    class << self
+      # Lets the endpoints of an API read bodies as they come. Other types are answered 415.
+      #
+      # @param api [Class]
+      def accept_bodies(api)
+        TYPES.each do |name, type|
+          api.content_type(name, type)
+          api.parser(name, ->(text, _env) { text })
+        end
+      end
+
+      # @param query [String]
+      # @return [Hash{String=>Object}]
+      # @raise [Refused]
+      def of_query(query)
+        Elah::Form.parse(query)
+      rescue Elah::Form::ParseError => e
+        raise Refused.new("invalid_parameters", e.message, 400)
+      end
+
+      # @param request [#query_string, #content_type, #body, #header]
+      # @param bytes_max [Integer] what a compressed body may inflate to
+      # @return [Hash{String=>Object}] what the body says beats what the query says
+      # @raise [Refused]
+      def of(request, bytes_max)
+        body = Body.read(request, bytes_max)
+        said = body.empty? ? NONE : of_body(body, media_type(request))
+        request.query? ? of_query(request.query_string).merge(said) : said
+      end
+
+      # @param request [#content_type]
+      # @return [String, nil] in lower case, without parameters
+      def media_type(request) = request.content_type&.[](/\A[^;,\s]+/)&.downcase
+
+      # @param text [String]
+      # @return [Object]
+      # @raise [Refused]
+      def json(text)
+        Elah::JSON.parse(text)
+      rescue Elah::JSON::ParseError => e
+        raise Refused.new("malformed_json", e.message, 400)
+      end
+
+      private
+
+      def of_body(body, type)
+        case type
+        when nil, FORM then of_form(body)
+        when TEXT then of_text(body)
+        else object(json(body))
+        end
+      end
+
+      def of_form(body)
+        Elah::Form.parse(body, semicolons: false)
+      rescue Elah::Form::ParseError => e
+        raise Refused.new("invalid_parameters", e.message, 400)
+      end
+
+      # `navigator.sendBeacon(url, JSON.stringify(event))` sends text.
+      def of_text(body)
+        body.start_with?("{") ? object(json(body)) : { "text" => body.dup.force_encoding(Encoding::UTF_8).scrub }
+      end
+
+      def object(value)
+        return value if value.is_a?(Hash)
+
+        raise Refused.new("not_an_object", "An event is a JSON object; several at once are for /stats/batch.")
+      end
+    end
+  end
+end

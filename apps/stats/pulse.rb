@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns what this process has seen in the last minutes, for whoever looks on: events per second, the paths that were named most, and how
+  # long events took to be accepted. Nothing of it is stored. It is kept at the cost of two additions and one look-up for an event.
+  class Pulse
+    # How many seconds are kept apart.
+    SECONDS = 120
+    # How many different paths are counted within one minute; the others are counted together.
+    PATHS_MAX = 500
+    # A longer path is counted with the others.
+    PATH_BYTES_MAX = 200
+    TOP = 10
+    # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
+    BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
+    OTHER = "(other)"
+
+    # @param clock [#call] seconds, monotonic
+    def initialize(clock: -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) })
+      @clock = clock
+      @events = Array.new(SECONDS, 0)
+      @second = 0
+      @total = 0
+      @latencies = Array.new(BUCKETS.size + 1, 0)
+      @paths = Hash.new(0)
+      @paths_before = {}
+      @minute = 0
+    end
+
+    # @return [Integer] events that this process has accepted
+    attr_reader :total
+
+    # Notes events that were accepted.
+    #
+    # @param path [String]
+    # @param count [Integer]
+    # @return [void]
+    def accepted(path, count = 1)
+      now = @clock.call.to_i
+      turn(now) unless now == @second
+      @events[now % SECONDS] += count
+      @total += count
+      paths = @paths
+      path = OTHER unless paths.key?(path) || (paths.size < PATHS_MAX && path.bytesize <= PATH_BYTES_MAX)
+      paths[path] += count
+    end
+
+    # Notes how long a request took whose answer waited for the disk or the destination.
+    #
+    # @param seconds [Float]
+    # @return [void]
+    def took(seconds)
+      microseconds = seconds * 1_000_000
+      @latencies[BUCKETS.index { |upper| microseconds <= upper } || BUCKETS.size] += 1
+    end
+
+    # @return [Float] events per second over the last whole seconds
+    # @param seconds [Integer] how many of them
+    def rate(seconds = 5)
+      now = @clock.call.to_i
+      turn(now) unless now == @second
+      (1..seconds).sum { |ago| @events[(now - ago) % SECONDS] }.fdiv(seconds)
+    end
+
+    # @return [Hash{String=>Object}] `total`, `per_second` (the last two minutes, the newest last), `rate`, `paths` (the most named ones of
+    #   the last one to two minutes) and `latency_us` (requests by the upper end of their bucket)
+    def snapshot
+      rate = self.rate
+      seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
+      paths = @paths.merge(@paths_before) { |_, now, before| now + before }
+      { "total" => @total, "rate" => rate.round(1), "per_second" => seconds,
+        "paths" => paths.max_by(TOP) { |_, count| count }.to_h,
+        "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies).to_h }
+    end
+
+    private
+
+    # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
+    def turn(now)
+      ([@second + 1, now - SECONDS + 1].max..now).each { |second| @events[second % SECONDS] = 0 }
+      @second = now
+      return if now / 60 == @minute
+
+      @paths_before = now / 60 == @minute + 1 ? @paths : {}
+      @paths = Hash.new(0)
+      @minute = now / 60
+    end
+  end
+end

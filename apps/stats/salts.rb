@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+require "securerandom"
+
+module Stats
+  # Owns the secret that visitor ids of a day are made with. All workers share it through the store; it is gone two days later, and from
+  # then on nobody can tell whose id it was.
+  class Salts
+    DAY_SECONDS = 86_400
+    KEPT_SECONDS = 2 * DAY_SECONDS
+    BYTES = 32
+
+    # @param store [Elah::Store]
+    # @param clock [#now] says the time of day
+    def initialize(store, clock: Time)
+      @table = store.table("salts")
+      @clock = clock
+      @salts = {}
+    end
+
+    # @return [Integer] days since 1970
+    def day = @clock.now.to_i / DAY_SECONDS
+
+    # @param day [Integer]
+    # @return [String, nil] 32 bytes; nil when that day is over for too long, or has not come
+    def of(day)
+      @salts.shift while @salts.size > 2
+      @salts[day] ||= @table.get(key(day)) || (day == self.day ? make(day) : nil)
+    end
+
+    private
+
+    # Of several workers that make one at once the first wins.
+    def make(day)
+      @table.put_new(key(day), SecureRandom.bytes(BYTES), ttl: KEPT_SECONDS)
+      @table.get(key(day))
+    end
+
+    def key(day) = [day].pack("N")
+  end
+end

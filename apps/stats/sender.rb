@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns what is kept of a request beside the events in it: of whom it is, and its headers without those that are secret or would tell the
+  # address all the same.
+  class Sender
+    # Are not kept of anybody.
+    UNKEPT = %w[cookie authorization proxy-authorization x-api-key x-forwarded-for forwarded x-real-ip true-client-ip cf-connecting-ip
+                x-client-ip content-length connection prefer].freeze
+    # Are kept of somebody who asks not to be followed.
+    HARMLESS = %w[host content-type dnt sec-gpc].freeze
+
+    # @param request [#headers, #remote_ip]
+    # @param service [Service]
+    # @return [Sender]
+    def self.of(request, service)
+      headers = request.headers
+      return new(Visitors::NOBODY, headers.slice(*HARMLESS), true) if headers["dnt"] == "1" || headers["sec-gpc"] == "1"
+
+      address = service.client_address.of(request.remote_ip, headers["x-forwarded-for"])
+      visitor = service.visitors.of(address, headers["user-agent"])
+      UNKEPT.each { |name| headers.delete(name) } if headers.size > 1
+      new(visitor, headers, false)
+    end
+
+    # Headers may have bytes that are no text. This is rare, and found when the event is written.
+    #
+    # @param event [Hash{String=>Object}]
+    # @return [Hash{String=>Object}] the event with nothing but text in its headers
+    def self.scrub(event)
+      event.merge("headers" => event["headers"].transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub })
+    end
+
+    # @param visitor [Visitors::Visitor]
+    # @param headers [Hash{String=>String}]
+    # @param is_opted_out [Boolean]
+    def initialize(visitor, headers, is_opted_out)
+      @visitor = visitor
+      @headers = headers
+      @is_opted_out = is_opted_out
+    end
+
+    # @return [Boolean] whether the client asks not to be followed, by `DNT: 1` or `Sec-GPC: 1`
+    def opted_out? = @is_opted_out
+
+    # @param type [String] what kind of event it is
+    # @param path [String]
+    # @param params [Hash{String=>Object}]
+    # @return [Hash{String=>Object}] an event
+    def event(type, path, params)
+      { "type" => type, "path" => path, "ip" => @visitor.ip, "visitor" => @visitor.visitor, "bot" => @visitor.bot,
+        "headers" => @headers, "params" => params }
+    end
+  end
+end

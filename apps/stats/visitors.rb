@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "digest"
+require "ipaddr"
+require_relative "bots"
+
+module Stats
+  # Owns what is kept of who sent an event: an address without its last part, a visitor id that nobody can follow from one day to the
+  # next, and whether it is a robot. The address itself is written nowhere: not to the journal, not to a dead letter, not to a log.
+  class Visitors
+    # ip: truncated, or nil · visitor: 32 hexadecimal digits, or nil · bot: why it is taken for a robot, or nil
+    Visitor = Struct.new(:ip, :visitor, :bot)
+
+    # What is kept of somebody who asks not to be followed.
+    NOBODY = Visitor.new(nil, nil, nil).freeze
+    # How many visitors are remembered, so that the next event of each costs a look-up.
+    REMEMBERED_MAX = 4096
+    # Bits of an address that are kept, by its length.
+    KEPT_BITS = { 4 => 24, 16 => 48 }.freeze
+    ADDRESSES = %w[truncated full none].freeze
+
+    # @param salts [Salts]
+    # @param addresses [String] what is kept of an address, one of {ADDRESSES}
+    def initialize(salts, addresses: "truncated")
+      @salts = salts
+      @addresses = addresses
+      @remembered = {}
+      @day = nil
+    end
+
+    # @param address [String] of the client
+    # @param agent [String, nil] its User-Agent
+    # @return [Visitor]
+    def of(address, agent)
+      day = @salts.day
+      forget(day) unless day == @day
+      @remembered["#{address} #{agent}"] || remember(address, agent)
+    end
+
+    # The id that an address and an agent have on a day, for whoever wants to be forgotten.
+    #
+    # @param address [String]
+    # @param agent [String, nil]
+    # @param day [Integer] days since 1970
+    # @return [String, nil] nil when the salt of that day is gone, and the id with it
+    def id(address, agent, day)
+      salt = @salts.of(day) and Digest::SHA256.hexdigest("#{salt}#{address}\0#{agent}")[0, 32]
+    end
+
+    private
+
+    def forget(day)
+      @remembered.clear
+      @day = day
+    end
+
+    def remember(address, agent)
+      @remembered.shift if @remembered.size >= REMEMBERED_MAX
+      @remembered["#{address} #{agent}"] = Visitor.new(kept(address), id(address, agent, @day), Bots.verdict(agent)).freeze
+    end
+
+    def kept(address)
+      return if @addresses == "none"
+
+      ip = IPAddr.new(address)
+      ip = ip.native
+      @addresses == "full" ? ip.to_s : ip.mask(KEPT_BITS.fetch(ip.hton.bytesize)).to_s
+    rescue IPAddr::Error
+      nil
+    end
+  end
+end
