@@ -7,20 +7,9 @@ require_relative "salts"
 require_relative "sender"
 require_relative "visitors"
 
+# Owns what a running collector consists of.
 module Stats
-  class << self
-    # @return [Service] what this process serves
-    attr_accessor :service
-
-    # @param event [Hash{String=>Object}]
-    # @return [String] the path that the event is about: the one that it names, else the one that it was sent to
-    def named_path(event)
-      named = event["params"]["path"]
-      named.is_a?(String) ? named : event["path"]
-    end
-  end
-
-  # Owns what a running collector consists of.
+  # The parts of one collector.
   class Service
     # @return [Elah::Store]
     attr_reader :store
@@ -65,5 +54,17 @@ module Stats
     # @param minutes [Integer] how many of the last minutes to show one by one
     # @return [Hash{String=>Object}] as {Elah::Sink#report}
     def conservation(minutes: 60) = @sink.report(minutes: minutes)
+  end
+
+  class << self
+    # @return [Service] what this process serves
+    attr_accessor :service
+
+    # @param event [Hash{String=>Object}]
+    # @return [String] the path that the event is about: the one that it names, else the one that it was sent to
+    def named_path(event)
+      named = event["params"]["path"]
+      named.is_a?(String) ? named : event["path"]
+    end
   end
 end
