@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+require "elah/api"
+require_relative "service"
+require_relative "endpoints/health"
+require_relative "endpoints/games"
+require_relative "endpoints/original"
+require_relative "endpoints/standings"
+require_relative "endpoints/submissions"
+
+module Leaderboards
+  # All routes: the original's and today's.
+  class API < Elah::API
+    error_format :problem
+
+    mount Endpoints::Health
+    mount Endpoints::Games
+    mount Endpoints::Original
+    mount Endpoints::Standings
+    mount Endpoints::Submissions
+  end
+end

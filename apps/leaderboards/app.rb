@@ -1,0 +1,10 @@
+# frozen_string_literal: true
+
+# The leaderboards. `elah serve apps/leaderboards/app.rb` runs them on the embedded store in the folder that --data names.
+require "elah"
+require_relative "settings"
+require_relative "api"
+
+Leaderboards.service = Leaderboards::Settings.service(Elah.settings, Elah.config)
+
+run Leaderboards::API

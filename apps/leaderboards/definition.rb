@@ -1,0 +1,105 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Leaderboards
+  # Owns what a board is: chosen when it is made, and fixed but for its name.
+  #
+  # id, game_id: Integers · operator: what a submission does unless it says otherwise · order: :desc or :asc for each component of a score ·
+  # decimals: digits behind the point, for each · ties: :earliest or :member · members_max: Integer
+  class Definition
+    OPERATORS = { "best" => :best, "set" => :set, "min" => :min, "max" => :max, "last" => :last, "sum" => :increment }.freeze
+    DIRECTIONS = { "desc" => :desc, "asc" => :asc }.freeze
+    TIES = { "earliest" => :earliest, "member" => :member }.freeze
+    COMPONENTS_MAX = 8
+    DECIMALS = (0..18).freeze
+    MEMBERS = (1..100_000_000).freeze
+    NAME_LENGTH_MAX = 200
+    FIELDS = %w[name operator order decimals ties members_max].freeze
+
+    attr_reader :id, :game_id, :name, :operator, :order, :decimals, :ties, :members_max
+
+    class << self
+      # @param given [Hash{String=>Object}] fields of a request
+      # @param id [Integer]
+      # @param game_id [Integer]
+      # @return [Definition]
+      # @raise [InvalidSettings]
+      def create(given, id:, game_id:)
+        unknown = given.keys - FIELDS
+        raise InvalidSettings, "A leaderboard has no #{unknown.first.inspect[0, 64]}; it has #{FIELDS.join(', ')}." if unknown.any?
+
+        order = directions(given.fetch("order", "desc"))
+        new("id" => id, "game_id" => game_id, "name" => name_of(given["name"]), "order" => order,
+            "decimals" => digits(given.fetch("decimals", 0), order.size),
+            "operator" => one_of(OPERATORS, "operator", given.fetch("operator", "best")),
+            "ties" => one_of(TIES, "ties", given.fetch("ties", "earliest")),
+            "members_max" => whole("members_max", given.fetch("members_max", MEMBERS.end), MEMBERS))
+      end
+
+      # @param name [Object]
+      # @return [String]
+      # @raise [InvalidSettings]
+      def name_of(name)
+        return name if name.is_a?(String) && name.length.between?(1, NAME_LENGTH_MAX) && !name.match?(/[[:cntrl:]]/)
+
+        raise InvalidSettings, "name is a line of 1 to #{NAME_LENGTH_MAX} characters."
+      end
+
+      private
+
+      def directions(order)
+        list = Array(order)
+        unless list.size.between?(1, COMPONENTS_MAX)
+          raise InvalidSettings, "order is desc or asc, or a list of them for scores of up to #{COMPONENTS_MAX} components."
+        end
+
+        list.map { |direction| one_of(DIRECTIONS, "order", direction) }
+      end
+
+      def digits(decimals, components)
+        list = decimals.is_a?(Array) ? decimals : Array.new(components, decimals)
+        raise InvalidSettings, "There are decimals for #{list.size} components, and an order of #{components}." if list.size != components
+
+        list.map { |digits| whole("decimals", digits, DECIMALS) }
+      end
+
+      def one_of(known, field, value)
+        known.key?(value) ? value : raise(InvalidSettings, "#{field} is #{known.keys.join(', ')}, not #{value.inspect[0, 64]}.")
+      end
+
+      def whole(field, value, range)
+        return value if value.is_a?(Integer) && range.cover?(value)
+
+        raise InvalidSettings, "#{field} is a whole number from #{range.begin} to #{range.end}, not #{value.inspect[0, 64]}."
+      end
+    end
+
+    # @param fields [Hash{String=>Object}] as {#to_h} gives them
+    def initialize(fields)
+      @fields = fields
+      @id = fields.fetch("id")
+      @game_id = fields.fetch("game_id")
+      @name = fields.fetch("name")
+      @operator = OPERATORS.fetch(fields.fetch("operator"))
+      @order = fields.fetch("order").map { |direction| DIRECTIONS.fetch(direction) }
+      @decimals = fields.fetch("decimals")
+      @ties = TIES.fetch(fields.fetch("ties"))
+      @members_max = fields.fetch("members_max")
+      @key = @id.to_s.freeze
+    end
+
+    # @return [String] of the board's entity, and before the keys of its rows
+    attr_reader :key
+
+    # @return [Hash{Symbol=>Object}] for {Elah::RankedSet}
+    def set_settings = { order: @order, decimals: @decimals, ties: @ties, members_max: @members_max }
+
+    # @return [Definition] with another name
+    # @raise [InvalidSettings]
+    def renamed(name) = Definition.new(@fields.merge("name" => Definition.name_of(name)))
+
+    # @return [Hash{String=>Object}] as it is kept and shown
+    def to_h = @fields
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module Leaderboards
+  module Endpoints
+    # Owns games and the making of boards, under the original's routes.
+    class Games < Elah::API
+      PAGE_SIZE = 10
+
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+      before { authorize! }
+
+      helpers do
+        # @return [Hash{String=>Object}] of a JSON body or a form
+        def given = params.to_h.transform_keys(&:to_s).except("game_id", "id", "format", "page")
+
+        def pages_before = (number("page", 1, 1..1_000_000) - 1) * PAGE_SIZE
+
+        # @return [Definition] of the board, if it is the game's
+        def board_of_game
+          found = directory.fetch(params["id"].to_s)
+          return found if found.game_id.to_s == params["game_id"]
+
+          raise BoardNotFound, "The game #{params['game_id'].to_s[0, 64]} has no leaderboard #{params['id'].to_s[0, 64]}."
+        end
+      end
+
+      desc "Makes a game"
+      post(:games) { directory.create_game(params["name"]) }
+
+      desc "Shows a game"
+      get("games/:game_id") { directory.game(params["game_id"]) }
+
+      namespace "games/:game_id/leaderboards" do
+        desc "Lists the leaderboards of a game, ten on a page"
+        get { directory.boards(params["game_id"], offset: pages_before, limit: PAGE_SIZE).map(&:to_h) }
+
+        desc "Makes a leaderboard"
+        post do
+          made = directory.create(given, game_id: params["game_id"])
+          header "location", "http://#{request.host}/leaderboards/#{made.id}"
+          made.to_h
+        end
+
+        desc "Shows a leaderboard"
+        get(":id") { board_of_game.to_h }
+
+        desc "Gives a leaderboard another name"
+        put(":id") { directory.rename(board_of_game.key, params["name"]).to_h }
+      end
+    end
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module Leaderboards
+  module Endpoints
+    # Owns the original's reading of scores: ten users on a page, and one user with score and rank. Equal scores share a rank there.
+    class Original < Elah::API
+      PAGE_SIZE = 10
+
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      helpers do
+        def board = directory[params["leaderboard_id"].to_s]
+
+        # @return [Object] a score as a value for JSON
+        def value(score) = score.is_a?(Array) ? score.map { |part| value(part) } : (score.is_a?(Integer) ? score : score.to_s("F"))
+      end
+
+      namespace "leaderboards/:leaderboard_id/users" do
+        desc "Users, the best first, ten on a page"
+        get do
+          first = ((number("page", 1, 1..100_000_000) - 1) * PAGE_SIZE) + 1
+          scores.range(board, first, first + PAGE_SIZE - 1, :competition)
+                .map { |row| { user_id: row.member, value: value(row.score), rank: row.rank } }
+        end
+
+        desc "The score and the rank of a user"
+        get ":id" do
+          row = scores.row(board, checked(params["id"]), :competition)
+          { score: value(row.score), rank: row.rank }
+        end
+      end
+    end
+  end
+end

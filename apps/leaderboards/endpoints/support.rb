@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../stores"
+
+module Leaderboards
+  module Endpoints
+    # Owns what the endpoints share: who may call them, how they read what a client says, and how they speak of errors.
+    module Support
+      JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
+      MEMBER_BYTES_MAX = 255
+      # A member's name may contain dots.
+      MEMBER = { member: %r{[^/]+} }.freeze
+      ROWS_MAX = 1000
+      NUMBER = /\A-?\d{1,15}\z/
+
+      def service = Leaderboards.service
+      def directory = service.directory
+      def scores = service.scores
+
+      # Ends the request with 401 unless the key of the service, if there is one, comes with it.
+      def authorize!
+        key = service.api_key
+        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
+
+        error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="leaderboards"' },
+               code: "unauthorized")
+      end
+
+      # @return [Definition] of the board that the path names
+      def definition = directory[request.route_param("id")]
+
+      # @return [String] the member that the path names
+      def member = checked(request.route_param("member"))
+
+      # @param member [Object]
+      # @return [String] the same
+      # @raise [InvalidMember]
+      def checked(member)
+        return member if member.is_a?(String) && member.bytesize.between?(1, MEMBER_BYTES_MAX)
+
+        raise InvalidMember, "A member is a text of 1 to #{MEMBER_BYTES_MAX} bytes."
+      end
+
+      # @return [Boolean] whether the request has no query, so that all is as usual
+      def plain? = request.query_string.to_s.empty?
+
+      # @return [Symbol] how ranks are numbered
+      def style
+        return :ordinal if plain? || (given = params["rank"]).nil?
+
+        Stores::STYLES[given] || error!("rank is #{Stores::STYLES.keys.join(', ')}.", 400, code: "invalid_rank_style")
+      end
+
+      # @param name [String] of a parameter of the query
+      # @param default [Integer]
+      # @param range [Range<Integer>]
+      # @return [Integer]
+      def number(name, default, range)
+        return default if plain? || (given = params[name]).nil?
+        return given.to_i if given.is_a?(String) && given.match?(NUMBER) && range.cover?(given.to_i)
+
+        error!("#{name} is a whole number from #{range.begin} to #{range.end}.", 400, code: "invalid_#{name}")
+      end
+
+      # @return [Hash{String=>Object}] the body
+      def fields
+        body = Elah::JSON.parse(request.body)
+        body.is_a?(Hash) ? body : error!("The body is a JSON object.", 400, code: "invalid_body")
+      rescue Elah::JSON::ParseError => e
+        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
+      end
+
+      # Answers what the store has written already.
+      #
+      # @param text [String] JSON
+      def answer(text) = request.respond(200, JSON_TYPE, text)
+
+      # Says what the errors of this app and of its store are to clients.
+      #
+      # @param api [Class]
+      def self.rescue_errors(api)
+        api.rescue_from(Refused) { |e| error!(e.message, e.status, code: e.code) }
+        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
+        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
+      end
+    end
+  end
+end

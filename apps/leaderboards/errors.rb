@@ -1,0 +1,37 @@
+# frozen_string_literal: true
+
+# Owns what can be wrong with a request apart from its form. Each class has a status and a code that stays as it is. They are refusals: a
+# board that says no has changed nothing and stays in memory.
+module Leaderboards
+  # The root of them.
+  class Refused < Elah::Entity::Refusal
+    class << self
+      # @return [Integer]
+      attr_reader :status
+      # @return [String] stable, for programs
+      attr_reader :code
+
+      # @param status [Integer]
+      # @param code [String]
+      # @return [Class] of an error
+      def with(status, code)
+        Class.new(self) do
+          @status = status
+          @code = code
+        end
+      end
+    end
+
+    def status = self.class.status
+    def code = self.class.code
+  end
+
+  GameNotFound = Refused.with(404, "game_not_found")
+  BoardNotFound = Refused.with(404, "leaderboard_not_found")
+  MemberNotFound = Refused.with(404, "member_not_found")
+  InvalidSettings = Refused.with(422, "invalid_settings")
+  InvalidScore = Refused.with(422, "invalid_score")
+  InvalidMember = Refused.with(422, "invalid_member")
+  InvalidOperator = Refused.with(422, "invalid_operator")
+  BoardFull = Refused.with(409, "leaderboard_full")
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/leaderboards_server"
+
+# The leaderboards when they are killed, when the store is full, and when somebody has no key.
+class LeaderboardsBadDaysTest < Minitest::Test
+  def test_what_was_answered_outlives_a_kill
+    LeaderboardsServer.start do |server|
+      board = server.create
+      server.submit(board, "ann", 120)
+      server.submit(board, "bob", 120)
+      server.submit(board, "ann", 7, operator: "set")
+      server.submit(board, "ann", 120)
+      server.kill_and_restart
+      assert_equal [["bob", 120], ["ann", 120]], server.top(board), "who had the score first is first"
+      assert_equal 3, server.submit(board, "cid", 120).json["rank"]
+    end
+  end
+
+  def test_a_full_store_says_so_and_the_board_goes_on
+    LeaderboardsServer.start(store_bytes_max: "1M") do |server|
+      board = server.create
+      statuses = server.process.connect do |client|
+        Array.new(20_000) do |n|
+          answer = client.request("PUT", "#{board}/members/#{n}#{'x' * 200}", body: %({"score":#{n}}), headers: { "Content-Type" => "application/json" })
+          break [answer.status, answer.json["code"], n] unless answer.status == 200
+        end
+      end
+      assert_equal [507, "store_full"], statuses.first(2)
+      assert_equal statuses.last, server.get("#{board}/top").json["size"], "what was refused is not there"
+    end
+  end
+
+  def test_the_key_is_asked_of_who_writes
+    LeaderboardsServer.start(settings: { leaderboards_api_key: "secret" }) do |server|
+      key = { "X-Api-Key" => "secret" }
+      assert_equal 401, server.post("/games", { name: "x" }).status
+      game = server.post("/games", { name: "x" }, headers: key).json["id"]
+      assert_equal 401, server.post("/games/#{game}/leaderboards", { name: "x" }).status
+      board = "/leaderboards/#{server.post("/games/#{game}/leaderboards", { name: 'x' }, headers: key).json['id']}"
+      assert_equal [401, 200], [server.put("#{board}/members/ann", { score: 1 }), server.put("#{board}/members/ann", { score: 1 }, headers: key)].map(&:status)
+      assert_equal 200, server.get("#{board}/top").status
+    end
+  end
+
+  def test_wrong_settings_are_told
+    error = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: ["--set", "leaderboards_durability=paper"]) }
+    assert_match(/leaderboards_durability is disk or memory, not paper/, error.message)
+  end
+
+  def test_a_board_takes_no_more_members_than_it_may
+    LeaderboardsServer.start do |server|
+      board = server.create(members_max: 1)
+      assert_equal 200, server.submit(board, "ann", 1).status
+      assert_equal [409, "leaderboard_full"], server.submit(board, "bob", 2).then { |answer| [answer.status, answer.json["code"]] }
+      assert_equal 200, server.submit(board, "ann", 2).status
+    end
+  end
+end
