@@ -53,4 +53,19 @@ class PeerLinksCase < Minitest::Test
 
   # @return [String] the bytes of a call
   def call_frame(id, payload, seconds: 60) = [21 + payload.bytesize, 1, id, 1, seconds * 1_000_000].pack("VCQ<VQ<") + payload
+
+  # A call that may be late.
+  def call_in_time(peer, message, limited: :raise)
+    peer.call(message, 0.05)
+  rescue Elah::DeadlineExceeded
+    nil
+  rescue Elah::PeerLimited
+    raise if limited == :raise
+  end
+
+  # Lets the loop turn.
+  def turn
+    Fiber.scheduler.yield
+    true
+  end
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "elah/status"
+require "tmpdir"
 require "support/elah_server"
 require "support/patience"
 
@@ -10,6 +11,9 @@ module SupervisedCase
 
   APP = File.expand_path("apps/workers.rb", __dir__)
 
+  # A request that takes so many milliseconds.
+  REQUEST = "GET /sleep/%d HTTP/1.1\r\nHost: test.example\r\n\r\n"
+
   # Requests that were sent one after the other while something went on: how many were answered, and what happened to the others.
   Traffic = Struct.new(:answered, :failures)
 
@@ -17,6 +21,19 @@ module SupervisedCase
 
   # A server with two workers, which is stopped after the block.
   def supervised(app = APP, workers: 2, **options, &block) = ElahServer.start(app, workers: workers, **options, &block)
+
+  # A server with two workers and a config file, which is stopped after the block.
+  #
+  # @param text [String] of the config file, which may look for the file `broken` beside it
+  # @yieldparam server [ElahServer]
+  # @yieldparam broken [String] path of that file
+  def supervised_with_config(text, app = APP, **options)
+    Dir.mktmpdir do |folder|
+      config = File.join(folder, "config.rb")
+      File.write(config, "BROKEN = File.join(__dir__, 'broken')\n#{text}")
+      supervised(app, config: config, **options) { |server| yield server, File.join(folder, "broken") }
+    end
+  end
 
   # @return [Elah::RunDir]
   def run_dir(server) = Elah::RunDir.new(File.join(server.folder, "run", server.pid.to_s))

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/peer_links"
+require "socket"
+require "support/peer_links_case"
+
+# What becomes of calls that are too many or too long.
+class PeerLinksBoundsTest < PeerLinksCase
+  def test_calls_that_do_not_fit_fail_at_once
+    peer = start_peer
+    as_worker(link_calls_max: 10, link_waiting_bytes_max: 100_000, link_payload_bytes_max: 50_000) do |links|
+      other = links.peer(peer.path)
+      assert_equal 1, other.call([:echo, 1], 5)
+      waiting = Array.new(10) { Elah.async { other.call([:wait, 60, 1], 60) } }
+      assert_match(/\A10 calls to this worker have no answer yet/, assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }.message)
+      waiting.each { |fiber| fiber.cancel.wait }
+      error = assert_raises(Elah::PeerLinks::TooLong) { other.call([:echo, "x" * 50_000], 5) }
+      assert_match(/and 50000 are allowed/, error.message)
+      peer.pause
+      errors = Array.new(40) { Elah.async { other.call([:length, "x" * 40_000], 0.2) } }.map { |fiber| fiber.wait.error }
+      assert_equal [Elah::DeadlineExceeded, Elah::Overloaded], errors.map(&:class).uniq.sort_by(&:name)
+      assert_equal ["100000 bytes of calls wait to be sent to this worker."], errors.grep(Elah::Overloaded).map(&:message).uniq
+      peer.continue
+      wait_until("it is open") { call_in_time(other, [:echo, 1], limited: nil) == 1 }
+    end
+  end
+
+  def test_a_worker_runs_no_more_calls_than_it_may
+    peer = start_peer(link_calls_max: 5)
+    as_worker do |links|
+      other = links.peer(peer.path)
+      waiting = Array.new(8) { Elah.async { other.call([:wait, 0.2, 1], 60) } }
+      outcomes = waiting.map { |fiber| fiber.wait.error&.message || fiber.value }
+      assert_equal [1] * 5 + ["The worker at #{peer.path} runs too many calls already."] * 3, outcomes.sort_by(&:to_s)
+      assert_equal 1, other.call([:echo, 1], 5)
+    end
+  end
+
+  def test_answers_that_are_too_long_say_so
+    peer = start_peer(link_payload_bytes_max: 1000)
+    as_worker do |links|
+      other = links.peer(peer.path)
+      assert_raises(Elah::PeerLinks::TooLong) { other.call([:text, 1000], 5) }
+      results = Elah.gather(deadline: 5) { |g| 20.times { |index| g.call(index, Deferred.new(other, [:text, 100])) } }
+      assert_equal [Elah::PeerLinks::TooLong] * 20, results.map { |result| result.error.class }, "all of one part"
+      assert_equal 900, other.call([:text, 900], 5).size
+    end
+  end
+
+  # Who does not read what it asked for is not read from, and what does not fit is dropped with a word.
+  def test_an_owner_holds_a_bounded_number_of_bytes_for_who_does_not_read
+    peer = start_peer(link_waiting_bytes_max: 1_000_000)
+    socket = UNIXSocket.new(peer.path)
+    socket.write(HELLO)
+    500.times { |id| socket.write(call_frame(id, Marshal.dump([:text, 100_000]))) }
+    as_worker do |links|
+      other = links.peer(peer.path)
+      wait_until("all have run") { other.call([:links], 5).first == 1 }
+      assert_operator other.call([:links], 5).last, :<=, 1_100_000
+    end
+  ensure
+    socket&.close
+  end
+
+  def test_links_to_workers_that_are_gone_are_forgotten
+    peers = [start_peer, start_peer]
+    as_worker(links_max: 2) do |links|
+      peers.each { |peer| assert_equal 1, links.peer(peer.path).call([:echo, 1], 5) }
+      assert_raises(Elah::Overloaded) { links.peer(File.join(@folder, "third.sock")).call(1, 5) }
+      waiting = Elah.async { links.peer(peers[1].path).call([:wait, 60, 1], 60) }
+      links.retain([peers[0].path])
+      assert_raises(Elah::PeerUnavailable) { waiting.value }
+      assert_equal [peers[0].path], links.to_h.keys
+      assert_equal 1, links.peer(peers[0].path).call([:echo, 1], 5)
+    end
+  end
+end

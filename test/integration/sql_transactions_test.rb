@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require_relative "../support/sql_case"
+
+# What transactions do on each server.
+module SQLTransactions
+  def test_two_transactions_that_wait_for_each_other_are_told
+    sql = client
+    2.times { |number| sql.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
+    both = Queue.new
+    outcomes = [[1, 2], [2, 1]].map do |mine, other|
+      Thread.new do
+        outcome do
+          sql.transaction do |tx|
+            tx.execute("UPDATE things SET name = ? WHERE id = ?", "x#{mine}", mine)
+            both << mine
+            Thread.pass until both.size == 2
+            tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other)
+          end
+        end
+      end
+    end.map(&:value)
+    assert_equal [:done, "serialization_failure"], outcomes.map { |one| one == :done ? one : one.code }.sort_by(&:to_s)
+  end
+
+  def test_a_transaction_is_stored_whole_or_not_at_all
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    assert_equal(:value, sql.transaction { |tx| tx.execute(insert, "kept") && :value })
+    assert_raises(RuntimeError) { sql.transaction { |tx| tx.execute(insert, "raised") and raise } }
+    sql.transaction { |tx| tx.execute(insert, "broken off") and break }
+    catch(:out) { sql.transaction { |tx| tx.execute(insert, "thrown") and throw(:out) } }
+    assert_equal [["kept"]], sql.rows("SELECT name FROM things")
+    assert_equal [0, 1], sql.status.values_at(:in_use, :idle)
+  end
+
+  def test_a_part_of_a_transaction_can_be_undone
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    sql.transaction do |tx|
+      tx.execute(insert, "a")
+      tx.transaction { tx.execute(insert, "b") }
+      assert_raises(Elah::SQL::UniqueViolation) { tx.transaction { tx.execute(insert, "c") && tx.execute(insert, "a") } }
+      assert_raises(RuntimeError) { tx.transaction { tx.transaction { tx.execute(insert, "d") } and raise } }
+    end
+    assert_equal %w[a b], sql.rows("SELECT name FROM things ORDER BY id").flatten
+  end
+
+  def test_isolation_is_what_was_asked_for
+    sql = client
+    sql.transaction(isolation: :repeatable_read) do |tx|
+      assert_equal 0, tx.value("SELECT count(*) FROM things")
+      sql.execute("INSERT INTO things (name) VALUES ('other')")
+      assert_equal 0, tx.value("SELECT count(*) FROM things")
+    end
+    sql.transaction(isolation: :read_committed) do |tx|
+      tx.value("SELECT count(*) FROM things")
+      sql.execute("INSERT INTO things (name) VALUES ('another')")
+      assert_equal 2, tx.value("SELECT count(*) FROM things")
+    end
+    error = assert_raises(ArgumentError) { sql.transaction(isolation: :chaos) { flunk } }
+    assert_equal "isolation: is :read_committed, :repeatable_read or :serializable, not :chaos", error.message
+  end
+
+  def test_a_transaction_that_is_over_takes_nothing_more
+    kept = nil
+    sql = client
+    sql.transaction { |tx| kept = tx }
+    assert_match(/The transaction is over/, assert_raises(Elah::SQL::Error) { kept.value("SELECT 1") }.message)
+  end
+end
+
+SQLCase.on_each_server(SQLTransactions)

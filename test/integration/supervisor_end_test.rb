@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/supervised_case"
+
+# How a server with several workers ends, asked or not.
+class SupervisorEndTest < Minitest::Test
+  include SupervisedCase
+  # Puma 5.6.5 resets six of these sixteen.
+  def test_term_answers_what_runs_and_what_waits
+    server = supervised(fibers_max: 4, queue_seconds: 20)
+    clients = Array.new(16) { HttpClient.new(server.url, seconds: 20) }
+    clients.each { |client| client.write(format(REQUEST, 300)) }
+    server.signal(:TERM)
+    answers = clients.map(&:read_answer)
+    assert_equal [[200, "slept", "close"]], answers.map { |answer| [answer.status, answer.body, answer["connection"]] }.uniq
+    assert_predicate server.wait_until_ended, :success?
+    assert_raises(Errno::ECONNREFUSED) { HttpClient.new(server.url) }
+    refute_path_exists run_dir(server).path
+  ensure
+    server&.kill
+  end
+
+  def test_a_second_int_ends_at_once
+    server = supervised
+    client = server.connect.write(format(REQUEST, 60_000))
+    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+    server.signal(:INT)
+    server.wait_for(/INT: 2 workers drain/)
+    server.signal(:INT)
+    assert_equal 75, server.wait_until_ended.exitstatus
+  ensure
+    client&.close
+    server&.kill
+  end
+
+  def test_requests_that_outlive_the_drain_are_given_up
+    server = supervised(drain_seconds: 0.2)
+    client = server.connect.write(format(REQUEST, 60_000))
+    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+    server.signal(:TERM)
+    assert_equal 75, server.wait_until_ended.exitstatus
+    assert_match(/1 requests did not end within 0\.2 s/, server.log)
+  ensure
+    client&.close
+    server&.kill
+  end
+
+  def test_workers_end_when_their_supervisor_is_killed_and_the_next_start_works
+    server = supervised
+    pids = worker_pids(server)
+    Process.kill(:KILL, server.pid)
+    server.wait_until_ended
+    wait_until("the workers have ended") { pids.none? { |pid| File.exist?("/proc/#{pid}") } }
+    folder = run_dir(server).path
+    assert_path_exists folder
+    supervised(bind: server.url, run_dir: File.dirname(folder)) do |next_server|
+      assert_equal "hello", next_server.get("/").body
+      refute_path_exists folder, "what a dead server has left is removed"
+    end
+  ensure
+    server&.kill
+  end
+
+  def test_an_app_whose_workers_never_boot_ends_the_server
+    error = assert_raises(ElahServer::Failure) { supervised_with_config("before_worker_boot { raise 'no database' }") { flunk } }
+    assert_match(/Worker \d failed: RuntimeError: no database/, error.message)
+    assert_match(/elah: Worker \d did not boot: exit 1\. The log has the reason\./, error.message)
+  end
+end

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/supervised_case"
+
+# Blocks of the config file that run around forks.
+class SupervisorHooksTest < Minitest::Test
+  include SupervisedCase
+  def test_hooks_run_where_they_belong
+    config = <<~RUBY
+      supervisor = Process.pid
+      before_fork { $stderr.puts "before fork: \#{Process.pid == supervisor}" }
+      before_worker_boot { $stderr.puts "boot: \#{Process.ppid == supervisor}" }
+      after_worker_exit { |slot, status| $stderr.puts "after exit: \#{slot} \#{status.termsig}" }
+    RUBY
+    supervised_with_config(config) do |server|
+      assert_equal(["before fork: true"] * 2 + ["boot: true"] * 2, server.log.lines(chomp: true).grep(/\A(before|boot)/).sort)
+      Process.kill(:KILL, worker_pids(server).last)
+      server.wait_for(/after exit: 1 9/)
+    end
+  end
+
+  def test_hooks_that_fail_do_not_end_a_server_that_serves
+    config = <<~RUBY
+      before_fork { raise "not now" if File.exist?(BROKEN) }
+      after_worker_exit { raise "nor then" }
+    RUBY
+    supervised_with_config(config, boot_seconds: 1) do |server, broken|
+      File.write(broken, "")
+      Process.kill(:KILL, worker_pids(server).first)
+      server.wait_for(/after_worker_exit block failed: RuntimeError: nor then.*Worker 0 was not started: RuntimeError: not now/m)
+      server.signal(:TTIN)
+      server.wait_for(/Worker 2 did not come up: there are still 2 workers/)
+      File.unlink(broken)
+      wait_for_workers(server, 2)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+end

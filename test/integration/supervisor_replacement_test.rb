@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/supervised_case"
+
+# Workers that die, hang, grow too large or fail again and again: others take their places.
+class SupervisorReplacementTest < Minitest::Test
+  include SupervisedCase
+  def test_only_the_requests_of_a_killed_worker_fail
+    supervised do |server|
+      killed, other = worker_pids(server)
+      clients = Array.new(8) { server.connect }
+      owners = clients.map { |client| client.get("/pid").body.to_i }
+      clients.each { |client| client.write(format(REQUEST, 400)) }
+      wait_until("all run") { workers(server).sum { |worker| worker[:fibers] } == 8 }
+      Process.kill(:KILL, killed)
+      assert_equal "hello", server.get("/").body
+      fates = clients.zip(owners).map { |client, owner| [owner, fate(client)] }.uniq
+      assert_equal [[killed, :lost], [other, "slept"]].sort_by(&:first), fates.sort_by(&:first)
+      wait_for_workers(server, 2, besides: [killed])
+      assert_includes worker_pids(server), other
+      assert_equal 1, status(server).replaced[0][:crashes]
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
+  def test_a_stopped_worker_is_replaced
+    supervised(hang_seconds: 2) do |server|
+      stopped = worker_pids(server).first
+      Process.kill(:STOP, stopped)
+      wait_for_workers(server, 2, besides: [stopped])
+      assert_match(/Worker 0 \(process #{stopped}\) has not turned its loop for \d\.\d s/, server.log)
+      assert_equal 1, status(server).replaced[0][:hangs]
+    end
+  end
+
+  def test_a_worker_whose_handler_holds_the_loop_is_replaced_and_the_log_has_the_line
+    supervised(hang_seconds: 2) do |server|
+      client = server.connect
+      hanging = client.get("/pid").body.to_i
+      client.write("GET /hold_the_loop HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_for_workers(server, 2, besides: [hanging])
+      assert_match(/A handler has held the loop.*apps\/workers\.rb:29/m, server.log)
+      assert_equal "hello", server.get("/").body
+    ensure
+      client&.close
+    end
+  end
+
+  # Its heart beats, so it is judged by what it serves.
+  def test_a_worker_that_turns_its_loop_and_begins_no_request_is_replaced
+    supervised(hang_seconds: 2) do |server|
+      client = server.connect
+      wedged = client.get("/pid").body.to_i
+      assert_equal "wedged", client.get("/wedge").body
+      client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_for_workers(server, 2, besides: [wedged])
+      assert_match(/\(process #{wedged}\) has begun no request for \d\.\d s while some waited/, server.log)
+    ensure
+      client&.close
+    end
+  end
+
+  def test_a_worker_that_has_grown_too_large_is_replaced_without_losing_a_request
+    supervised(worker_bytes_max: 120_000_000) do |server|
+      client = server.connect
+      grown = client.get("/pid").body.to_i
+      client.get("/grow/150000000")
+      counts = traffic(server) { wait_for_workers(server, 2, besides: [grown]) }
+      assert_empty counts.failures
+      assert_match(/\(process #{grown}\) holds more than 120000000 bytes/, server.log)
+      assert_equal 1, status(server).replaced.values.sum { |reasons| reasons[:memory] }
+    ensure
+      client&.close
+    end
+  end
+
+  # It was closed at once: of 66,000 requests of wrk during three restarts 43 met a close on their way.
+  def test_a_kept_connection_of_a_worker_that_leaves_has_one_more_answer
+    supervised do |server|
+      wait_until("the next request is answered as the last") do
+        client = server.connect
+        leaving = client.get("/pid").body.to_i
+        Process.kill(:TERM, leaving)
+        wait_until("it drains") { worker_pids(server).none?(leaving) }
+        answer = answer_of(client)
+        wait_for_workers(server, 2, besides: [leaving])
+        answer && answer["connection"] == "close"
+      ensure
+        client&.close
+      end
+    end
+  end
+
+  def test_a_worker_that_exits_is_replaced
+    supervised do |server|
+      pids = worker_pids(server)
+      server.connect { |client| client.write("GET /exit/7 HTTP/1.1\r\nHost: a\r\n\r\n") && client.read_to_end }
+      server.wait_for(/ended: exit 7\. Another one is started/)
+      wait_until("two serve") { worker_pids(server).size == 2 && worker_pids(server) != pids }
+    end
+  end
+
+  def test_a_worker_that_fails_again_and_again_is_started_less_and_less_often
+    supervised_with_config("before_worker_boot { raise 'broken now' if File.exist?(BROKEN) }") do |server, broken|
+      File.write(broken, "")
+      Process.kill(:KILL, worker_pids(server).first)
+      server.wait_for(/failure 3 in a row: another one is started in 0\.4 s/)
+      assert_equal "hello", server.get("/").body
+      File.unlink(broken)
+      wait_for_workers(server, 2)
+    end
+  end
+
+  private
+
+  def fate(client)
+    client.read_answer.body
+  rescue HttpClient::Closed
+    :lost
+  end
+
+  # Nothing when half a second had passed before the request was sent.
+  def answer_of(client)
+    client.get("/")
+  rescue SystemCallError, HttpClient::Closed
+    nil
+  end
+end

@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/supervised_case"
+
+# Shards that change their workers, because there are more of them or fewer.
+class SupervisorShardsTest < Minitest::Test
+  include SupervisedCase
+  def test_workers_come_and_go_and_shards_with_them
+    supervised do |server|
+      server.signal(:TTIN)
+      wait_for_workers(server, 3)
+      wait_until("the third has its shards") { workers(server).map { |worker| worker[:shards] }.sort == [85, 85, 86] }
+      # Two at once may arrive as one.
+      server.signal(:TTOU)
+      server.wait_for(/There are 2 workers/)
+      server.signal(:TTOU)
+      server.wait_for(/There are 1 workers/)
+      wait_for_workers(server, 1)
+      assert_equal([256], workers(server).map { |worker| worker[:shards] })
+      server.signal(:TTOU)
+      server.wait_for(/There is one worker; it stays/)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
+  def test_what_a_worker_hands_over_is_handed_over_before_others_own_it
+    app = <<~RUBY
+      class Api < Elah::API
+        get("/") { "hello" }
+      end
+      run Api
+    RUBY
+    config = <<~RUBY
+      before_worker_boot do
+        place = Elah::Placement.current
+        place.before_release do |shards|
+          sleep 0.05
+          owners = shards.map { |shard| place.owner_of(shard) }.uniq
+          $stderr.puts "slot \#{place.slot} hands \#{shards.size} shards over, owned by \#{owners.inspect}"
+        end
+      end
+    RUBY
+    supervised_with_config(config, app) do |server|
+      server.signal(:TTIN)
+      assert_equal([["0", "[0]"], ["1", "[1]"]], Array.new(2) { |slot| server.wait_for(/slot (#{slot}) hands 4[23] shards over, owned by (.*)$/).captures })
+    end
+  end
+
+  def test_a_worker_that_does_not_hand_over_in_time_loses_its_shards
+    supervised_with_config("before_worker_boot { Elah::Placement.current.before_release { sleep } }", handover_seconds: 0.1) do |server|
+      server.signal(:TTOU)
+      server.wait_for(/did not hand over within 0\.1 s/)
+      wait_for_workers(server, 1)
+      assert_equal 256, workers(server).first[:shards]
+    end
+  end
+end
