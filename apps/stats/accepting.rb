@@ -1,15 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "cors"
 require_relative "sender"
 
 module Stats
   # Owns how an endpoint gives events to the sink, as safely as the request prefers, and which durability it says was met. Mixed into endpoints.
   module Accepting
-    JSON_TYPE = { "content-type" => "application/json", "access-control-allow-origin" => "*" }.freeze
-    HEADERS = Elah::HeaderSet.new(JSON_TYPE)
+    JSON_TYPE = { "content-type" => "application/json" }.freeze
+    HEADERS = Elah::HeaderSet.new({ **JSON_TYPE, **CORS::ANYBODY })
     ANSWERS = %i[memory disk delivered].to_h { |durability| [durability, %({"durability":"#{durability}"})] }.freeze
-    # One request in so many is timed.
-    TIMED = 16
 
     # Records one event and answers.
     #
@@ -17,38 +16,126 @@ module Stats
     # @param params [Hash{String=>Object}]
     def accept(type, params)
       service = Stats.service
-      sender = Sender.of(request, service)
-      path = request.path
-      event = sender.event(type, path, params)
-      prefer = request.header("prefer")
-      return accept_as_preferred(service, event, prefer) unless prefer.nil? && service.durability == :memory
+      return accept_with_care(type, params) if request.header("prefer") || !service.plain?
 
-      append(service.sink, event)
+      event = Sender.of(request, service).event(type, request.path, params)
+      begin
+        service.sink << event
+      rescue Elah::JSON::GenerateError
+        service.sink << Sender.scrub(event)
+      end
       service.pulse.accepted(Stats.named_path(event))
       request.respond(200, HEADERS, ANSWERS[:memory])
     end
 
+    # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
+    #
+    # @param count [Integer] events
+    # @param offered [String, nil] a key that did not come in a header
+    # @return [Keys::Key, nil] nil where there are no keys
+    # @raise [Refused]
+    def admit(count = 0, offered: nil)
+      keys = Stats.service.keys or return
+      key = keys[Keys.offered(request) || offered] or
+        error!("Send a write key as the user of Basic, as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
+               { "www-authenticate" => 'Basic realm="stats"', **cors }, code: "unauthorized")
+      take(key, count) if count.positive?
+      key
+    end
+
+    # Takes events of a quota.
+    #
+    # @param key [Keys::Key, nil]
+    # @param count [Integer]
+    def take(key, count)
+      return unless key&.per_minute
+
+      @quota = Stats.service.quota.take(key, count)
+      return if @quota.is_kept
+
+      error!("The key #{key.name} may send #{key.per_minute} events in a minute.", 429,
+             { **@quota.headers, "retry-after" => @quota.reset_seconds.to_s, **cors }, code: "quota_exceeded")
+    end
+
+    # Records the good events of a batch, all or none of them.
+    #
+    # @param batch [Batch]
+    # @param key [Keys::Key, nil]
+    # @param id [String] the member that has the sender's id
+    # @yieldparam sender [Sender]
+    # @yieldparam item [Hash] an event as it was sent
+    # @yieldreturn [Hash] as it is recorded
+    # @return [Elah::Sink::BatchReceipt, nil] nil when none was good
+    def accept_batch(batch, key, id: "id", &record)
+      service = Stats.service
+      sender = Sender.of(request, service).brief
+      begin
+        events = batch.good.map { |item| yield sender, item }
+        return if events.empty?
+
+        take(key, events.size) unless @quota
+        receipt = service.sink.push_all(events, ids: batch.ids(id, key&.name), stream: key&.name, **preference(service))
+        events.each { |event| service.pulse.accepted(Stats.named_path(event)) }
+        receipt
+      rescue Elah::Sink::TooLarge
+        refuse_large(batch, sender, &record) or raise
+        retry
+      end
+    end
+
+    # @param status [Integer]
+    # @param body [Hash]
+    # @param receipt [#durability, nil]
+    def answer(status, body, receipt = nil)
+      request.respond(status, { **JSON_TYPE, **told(receipt) }, Elah::JSON.generate(body))
+    end
+
+    # @return [Hash{String=>String}] what the headers of an answer tell beside its type
+    def told(receipt)
+      applied = receipt && request.header("prefer") ? { "preference-applied" => "durability=#{receipt.durability}" } : {}
+      @quota ? { **cors, **applied, **@quota.headers } : { **cors, **applied }
+    end
+
+    # @return [Hash{String=>String}]
+    def cors = Stats.service.cors.headers(request.header("origin"))
+
+    # Records one event as the request, its key and its quota want it.
+    #
+    # @param offered [String, nil] a key that did not come in a header
+    # @return [Elah::Sink::Receipt]
+    def push(type, params, path: request.path, id: nil, offered: nil)
+      service = Stats.service
+      key = admit(1, offered: offered)
+      event = Sender.of(request, service).event(type, path, params)
+      options = { stream: key&.name, id: id, **preference(service) }
+      receipt = begin
+        service.sink.push(event, **options)
+      rescue Elah::JSON::GenerateError
+        service.sink.push(Sender.scrub(event), **options)
+      end
+      service.pulse.accepted(Stats.named_path(event))
+      receipt
+    end
+
     private
 
-    def append(sink, event)
-      sink << event
-    rescue Elah::JSON::GenerateError
-      sink << Sender.scrub(event)
+    def accept_with_care(type, params)
+      receipt = push(type, params)
+      answer(200, { durability: receipt.durability, id: receipt.id }, receipt)
     end
 
-    def accept_as_preferred(service, event, prefer)
-      receipt = push(service.sink, event, Elah::Sink::Preference.of(prefer, default: service.durability))
-      service.pulse.accepted(Stats.named_path(event))
-      return request.respond(200, HEADERS, ANSWERS[receipt.durability]) unless prefer
+    def preference(service) = Elah::Sink::Preference.of(request.header("prefer"), default: service.durability)
 
-      request.respond(200, { **JSON_TYPE, "preference-applied" => "durability=#{receipt.durability}" },
-                      %({"durability":"#{receipt.durability}","id":"#{receipt.id}"}))
-    end
+    # @return [Boolean] whether there was one, so that the others may be accepted
+    def refuse_large(batch, sender)
+      bytes_max = Elah.config.sink_event_bytes_max
+      before = batch.rejected
+      batch.refuse do |item|
+        next if Elah::JSON.generate(yield(sender, item)).bytesize <= bytes_max
 
-    def push(sink, event, preference)
-      sink.push(event, **preference)
-    rescue Elah::JSON::GenerateError
-      sink.push(Sender.scrub(event), **preference)
+        Refused.new("event_too_large", "An event has at most #{bytes_max} bytes as it is recorded.", 413)
+      end
+      batch.rejected > before
     end
   end
 end

@@ -4,6 +4,12 @@ require "elah/api"
 require_relative "service"
 require_relative "endpoints/health"
 require_relative "endpoints/collect"
+require_relative "endpoints/batches"
+require_relative "endpoints/browsers"
+require_relative "endpoints/segment"
+require_relative "endpoints/rollups"
+require_relative "endpoints/schemas"
+require_relative "endpoints/visitors"
 
 module Stats
   # All routes of the collector.
@@ -11,6 +17,12 @@ module Stats
     error_format :problem
 
     mount Endpoints::Collect
+    mount Endpoints::Batches
+    mount Endpoints::Browsers
+    mount Endpoints::Segment
+    mount Endpoints::RollupQueries
+    mount Endpoints::SchemaResources
+    mount Endpoints::VisitorResources
     mount Endpoints::Health
   end
 end

@@ -22,7 +22,7 @@ module Stats
     def day = @clock.now.to_i / DAY_SECONDS
 
     # @param day [Integer]
-    # @return [String, nil] 32 bytes; nil when that day is over for too long, or has not come
+    # @return [String, nil] nil when that day is over for too long, or has not come
     def of(day)
       @salts.shift while @salts.size > 2
       @salts[day] ||= @table.get(key(day)) || (day == self.day ? make(day) : nil)
@@ -32,7 +32,7 @@ module Stats
 
     # Of several workers that make one at once the first wins.
     def make(day)
-      @table.put_new(key(day), SecureRandom.bytes(BYTES), ttl: KEPT_SECONDS)
+      @table.put_new(key(day), SecureRandom.hex(BYTES), ttl: KEPT_SECONDS)
       @table.get(key(day))
     end
 

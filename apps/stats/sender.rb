@@ -40,6 +40,17 @@ module Stats
       @is_opted_out = is_opted_out
     end
 
+    # @return [Sender] the same with the User-Agent alone: for many events of one request
+    def brief = Sender.new(@visitor, @headers.slice("user-agent"), @is_opted_out)
+
+    # @return [Sender] the same for an event that names its user, who is the visitor then, whatever was sent by which machine
+    # @param user [String, nil]
+    def for_user(user)
+      return self if user.nil? || @is_opted_out
+
+      Sender.new(Visitors::Visitor.new(@visitor.ip, Visitors.of_user(user), @visitor.bot), @headers, false)
+    end
+
     # @return [Boolean] whether the client asks not to be followed, by `DNT: 1` or `Sec-GPC: 1`
     def opted_out? = @is_opted_out
 

@@ -1,13 +1,23 @@
 # frozen_string_literal: true
 
+# Owns what a running collector consists of.
+require_relative "archive"
 require_relative "client_address"
+require_relative "cors"
+require_relative "destination"
+require_relative "erasure"
 require_relative "errors"
+require_relative "keys"
+require_relative "parked"
 require_relative "pulse"
+require_relative "quiet"
+require_relative "quota"
+require_relative "refinery"
+require_relative "rollups"
 require_relative "salts"
-require_relative "sender"
+require_relative "schemas"
 require_relative "visitors"
 
-# Owns what a running collector consists of.
 module Stats
   # The parts of one collector.
   class Service
@@ -19,41 +29,91 @@ module Stats
     attr_reader :pulse
     # @return [ClientAddress]
     attr_reader :client_address
+    # @return [Salts]
+    attr_reader :salts
     # @return [Visitors]
     attr_reader :visitors
+    # @return [Archive]
+    attr_reader :archive
+    # @return [Rollups]
+    attr_reader :rollups
+    # @return [Schemas]
+    attr_reader :schemas
+    # @return [Parked]
+    attr_reader :parked
+    # @return [Erasure]
+    attr_reader :erasure
     # @return [Elah::ApiKey, nil] needed to read and to change what was collected; nil when anybody may
     attr_reader :api_key
+    # @return [Keys, nil] needed to send; nil when anybody may
+    attr_reader :keys
+    # @return [Quota]
+    attr_reader :quota
+    # @return [CORS]
+    attr_reader :cors
     # @return [Symbol] the durability of a request that names none
     attr_reader :durability
-
     # @return [Integer] what a compressed body may inflate to
     attr_reader :inflated_bytes_max
+    # @return [Integer] events of one batch
+    attr_reader :batch_events_max
 
     # @param store [Elah::Store]
-    # @param sink [Elah::Sink]
+    # @param destination [String] `store`, or a URL as of {Destination}
     # @param api_key [Elah::ApiKey, nil]
+    # @param keys [Keys, nil]
     # @param durability [Symbol]
     # @param proxies [Array<String>] whose X-Forwarded-For counts
+    # @param origins [Array<String>] that may send credentials
     # @param addresses [String] see {Visitors::ADDRESSES}
+    # @param kept_seconds [Integer] how long events are kept in the store
     # @param inflated_bytes_max [Integer]
+    # @param batch_events_max [Integer]
     # @param clock [#now]
-    def initialize(store, sink, api_key: nil, durability: :memory, proxies: [], addresses: "truncated",
-                   inflated_bytes_max: 10_485_760, clock: Time)
+    # @param sink [Hash{Symbol=>Object}] options of {Elah::Sink}
+    # @raise [Elah::OptionError]
+    def initialize(store, destination: "store", api_key: nil, keys: nil, durability: :memory, proxies: [], origins: [], addresses: "truncated",
+                   kept_seconds: 30 * 86_400, inflated_bytes_max: 10_485_760, batch_events_max: 10_000, clock: Time, sink: {})
       @store = store
-      @sink = sink
       @api_key = api_key
+      @keys = keys
       @durability = durability
       @inflated_bytes_max = inflated_bytes_max
+      @batch_events_max = batch_events_max
       @pulse = Pulse.new
+      @cors = CORS.new(origins)
+      @quota = Quota.new(store, clock: clock)
       @client_address = ClientAddress.new(proxies)
-      @visitors = Visitors.new(Salts.new(store, clock: clock), addresses: addresses)
+      @salts = Salts.new(store, clock: clock)
+      @visitors = Visitors.new(@salts, addresses: addresses)
+      @is_plain = keys.nil? && durability == :memory && @cors.uniform?
+      build_late_half(Destination.of(destination), kept_seconds, sink)
     end
+
+    # @return [Boolean] whether a request that asks for nothing needs nothing but to be noted
+    def plain? = @is_plain
 
     # The conservation law of all workers: accepted = delivered + queued + dead, with the destination's health.
     #
     # @param minutes [Integer] how many of the last minutes to show one by one
     # @return [Hash{String=>Object}] as {Elah::Sink#report}
     def conservation(minutes: 60) = @sink.report(minutes: minutes)
+
+    # @return [Integer] events that are accepted, and not in the sums yet
+    def queued = conservation(minutes: 0)["total"]["queued"]
+
+    private
+
+    def build_late_half(destination, kept_seconds, sink_options)
+      @archive = Archive.new(@store, kept_seconds: kept_seconds, is_keeping: destination.nil?)
+      @rollups = Rollups.new(@store)
+      @schemas = Schemas.new(@store)
+      quiet = Quiet.new(@pulse) { @sink.fill }
+      refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination, quiet: quiet)
+      @sink = Elah::Sink.new("stats", to: refinery, **sink_options)
+      @parked = Parked.new(@sink, @schemas)
+      @erasure = Erasure.new(@archive, destination, @sink)
+    end
   end
 
   class << self

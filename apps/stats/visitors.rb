@@ -19,6 +19,10 @@ module Stats
     KEPT_BITS = { 4 => 24, 16 => 48 }.freeze
     ADDRESSES = %w[truncated full none].freeze
 
+    # @param user [String] a name that the sender of an event knows its user by
+    # @return [String] the visitor id of that user, which does not change
+    def self.of_user(user) = Digest::SHA256.hexdigest("user\0#{user}")[0, 32]
+
     # @param salts [Salts]
     # @param addresses [String] what is kept of an address, one of {ADDRESSES}
     def initialize(salts, addresses: "truncated")
@@ -44,7 +48,7 @@ module Stats
     # @param day [Integer] days since 1970
     # @return [String, nil] nil when the salt of that day is gone, and the id with it
     def id(address, agent, day)
-      salt = @salts.of(day) and Digest::SHA256.hexdigest("#{salt}#{address}\0#{agent}")[0, 32]
+      salt = @salts.of(day) and Digest::SHA256.hexdigest("#{salt}#{address}\0#{agent}".b)[0, 32]
     end
 
     private

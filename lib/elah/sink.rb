@@ -135,6 +135,9 @@ module Elah
       BatchReceipt.new(packed, met)
     end
 
+    # @return [Float] which part of its bound the journal of this process has reached, from 0.0 to 1.0
+    def fill = @journal ? @journal.sizes.first.fdiv(@bounds.journal_bytes_max) : 0.0
+
     # Waits until everything that this process has accepted so far is delivered, or parked as a dead letter.
     #
     # @param wait_seconds [Numeric]

@@ -23,12 +23,18 @@ module Stats
       #
       # @param api [Class]
       def self.rescue_errors(api)
-        api.rescue_from(Refused) { |e| error!(e.message, e.status, code: e.code) }
-        api.rescue_from(Elah::Sink::Full) { |e| error!(e.message, 503, RETRY, code: "journal_full") }
+        api.rescue_from(Refused) { |e| error!(e.message, e.status, Support.cors(request), code: e.code) }
+        api.rescue_from(Elah::Sink::Full) { |e| error!(e.message, 503, { **RETRY, **Support.cors(request) }, code: "journal_full") }
         api.rescue_from(Elah::Sink::Failed, Elah::Store::Error) { |e| error!(e.message, 503, RETRY, code: "store_unavailable") }
-        api.rescue_from(Elah::Sink::TooLarge) { |e| error!(e.message, 413, code: "event_too_large") }
-        api.rescue_from(Elah::Sink::Rejected) { |e| error!("#{e.message} #{e.reasons.values.first}", 422, code: "event_rejected") }
+        api.rescue_from(Elah::Unavailable, Elah::Overloaded) { |e| error!(e.message, 503, RETRY, code: "destination_unavailable") }
+        api.rescue_from(Elah::Sink::TooLarge) { |e| error!(e.message, 413, Support.cors(request), code: "event_too_large") }
+        api.rescue_from(Elah::Sink::Rejected) do |e|
+          error!("#{e.message} #{e.reasons.values.first}", 422, Support.cors(request), code: "event_rejected")
+        end
       end
+
+      # A page that may not read the answer would not learn what is wrong.
+      def self.cors(request) = Stats.service.cors.headers(request.header("origin"))
     end
   end
 end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns the events in the embedded store: by their ids, so that one that comes twice is there once, and by visitor. Both are gone when
+  # they are as old as the collector may keep them.
+  class Archive
+    ERASED_AT_ONCE = 500
+    VISITOR = /\A\h{32}\z/
+
+    # @param store [Elah::Store]
+    # @param kept_seconds [Integer]
+    # @param is_keeping [Boolean] whether events are kept here, and not their ids alone since they are somewhere else
+    def initialize(store, kept_seconds:, is_keeping: true)
+      @store = store
+      @events = store.table("events")
+      @visits = store.table("visits")
+      @erased = store.table("erased")
+      @kept_seconds = kept_seconds
+      @is_keeping = is_keeping
+    end
+
+    # @param tx [Elah::Store::Transaction]
+    # @param event [Refined]
+    # @return [Boolean] whether it was not there before
+    def add(tx, event)
+      unless @is_keeping
+        return tx.put_new(@events, event.id, "", ttl: Salts::KEPT_SECONDS)
+      end
+      return false unless tx.put_new(@events, event.id, [event.event.accepted_ms].pack("Q>") + event.event.bytes.b, ttl: @kept_seconds)
+
+      tx.put(@visits, event.visitor + event.id, "", ttl: @kept_seconds) if event.visitor
+      true
+    end
+
+    # @param visitor [String, nil]
+    # @return [Boolean] whether this visitor was erased, so that what comes late is not kept
+    def erased?(visitor) = !visitor.nil? && !@erased.get(visitor).nil?
+
+    # @param id [String]
+    # @return [Hash{String=>Object}, nil] the event with its `id` and `accepted_ms`
+    def find(id) = @events.get(id)&.then { |value| read(id, value) }
+
+    # @param visitor [String]
+    # @param after [String, nil] the id of the last event of the page before
+    # @param limit [Integer]
+    # @return [Array<Hash>]
+    def of_visitor(visitor, after: nil, limit: 100)
+      keys = @visits.range(prefix: visitor, after: after && (visitor + after), limit: limit).map(&:first)
+      keys.filter_map { |key| find(key.byteslice(visitor.bytesize..)) }
+    end
+
+    # Forgets a visitor: all events that are here, and those that come late.
+    #
+    # @param visitor [String]
+    # @return [Integer] how many were here
+    def erase(visitor)
+      @erased.put(visitor, "", ttl: Salts::KEPT_SECONDS)
+      erased = 0
+      while (keys = @visits.range(prefix: visitor, limit: ERASED_AT_ONCE).map(&:first)).any?
+        @store.transaction do |tx|
+          keys.each do |key|
+            tx.delete(@events, key.byteslice(visitor.bytesize..))
+            tx.delete(@visits, key)
+          end
+        end
+        erased += keys.size
+      end
+      erased
+    end
+
+    # @return [Integer] events, or their ids
+    def size = @events.size
+
+    private
+
+    def read(id, value)
+      return if value.empty?
+
+      { "id" => id, "accepted_ms" => value.unpack1("Q>"), **Elah::JSON.parse(value.byteslice(8..).force_encoding(Encoding::UTF_8)) }
+    end
+  end
+end

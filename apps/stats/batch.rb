@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require_relative "parameters"
+
+module Stats
+  # Owns the events of one request: which of them can be accepted, and what is wrong with the others. One that is wrong hinders no other.
+  class Batch
+    NDJSON = "application/x-ndjson"
+    ID_CHARACTERS_MAX = 256
+    UUID = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
+
+    # What became of the event at a place: a Refused, or nil while it is good.
+    #
+    # @return [Array<Refused, nil>]
+    attr_reader :faults
+
+    # @param body [String]
+    # @param type [String, nil] its media type
+    # @param events_max [Integer]
+    # @return [Batch]
+    # @raise [Refused] when it is none
+    def self.read(body, type, events_max)
+      lines = type == NDJSON || (body.include?("\n") && !body.start_with?("[", "{\n", " ", "\n"))
+      items = lines ? read_lines(body, events_max) : read_list(body)
+      raise Refused.new("empty_batch", "The batch has no events.") if items.empty?
+
+      new(items, events_max)
+    end
+
+    class << self
+      private
+
+      def read_lines(body, events_max)
+        body.each_line(chomp: true).lazy.reject { |line| line.strip.empty? }.map { |line| read_line(line) }.first(events_max + 1)
+      end
+
+      def read_line(line)
+        Parameters.json(line)
+      rescue Refused => e
+        e
+      end
+
+      def read_list(body)
+        value = Parameters.json(body)
+        value.is_a?(Array) ? value : [value]
+      end
+    end
+
+    # @param items [Array<Object>] as they were sent; a Refused is one that could not be read
+    # @param events_max [Integer]
+    # @raise [Refused]
+    def initialize(items, events_max)
+      raise Refused.new("batch_too_large", "A batch has at most #{events_max} events.", 413) if items.size > events_max
+
+      @items = items
+      @faults = items.map { |item| fault(item) }
+    end
+
+    # @return [Integer]
+    def size = @items.size
+
+    # @return [Array<Hash>] those that are good
+    def good = @items.each_with_index.filter_map { |item, index| item unless @faults[index] }
+
+    # @return [Integer]
+    def rejected = @faults.count { |fault| fault }
+
+    # Refuses those of the good ones for which the block says why.
+    #
+    # @yieldparam item [Hash]
+    # @yieldreturn [Refused, nil]
+    def refuse
+      @items.each_with_index { |item, index| @faults[index] ||= yield(item) }
+    end
+
+    # @param name [String] of the member that has the sender's id
+    # @param space [String] in which the sender's ids are unique
+    # @return [Array<String>, nil] a UUID for each of the good ones, nil when none has an id
+    def ids(name, space)
+      given = good.map { |item| item[name] }
+      return if given.none?
+
+      given.map { |id| id ? uuid(id, space) : SecureRandom.uuid }
+    end
+
+    private
+
+    def uuid(id, space) = UUID.match?(id) ? id : Elah::Sink.id_of("#{space}\0#{id}")
+
+    def fault(item)
+      return item if item.is_a?(Refused)
+      return Refused.new("not_an_object", "An event is a JSON object.") unless item.is_a?(Hash)
+
+      id = item["id"] || item["messageId"]
+      return if id.nil? || (id.is_a?(String) && id.length.between?(1, ID_CHARACTERS_MAX))
+
+      Refused.new("invalid_id", "An id is a text of 1 to #{ID_CHARACTERS_MAX} characters.")
+    end
+  end
+end

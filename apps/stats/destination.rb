@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns where events go beside this collector's own store: a table, a collection or a stream on a server, chosen by a URL. What they need
+  # there is made before the first batch, so that the collector starts while the server is away.
+  class Destination
+    NAME = "stats_events"
+    KINDS = { "postgres" => :SQL, "postgresql" => :SQL, "mysql" => :SQL, "mongodb" => :Mongo, "nats" => :NATS }.freeze
+    CONNECTIONS_MAX = 2
+
+    # @param url [String] `store` for none, or a URL
+    # @return [Destination, nil]
+    # @raise [Elah::OptionError]
+    def self.of(url)
+      return if url == "store"
+
+      kind = KINDS[url[/\A([a-z]+):/, 1]] or
+        raise Elah::OptionError, "stats_destination is store, or a URL that begins with #{KINDS.keys.map { |scheme| "#{scheme}://" }.join(', ')}."
+      const_get(kind).new(url)
+    end
+
+    def initialize
+      @target = nil
+    end
+
+    # @param events [Array<Elah::Sink::Event>]
+    # @return [void]
+    def deliver(events) = target.deliver(events)
+
+    # @param error [Exception]
+    # @return [Boolean] whether the server, and not an event, is to blame
+    def passing?(error) = @target.nil? || (@target.respond_to?(:passing?) && @target.passing?(error))
+
+    # Forgets the events of a visitor there.
+    #
+    # @param visitor [String] 32 hexadecimal digits
+    # @return [Integer] how many there were
+    # @raise [Refused] when this destination cannot
+    def erase(visitor) = raise(Refused.new("erasure_unsupported", "The destination cannot forget single events: #{visitor} may still be there.", 501))
+
+    private
+
+    def target = @target ||= make
+
+    # A table of PostgreSQL, MySQL or MariaDB.
+    class SQL < self
+      def initialize(url)
+        super()
+        @sql = Elah::SQL.new(url, connections_max: CONNECTIONS_MAX)
+      end
+
+      def erase(visitor)
+        target
+        condition = @sql.postgres? ? "data->>'visitor' = ?" : "JSON_UNQUOTE(JSON_EXTRACT(data, '$.visitor')) = ?"
+        @sql.execute("DELETE FROM #{NAME} WHERE #{condition}", visitor).affected_rows
+      end
+
+      private
+
+      def make = Elah::Sink::SQLTable.new(@sql, NAME).create
+    end
+
+    # A collection behind MongoDB's protocol.
+    class Mongo < self
+      def initialize(url)
+        super()
+        @collection = Elah::Mongo.new(url)[NAME]
+      end
+
+      def erase(visitor) = @collection.delete_many({ "data.visitor" => visitor }).deleted_count
+
+      private
+
+      def make = Elah::Sink::MongoCollection.new(@collection)
+    end
+
+    # A stream of NATS JetStream.
+    class NATS < self
+      def initialize(url)
+        super()
+        @stream = Elah::Sink::JetStream.new(url, stream: NAME, subject: "stats.events")
+      end
+
+      private
+
+      def make = @stream.create
+    end
+  end
+end

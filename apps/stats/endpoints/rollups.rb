@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "../rollups"
+require_relative "../timestamp"
+require_relative "support"
+
+module Stats
+  module Endpoints
+    # Owns the sums that can be asked for, with the number of events that they are exact to.
+    class RollupQueries < Elah::API
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      ROWS_MAX = 1000
+      # How many buckets are shown unless a time is given.
+      BUCKETS = 60
+      TIME_MAX = 60 * ((1 << 32) - 2)
+
+      helpers do
+        def shown(row, by)
+          counts = { events: row.events, bots: row.bots }
+          counts[:visitors] = row.visitors if params[:per] == "day" && by == "total"
+          { at: Timestamp.format(row.at), **(by == "total" ? {} : { by.to_sym => row.value }), **counts }
+        end
+
+        # @return [Array(Integer, Integer)] seconds since 1970
+        def period
+          to = Timestamp.parse("to", params[:to], Time.now.to_i)
+          from = Timestamp.parse("from", params[:from], to - ((BUCKETS - 1) * Rollups::UNITS.fetch(params[:per]).seconds))
+          return [from, to] if from >= 0 && from <= to && to < TIME_MAX
+
+          raise Refused.new("invalid_time", "from and to are times after 1970, and from is not after to.", 400)
+        end
+
+        def place(cursor)
+          return if cursor.nil?
+
+          decoded = cursor.tr("-_", "+/").unpack1("m")
+          return decoded if decoded.bytesize >= 4 && encode(decoded) == cursor
+
+          raise Refused.new("invalid_cursor", "The service did not give this cursor.", 400)
+        end
+
+        def encode(place) = [place].pack("m0").tr("+/", "-_").delete("=")
+      end
+
+      desc "Events per minute, hour or day, in all or by path, event or kind of robot"
+      params do
+        optional :per, type: String, values: Rollups::UNITS.keys, default: "minute"
+        optional :by, type: String, values: Rollups::DIMENSIONS.keys, default: "total"
+        optional :from, type: String
+        optional :to, type: String
+        optional :limit, type: Integer, values: 1..ROWS_MAX, default: ROWS_MAX
+        optional :cursor, type: String
+      end
+      get "stats/rollups" do
+        authorize!
+        from, to = period
+        queued = service.queued
+        offset = service.rollups.offset
+        rows, following = service.rollups.rows(params[:per], params[:by], from: from, to: to, after: place(params[:cursor]), limit: params[:limit])
+        { per: params[:per], by: params[:by], as_of: { offset: offset, queued: queued }, rows: rows.map { |row| shown(row, params[:by]) },
+          next_cursor: following && encode(following) }
+      end
+    end
+  end
+end

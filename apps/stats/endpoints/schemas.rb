@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+require_relative "../schemas"
+require_relative "support"
+
+module Stats
+  module Endpoints
+    # Owns the rules for events, and the events that did not fit.
+    class SchemaResources < Elah::API
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      before { authorize! }
+
+      helpers do
+        def shown(schema) = { name: schema.name, version: schema.version, schema: schema.definition }
+        def no_schema!(name) = error!("There is no schema #{name}.", 404, code: "schema_not_found")
+      end
+
+      desc "Lists the schemas"
+      get(:schemas) { { schemas: service.schemas.all.map { |_, schema| shown(schema) } } }
+
+      desc "Shows the schema of the events of this name"
+      get "schemas/:name", requirements: { name: %r{[^/]+} } do
+        name = params[:name]
+        shown(service.schemas[name] || no_schema!(name))
+      end
+
+      desc "Makes or changes it; what it had parked and now fits goes on with the ids that it had"
+      put "schemas/:name", requirements: { name: %r{[^/]+} } do
+        definition = Elah::JSON.parse(request.body)
+        schema = service.schemas.put(params[:name], definition)
+        { **shown(schema), released: service.parked.release(schema.name) }
+      rescue Elah::JSON::ParseError => e
+        raise Refused.new("invalid_body", e.message, 400)
+      end
+
+      desc "Takes it away; what it had parked goes on"
+      delete "schemas/:name", requirements: { name: %r{[^/]+} } do
+        name = params[:name]
+        service.schemas.delete(name) or no_schema!(name)
+        { released: service.parked.release(name) }
+      end
+
+      desc "Lists the events that were parked, with the reasons"
+      params do
+        optional :limit, type: Integer, values: 1..1000, default: 100
+        optional :after, type: String, regexp: /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
+      end
+      get :parked do
+        events = service.parked.page(after: params[:after], limit: params[:limit])
+        { events: events, next_after: (events.last[:id] if events.size == params[:limit]) }
+      end
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+require_relative "../archive"
+require_relative "../visitors"
+require_relative "support"
+
+module Stats
+  module Endpoints
+    # Owns what a person may ask for: what is known of a visitor, and to be forgotten.
+    class VisitorResources < Elah::API
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      EVENTS_MAX = 1000
+
+      helpers do
+        # @return [String] the visitor that the path names: an id, or `user:NAME` for a user by the sender's name
+        def visitor
+          named = params[:visitor]
+          return Visitors.of_user(named.delete_prefix("user:")) if named.start_with?("user:")
+
+          Archive::VISITOR.match?(named) ? named : raise(Refused.new("invalid_visitor", "A visitor is 32 hexadecimal digits, or user:NAME."))
+        end
+      end
+
+      desc "Tells whoever asks the visitor ids that its address and its browser had yesterday and today"
+      get "visitors/me" do
+        address = service.client_address.of(request.remote_ip, request.header("x-forwarded-for"))
+        today = service.salts.day
+        { visitors: [today - 1, today].filter_map { |day| service.visitors.id(address, request.header("user-agent"), day) } }
+      end
+
+      desc "Shows what is stored of a visitor"
+      params { optional :after, type: String }
+      get "visitors/:visitor", requirements: { visitor: %r{[^/]+} } do
+        authorize!
+        { visitor: visitor, events: service.archive.of_visitor(visitor, after: params[:after], limit: EVENTS_MAX) }
+      end
+
+      desc "Forgets a visitor"
+      delete "visitors/:visitor", requirements: { visitor: %r{[^/]+} } do
+        authorize!
+        { visitor: visitor, erased: service.erasure.erase(visitor) }
+      end
+    end
+  end
+end

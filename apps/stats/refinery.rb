@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+require_relative "refined"
+
+module Stats
+  # Owns the way of an event from the journal to where it is kept: it is checked against its schema, given to the destination, stored and
+  # counted, once by its id however often it comes. This is the late half of collecting, which runs when there is time.
+  class Refinery
+    # @param store [Elah::Store]
+    # @param archive [Archive]
+    # @param rollups [Rollups]
+    # @param schemas [Schemas]
+    # @param destination [#deliver, nil] beside the archive
+    # @param quiet [Quiet]
+    def initialize(store, archive:, rollups:, schemas:, destination:, quiet:)
+      @store = store
+      @archive = archive
+      @rollups = rollups
+      @schemas = schemas
+      @destination = destination
+      @quiet = quiet
+    end
+
+    # @param events [Array<Elah::Sink::Event>]
+    # @return [void]
+    # @raise [Elah::Sink::Rejected] with what is wrong with some of them; the others are done
+    def deliver(events)
+      @quiet.take_turn do
+        reasons = {}
+        refined = events.map { |event| Refined.new(event) }.reject { |event| @archive.erased?(event.visitor) }
+        good = refined.select { |event| accepted?(event, reasons) }
+        good = send_on(good, reasons) if @destination
+        keep(good) unless good.empty?
+        raise Elah::Sink::Rejected, reasons unless reasons.empty?
+      end
+    end
+
+    # @param error [Exception]
+    # @return [Boolean] whether the destination, and not an event, is to blame
+    def passing?(error) = @destination.respond_to?(:passing?) && @destination.passing?(error)
+
+    private
+
+    def accepted?(event, reasons)
+      reason = @schemas.reason(event.name, event.params)
+      reasons[event.id] = reason if reason
+      reason.nil?
+    end
+
+    # @return [Array<Refined>] what the destination has taken
+    def send_on(events, reasons)
+      @destination.deliver(events.map(&:event)) unless events.empty?
+      events
+    rescue Elah::Sink::Rejected => e
+      reasons.merge!(e.reasons)
+      events.reject { |event| e.reasons.key?(event.id) }
+    end
+
+    def keep(events)
+      @store.transaction do |tx|
+        @rollups.add(tx, events.select { |event| @archive.add(tx, event) })
+      end
+    end
+  end
+end

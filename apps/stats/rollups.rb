@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns the sums: how many events there were in each minute, hour and day, in all and by path, event and kind of robot. They are written in
+  # the transaction that stores the events, so that they are exact to a number of events, the offset.
+  class Rollups
+    # seconds: of one bucket · kept_seconds: how long a bucket is kept
+    Unit = Struct.new(:letter, :seconds, :kept_seconds)
+    DAY = 86_400
+    UNITS = { "minute" => Unit.new("m", 60, 7 * DAY), "hour" => Unit.new("h", 3600, 90 * DAY), "day" => Unit.new("d", DAY, 1095 * DAY) }.freeze
+    DIMENSIONS = { "total" => "t", "path" => "p", "event" => "e", "bot" => "b" }.freeze
+    # How many values of a dimension are counted apart in one bucket; the others are counted together.
+    VALUES_MAX = 1000
+    VALUE_BYTES_MAX = 256
+    OTHER = "(other)"
+    # How many buckets' values are remembered.
+    REMEMBERED_MAX = 24
+
+    # Row of an answer. at: seconds since 1970 · visitors: of days and in all alone
+    Row = Struct.new(:at, :value, :events, :bots, :visitors)
+
+    # @param store [Elah::Store]
+    def initialize(store)
+      @table = store.table("rollups")
+      @seen = store.table("seen_visitors")
+      @meta = store.table("rollup_state")
+      @values = {}
+    end
+
+    # Adds events that were not counted before.
+    #
+    # @param tx [Elah::Store::Transaction]
+    # @param events [Array<Refined>]
+    # @return [void]
+    def add(tx, events)
+      sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+      events.each { |event| count(tx, sums, event) }
+      sums.each do |(unit, key), changes|
+        before = tx.get(@table, key)&.unpack("q>3") || [0, 0, 0]
+        tx.put(@table, key, before.zip(changes).map(&:sum).pack("q>3"), ttl: unit.kept_seconds)
+      end
+      tx.put(@meta, "offset", [(tx.get(@meta, "offset")&.unpack1("Q>") || 0) + events.size].pack("Q>"))
+    end
+
+    # @return [Integer] how many events are in the sums
+    def offset = @meta.get("offset")&.unpack1("Q>") || 0
+
+    # @param per [String] one of {UNITS}
+    # @param by [String] one of {DIMENSIONS}
+    # @param from [Integer] seconds since 1970; the bucket that it is in is the first
+    # @param to [Integer] seconds since 1970; the bucket that it is in is the last
+    # @param after [String, nil] where the page before ended
+    # @param limit [Integer]
+    # @return [Array(Array<Row>, (String, nil))] in the order of time and value, and where the next page begins
+    def rows(per, by, from:, to:, after: nil, limit: 1000)
+      unit = UNITS.fetch(per)
+      prefix = unit.letter + DIMENSIONS.fetch(by)
+      place = after ? { after: prefix + after } : { from: prefix + bucket(from, unit) }
+      found = @table.range(**place, to: prefix + bucket(to + unit.seconds, unit), limit: limit)
+      rows = found.map { |key, sums| row(key, sums, unit) }
+      [rows, (found.last.first.byteslice(2..) if found.size == limit)]
+    end
+
+    private
+
+    def count(tx, sums, event)
+      UNITS.each_value do |unit|
+        bucket = bucket(event.seconds, unit)
+        is_new = unit.seconds == DAY && event.visitor && tx.put_new(@seen, bucket + event.visitor, "", ttl: 2 * DAY)
+        event.values.each do |dimension, value|
+          key = "#{unit.letter}#{DIMENSIONS.fetch(dimension)}#{bucket}".b
+          key << admitted(key, value) unless dimension == "total"
+          sum = sums[[unit, key]]
+          sum[0] += 1
+          sum[1] += 1 if event.bot
+          sum[2] += 1 if is_new && dimension == "total"
+        end
+      end
+    end
+
+    def bucket(seconds, unit) = [seconds / unit.seconds].pack("N")
+
+    # The value itself, unless its bucket has too many already.
+    def admitted(prefix, value)
+      known = @values[prefix] || remember(prefix)
+      return value if known.key?(value)
+      return OTHER if known.size >= VALUES_MAX || value.bytesize > VALUE_BYTES_MAX
+
+      known[value] = true
+      value
+    end
+
+    def remember(prefix)
+      @values.shift if @values.size >= REMEMBERED_MAX
+      keys = @table.range(prefix: prefix, limit: VALUES_MAX).map { |key, _| key.byteslice(prefix.bytesize..) }
+      @values[prefix.dup.freeze] = keys.to_h { |value| [value.force_encoding(Encoding::UTF_8), true] }
+    end
+
+    def row(key, sums, unit)
+      events, bots, visitors = sums.unpack("q>3")
+      Row.new(key.byteslice(2, 4).unpack1("N") * unit.seconds, key.byteslice(6..).force_encoding(Encoding::UTF_8), events, bots, visitors)
+    end
+  end
+end

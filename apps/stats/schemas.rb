@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+require_relative "schema"
+
+module Stats
+  # Owns the schemas of events, by the names of events. Workers share them through the store; one that was changed holds for the next event
+  # that is checked, in every worker.
+  class Schemas
+    NAME = /\A[[:print:]]{1,100}\z/
+    # How many schemas there may be.
+    MAX = 500
+
+    # @param store [Elah::Store]
+    def initialize(store)
+      @store = store
+      @table = store.table("schemas")
+      @read = {}
+    end
+
+    # @param name [String, nil] of an event
+    # @param params [Hash{String=>Object}]
+    # @return [String, nil] what is wrong with it; nil when nothing is, or nobody has said what is right
+    def reason(name, params)
+      schema = name && self[name] or return
+      fault = schema.fault(params)
+      "schema #{name.inspect} version #{schema.version}: #{fault}" if fault
+    end
+
+    # @param name [String]
+    # @return [Schema, nil]
+    def [](name)
+      text = @table.get(key(name)) or return
+      known = @read[name]
+      return known.last if known && known.first == text
+
+      @read.clear if @read.size >= MAX
+      @read[name] = [text, Schema.load(text)]
+      @read[name].last
+    end
+
+    # @return [Array<Array(String, Schema)>] by name
+    def all = @table.range(limit: MAX).map { |_, text| Schema.load(text).then { |schema| [schema.name, schema] } }
+
+    # @param name [String]
+    # @param definition [Hash{String=>Object}]
+    # @return [Schema]
+    # @raise [Refused] when the definition is none
+    def put(name, definition)
+      raise Refused.new("invalid_name", "A name has 1 to 100 characters.") unless NAME.match?(name)
+
+      @store.transaction do |tx|
+        before = tx.get(@table, key(name))&.then { |text| Schema.load(text) }
+        raise Refused.new("too_many_schemas", "There are #{MAX} schemas already.") if before.nil? && @table.size >= MAX
+
+        schema = Schema.new(name, (before&.version || 0) + 1, definition)
+        tx.put(@table, key(name), schema.dump)
+        schema
+      end
+    end
+
+    # @param name [String]
+    # @return [Boolean] whether there was one
+    def delete(name) = @table.delete(key(name))
+
+    private
+
+    def key(name) = name.bytesize <= 400 ? name : name.byteslice(0, 400)
+  end
+end

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+module Stats
+  # Owns one message of Segment's libraries: what of it is recorded, and how it is known again.
+  class SegmentMessage
+    TYPES = %w[track page screen identify group alias].freeze
+    MESSAGE_BYTES_MAX = 32 * 1024
+    BATCH_BYTES_MAX = 500 * 1024
+    # Are not kept of somebody who asks not to be followed.
+    PERSONAL = %w[userId anonymousId previousId traits context].freeze
+
+    class << self
+      # @param body [String]
+      # @param type [String] of the route
+      # @raise [Refused]
+      def check_size(body, type)
+        bytes_max = type == "batch" ? BATCH_BYTES_MAX : MESSAGE_BYTES_MAX
+        raise Refused.new("event_too_large", "It has more than #{bytes_max} bytes.", 400) if body.bytesize > bytes_max
+      end
+
+      # @param item [Object] of a batch
+      # @return [Refused, nil]
+      def fault(item) = (Refused.new("unknown_type", "A message has a type, one of #{TYPES.join(', ')}.", 400) unless TYPES.include?(item["type"]))
+    end
+
+    # @param type [String]
+    # @param message [Hash{String=>Object}]
+    # @param batch [Hash{String=>Object}] what the messages around it share
+    def initialize(type, message, batch = {})
+      @type = type
+      @message = batch.slice("context", "integrations").merge(message)
+    end
+
+    # @return [String, nil]
+    def write_key = text(@message["writeKey"])
+
+    # @param key [Keys::Key, nil]
+    # @return [String, nil] a UUID, the same when the message is sent again
+    def id(key)
+      id = text(@message["messageId"]) or return
+      Batch::UUID.match?(id) ? id : Elah::Sink.id_of("#{key&.name}\0#{id}")
+    end
+
+    # @return [String, nil] of the page that it is about
+    def path = text(dig("properties", "path")) || text(dig("context", "page", "path"))
+
+    # @param sender [Sender]
+    # @param default_path [String]
+    # @return [Hash{String=>Object}] as it is recorded
+    def event(sender, default_path)
+      message = @message.except("writeKey")
+      message = message.except(*PERSONAL) if sender.opted_out?
+      # What a sender says about an address proves nothing, and is not to be kept.
+      message["context"] = message["context"].except("ip") if message["context"].is_a?(Hash)
+      sender.for_user(text(@message["userId"]) || text(@message["anonymousId"])).event(@type, path || default_path, message)
+    end
+
+    private
+
+    def text(value) = (value if value.is_a?(String) && !value.empty?)
+
+    def dig(*names) = names.reduce(@message) { |value, name| value.is_a?(Hash) ? value[name] : nil }
+  end
+end

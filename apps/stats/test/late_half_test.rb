@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/sink_case"
+require_relative "../service"
+
+# The late half in one process: what comes twice, what comes in bulk, a clock that jumps back, a destination that is slow, and when there
+# is no time for it.
+class LateHalfTest < SinkCase
+  def setup
+    super
+    @store = Elah::Store.open(File.join(@folder, "store"), clock: @clock)
+    @service = service(@clock)
+  end
+
+  # @param clock [Elah::Store::Clock] says when an event was accepted
+  def service(clock)
+    options = { folder: File.join(@folder, "stats"), clock: clock, pause: method(:pause), linger_seconds: 0.0 }
+    Stats::Service.new(@store, sink: options).tap { |made| @sinks << made.sink }
+  end
+
+  def teardown
+    super
+  ensure
+    @store.close
+  end
+
+  def event(path, **members) = { "type" => "request", "path" => path, "visitor" => nil, "bot" => nil, "headers" => {}, "params" => {} }.merge(members.transform_keys(&:to_s))
+  def push(events, **options) = @service.sink.push_all(events, durability: :delivered, wait_seconds: 30, **options)
+
+  def rows(per, by) = @service.rollups.rows(per, by, from: 0, to: 1 << 32, limit: 5000).first
+
+  def test_an_event_counts_once_however_often_it_comes
+    receipt = push([event("/a"), event("/b")])
+    push([event("/a"), event("/b"), event("/c")], ids: [*receipt.ids, Elah::Sink.id_of("c")])
+    push([event("/c")] * 2, ids: [Elah::Sink.id_of("c")] * 2)
+    assert_equal [["/a", 1], ["/b", 1], ["/c", 1]], (rows("minute", "path").map { |row| [row.value, row.events] })
+    assert_equal [3, 3], [@service.rollups.offset, @service.archive.size]
+    assert_equal [7, 7, 0, 0], account(@service.sink)
+  end
+
+  def test_values_beyond_the_bound_are_counted_together
+    push(Array.new(Stats::Rollups::VALUES_MAX + 7) { |n| event("/#{n}") } + [event("/0"), event("/#{'x' * 300}")])
+    found = rows("day", "path").to_h { |row| [row.value, row.events] }
+    assert_equal [Stats::Rollups::VALUES_MAX + 1, 8, 2], [found.size, found["(other)"], found["/0"]]
+    fresh = Stats::Rollups.new(@store)
+    assert_equal Stats::Rollups::VALUES_MAX + 9, fresh.offset
+  end
+
+  def test_a_clock_that_jumps_back_counts_in_the_minutes_that_it_shows
+    at = @clock.now.to_i
+    [0, -3600, 3600].each do |seconds|
+      @service.sink.close
+      @service = service(Elah::Store::Clock.new(Time.at(at + seconds)))
+      push([event("/a")])
+    end
+    assert_equal [at - 3600, at, at + 3600].map { |time| time / 60 * 60 }, rows("minute", "total").map(&:at)
+    assert_equal [1, 1, 1], rows("minute", "total").map(&:events)
+    assert_equal [3, 3, 0, 0], account(@service.sink)
+  end
+
+  def test_visitors_of_a_day_are_counted_once
+    push([event("/a", visitor: "1" * 32), event("/b", visitor: "1" * 32), event("/a", visitor: "2" * 32), event("/a")])
+    push([event("/a", visitor: "1" * 32)])
+    assert_equal [5, 2], rows("day", "total").first.to_a.values_at(2, 4)
+  end
+
+  def test_events_are_gone_when_they_are_too_old_and_sums_stay
+    push([event("/a", visitor: "1" * 32)])
+    @clock.advance(31 * 86_400)
+    assert_empty @service.archive.of_visitor("1" * 32)
+    assert_empty rows("minute", "total")
+    assert_equal 1, rows("day", "total").first.events
+    @store.sweep
+    assert_equal 0, @service.archive.size
+  end
+
+  def test_while_requests_come_in_quickly_the_late_half_rests_in_proportion
+    pulse = Stats::Pulse.new(clock: -> { @second })
+    @second = 10
+    pulse.accepted("/", 50_000)
+    @second = 11
+    rests = []
+    fill = 0.1
+    quiet = Stats::Quiet.new(pulse, pause: ->(seconds) { rests << seconds }) { fill }
+    3.times { quiet.take_turn { nil } }
+    assert_equal 2, rests.size
+    assert(rests.all? { |seconds| seconds.between?(0, Stats::Quiet::REST_SECONDS_MAX) })
+    fill = 0.6
+    quiet.take_turn { nil }
+    @second = 20
+    fill = 0.1
+    quiet.take_turn { nil }
+    assert_equal 2, rests.size, "it rests neither with half a journal to do nor in a lull"
+  end
+
+  def test_a_quota_is_for_a_minute
+    clock = Struct.new(:now).new(Time.at(119))
+    quota = Stats::Quota.new(@store, clock: clock)
+    key = Stats::Keys::Key.new("shop", 5)
+    assert_equal [5, 2, 1, true], quota.take(key, 3).to_a
+    assert_equal [5, 0, 1, false], quota.take(key, 3).to_a
+    clock.now += 1
+    assert_equal [5, 0, 60, true], quota.take(key, 5).to_a
+    assert_equal [5, 0, 60, false], quota.take(key, 1).to_a
+  end
+
+  def test_settings_that_are_wrong_are_refused_at_boot
+    ["a b", "key", "key:", "key:name:0", "key:name:1:2", ":name"].each { |text| assert_raises(Elah::OptionError, text) { Stats::Keys.parse("#{text},k") } }
+    assert_nil Stats::Keys.parse("")
+    assert_raises(Elah::OptionError) { Stats::CORS.new(["example.com"]) }
+    assert_raises(Elah::OptionError) { Stats::CORS.new(["*"]) }
+    error = assert_raises(Elah::OptionError) { Stats::Destination.of("redis://127.0.0.1") }
+    assert_match(/postgres:/, error.message)
+  end
+end

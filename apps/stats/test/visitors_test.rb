@@ -1,0 +1,86 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "tmpdir"
+require_relative "../salts"
+require_relative "../visitors"
+
+class VisitorsTest < Minitest::Test
+  Clock = Struct.new(:now)
+
+  def setup
+    @folder = Dir.mktmpdir
+    @store = Elah::Store.open(@folder)
+    @clock = Clock.new(Time.utc(2030, 1, 1, 23, 59, 59))
+    @visitors = Stats::Visitors.new(Stats::Salts.new(@store, clock: @clock))
+  end
+
+  def teardown
+    @store.close
+    FileUtils.remove_entry(@folder)
+  end
+
+  def of(address = "203.0.113.77", agent = "Mozilla/5.0 (X11)") = @visitors.of(address, agent)
+
+  def test_an_address_loses_its_last_part
+    assert_equal "203.0.113.0", of.ip
+    assert_equal "2001:db8:1::", of("2001:db8:1:2:3:4:5:6").ip
+    assert_equal "203.0.113.0", of("::ffff:203.0.113.77").ip
+    assert_nil of("no address").ip
+    assert_equal "203.0.113.77", Stats::Visitors.new(Stats::Salts.new(@store), addresses: "full").of("203.0.113.77", nil).ip
+    assert_nil Stats::Visitors.new(Stats::Salts.new(@store), addresses: "none").of("203.0.113.77", nil).ip
+  end
+
+  def test_a_visitor_has_one_id_for_a_day_in_every_worker_and_another_on_the_next
+    id = of.visitor
+    assert_match(/\A\h{32}\z/, id)
+    assert_equal id, of.visitor
+    assert_equal id, Stats::Visitors.new(Stats::Salts.new(@store, clock: @clock)).of("203.0.113.77", "Mozilla/5.0 (X11)").visitor
+    refute_equal id, of("203.0.113.78").visitor
+    refute_equal id, of("203.0.113.77", "Mozilla/5.0 (Mac)").visitor
+    @clock.now += 1
+    refute_equal id, of.visitor
+  end
+
+  def test_a_clock_that_jumps_back_over_midnight_meets_the_salt_of_that_day
+    id = of.visitor
+    @clock.now += 1
+    of
+    @clock.now -= 2
+    assert_equal id, of.visitor
+  end
+
+  def test_an_id_can_be_found_again_until_its_salt_is_gone
+    day = @clock.now.to_i / 86_400
+    assert_equal of.visitor, @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day)
+    assert_nil @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day - 1)
+    assert_nil @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day + 1)
+  end
+
+  def test_salts_are_deleted_after_two_days
+    clock = Elah::Store::Clock.new
+    store = Elah::Store.open(Dir.mktmpdir, clock: clock)
+    first = Stats::Salts.new(store, clock: clock)
+    day = first.day
+    refute_nil first.of(day)
+    clock.advance(3 * 86_400)
+    assert_nil Stats::Salts.new(store, clock: clock).of(day)
+  ensure
+    store.close
+  end
+
+  def test_remembered_visitors_are_bounded
+    (Stats::Visitors::REMEMBERED_MAX + 10).times { |n| of("203.0.113.77", "agent #{n}") }
+    assert_equal Stats::Visitors::REMEMBERED_MAX, @visitors.instance_variable_get(:@remembered).size
+  end
+
+  def test_robots_are_told_from_people
+    { "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" => "agent", "curl/7.88.1" => "agent", "" => "no_agent",
+      "Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/126.0" => "agent", nil => "no_agent", "\xFF bot" => "agent",
+      "Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36" => nil,
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0" => nil,
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1" => nil }.each do |agent, verdict|
+      verdict ? assert_equal(verdict, of("203.0.113.77", agent).bot, agent) : assert_nil(of("203.0.113.77", agent).bot, agent)
+    end
+  end
+end
