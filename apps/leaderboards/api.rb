@@ -4,8 +4,10 @@ require "elah/api"
 require_relative "service"
 require_relative "endpoints/health"
 require_relative "endpoints/games"
+require_relative "endpoints/moderation"
 require_relative "endpoints/original"
 require_relative "endpoints/standings"
+require_relative "endpoints/statistics"
 require_relative "endpoints/submissions"
 
 module Leaderboards
@@ -17,6 +19,8 @@ module Leaderboards
     mount Endpoints::Games
     mount Endpoints::Original
     mount Endpoints::Standings
+    mount Endpoints::Statistics
+    mount Endpoints::Moderation
     mount Endpoints::Submissions
   end
 end

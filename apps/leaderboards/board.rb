@@ -1,91 +1,112 @@
 # frozen_string_literal: true
 
+require_relative "boards/answers"
+require_relative "boards/companions"
+require_relative "boards/reading"
+require_relative "boards/rows"
+require_relative "boards/seasons"
 require_relative "boards/standings"
+require_relative "boards/writing"
 require_relative "errors"
 require_relative "text"
 
 module Leaderboards
-  # Owns one board where it lives: the entity of its id. Answers are JSON, so that one of another worker is passed on as it is.
+  # Owns one board where it lives: the entity of its id, which has the current season, and an entity for each season before it that somebody asks
+  # for, "ID@NUMBER". Answers are JSON, so that one of another worker is passed on as it is.
   class Board < Elah::Entity
+    include Boards::Reading
+    include Boards::Writing
+
     entity_name "leaderboards"
     index :members
+    index :seasons
+    index :answers
+    index :metadata
+    index :bans
+
+    class << self
+      # @return [Elah::Store::Table] the rows of the members of all boards
+      def members = region.index(:members)
+
+      # @return [Elah::Entity::Region]
+      def region = self.in(Leaderboards.service.store)
+
+      # @param board [String] id
+      # @param limit [Integer]
+      # @return [Hash{Symbol=>Array<String>}] keys of a board's rows, up to so many of each index
+      def all_rows(board, limit)
+        rows = %i[answers metadata bans].to_h { |name| [name, keys(name, "#{board}/", limit)] }
+        seasons = keys(:seasons, "#{board}/", limit)
+        prefixes = seasons.map { |key| "#{board}/#{key.byteslice(-10, 10).to_i}" }
+        rows[:members] = prefixes.flat_map { |prefix| [prefix, Boards::Standings.shadow(prefix)] }
+                                 .lazy.flat_map { |prefix| keys(:members, Elah::RankedSet.row_key("", prefix: prefix), limit) }.first(limit)
+        rows[:seasons] = rows[:members].empty? ? seasons : []
+        rows
+      end
+
+      private
+
+      def keys(name, prefix, limit) = region.index(name).range(prefix: prefix, limit: limit).map(&:first)
+    end
 
     # Loads the members.
     def restore
-      @definition = Leaderboards.service.directory.find(key.to_i) or return
+      id, past = key.split("@")
+      @definition = Leaderboards.service.directory.find(id.to_i) or return
+      region = Board.region
+      @rows = index(:members)
       @text = Text.new(@definition)
-      @standings = Boards::Standings.new(index(:members), Board.in(Leaderboards.service.store).index(:members), "#{key}/0", @definition)
-      @set = @standings.set
-    end
+      @answers = Boards::Answers.new(rows_of(:answers), id)
+      @companions = Boards::Companions.new(id, rows_of(:metadata), index(:bans), region.index(:bans))
+      return restore_past(id, past.to_i) if past
 
-    # @param member [String]
-    # @param score [Object]
-    # @param operator [Symbol, nil] nil is the board's own
-    # @param style [Symbol]
-    # @return [String] what the submission did
-    def submit(member, score, operator, style)
-      look
-      @text.submission(@standings.submit(member, score, operator || @definition.operator, style))
-    end
-
-    # @param count [Integer]
-    # @param style [Symbol]
-    # @return [String] the first members
-    def top(count, style)
-      look
-      rows(@set.top(count, style: style))
-    end
-
-    # @param member [String]
-    # @param style [Symbol]
-    # @return [String] the member
-    def show(member, style)
-      look
-      @text.row(@set[member, style: style] || no_member!(member))
-    end
-
-    # @param member [String]
-    # @param distance [Integer]
-    # @param style [Symbol]
-    # @return [String] the member between its neighbours
-    def around(member, distance, style)
-      look
-      rows(@set.around(member, distance, style: style) || no_member!(member))
-    end
-
-    # @param first [Integer] the ordinal rank of the first
-    # @param last [Integer]
-    # @param style [Symbol]
-    # @return [Array<Elah::RankedSet::Row>]
-    def range(first, last, style)
-      look
-      @set.range(first..last, style: style)
-    end
-
-    # @param member [String]
-    # @param style [Symbol]
-    # @return [Elah::RankedSet::Row]
-    def row(member, style)
-      look
-      @set[member, style: style] || no_member!(member)
-    end
-
-    # @return [Integer] members
-    def size
-      look
-      @set.size
+      @seasons = Boards::Seasons.new(@definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
+      @seasons.due? ? turn : load(@seasons.current)
     end
 
     private
 
+    # Before each call: a season whose time is over ends first, so that the call belongs to exactly one.
     def look
-      @definition or raise BoardNotFound, "There is no leaderboard #{key}."
+      @definition || restore
+      raise BoardNotFound, "There is no leaderboard #{key}." unless @definition
+
+      turn if @seasons&.due?
     end
 
-    def rows(rows)
-      %({"size":#{@set.size},"members":[#{rows.map { |row| @text.row(row) }.join(',')}]})
+    def season = @season.number
+
+    def rows_of(name) = Boards::Rows.new(index(name), Board.region.index(name))
+
+    def restore_past(id, number)
+      @seasons = nil
+      @season = Boards::Seasons.find(Board.region.index(:seasons), id, number)
+      return load(@season) if @season&.ended?
+
+      @definition = nil
+      raise SeasonNotFound, "The leaderboard has no season #{number}, or not any more."
     end
 
-    def no_member!(member) = raise(MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}.")
+    def turn
+      @season = @seasons.turn
+      stand(nil)
+    end
+
+    def load(season)
+      @season = season
+      stand(Board.members)
+    end
+
+    def stand(table)
+      @shadow = nil
+      @shadow_table = table
+      @standings = Boards::Standings.new(@rows, @season.prefix(@definition.key), @definition, table)
+      @set = @standings.set
+    end
+
+    # Those who are banned, loaded when one of them is asked for.
+    def shadow
+      @shadow ||= Boards::Standings.new(@rows, Boards::Standings.shadow(@season.prefix(@definition.key)), @definition, @shadow_table)
+    end
   end
 end

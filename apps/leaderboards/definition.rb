@@ -1,23 +1,27 @@
 # frozen_string_literal: true
 
+require_relative "boards/calendar"
 require_relative "errors"
 
 module Leaderboards
   # Owns what a board is: chosen when it is made, and fixed but for its name.
   #
   # id, game_id: Integers · operator: what a submission does unless it says otherwise · order: :desc or :asc for each component of a score ·
-  # decimals: digits behind the point, for each · ties: :earliest or :member · members_max: Integer
+  # decimals: digits behind the point, for each · ties: :earliest or :member · members_max: Integer · season: one of Boards::Calendar::LENGTHS,
+  # or nil · zone: by whose clocks a season ends · seasons_kept: how many that have ended stay
   class Definition
     OPERATORS = { "best" => :best, "set" => :set, "min" => :min, "max" => :max, "last" => :last, "sum" => :increment }.freeze
     DIRECTIONS = { "desc" => :desc, "asc" => :asc }.freeze
     TIES = { "earliest" => :earliest, "member" => :member }.freeze
+    SEASONS = Boards::Calendar::LENGTHS.to_h { |length| [length, length] }.freeze
     COMPONENTS_MAX = 8
     DECIMALS = (0..18).freeze
     MEMBERS = (1..100_000_000).freeze
     NAME_LENGTH_MAX = 200
-    FIELDS = %w[name operator order decimals ties members_max].freeze
+    SEASONS_KEPT = (0..1000).freeze
+    FIELDS = %w[name operator order decimals ties members_max season zone seasons_kept].freeze
 
-    attr_reader :id, :game_id, :name, :operator, :order, :decimals, :ties, :members_max
+    attr_reader :id, :game_id, :name, :operator, :order, :decimals, :ties, :members_max, :season, :zone, :seasons_kept
 
     class << self
       # @param given [Hash{String=>Object}] fields of a request
@@ -34,7 +38,9 @@ module Leaderboards
             "decimals" => digits(given.fetch("decimals", 0), order.size),
             "operator" => one_of(OPERATORS, "operator", given.fetch("operator", "best")),
             "ties" => one_of(TIES, "ties", given.fetch("ties", "earliest")),
-            "members_max" => whole("members_max", given.fetch("members_max", MEMBERS.end), MEMBERS))
+            "members_max" => whole("members_max", given.fetch("members_max", MEMBERS.end), MEMBERS),
+            "season" => given["season"]&.then { |season| one_of(SEASONS, "season", season) }, "zone" => zone(given.fetch("zone", "UTC")),
+            "seasons_kept" => whole("seasons_kept", given.fetch("seasons_kept", 12), SEASONS_KEPT))
       end
 
       # @param name [Object]
@@ -64,6 +70,12 @@ module Leaderboards
         list.map { |digits| whole("decimals", digits, DECIMALS) }
       end
 
+      def zone(zone)
+        return zone if zone.is_a?(String) && Boards::Calendar.zone?(zone)
+
+        raise InvalidSettings, "zone is UTC or a name as Europe/Berlin, not #{zone.inspect[0, 64]}."
+      end
+
       def one_of(known, field, value)
         known.key?(value) ? value : raise(InvalidSettings, "#{field} is #{known.keys.join(', ')}, not #{value.inspect[0, 64]}.")
       end
@@ -86,6 +98,9 @@ module Leaderboards
       @decimals = fields.fetch("decimals")
       @ties = TIES.fetch(fields.fetch("ties"))
       @members_max = fields.fetch("members_max")
+      @season = fields.fetch("season")
+      @zone = fields.fetch("zone")
+      @seasons_kept = fields.fetch("seasons_kept")
       @key = @id.to_s.freeze
     end
 

@@ -100,6 +100,15 @@ module Leaderboards
       end
     end
 
+    # @param definition [Definition]
+    def delete(definition)
+      @store.transaction do |tx|
+        tx.delete(@boards, key(definition.key))
+        tx.delete(@by_game, "#{key(definition.game_id.to_s)}#{key(definition.key)}")
+      end
+      @remembered.delete(definition.key)
+    end
+
     # @return [Integer] how many boards there are
     def size = @boards.size
 

@@ -33,5 +33,9 @@ module Leaderboards
   InvalidScore = Refused.with(422, "invalid_score")
   InvalidMember = Refused.with(422, "invalid_member")
   InvalidOperator = Refused.with(422, "invalid_operator")
+  InvalidMetadata = Refused.with(422, "invalid_metadata")
+  IdempotencyMismatch = Refused.with(422, "idempotency_mismatch")
+  SeasonNotFound = Refused.with(404, "season_not_found")
+  InvalidCursor = Refused.with(400, "invalid_cursor")
   BoardFull = Refused.with(409, "leaderboard_full")
 end

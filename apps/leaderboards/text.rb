@@ -15,9 +15,11 @@ module Leaderboards
 
     # @param row [#member, #rank, #score]
     # @param metadata [String, nil] JSON
+    # @param position [Integer, nil] among some members
     # @return [String] a member with rank and score
-    def row(row, metadata = nil)
-      %({"rank":#{row.rank},"member":#{name(row.member)},"score":#{score(row.score)}#{metadata && %(,"metadata":#{metadata})}})
+    def row(row, metadata = nil, position = nil)
+      %({#{position && %("position":#{position},)}"rank":#{row.rank},"member":#{name(row.member)},) +
+        %("score":#{score(row.score)}#{metadata && %(,"metadata":#{metadata})}})
     end
 
     # @param submission [Elah::RankedSet::Submission] or what else has its members
@@ -37,6 +39,10 @@ module Leaderboards
 
       "[#{score.each_with_index.map { |part, index| component(part, @decimals[index]) }.join(',')}]"
     end
+
+    # @param value [Integer, BigDecimal] of the first component
+    # @return [String] JSON
+    def first(value) = component(value, @decimals.first)
 
     # @param name [String]
     # @return [String] JSON

@@ -5,6 +5,28 @@ curl -X PUT $URL/leaderboards/1/members/ann -d '{"score": 10, "operator": "set"}
 curl "$URL/leaderboards/1/top?limit=3"
 curl "$URL/leaderboards/1/members/cid?rank=competition"
 curl "$URL/leaderboards/1/members/cid/around?distance=2"
+# add to a score: sent again under the same key it counts once
+curl -i $URL/leaderboards/1/members/dan/increments -H 'Idempotency-Key: race-17' -H 'Content-Type: application/json' -d '{"by": 25}'
+curl -i $URL/leaderboards/1/members/dan/increments -H 'Idempotency-Key: race-17' -H 'Content-Type: application/json' -d '{"by": 25}'
+# by rank, by score, page by page, friends, one member over boards
+curl "$URL/leaderboards/1/members?ranks=3..5"
+curl "$URL/leaderboards/1/members?scores=100..200"
+curl "$URL/leaderboards/1/members?limit=3"
+curl $URL/leaderboards/1/list -H 'Content-Type: application/json' -d '{"members": ["hal", "ann", "nobody"]}'
+curl "$URL/members/ann/standings?leaderboards=1,2"
+# percentile, histogram
+curl $URL/leaderboards/1/members/eve/percentile
+curl "$URL/leaderboards/1/histogram?buckets=4"
+# metadata; ban, pardon, delete
+curl -X PUT $URL/leaderboards/1/members/fay -d '{"score": 205, "metadata": {"country": "NL"}}'
+curl -X PUT $URL/leaderboards/1/bans/eve
+curl "$URL/leaderboards/1/top?limit=3"
+curl -X DELETE $URL/leaderboards/1/bans/eve
+curl -i -X DELETE $URL/leaderboards/1/members/gus
+# seasons: end one by hand, read it afterwards; a board that begins anew every day at midnight in Berlin
+curl -X POST $URL/leaderboards/2/seasons
+curl "$URL/leaderboards/2/top?season=1"
+curl $URL/games/1/leaderboards -H 'Content-Type: application/json' -d '{"name": "Today", "season": "day", "zone": "Europe/Berlin"}'
 # scores of several components, exact decimals
 curl $URL/leaderboards/2/top
 # games and leaderboards; the original's reading of scores

@@ -5,20 +5,24 @@ require_relative "../errors"
 module Leaderboards
   module Boards
     # Owns the members of one board in one season: a ranked set in memory, and its rows in the table of all boards. Rows are written
-    # before memory changes, in the call's own batch.
+    # before memory changes, in the call's own batch. Banned members are in a set beside it, the shadow.
     class Standings
+      # @param prefix [String] of a season's rows
+      # @return [String] of the rows of those who are banned
+      def self.shadow(prefix) = "#{prefix}!"
+
       # @return [Elah::RankedSet] to read
       attr_reader :set
 
       # @param rows [Elah::Entity::Index] where rows are written
-      # @param table [Elah::Store::Table] the same, to read
       # @param prefix [String] before the keys of the rows
       # @param definition [Definition]
-      def initialize(rows, table, prefix, definition)
+      # @param table [Elah::Store::Table, nil] where the rows are; nil when there are none yet
+      def initialize(rows, prefix, definition, table)
         @rows = rows
         @prefix = prefix
         @members_max = definition.members_max
-        @set = Elah::RankedSet.load(table, prefix: prefix, **definition.set_settings)
+        @set = table ? Elah::RankedSet.load(table, prefix: prefix, **definition.set_settings) : Elah::RankedSet.new(**definition.set_settings)
       end
 
       # @param member [String]
@@ -36,7 +40,7 @@ module Leaderboards
       rescue Elah::RankedSet::InvalidScore, TypeError => e
         raise InvalidScore, e.message
       rescue Elah::RankedSet::Full
-        raise BoardFull, "The leaderboard has #{@members_max} members, and takes no more."
+        full!
       end
 
       # @param member [String]
@@ -47,6 +51,44 @@ module Leaderboards
         @rows.delete(Elah::RankedSet.row_key(member, prefix: @prefix))
         @set.delete(member)
       end
+
+      # Takes a member over from other standings, with its place among its equals.
+      #
+      # @param member [String]
+      # @param other [Standings]
+      def take(member, other)
+        row = other.give(member) or return
+        @rows.put(Elah::RankedSet.row_key(member, prefix: @prefix), row)
+        @set.restore(member, row)
+      rescue Elah::RankedSet::Full
+        full!
+      end
+
+      # @param member [String]
+      # @return [String, nil] its row, which is deleted
+      def give(member)
+        row = @rows.get(Elah::RankedSet.row_key(member, prefix: @prefix))
+        delete(member)
+        row
+      end
+
+      # Runs a block while a member of other standings stands among these, in memory alone.
+      #
+      # @param member [String]
+      # @param score [Object]
+      # @return [Object] the block's value
+      def with(member, score)
+        guest = @set.submit(member, score, operator: :set)
+        yield @set
+      rescue Elah::RankedSet::Full
+        full!
+      ensure
+        @set.undo(guest) if guest
+      end
+
+      private
+
+      def full! = raise(BoardFull, "The leaderboard has #{@members_max} members, and takes no more.")
     end
   end
 end

@@ -24,7 +24,7 @@ module Leaderboards
         desc "Users, the best first, ten on a page"
         get do
           first = ((number("page", 1, 1..100_000_000) - 1) * PAGE_SIZE) + 1
-          scores.range(board, first, first + PAGE_SIZE - 1, :competition)
+          scores.rows(board, first, first + PAGE_SIZE - 1, :competition)
                 .map { |row| { user_id: row.member, value: value(row.score), rank: row.rank } }
         end
 

@@ -12,6 +12,7 @@ module Leaderboards
       # A member's name may contain dots.
       MEMBER = { member: %r{[^/]+} }.freeze
       ROWS_MAX = 1000
+      SEASONS = (1..9_999_999_999).freeze
       NUMBER = /\A-?\d{1,15}\z/
 
       def service = Leaderboards.service
@@ -51,6 +52,9 @@ module Leaderboards
 
         Stores::STYLES[given] || error!("rank is #{Stores::STYLES.keys.join(', ')}.", 400, code: "invalid_rank_style")
       end
+
+      # @return [Integer, nil] the number of the season that is asked for, nil for the current one
+      def season = plain? || params["season"].nil? ? nil : number("season", 1, SEASONS)
 
       # @param name [String] of a parameter of the query
       # @param default [Integer]

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../errors"
+
+module Leaderboards
+  module Boards
+    # Owns what was answered under an Idempotency-Key. The answer is stored together with what the request changed, so that a request which is
+    # sent again, also after a crash, gets its answer and changes nothing.
+    class Answers
+      KEPT_SECONDS = 86_400
+      DIGEST_BYTES = 32
+
+      # @param rows [Rows]
+      # @param board [String] id
+      def initialize(rows, board)
+        @rows = rows
+        @board = board
+      end
+
+      # @param key [String]
+      # @param request [String] what is asked for
+      # @yieldreturn [String] the answer, when there is none yet
+      # @return [Array(String, Boolean)] the answer, and whether it is one of before
+      # @raise [IdempotencyMismatch] when the key belongs to another request
+      def once(key, request)
+        key = "#{@board}/#{key}"
+        digest = Digest::SHA256.digest(request)
+        kept = @rows.get(key)
+        return [answer(kept, digest), true] if kept
+
+        text = yield
+        @rows.put(key, digest + text.b, ttl: KEPT_SECONDS)
+        [text, false]
+      end
+
+      private
+
+      def answer(kept, digest)
+        return kept.byteslice(DIGEST_BYTES..).force_encoding(Encoding::UTF_8) if kept.byteslice(0, DIGEST_BYTES) == digest
+
+        raise IdempotencyMismatch, "Another request came with this Idempotency-Key before."
+      end
+    end
+  end
+end

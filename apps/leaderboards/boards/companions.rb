@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Leaderboards
+  module Boards
+    # Owns what is kept of members beside their scores, through all seasons of a board: metadata, and who is banned. Rows are
+    # board id / member.
+    class Companions
+      # @param board [String] id
+      # @param metadata [Rows]
+      # @param bans [Elah::Entity::Index]
+      # @param table [Elah::Store::Table] of the bans
+      def initialize(board, metadata, bans, table)
+        @stem = "#{board}/"
+        @metadata = metadata
+        @bans = bans
+        @has_metadata = metadata.any?(@stem)
+        @banned = table.each(prefix: @stem).to_h { |key, _| [name(key), true] }
+      end
+
+      # @param member [String]
+      # @return [String, nil] JSON
+      def metadata(member) = @has_metadata ? @metadata.get(@stem + member)&.force_encoding(Encoding::UTF_8) : nil
+
+      # @param member [String]
+      # @param json [String, nil] nil leaves what is there, "null" takes it away
+      def keep(member, json)
+        return if json.nil?
+        return @metadata.delete(@stem + member) if json == "null"
+
+        @has_metadata = true
+        @metadata.put(@stem + member, json)
+      end
+
+      # @return [Boolean] whether anybody is banned
+      def banned_any? = !@banned.empty?
+
+      # @param member [String]
+      # @return [Boolean]
+      def banned?(member) = @banned.key?(member)
+
+      # @return [Array<String>]
+      def banned = @banned.keys
+
+      # @param member [String]
+      def ban(member)
+        @bans.put(@stem + member, "")
+        @banned[member] = true
+      end
+
+      # @param member [String]
+      def pardon(member)
+        @bans.delete(@stem + member)
+        @banned.delete(member)
+      end
+
+      # @param member [String]
+      def forget(member)
+        pardon(member)
+        @metadata.delete(@stem + member)
+      end
+
+      private
+
+      def name(key) = key.byteslice(@stem.bytesize..).force_encoding(Encoding::UTF_8)
+    end
+  end
+end

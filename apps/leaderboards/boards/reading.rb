@@ -1,0 +1,178 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+module Leaderboards
+  module Boards
+    # What can be asked of a board: the reads of {Board}. Answers are JSON unless they say otherwise.
+    module Reading
+      # Scores of a range that are counted and shown.
+      ScoreRange = Struct.new(:from, :to, :offset, :limit)
+
+      # @param count [Integer]
+      # @param style [Symbol]
+      # @return [String] the first members
+      def top(count, style)
+        look
+        members(@set.top(count, style: style))
+      end
+
+      # @param member [String]
+      # @param style [Symbol]
+      # @return [String] the member
+      def show(member, style)
+        look
+        text(among(member) { |set| set[member, style: style] } || no_member!(member))
+      end
+
+      # @param member [String]
+      # @param distance [Integer]
+      # @param style [Symbol]
+      # @return [String] the member between its neighbours
+      def around(member, distance, style)
+        look
+        members(among(member) { |set| set.around(member, distance, style: style) } || no_member!(member))
+      end
+
+      # @param first [Integer] the ordinal rank of the first
+      # @param last [Integer]
+      # @param style [Symbol]
+      # @return [String]
+      def ranks(first, last, style) = members(rows(first, last, style))
+
+      # @param range [ScoreRange]
+      # @param style [Symbol]
+      # @return [String] members with scores in a range, and how many there are
+      def scores(range, style)
+        look
+        scores = range.from..range.to
+        rows = @set.by_score(scores, offset: range.offset, limit: range.limit, style: style)
+        members(rows, %(,"count":#{@set.count(scores)}))
+      rescue Elah::RankedSet::InvalidScore, ArgumentError => e
+        raise InvalidScore, e.message
+      end
+
+      # @param after [String, nil] cursor
+      # @param before [String, nil] cursor
+      # @param limit [Integer]
+      # @param style [Symbol]
+      # @return [String] a page, with the cursors of its neighbours
+      def page(after, before, limit, style)
+        look
+        page = @set.page(after: after, before: before, limit: limit, style: style)
+        members(page.rows, %(,"after":#{cursor(page.after)},"before":#{cursor(page.before)}))
+      rescue Elah::RankedSet::InvalidCursor => e
+        raise InvalidCursor, e.message
+      end
+
+      # @param names [Array<String>]
+      # @param style [Symbol]
+      # @return [String] those who are there in the order of their ranks, each with its position among them, and the names of the others
+      def list(names, style)
+        look
+        found = @set.list(names, style: :ordinal).compact.sort_by(&:rank).map(&:member)
+        rows = @set.list(found, style: style).each_with_index.map { |row, index| text(row, index + 1) }
+        missing = (names - found).map { |name| @text.name(name) }
+        %({"season":#{season},"size":#{@set.size},"members":[#{rows.join(',')}],"missing":[#{missing.join(',')}]})
+      end
+
+      # @param member [String]
+      # @return [String] its percentile
+      def percentile(member)
+        look
+        percentile, score = among(member) { |set| [set.percentile(member), set.score(member)] }
+        percentile or no_member!(member)
+        %({"member":#{@text.name(member)},"score":#{@text.score(score)},"percentile":#{percentile}})
+      end
+
+      # @param percents [Array<Numeric>]
+      # @return [String] the score at each
+      def scores_at(percents)
+        look
+        rows = percents.map do |percent|
+          score = @set.score_at_percentile(percent)
+          %({"percentile":#{percent},"score":#{score ? @text.score(score) : 'null'}})
+        end
+        %({"size":#{@set.size},"percentiles":[#{rows.join(',')}]})
+      end
+
+      # @param bounds [Array<Numeric>, nil]
+      # @param buckets [Integer, nil]
+      # @return [String] how many members have which score
+      def histogram(bounds, buckets)
+        look
+        rows = @set.histogram(bounds: bounds, buckets: buckets).map do |bucket|
+          from, to = [bucket.from, bucket.to].map { |score| score ? @text.first(score) : "null" }
+          %({"from":#{from},"to":#{to},"count":#{bucket.count}})
+        end
+        %({"size":#{@set.size},"buckets":[#{rows.join(',')}]})
+      rescue Elah::RankedSet::InvalidScore => e
+        raise InvalidScore, e.message
+      end
+
+      # @param (see #ranks)
+      # @return [Array<Elah::RankedSet::Row>]
+      def rows(first, last, style)
+        look
+        @set.range(first..last, style: style)
+      end
+
+      # @param member [String]
+      # @param style [Symbol]
+      # @return [Elah::RankedSet::Row]
+      def row(member, style)
+        look
+        among(member) { |set| set[member, style: style] } || no_member!(member)
+      end
+
+      # @return [Integer] members
+      def size
+        look
+        @set.size
+      end
+
+      # @return [Array<String>] who is banned
+      def banned
+        look
+        @companions.banned
+      end
+
+      # @param limit [Integer]
+      # @return [Array<Seasons::Season>] the latest first
+      def seasons(limit)
+        look
+        @seasons.list(limit)
+      end
+
+      # @param number [Integer]
+      # @return [Boolean] whether the season is over, once that is on disk
+      def over?(number)
+        look
+        return false if number >= season
+
+        Board.region.flush
+        true
+      end
+
+      private
+
+      # The set as a member sees it: who is banned stands in it as if nothing were.
+      def among(member)
+        return yield @set unless @companions.banned_any? && @companions.banned?(member)
+
+        score = shadow.set.score(member) or return
+        @standings.with(member, score) { |set| yield set }
+      end
+
+      def members(rows, more = nil)
+        %({"season":#{season},"size":#{@set.size},"members":[#{rows.map { |row| text(row) }.join(',')}]#{more}})
+      end
+
+      def text(row, position = nil) = @text.row(row, @companions.metadata(row.member), position)
+
+      def cursor(cursor) = cursor ? %("#{season}.#{cursor}") : "null"
+
+      def no_member!(member) = raise(MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}.")
+    end
+  end
+end

@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+
+module Leaderboards
+  module Boards
+    # What changes a board: the writes of {Board}. Each is stored as a whole before it is answered, if the board is durable.
+    module Writing
+      # Members that one call of {#trim} removes.
+      TRIMMED_AT_ONCE = 1000
+
+      # @param member [String]
+      # @param score [Object]
+      # @param operator [Symbol, nil] nil is the board's own
+      # @param style [Symbol]
+      # @param metadata [String, nil] JSON; nil leaves what is there, "null" takes it away
+      # @return [String] what the submission did
+      def submit(member, score, operator, style, metadata = nil)
+        look
+        submission = enter(member, score, operator || @definition.operator, style)
+        @companions.keep(member, metadata) if metadata
+        @seasons.prune(@rows, Board.members)
+        @text.submission(submission)
+      end
+
+      # Adds to a score, exactly once for each key.
+      #
+      # @param member [String]
+      # @param amount [Object]
+      # @param key [String] the Idempotency-Key
+      # @param style [Symbol]
+      # @return [Array(String, Boolean)] what the first request with the key did, and whether that was before
+      # @raise [IdempotencyMismatch]
+      def increment(member, amount, key, style)
+        look
+        @answers.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") do
+          @text.submission(enter(member, amount, :increment, style))
+        end
+      end
+
+      # @param member [String]
+      # @param erase [Boolean] whether also what is kept beside the score goes
+      # @return [Boolean] whether the member was there
+      def delete(member, erase)
+        look
+        was_there = [@standings, *shadow_if_any].map { |standings| standings.delete(member) }.any?
+        @companions.forget(member) if erase
+        was_there
+      end
+
+      # Takes a member out of sight: its scores are still taken, and answered as if nothing were.
+      #
+      # @param member [String]
+      def ban(member)
+        look
+        return if @companions.banned?(member)
+
+        @companions.ban(member)
+        shadow.take(member, @standings)
+        nil
+      end
+
+      # @param member [String]
+      # @return [Boolean] whether it was banned
+      def pardon(member)
+        look
+        return false unless @companions.banned?(member)
+
+        @standings.take(member, shadow)
+        @companions.pardon(member)
+        true
+      end
+
+      # Removes some of those who rank behind the first ones.
+      #
+      # @param keep [Integer]
+      # @return [Integer] how many were removed; to be called until it is 0
+      def trim(keep)
+        look
+        size = @set.size
+        first = [keep + 1, size - TRIMMED_AT_ONCE + 1].max
+        @set.range(first..size).each { |row| @standings.delete(row.member) }.size
+      end
+
+      # Ends the season, and begins the next with nobody in it.
+      #
+      # @return [Integer] the number of the new one
+      def begin_season
+        look
+        turn
+        season
+      end
+
+      # Forgets the board, which the directory does not know any more, and some of its rows.
+      #
+      # @return [Boolean] whether there are more
+      def remove
+        @definition = nil
+        Board.region.flush # what is on its way would come after
+        rows = Board.all_rows(key, REMOVED_AT_ONCE)
+        rows.each { |name, keys| keys.each { |key| index(name).delete(key) } }
+        rows.any? { |_, keys| keys.any? }
+      end
+
+      # Rows of each table that one call of {#remove} deletes.
+      REMOVED_AT_ONCE = 500
+
+      private
+
+      def enter(member, score, operator, style)
+        return @standings.submit(member, score, operator, style) unless @companions.banned_any? && @companions.banned?(member)
+
+        submission = shadow.submit(member, score, operator, style)
+        submission.rank = @standings.with(member, submission.score) { |set| set.rank(member, style: style) }
+        submission.previous_rank &&= @standings.with(member, submission.previous_score) { |set| set.rank(member, style: style) }
+        submission
+      end
+
+      def shadow_if_any = @companions.banned_any? ? [shadow] : []
+    end
+  end
+end

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require_relative "../../../test/test_helper"
+require "elah/api"
+require "fileutils"
+require "json"
+require "tmpdir"
+require_relative "../api"
+
+# A test with a store of its own and a clock that it moves.
+class BoardCase < Minitest::Test
+  HOUR = 3600
+  DAY = 86_400
+
+  Clock = Struct.new(:now)
+
+  def setup
+    @dir = Dir.mktmpdir("leaderboards")
+    @clock = Clock.new(Time.utc(2026, 3, 28, 12).to_i)
+    open
+    @game = @service.directory.create_game("Karts")[:id].to_s
+  end
+
+  def teardown
+    Elah::Entity::Region.flush_all
+    @store.close
+    FileUtils.remove_entry(@dir)
+  end
+
+  # Most tests are about what a board does, not about the disk.
+  def durability = :memory
+
+  def open
+    @store = Elah::Store.open(@dir)
+    @scores = Leaderboards::Stores::Embedded.new(@store, durability: durability)
+    @service = Leaderboards.service = Leaderboards::Service.new(@store, scores: @scores, clock: @clock)
+  end
+
+  # As a new process finds it.
+  def reopen
+    @scores.boards.flush
+    @scores.boards.reset
+    open
+  end
+
+  # @return [Integer] rows that are stored
+  def rows(*names)
+    @scores.boards.flush
+    names.map { |name| @scores.boards.index(name).size }
+  end
+
+  # @return [Leaderboards::Definition]
+  def create(**fields) = @service.directory.create({ "name" => "Points", **fields.transform_keys(&:to_s) }, game_id: @game)
+
+  def submit(board, member, score, operator = nil) = JSON.parse(@scores.submit(board, member, score, operator, :ordinal))
+
+  def increment(board, member, amount, key) = @scores.increment(board, member, amount, key, :ordinal).then { |text, is_replay| [JSON.parse(text), is_replay] }
+
+  # @return [Array<Array(String, Object)>] members with scores
+  def top(board, season = nil) = JSON.parse(@scores.top(board, 1000, :ordinal, season))["members"].map { |row| row.values_at("member", "score") }
+
+  def season(board) = @scores.seasons(board, 1).first.number
+end

@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+require_relative "board_case"
+
+# What a board keeps, when it is loaded again and when it says no.
+class BoardTest < BoardCase
+  def test_a_board_comes_back_as_it_was
+    board = create
+    submit(board, "ann", 5)
+    submit(board, "bob", 5)
+    submit(board, "cid", 5)
+    @scores.ban(board, "bob")
+    @scores.delete(board, "ann", false)
+    @scores.submit(board, "cid", 1, nil, :ordinal, '{"a":1}')
+    reopen
+    assert_equal [["cid", 5]], top(board)
+    assert_equal '{"rank":1,"member":"bob","score":5}', @scores.show(board, "bob", :ordinal).sub('"rank":2', '"rank":1')
+    assert_includes @scores.show(board, "cid", :ordinal), '"metadata":{"a":1}'
+    assert @scores.pardon(board, "bob")
+    reopen
+    assert_equal [["bob", 5], ["cid", 5]], top(board), "bob had the score first"
+  end
+
+  def test_an_increment_is_known_after_a_restart_for_a_day
+    board = create
+    first = increment(board, "ann", 5, "k")
+    reopen
+    assert_equal [first.first, true], increment(board, "ann", 5, "k")
+    assert_raises(Leaderboards::IdempotencyMismatch) { increment(board, "ann", 6, "k") }
+    assert_equal 10, increment(board, "ann", 5, "l").first["score"]
+    other = create
+    assert_equal 5, increment(other, "ann", 5, "k").first["score"], "a key is one board's"
+  end
+
+  def test_a_refused_increment_leaves_its_key
+    board = create
+    assert_raises(Leaderboards::InvalidScore) { increment(board, "ann", 1.5, "k") }
+    assert_equal [5, false], increment(board, "ann", 5, "k").then { |answer, is_replay| [answer["score"], is_replay] }
+  end
+
+  def test_a_no_does_not_load_the_board_again
+    board = create
+    submit(board, "ann", 1)
+    loads = 0
+    original = Elah::RankedSet.method(:load)
+    Elah::RankedSet.stub(:load, ->(*args, **settings) { loads += 1 and original.call(*args, **settings) }) do
+      assert_raises(Leaderboards::InvalidScore) { submit(board, "ann", "x") }
+      assert_raises(Leaderboards::MemberNotFound) { @scores.show(board, "bob", :ordinal) }
+      assert_raises(Leaderboards::InvalidCursor) { @scores.page(board, "abc", nil, 10, :ordinal) }
+      assert_equal [["ann", 1]], top(board)
+    end
+    assert_equal 0, loads
+  end
+
+  def test_a_banned_member_is_ranked_as_if_it_were_there_and_moves_nobody
+    board = create
+    %w[ann bob cid].each_with_index { |name, n| submit(board, name, 10 * n) }
+    @scores.ban(board, "bob")
+    @scores.ban(board, "bob")
+    assert_equal [1, 20], submit(board, "bob", 30).values_at("rank", "previous_rank").then { |rank, before| [rank, before * 10] }
+    assert_equal [["cid", 20], ["ann", 0]], top(board)
+    assert_equal 1, submit(board, "cid", 25)["rank"]
+    @scores.begin_season(board)
+    assert_equal 1, submit(board, "bob", 3)["rank"]
+    assert_empty top(board), "a ban outlives a season"
+  end
+
+  def test_a_trim_takes_the_last
+    board = create
+    2500.times { |n| submit(board, "m#{n}", n) }
+    assert_equal [2490, 0], [@scores.trim(board, 10), @scores.trim(board, 10)]
+    reopen
+    assert_equal((2490..2499).to_a.reverse, top(board).map(&:last))
+    assert_equal [10, 0], [@scores.trim(board, 0), @scores.size(board)]
+  end
+
+  def test_a_deleted_board_leaves_no_row
+    board = create
+    600.times { |n| submit(board, "m#{n}", n) }
+    @scores.submit(board, "ann", 1, nil, :ordinal, '{"a":1}')
+    increment(board, "ann", 5, "k")
+    @scores.ban(board, "m1")
+    @scores.begin_season(board)
+    submit(board, "ann", 2)
+    @service.directory.delete(board)
+    @scores.remove(board)
+    assert_equal [0] * 5, rows(:members, :seasons, :answers, :metadata, :bans)
+    assert_raises(Leaderboards::BoardNotFound) { submit(board, "ann", 1) }
+  end
+
+  def test_a_board_does_what_a_simple_one_does
+    board = create(order: "asc", operator: "best")
+    model = {}
+    random = Random.new(7)
+    400.times do |step|
+      member = "m#{random.rand(20)}"
+      score = random.rand(50)
+      case random.rand(10)
+      when 0 then @scores.delete(board, member, false) == !model.delete(member).nil? || flunk
+      when 1 then submit(board, member, score, :set) && model[member] != score && model[member] = score
+      when 2 then increment(board, member, score, "k#{step}") && model[member] = model.fetch(member, 0) + score
+      else
+        submit(board, member, score)
+        model[member] = score if !model[member] || score < model[member]
+      end
+      reopen if step % 97 == 96
+      assert_equal model.values.sort, top(board).map(&:last)
+    end
+    assert_equal model, top(board).to_h
+  end
+end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/leaderboards_server"
+require_relative "../support/patience"
+
+# Leaderboards with two workers: any takes any request, and what was answered is there whoever is killed or paused.
+class LeaderboardsWorkersTest < Minitest::Test
+  include Patience
+
+  WRITERS = 4
+
+  def patience_seconds = 60
+
+  def test_no_score_is_lost_and_no_increment_counted_twice_when_workers_are_killed_under_load
+    LeaderboardsServer.start(workers: 2) do |server|
+      boards = Array.new(2) { server.create }
+      acknowledged = Array.new(WRITERS) { Hash.new(0) }
+      threads = Array.new(WRITERS) { |writer| Thread.new { write(server, boards, writer, acknowledged[writer]) } }
+      3.times { |kill| kill_one(server, acknowledged, (kill + 1) * 40) }
+      threads.each(&:join)
+      boards.each do |board|
+        WRITERS.times do |writer|
+          answer = again { server.get("#{board}/members/w#{writer}") }.json
+          assert_equal acknowledged[writer][board], answer["score"], "#{board} w#{writer}"
+        end
+      end
+    end
+  end
+
+  def test_a_paused_worker_loses_nothing
+    LeaderboardsServer.start(workers: 2, hang_seconds: 2) do |server|
+      board = server.create
+      again { server.submit(board, "ann", 1) }
+      paused = workers(server).first
+      Process.kill(:STOP, paused)
+      assert_equal 200, again { server.submit(board, "ann", 2) }.status
+      assert_equal 200, again { server.submit(board, "bob", 3) }.status
+      begin
+        Process.kill(:CONT, paused)
+      rescue Errno::ESRCH
+        nil # the supervisor has replaced it
+      end
+      assert_equal [["bob", 3], ["ann", 2]], again { server.get("#{board}/top") }.json["members"].map { |row| row.values_at("member", "score") }
+    end
+  end
+
+  private
+
+  def workers(server)
+    pid = server.process.pid
+    File.read("/proc/#{pid}/task/#{pid}/children").split.map(&:to_i)
+  end
+
+  def kill_one(server, acknowledged, count)
+    wait_until("the writers have gone on") { acknowledged.all? { |sums| sums.values.sum >= count } }
+    Process.kill(:KILL, workers(server).sample)
+  rescue Errno::ESRCH
+    retry
+  end
+
+  # Adds one to both boards again and again, under a key for each, until each is answered.
+  def write(server, boards, writer, sums)
+    200.times do |n|
+      boards.each do |board|
+        answer = again { server.post("#{board}/members/w#{writer}/increments", { by: 1 }, headers: { "Idempotency-Key" => "#{writer}-#{n}" }) }
+        raise "#{answer.status} #{answer.body}" unless answer.json["score"] == n + 1
+
+        sums[board] += 1
+      end
+    end
+  end
+
+  # Sends a request until it is answered.
+  def again
+    give_up_at = monotonic + patience_seconds
+    begin
+      answer = yield
+      raise IOError, "#{answer.status} #{answer.body}" if answer.status >= 500
+
+      answer
+    rescue IOError, SystemCallError, HttpClient::Closed, HttpClient::Silence
+      raise if monotonic > give_up_at
+
+      Thread.pass
+      retry
+    end
+  end
+end
