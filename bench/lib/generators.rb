@@ -7,6 +7,9 @@ module Bench
   # Runs the load generators pinned to one core.
   class Generators
     LUA = "bench/wrk/json.lua"
+    # What wrk calls a failure. A threaded server with fewer threads than connections leaves some of them waiting for longer than
+    # the two seconds that wrk allows by itself.
+    TIMEOUT_SECONDS = 10
 
     # @param core [Integer] the core that they run on
     # @param elah_load [String] path of that program
@@ -41,7 +44,7 @@ module Bench
     end
 
     def wrk_command(url, seconds, paths_file = nil)
-      pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "-s", LUA, url, *(["--", paths_file] if paths_file))
+      pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "--timeout", "#{TIMEOUT_SECONDS}s", "-s", LUA, url, *(["--", paths_file] if paths_file))
     end
 
     def pace_command(url, rate, seconds, warmup, status, paths_file = nil)
