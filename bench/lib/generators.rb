@@ -44,7 +44,8 @@ module Bench
     end
 
     def wrk_command(url, seconds, paths_file = nil)
-      pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "--timeout", "#{TIMEOUT_SECONDS}s", "-s", LUA, url, *(["--", paths_file] if paths_file))
+      pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "--timeout", "#{TIMEOUT_SECONDS}s", "-s", LUA, url,
+             *(["--", paths_file] if paths_file))
     end
 
     def pace_command(url, rate, seconds, warmup, status, paths_file = nil)
