@@ -3,12 +3,15 @@
 require "elah/api"
 require_relative "service"
 require_relative "endpoints/health"
+require_relative "endpoints/feed"
 require_relative "endpoints/games"
 require_relative "endpoints/moderation"
 require_relative "endpoints/original"
 require_relative "endpoints/standings"
 require_relative "endpoints/statistics"
 require_relative "endpoints/submissions"
+require_relative "endpoints/tokens"
+require_relative "endpoints/transfers"
 
 module Leaderboards
   # All routes: the original's and today's.
@@ -22,5 +25,8 @@ module Leaderboards
     mount Endpoints::Statistics
     mount Endpoints::Moderation
     mount Endpoints::Submissions
+    mount Endpoints::Tokens
+    mount Endpoints::Transfers
+    mount Endpoints::Feed
   end
 end

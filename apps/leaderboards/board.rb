@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "boards/answers"
+require_relative "boards/changes"
 require_relative "boards/companions"
 require_relative "boards/reading"
 require_relative "boards/rows"
@@ -98,7 +99,7 @@ module Leaderboards
     end
 
     def stand(table)
-      @shadow = nil
+      @shadow = @changes = nil
       @shadow_table = table
       @standings = Boards::Standings.new(@rows, @season.prefix(@definition.key), @definition, table)
       @set = @standings.set

@@ -108,7 +108,7 @@ module Leaderboards
     attr_reader :key
 
     # @return [Hash{Symbol=>Object}] for {Elah::RankedSet}
-    def set_settings = { order: @order, decimals: @decimals, ties: @ties, members_max: @members_max }
+    def set_settings = { order: @order, decimals: @decimals, ties: @ties }
 
     # @return [Definition] with another name
     # @raise [InvalidSettings]

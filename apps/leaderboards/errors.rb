@@ -33,9 +33,11 @@ module Leaderboards
   InvalidScore = Refused.with(422, "invalid_score")
   InvalidMember = Refused.with(422, "invalid_member")
   InvalidOperator = Refused.with(422, "invalid_operator")
+  InvalidSubmissions = Refused.with(422, "invalid_submissions")
   InvalidMetadata = Refused.with(422, "invalid_metadata")
   IdempotencyMismatch = Refused.with(422, "idempotency_mismatch")
   SeasonNotFound = Refused.with(404, "season_not_found")
   InvalidCursor = Refused.with(400, "invalid_cursor")
+  LineTooLong = Refused.with(413, "line_too_long")
   BoardFull = Refused.with(409, "leaderboard_full")
 end

@@ -2,7 +2,9 @@
 
 require_relative "clock"
 require_relative "directory"
+require_relative "feeds"
 require_relative "stores/embedded"
+require_relative "tokens"
 
 module Leaderboards
   class << self
@@ -20,19 +22,27 @@ module Leaderboards
     attr_reader :scores
     # @return [Elah::ApiKey, nil] nil when anybody may change and see everything
     attr_reader :api_key
+    # @return [Tokens, nil] nil when there are none
+    attr_reader :tokens
+    # @return [Feeds]
+    attr_reader :feeds
     # @return [#now] seconds since 1970
     attr_reader :clock
 
     # @param store [Elah::Store]
     # @param scores [Stores::Embedded]
     # @param api_key [Elah::ApiKey, nil]
+    # @param token_secret [String, nil] signs write tokens
+    # @param feed_seconds [Integer] after which a listener of a feed has to come back
     # @param clock [#now]
-    def initialize(store, scores:, api_key: nil, clock: Clock.new)
+    def initialize(store, scores:, api_key: nil, token_secret: nil, feed_seconds: Feeds::SECONDS, clock: Clock.new)
       @store = store
       @scores = scores
       @api_key = api_key
       @clock = clock
+      @tokens = token_secret && Tokens.new(token_secret, clock)
       @directory = Directory.new(store)
+      @feeds = Feeds.new(scores, feed_seconds)
     end
   end
 end

@@ -3,8 +3,10 @@
 require_relative "service"
 
 module Leaderboards
-  # Owns the settings of the app: `leaderboards_api_key` and `leaderboards_durability`.
+  # Owns the settings of the app: `leaderboards_api_key`, `leaderboards_token_secret`, `leaderboards_durability` and
+  # `leaderboards_feed_seconds`.
   module Settings
+    FEED_SECONDS = (1..3600).freeze
     DURABILITIES = %w[disk memory].freeze
 
     class << self
@@ -15,10 +17,27 @@ module Leaderboards
       def service(settings, config)
         key = settings[:leaderboards_api_key]
         store = Elah::Store.open(File.join(config.data, "leaderboards"), bytes_max: config.store_bytes_max)
-        Service.new(store, scores: Stores::Embedded.new(store, durability: durability(settings)), api_key: key && Elah::ApiKey.new(key))
+        Service.new(store, scores: Stores::Embedded.new(store, durability: durability(settings)), api_key: key && Elah::ApiKey.new(key),
+                           token_secret: token_secret(settings, key), feed_seconds: feed_seconds(settings))
       end
 
       private
+
+      # Who may issue tokens is known by the key.
+      def token_secret(settings, key)
+        secret = settings[:leaderboards_token_secret] or return
+        raise Elah::OptionError, "leaderboards_token_secret needs a leaderboards_api_key." unless key
+        return secret if secret.bytesize >= Tokens::SECRET_BYTES_MIN
+
+        raise Elah::OptionError, "leaderboards_token_secret has at least #{Tokens::SECRET_BYTES_MIN} bytes, not #{secret.bytesize}."
+      end
+
+      def feed_seconds(settings)
+        value = settings.fetch(:leaderboards_feed_seconds, Feeds::SECONDS).to_s
+        return value.to_i if value.match?(/\A\d{1,4}\z/) && FEED_SECONDS.cover?(value.to_i)
+
+        raise Elah::OptionError, "leaderboards_feed_seconds is a whole number from #{FEED_SECONDS.begin} to #{FEED_SECONDS.end}, not #{value}."
+      end
 
       def durability(settings)
         value = settings.fetch(:leaderboards_durability, DURABILITIES.first).to_s

@@ -9,12 +9,17 @@ module Leaderboards
   # client's JSON has, not checked; `season` is the number of a season, nil for the current one. Everything raises {BoardNotFound} for a board
   # that was deleted, SeasonNotFound, and what the store itself has to say of its state: Elah::Unavailable, Elah::Store::Error.
   #
+  # [start] called once in each worker, at its boot
+  #
   # Writes, answered when they are as durable as the store makes them:
   #
   # [submit(definition, member, score, operator, style, metadata)] does what `operator` says, one of {Definition::OPERATORS}' values or nil for the
   #   board's own; metadata is JSON, "null" to take it away, nil to leave it. {Text#submission}. Raises InvalidScore, BoardFull.
   # [increment(definition, member, amount, key, style)] adds once for each Idempotency-Key of the board: `[Text#submission, whether the key came
   #   before]`. Raises IdempotencyMismatch when the key came with another request, and like submit.
+  # [submit_together(submissions, key, style)] all or nothing: each is `[definition, member, score, operator]`; `[Array of Text#submission,
+  #   whether the Idempotency-Key, which may be nil, came before]`. {Boards::Together} says what a reader may see meanwhile
+  # [import(definition, rows, operator)] submits rows of member, score and metadata: `[[index, code], ...]` of those that were refused
   # [delete(definition, member, erase)] whether the member was there; `erase` also takes it out of old seasons, with metadata and ban
   # [ban(definition, member), pardon(definition, member)] a banned member is in no list and not counted, while its own submissions and reads are
   #   answered as if it were; pardon answers whether it was banned
@@ -43,6 +48,8 @@ module Leaderboards
   # [row(definition, member, style)] one. Raises MemberNotFound.
   # [size(definition)] Integer
   # [banned(definition)] Array of names
+  # [export(definition, after, limit, season)] `[lines of JSON with member, score and metadata, where the next ones begin or nil]`
+  # [changes(definition, life, number)] `[season, size, life, number, texts]`: see {Boards::Changes#since}
   # [seasons(definition, limit)] Array of {Boards::Seasons::Season}, the latest first
   module Stores
     STYLES = { "ordinal" => :ordinal, "dense" => :dense, "competition" => :competition, "modified" => :modified,

@@ -40,6 +40,10 @@ module Leaderboards
       "[#{score.each_with_index.map { |part, index| component(part, @decimals[index]) }.join(',')}]"
     end
 
+    # @param score [Integer, BigDecimal, Array]
+    # @return [Array<Integer>] its components, each in units of its last digit
+    def components(score) = Array(score).each_with_index.map { |part, index| (part * (10**@decimals[index])).to_i }
+
     # @param value [Integer, BigDecimal] of the first component
     # @return [String] JSON
     def first(value) = component(value, @decimals.first)

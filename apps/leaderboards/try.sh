@@ -8,6 +8,11 @@ curl "$URL/leaderboards/1/members/cid/around?distance=2"
 # add to a score: sent again under the same key it counts once
 curl -i $URL/leaderboards/1/members/dan/increments -H 'Idempotency-Key: race-17' -H 'Content-Type: application/json' -d '{"by": 25}'
 curl -i $URL/leaderboards/1/members/dan/increments -H 'Idempotency-Key: race-17' -H 'Content-Type: application/json' -d '{"by": 25}'
+# a page that follows the board, and the feed behind it: open it, and submit scores
+echo $URL/leaderboards/1/live
+curl -N -m 2 $URL/leaderboards/1/feed || true
+# several boards, all or nothing
+curl $URL/submissions -H 'Content-Type: application/json' -d '{"submissions": [{"leaderboard": 1, "member": "ivy", "score": 99}, {"leaderboard": 2, "member": "ivy", "score": [11, 58]}]}'
 # by rank, by score, page by page, friends, one member over boards
 curl "$URL/leaderboards/1/members?ranks=3..5"
 curl "$URL/leaderboards/1/members?scores=100..200"
@@ -36,5 +41,8 @@ curl $URL/games/1/leaderboards.json
 curl -X PUT $URL/games/1/leaderboards/1.json -H 'Content-Type: application/json' -d '{"name": "Season points"}'
 curl "$URL/leaderboards/1/users.json?page=1"
 curl $URL/leaderboards/1/users/ann.json
+# as lines of JSON, out and in
+curl $URL/leaderboards/1/export
+curl $URL/leaderboards/1/import -H 'Content-Type: application/x-ndjson' --data-binary '{"member": "jim", "score": 77}'
 # health
 curl $URL/readyz

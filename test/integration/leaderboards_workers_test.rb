@@ -28,6 +28,24 @@ class LeaderboardsWorkersTest < Minitest::Test
     end
   end
 
+  def test_writes_to_several_boards_are_whole_when_everything_is_killed_under_load
+    LeaderboardsServer.start(workers: 2) do |server|
+      boards = Array.new(4) { server.create(operator: "sum") }
+      acknowledged = Queue.new
+      writers = Array.new(WRITERS) { |writer| Thread.new { write_together(server, boards, writer, acknowledged) } }
+      wait_until("some are written") { acknowledged.size >= 40 }
+      server.kill_and_restart
+      writers.each(&:join)
+      scores = nil
+      wait_until("what was left behind is done") { (scores = scores_of(server, boards)).uniq.size == 1 }
+      answered = Array.new(acknowledged.size) { acknowledged.pop }.tally
+      WRITERS.times do |writer|
+        written = scores.first.fetch("w#{writer}", 0)
+        assert_includes answered.fetch(writer, 0)..(answered.fetch(writer, 0) + 1), written, "w#{writer}: what was answered, and one that may not have been"
+      end
+    end
+  end
+
   def test_a_paused_worker_loses_nothing
     LeaderboardsServer.start(workers: 2, hang_seconds: 2) do |server|
       board = server.create
@@ -69,6 +87,25 @@ class LeaderboardsWorkersTest < Minitest::Test
         sums[board] += 1
       end
     end
+  end
+
+  # Adds one on all boards again and again, until the server is gone.
+  def write_together(server, boards, writer, acknowledged)
+    n = 0
+    status = 200
+    while status == 200
+      parts = boards.map { |board| { leaderboard: board[/\d+/], member: "w#{writer}", score: 1 } }
+      answer = server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "#{writer}-#{n += 1}" })
+      status = answer.status
+      acknowledged << writer if status == 200
+    end
+  rescue SystemCallError, HttpClient::Closed, HttpClient::Silence
+    nil
+  end
+
+  # @return [Array<Hash{String=>Integer}>] scores by member, of each board
+  def scores_of(server, boards)
+    boards.map { |board| again { server.get("#{board}/top") }.json["members"].to_h { |row| row.values_at("member", "score") } }
   end
 
   # Sends a request until it is answered.

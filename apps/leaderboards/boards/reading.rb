@@ -154,6 +154,28 @@ module Leaderboards
         true
       end
 
+      # @param after [String, nil] cursor
+      # @param limit [Integer]
+      # @return [Array(String, (String, nil))] lines of JSON, and where the next ones begin
+      def export(after, limit)
+        look
+        page = @set.page(after: after, limit: limit)
+        lines = page.rows.map do |row|
+          metadata = @companions.metadata(row.member)
+          %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{metadata && %(,"metadata":#{metadata})}}\n)
+        end
+        [lines.join, page.after]
+      end
+
+      # @param life [String, nil]
+      # @param number [Integer]
+      # @return [Array] season, size, and what {Changes#since} says; changes are noted from the first time that somebody asks on
+      def changes(life, number)
+        look
+        @changes ||= Changes.new
+        [season, @set.size, *@changes.since(life, number)]
+      end
+
       private
 
       # The set as a member sees it: who is banned stands in it as if nothing were.

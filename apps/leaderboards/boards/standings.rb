@@ -29,18 +29,25 @@ module Leaderboards
       # @param score [Object] as a client sends it
       # @param operator [Symbol] of {Elah::RankedSet#submit}
       # @param style [Symbol]
+      # @param is_decided [Boolean] whether a full board takes the member all the same
       # @return [Elah::RankedSet::Submission]
       # @raise [InvalidScore, BoardFull]
-      def submit(member, score, operator, style)
-        decision = @set.decide(member, score, operator: operator)
+      def submit(member, score, operator, style, is_decided: false)
+        decision = decide(member, score, operator, is_decided: is_decided)
         return @set.submit(member, score, operator: operator, style: style) unless decision
 
         @rows.put(*@set.row(decision, prefix: @prefix))
         @set.apply(decision, style: style)
+      end
+
+      # @param (see #submit)
+      # @return [Elah::RankedSet::Decision, nil] nil when the score stays as it is
+      # @raise (see #submit)
+      def decide(member, score, operator, is_decided: false)
+        full! if @set.size >= @members_max && !is_decided && !@set.member?(member)
+        @set.decide(member, score, operator: operator)
       rescue Elah::RankedSet::InvalidScore, TypeError => e
         raise InvalidScore, e.message
-      rescue Elah::RankedSet::Full
-        full!
       end
 
       # @param member [String]
@@ -60,8 +67,6 @@ module Leaderboards
         row = other.give(member) or return
         @rows.put(Elah::RankedSet.row_key(member, prefix: @prefix), row)
         @set.restore(member, row)
-      rescue Elah::RankedSet::Full
-        full!
       end
 
       # @param member [String]
@@ -80,8 +85,6 @@ module Leaderboards
       def with(member, score)
         guest = @set.submit(member, score, operator: :set)
         yield @set
-      rescue Elah::RankedSet::Full
-        full!
       ensure
         @set.undo(guest) if guest
       end

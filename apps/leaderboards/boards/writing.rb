@@ -23,6 +23,23 @@ module Leaderboards
         @text.submission(submission)
       end
 
+      # Submits many scores at once.
+      #
+      # @param rows [Array<Array>] member, score and metadata of each
+      # @param operator [Symbol]
+      # @return [Array<Array(Integer, String)>] the index and the code of each that was refused
+      def import(rows, operator)
+        look
+        failures = []
+        rows.each_with_index do |(member, score, metadata), index|
+          enter(member, score, operator, :ordinal)
+          @companions.keep(member, metadata) if metadata
+        rescue Refused => e
+          failures << [index, e.code]
+        end
+        failures
+      end
+
       # Adds to a score, exactly once for each key.
       #
       # @param member [String]
@@ -36,6 +53,31 @@ module Leaderboards
         @answers.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") do
           @text.submission(enter(member, amount, :increment, style))
         end
+      end
+
+      # Says whether a submission can be part of a write to several boards. An increment has to leave so much room that others which come
+      # first cannot make it fail.
+      #
+      # @param member [String]
+      # @param score [Object]
+      # @param operator [Symbol]
+      # @raise [InvalidScore, BoardFull]
+      def check(member, score, operator)
+        look
+        decision = @standings.decide(member, score, operator)
+        return unless decision && operator == :increment && @text.components(decision.score).any? { |component| component.abs > 2**62 }
+
+        raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
+      end
+
+      # Does a part of a write to several boards that was decided, once.
+      #
+      # @param key [String] of the part
+      # @param (see #submit)
+      # @return [String] what the submission did
+      def carry_out(key, member, score, operator, style)
+        look
+        @answers.once("together #{key}", "") { @text.submission(enter(member, score, operator, style, is_decided: true)) }.first
       end
 
       # @param member [String]
@@ -107,8 +149,12 @@ module Leaderboards
 
       private
 
-      def enter(member, score, operator, style)
-        return @standings.submit(member, score, operator, style) unless @companions.banned_any? && @companions.banned?(member)
+      def enter(member, score, operator, style, is_decided: false)
+        unless @companions.banned_any? && @companions.banned?(member)
+          submission = @standings.submit(member, score, operator, style, is_decided: is_decided)
+          @changes.note(@text.submission(submission)) if @changes && submission.changed
+          return submission
+        end
 
         submission = shadow.submit(member, score, operator, style)
         submission.rank = @standings.with(member, submission.score) { |set| set.rank(member, style: style) }

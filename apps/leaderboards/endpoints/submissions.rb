@@ -9,17 +9,30 @@ module Leaderboards
       # What a PUT may do: sent twice, each does what it did once.
       OPERATORS = Definition::OPERATORS.reject { |_, operator| operator == :increment }.freeze
       IDEMPOTENCY_KEY = /\A[\x21-\x7e]{1,255}\z/
-      METADATA_BYTES_MAX = 1024
+      PARTS_MAX = 100
 
       format :json
       error_format :problem
       helpers Support
       Support.rescue_errors(self)
-      before { authorize! }
 
       helpers do
+        # Lets also those in who have a token for this member of this board.
+        def authorize_for!(definition, member)
+          key = service.api_key
+          return if key.nil? || key.match?(Elah::ApiKey.offered(request))
+
+          token = service.tokens && request.header("x-write-token") or unauthorized!
+          service.tokens.check(token, definition, member)
+          @has_token = true
+        end
+
         # @return [Symbol]
         def operator(given, definition)
+          if given && @has_token && Definition::OPERATORS[given] != definition.operator
+            raise InvalidOperator, "With a token the operator is the leaderboard's."
+          end
+
           chosen = given ? OPERATORS[given] : definition.operator
           return chosen if chosen && chosen != :increment
 
@@ -27,41 +40,71 @@ module Leaderboards
         end
 
         # @return [String, nil] JSON
-        def metadata(body)
-          return unless body.key?("metadata")
-
-          given = body["metadata"]
-          text = Elah::JSON.generate(given)
-          return text if (given.nil? || given.is_a?(Hash)) && text.bytesize <= METADATA_BYTES_MAX
-
-          raise InvalidMetadata, "metadata is a JSON object of at most #{METADATA_BYTES_MAX} bytes, or null."
-        end
-
         # @return [String]
         def idempotency_key
-          key = request.header("idempotency-key") or
+          idempotency_key_if_any or
             error!("An increment needs an Idempotency-Key, so that it counts once.", 400, code: "idempotency_key_required")
-          return key if key.match?(IDEMPOTENCY_KEY)
+        end
+
+        # @return [String, nil]
+        def idempotency_key_if_any
+          key = request.header("idempotency-key")
+          return key if key.nil? || key.match?(IDEMPOTENCY_KEY)
 
           error!("An Idempotency-Key has 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
+        end
+
+        # @return [Array] definition, member, score and operator of one submission among several
+        def part(given)
+          raise InvalidSubmissions, "A submission is an object." unless given.is_a?(Hash)
+
+          board = directory[given["leaderboard"].to_s]
+          name = given["operator"]
+          chosen = name ? Definition::OPERATORS[name] : board.operator
+          raise InvalidOperator, "operator is #{Definition::OPERATORS.keys.join(', ')}." unless chosen
+
+          [board, checked(given["member"]), given["score"], chosen]
         end
       end
 
       desc "Submits a score, and tells the rank"
       put "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
         board = definition
+        name = member
+        authorize_for!(board, name)
         body = fields
-        answer(scores.submit(board, member, body["score"], operator(body["operator"], board), style, metadata(body)))
+        answer(scores.submit(board, name, body["score"], operator(body["operator"], board), style, metadata(body)))
       end
 
       desc "Adds to a score, once for each Idempotency-Key"
       post "leaderboards/:id/members/:member/increments", raw: true, requirements: Support::MEMBER do
-        text, is_replay = scores.increment(definition, member, fields["by"], idempotency_key, style)
+        board = definition
+        name = member
+        authorize_for!(board, name)
+        raise InvalidOperator, "With a token the operator is the leaderboard's." if @has_token && board.operator != :increment
+
+        text, is_replay = scores.increment(board, name, fields["by"], idempotency_key, style)
         is_replay ? request.respond(200, { "content-type" => "application/json", "idempotency-replayed" => "true" }, text) : answer(text)
+      end
+
+      desc "Submits several scores to several leaderboards, all or nothing"
+      post :submissions, raw: true do
+        authorize!
+        given = fields["submissions"]
+        unless given.is_a?(Array) && given.size.between?(1, PARTS_MAX)
+          raise InvalidSubmissions, "submissions is a list of 1 to #{PARTS_MAX} submissions."
+        end
+
+        parts = given.map { |one| part(one) }
+        key = parts.any? { |part| part.last == :increment } ? idempotency_key : idempotency_key_if_any
+        texts, is_replay = scores.submit_together(parts, key, style)
+        headers = is_replay ? { "content-type" => "application/json", "idempotency-replayed" => "true" } : Support::JSON_TYPE
+        request.respond(200, headers, %({"submissions":[#{texts.join(',')}]}))
       end
 
       desc "Takes a member out of the season, with erase=true out of all that is kept"
       delete "leaderboards/:id/members/:member", requirements: Support::MEMBER do
+        authorize!
         name = member
         scores.delete(definition, name, params["erase"] == "true") or
           raise MemberNotFound, "The leaderboard has no member #{name.inspect[0, 64]}."

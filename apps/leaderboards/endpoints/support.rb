@@ -9,6 +9,7 @@ module Leaderboards
     module Support
       JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
       MEMBER_BYTES_MAX = 255
+      METADATA_BYTES_MAX = 1024
       # A member's name may contain dots.
       MEMBER = { member: %r{[^/]+} }.freeze
       ROWS_MAX = 1000
@@ -24,6 +25,10 @@ module Leaderboards
         key = service.api_key
         return if key.nil? || key.match?(Elah::ApiKey.offered(request))
 
+        unauthorized!
+      end
+
+      def unauthorized!
         error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="leaderboards"' },
                code: "unauthorized")
       end
@@ -73,6 +78,18 @@ module Leaderboards
         body.is_a?(Hash) ? body : error!("The body is a JSON object.", 400, code: "invalid_body")
       rescue Elah::JSON::ParseError => e
         error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
+      end
+
+      # @param given [Hash]
+      # @return [String, nil] JSON
+      def metadata(given)
+        return unless given.key?("metadata")
+
+        value = given["metadata"]
+        text = Elah::JSON.generate(value)
+        return text if (value.nil? || value.is_a?(Hash)) && text.bytesize <= METADATA_BYTES_MAX
+
+        raise InvalidMetadata, "metadata is a JSON object of at most #{METADATA_BYTES_MAX} bytes, or null."
       end
 
       # Answers what the store has written already.

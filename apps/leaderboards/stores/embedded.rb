@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../board"
+require_relative "../boards/together"
 require_relative "../stores"
 
 module Leaderboards
@@ -17,13 +18,27 @@ module Leaderboards
         Board.durability(durability)
         @boards = Board.in(store)
         @seasons = @boards.index(:seasons)
+        @together = Boards::Together.new(store, @boards)
       end
+
+      def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }
+
+      # Does what writes to several boards have left behind.
+      #
+      # @return [Integer] how many there were
+      def finish = @together.finish
 
       def submit(definition, member, score, operator, style, metadata = nil)
         @boards[definition.key].submit(member, score, operator, style, metadata)
       end
 
       def increment(definition, member, amount, key, style) = @boards[definition.key].increment(member, amount, key, style)
+
+      def submit_together(submissions, key, style)
+        @together.submit(submissions.map { |definition, *rest| Boards::Together::Part.new(definition.key, *rest) }, key, style)
+      end
+
+      def import(definition, rows, operator) = @boards[definition.key].import(rows, operator)
 
       def delete(definition, member, erase)
         was_there = @boards[definition.key].delete(member, erase)
@@ -72,6 +87,8 @@ module Leaderboards
       def size(definition) = @boards[definition.key].size
       def banned(definition) = @boards[definition.key].banned
 
+      def export(definition, after, limit, season = nil) = board(definition, season).export(after, limit)
+      def changes(definition, life, number) = @boards[definition.key].changes(life, number)
       def seasons(definition, limit) = @boards[definition.key].seasons(limit)
 
       private

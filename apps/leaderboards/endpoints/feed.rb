@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+require_relative "support"
+
+module Leaderboards
+  module Endpoints
+    # Owns the feed of rank changes, and the page that shows a leaderboard while it changes.
+    class Feed < Elah::API
+      LAST_EVENT = /\A(\h{8})-(\d{1,15})\z/
+      # After how long a listener comes back whose time is over.
+      RETRY_MS = 100
+      FOLDER = File.expand_path("../live", __dir__)
+      POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
+               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+      HEADERS = { "content-security-policy" => POLICY, "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer",
+                  "cache-control" => "no-cache" }.freeze
+      PAGE = File.read(File.join(FOLDER, "page.html")).freeze
+      FILES = { "page.css" => "text/css; charset=utf-8", "page.js" => "text/javascript; charset=utf-8" }
+              .to_h { |name, type| [name, [{ "content-type" => type, **HEADERS }, File.read(File.join(FOLDER, name)).freeze]] }.freeze
+
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+
+      desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
+      get "leaderboards/:id/feed" do
+        board = definition
+        scores.size(board)
+        life, number = request.header("last-event-id")&.match(LAST_EVENT)&.captures
+        sse do |events|
+          events.push({ leaderboard: board.id }, event: "hello", retry_ms: RETRY_MS)
+          service.feeds.follow(board, life, number.to_i) do |season, size, life_now, last, texts|
+            next events.push({ season: season, size: size }, event: "reset", id: "#{life_now}-#{last}") unless texts
+
+            first = last - texts.size + 1
+            texts.each_with_index { |text, index| events.push(text, event: "rank", id: "#{life_now}-#{first + index}") }
+          end
+        end
+      end
+
+      desc "A page that shows the leaderboard live"
+      get "leaderboards/:id/live", raw: true do
+        definition
+        request.respond(200, { "content-type" => "text/html; charset=utf-8", **HEADERS }, PAGE)
+      end
+
+      FILES.each do |name, (headers, content)|
+        desc "A part of the page"
+        get("live/#{name}", raw: true) { request.respond(200, headers, content) }
+      end
+    end
+  end
+end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require_relative "../transfer"
+require_relative "support"
+
+module Leaderboards
+  module Endpoints
+    # Owns the way of many members into a leaderboard and out of it, as lines of JSON.
+    class Transfers < Elah::API
+      EXPORT_BATCH = 500
+      NDJSON = "application/x-ndjson"
+
+      format :json
+      error_format :problem
+      helpers Support
+      Support.rescue_errors(self)
+      before { authorize! }
+
+      desc "Submits a member on each line"
+      post "leaderboards/:id/import", stream_body: true do
+        board = definition
+        operator = Definition::OPERATORS[params["operator"] || "set"]
+        operator && operator != :increment or raise InvalidOperator, "operator is best, set, min, max or last."
+        import = Transfer.new(scores, board, operator) { |line| [checked(line["member"]), line["score"], metadata(line)] }
+        status 200
+        import.import(request)
+      end
+
+      desc "All members, the best first, in the form that the import takes"
+      get "leaderboards/:id/export" do
+        board = definition
+        number = season
+        lines, after = scores.export(board, nil, EXPORT_BATCH, number)
+        content_type NDJSON
+        stream do |out|
+          out << lines unless lines.empty?
+          while after
+            lines, after = scores.export(board, after, EXPORT_BATCH, number)
+            out << lines
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+module Leaderboards
+  # Owns how this worker follows boards that somebody here listens to: one look at a board after the other, however many listen.
+  class Feeds
+    EVERY_SECONDS = 0.25
+    # Who may listen in one worker.
+    LISTENERS_MAX = 1000
+
+    TooMany = Refused.with(503, "too_many_listeners")
+
+    # Longest time for which one stream goes on, in seconds.
+    SECONDS = 15
+
+    # A board that is followed, and what was new at the last look.
+    Feed = Struct.new(:listeners, :poller, :life, :number)
+    # Who listens, and until when.
+    Listener = Struct.new(:queue, :due)
+
+    # @param scores [Stores::Embedded]
+    # @param seconds [Integer] after which a listener has to come back, so that a worker which stops waits for nobody
+    def initialize(scores, seconds)
+      @scores = scores
+      @seconds = seconds
+      @feeds = {}
+      @listeners = 0
+    end
+
+    # Follows a board until the time is over, or the block raises: the client is gone.
+    #
+    # @param definition [Definition]
+    # @param life [String, nil] that the listener knows
+    # @param number [Integer]
+    # @yieldparam change [Array] season, size, life, number and texts; see {Boards::Changes#since}
+    # @raise [TooMany]
+    def follow(definition, life, number)
+      raise TooMany, "#{LISTENERS_MAX} listen in this worker already." if @listeners >= LISTENERS_MAX
+
+      @listeners += 1
+      listener = enter(definition)
+      first = @scores.changes(definition, life, number)
+      feed = @feeds.fetch(definition.key)
+      feed.life, feed.number = first[2, 2] unless feed.life
+      yield first
+      seen = first[2, 2]
+      while (change = listener.queue.pop)
+        next if change[2] == seen[0] && change[3] <= seen[1]
+
+        yield missed(change, seen) ? @scores.changes(definition, *seen) : change
+        seen = change[2, 2]
+      end
+    ensure
+      leave(definition, listener) if listener
+      @listeners -= 1 if listener
+    end
+
+    private
+
+    # Whether a change does not begin where the listener stands.
+    def missed(change, seen) = change[4] && (change[2] != seen[0] || change[3] - change[4].size != seen[1])
+
+    def enter(definition)
+      feed = @feeds[definition.key] ||= Feed.new([], nil, nil, 0)
+      listener = Listener.new(Queue.new, monotonic + @seconds)
+      feed.listeners << listener
+      feed.poller ||= Elah.every(EVERY_SECONDS, detached: true) { look(definition, feed) }
+      listener
+    end
+
+    def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    def look(definition, feed)
+      now = monotonic
+      feed.listeners.each { |listener| listener.queue.close if listener.due <= now }
+      change = @scores.changes(definition, feed.life, feed.number)
+      return if change[2] == feed.life && change[3] == feed.number
+
+      feed.life, feed.number = change[2, 2]
+      feed.listeners.each { |listener| listener.queue << change unless listener.queue.closed? }
+    end
+
+    def leave(definition, listener)
+      feed = @feeds.fetch(definition.key)
+      feed.listeners.delete_if { |other| other.equal?(listener) }
+      return unless feed.listeners.empty?
+
+      feed.poller.cancel
+      @feeds.delete(definition.key)
+    end
+  end
+end

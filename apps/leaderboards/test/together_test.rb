@@ -1,0 +1,73 @@
+# frozen_string_literal: true
+
+require_relative "board_case"
+
+# Writes to several boards that are refused, and those that are left behind when a process is killed in between.
+class TogetherTest < BoardCase
+  def setup
+    super
+    @boards = Array.new(2) { create(members_max: 2) }
+  end
+
+  def together(score, key = nil, member: "ann", operator: :set)
+    @scores.submit_together(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
+  end
+
+  # As if the process had been killed when the write was decided, and one board had done its part.
+  def leave_behind(score, key, after:)
+    parts = Leaderboards::Boards::Together.new(@store, @scores.boards)
+    calls = 0
+    parts.define_singleton_method(:carry_out) do |id, all, style|
+      super(id, all.first(after), style)
+      raise Interrupt if (calls += 1) == 1
+    end
+    rows = @boards.map { |board| Leaderboards::Boards::Together::Part.new(board.key, "ann", score, :increment) }
+    assert_raises(Interrupt) { parts.submit(rows, key, :ordinal) }
+  end
+
+  def test_what_was_decided_is_done_by_the_next_process
+    [0, 1, 2].each do |after|
+      leave_behind(5, "k#{after}", after: after)
+      reopen
+      @clock.now += 10
+      assert_equal 1, @scores.finish
+      assert_equal 0, @scores.finish
+    end
+    assert_equal [[["ann", 15]]] * 2, @boards.map { |board| top(board) }
+  end
+
+  def test_what_is_under_way_is_left_alone
+    leave_behind(5, "k", after: 1)
+    assert_equal 0, @scores.finish
+    assert_equal [[["ann", 5]], []], @boards.map { |board| top(board) }
+  end
+
+  def test_who_sends_it_again_has_it_done
+    leave_behind(5, "k", after: 1)
+    reopen
+    answers, is_replay = together(5, "k", operator: :increment)
+    assert_equal [[5, 5], true], [answers.map { |answer| JSON.parse(answer)["score"] }, is_replay]
+    @clock.now += 10
+    assert_equal 0, @scores.finish
+    assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
+  end
+
+  def test_a_board_that_cannot_keeps_the_others_from_it
+    submit(@boards.last, "bob", 1)
+    submit(@boards.last, "cid", 1)
+    assert_raises(Leaderboards::BoardFull) { together(1) }
+    assert_raises(Leaderboards::InvalidScore) { together("x", member: "bob") }
+    assert_raises(Leaderboards::InvalidScore) { together((2**62) + 1, "k", member: "bob", operator: :increment) }
+    assert_equal [[], [["bob", 1], ["cid", 1]]], @boards.map { |board| top(board) }
+    assert_equal 1, together(2, member: "bob").first.size - 1
+  end
+
+  def test_a_board_that_is_deleted_meanwhile_has_nothing_to_do
+    leave_behind(5, "k", after: 0)
+    @service.directory.delete(@boards.last)
+    @scores.remove(@boards.last)
+    @clock.now += 10
+    assert_equal 1, @scores.finish
+    assert_equal [["ann", 5]], top(@boards.first)
+  end
+end

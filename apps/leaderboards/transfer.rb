@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+require_relative "errors"
+
+module Leaderboards
+  # Owns the way of many members into a board and out of it, as lines of JSON: `{"member": ..., "score": ..., "metadata": ...}`.
+  class Transfer
+    # Lines that one call of a board takes.
+    BATCH = 500
+    LINE_BYTES_MAX = 16_384
+    # Lines that are refused and named in the answer; the others are counted.
+    FAILURES_MAX = 1000
+
+    # @return [Hash{Symbol=>Object}] the summary
+    attr_reader :summary
+
+    # @param scores [Stores::Embedded]
+    # @param definition [Definition]
+    # @param operator [Symbol]
+    # @yieldparam line [Hash] of the body
+    # @yieldreturn [Array] member, score and metadata, checked
+    def initialize(scores, definition, operator, &check)
+      @scores = scores
+      @definition = definition
+      @operator = operator
+      @check = check
+      @summary = { lines: 0, imported: 0, failed: 0, failures: [] }
+      @batch = []
+    end
+
+    # @param chunks [#each_body_chunk]
+    # @return [Hash{Symbol=>Object}] the summary
+    def import(chunks)
+      rest = "".b
+      chunks.each_body_chunk do |chunk|
+        *lines, rest = (rest << chunk).split("\n", -1)
+        lines.each { |line| read(line) }
+        rest = rest.to_s
+        raise LineTooLong, "Line #{@summary[:lines] + 1} has more than #{LINE_BYTES_MAX} bytes." if rest.bytesize > LINE_BYTES_MAX
+      end
+      read(rest) unless rest.empty?
+      store
+      @summary
+    end
+
+    private
+
+    def read(line)
+      @summary[:lines] += 1
+      line = line.delete_suffix("\r").force_encoding(Encoding::UTF_8)
+      return if line.empty?
+      return failed(@summary[:lines], "line_too_long") if line.bytesize > LINE_BYTES_MAX
+
+      given = Elah::JSON.parse(line)
+      return failed(@summary[:lines], "invalid_line") unless given.is_a?(Hash)
+
+      @batch << [@summary[:lines], *@check.call(given)]
+      store if @batch.size == BATCH
+    rescue Elah::JSON::ParseError
+      failed(@summary[:lines], "invalid_line")
+    rescue Refused => e
+      failed(@summary[:lines], e.code)
+    end
+
+    def store
+      return if @batch.empty?
+
+      failures = @scores.import(@definition, @batch.map { |_, *row| row }, @operator)
+      failures.each { |index, code| failed(@batch[index].first, code) }
+      @summary[:imported] += @batch.size - failures.size
+      @batch.clear
+    end
+
+    def failed(line, code)
+      @summary[:failed] += 1
+      @summary[:failures] << { line: line, code: code } if @summary[:failures].size < FAILURES_MAX
+    end
+  end
+end
