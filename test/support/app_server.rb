@@ -5,9 +5,11 @@ require "json"
 require "tmpdir"
 require_relative "elah_server"
 
-# Owns a real reference API of a test on a store that outlives the process, so that a test may kill it and start it again. A subclass names its app.
+# Owns a real reference API of a test on a store that outlives the process, so that a test may kill it and start it again.
+# A subclass names its app.
 class AppServer
-  SILENCE_SECONDS = 60
+  # An import is silent until it has read everything.
+  SILENCE_SECONDS = 120
 
   # @return [ElahServer] the process that runs now
   attr_reader :process
@@ -50,11 +52,11 @@ class AppServer
     FileUtils.remove_entry(@folder)
   end
 
-  # Sends one request; a Hash as body is sent as JSON.
+  # Sends one request; a body that is no String is sent as JSON.
   #
   # @return [HttpClient::Answer]
   def request(verb, path, body: nil, headers: {})
-    if body
+    unless body.nil? || body.is_a?(String)
       body = JSON.generate(body)
       headers = { "Content-Type" => "application/json" }.merge(headers)
     end
