@@ -35,6 +35,11 @@ module Leaderboards
 
         # @param table [Elah::Store::Table]
         # @param board [String]
+        # @return [Season, nil] the oldest
+        def first(table, board) = table.range(prefix: "#{board}/", limit: 1).map { |key, row| read(key, row) }.first
+
+        # @param table [Elah::Store::Table]
+        # @param board [String]
         # @param number [Integer]
         # @return [Season, nil]
         def find(table, board, number)
@@ -95,8 +100,9 @@ module Leaderboards
       def prune(members, table)
         return if @pruned
 
-        oldest = Season.new(*@table.range(prefix: "#{@board}/", limit: 1).first&.then { |key, _| key.byteslice(-10, 10).to_i })
-        return @pruned = true if oldest.number.nil? || oldest.number >= @current.number - @kept
+        oldest = Seasons.first(@table, @board)
+        return @pruned = true if oldest.nil? || oldest.number >= @current.number - @kept
+        return unless oldest.ended? # when its end is on disk, all its members are
 
         keys = rows_of(table, oldest)
         keys.each { |key| members.delete(key) }
