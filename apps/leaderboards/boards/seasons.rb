@@ -101,7 +101,8 @@ module Leaderboards
         return if @pruned
 
         oldest = Seasons.first(@table, @board)
-        return @pruned = true if oldest.nil? || oldest.number >= @current.number - @kept
+        return if oldest.nil? # none is on disk yet
+        return @pruned = true if oldest.number >= @current.number - @kept
         return unless oldest.ended? # when its end is on disk, all its members are
 
         keys = rows_of(table, oldest)
