@@ -10,6 +10,7 @@ mod gvl;
 mod hash_walk;
 mod header_set;
 mod json_parser;
+mod json_rows;
 mod json_writer;
 mod listening_socket;
 #[cfg(feature = "mongo")]
@@ -47,6 +48,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     form::init(elah)?;
     header_set::init(ruby, elah)?;
     json_parser::init(elah)?;
+    json_rows::init(ruby, elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
     #[cfg(feature = "mongo")]

@@ -1,0 +1,29 @@
+//! Texts of many rows in one buffer.
+
+/// A text for each row, or none.
+#[derive(Default)]
+pub(super) struct Column {
+    bytes: Vec<u8>,
+    /// Where the text of each row ends, and whether there is one.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Column {
+    pub(super) fn push(&mut self, text: Option<&str>) {
+        self.bytes.extend_from_slice(text.unwrap_or_default().as_bytes());
+        self.ends.push((self.bytes.len(), text.is_some()));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(end, is_there)| {
+            let text = &self.bytes[start..end];
+            start = end;
+            is_there.then_some(text)
+        })
+    }
+}
