@@ -98,7 +98,7 @@ module Elah
 
     # @param name [Symbol] of an index that the class declares
     # @return [Index] to write rows
-    def index(name) = @indexes[name] ||= Index.new(@state, Index.number(self.class, name))
+    def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
     def come_to_life(key, state)
       @key = key

@@ -61,6 +61,7 @@ class EntityCase < Minitest::Test
     def write(key, value) = value ? state.put(key, value) : state.delete(key)
 
     def write_row(key, value) = index(:history).put(key, value)
+    def write_joined(*parts) = index(:history).put_joined(*parts)
 
     def write_and_read(key, value)
       write(key, value)

@@ -14,16 +14,18 @@ class EntityTest < EntityCase
 
   def test_a_row_of_an_index_is_given_whole_or_in_parts
     @accounts["1"].write_row("whole", "ä")
-    @accounts["1"].write_row(["parts ", -5, " ", 1 << 61], ["ä", "\0", 0])
-    @accounts["1"].write_row(["empty"], [])
+    @accounts["1"].write_joined(4, "parts ", -5, " ", 1 << 61, "ä", "\0", 0)
+    @accounts["1"].write_joined(1, "empty")
     assert_equal [["empty", ""], ["parts -5 #{1 << 61}", "ä\u00000"], %w[whole ä]].map { |row| row.map(&:b) }, @accounts.index(:history).range.map { |row| row.map(&:b) }
   end
 
   def test_a_row_that_is_no_text_is_refused
     [nil, :symbol, 1, 1.5].each { |wrong| assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_row(wrong, "value") } }
-    [nil, :symbol, 1.5, 1 << 62, ["nested"]].each { |wrong| assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_row("key", ["part", wrong]) } }
-    assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_row([], "value") }
-    assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_row(["k" * 480, 1], "value") }
+    [nil, :symbol, 1.5, 1 << 62, ["nested"]].each { |wrong| assert_raises(TypeError, wrong.inspect) { @accounts["1"].write_joined(1, "key", "part", wrong) } }
+    assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_joined(0, "value") }
+    assert_raises(Elah::Store::InvalidKey) { @accounts["1"].write_joined(2, "k" * 480, 1, "value") }
+    assert_raises(ArgumentError) { @accounts["1"].write_joined(2, "key") }
+    assert_raises(TypeError) { @accounts["1"].write_joined("key", "value") }
     assert_empty @accounts.index(:history).range
   end
 

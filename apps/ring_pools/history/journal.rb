@@ -9,7 +9,7 @@ module RingPools
       # @return [Integer] how many steps it was told of since {#restart}
       attr_reader :steps
 
-      # @param rows [#put] the index of the steps
+      # @param rows [#put, #put_joined] the index of the steps
       # @param id [Integer] of the pool
       def initialize(rows, id)
         @rows = rows
@@ -27,7 +27,9 @@ module RingPools
       def allocated(at, number, hold, grant, session, parameters)
         @steps += 1
         head = @heads[number] ||= "A #{number} #{hold} ".freeze
-        @rows.put([@prefix, at], session ? [head, grant, " ", session, " ", parameters] : [head, grant, "  ", parameters])
+        return @rows.put_joined(2, @prefix, at, head, grant, "  ", parameters) unless session
+
+        @rows.put_joined(2, @prefix, at, head, grant, " ", session, " ", parameters)
       end
 
       # @param (see #allocated)

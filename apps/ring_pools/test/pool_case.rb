@@ -15,7 +15,8 @@ class PoolCase < Minitest::Test
     attr_reader :rows
 
     def initialize = @rows = []
-    def put(key, value) = @rows << [key, value].map { |text| Array(text).join }
+    def put(key, value) = @rows << [key, value]
+    def put_joined(count, *parts) = put(parts.first(count).join, parts.drop(count).join)
   end
 
   def setup

@@ -1,7 +1,7 @@
 //! `Elah::Shards`, the native half of entities: what their calls write, gathered and committed in groups under the claims on shards.
 
 mod commits;
-mod joined;
+mod index;
 mod state;
 
 use std::sync::Arc;
@@ -55,5 +55,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     claim.define_method("failed?", method!(RubyClaim::has_failed, 0))?;
     claim.define_method("renewed", method!(RubyClaim::renewed, 0))?;
     commits::init(ruby, shards)?;
+    index::init(ruby, shards)?;
     state::init(ruby, shards)
 }

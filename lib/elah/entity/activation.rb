@@ -57,7 +57,9 @@ module Elah
         begin
           entity = @entity && !@state.failed? ? @entity : come_to_life
           answer = entity.__send__(name, *arguments)
-          @batch = @commits.take(@state)
+          batch = @state.gather
+          @commits.plan(batch) if batch > @commits.planned
+          @batch = batch
           is_whole = true
           answer
         rescue Refusal

@@ -26,14 +26,15 @@ module Elah
         @event_loop = event_loop
       end
 
-      # Takes what a call has gathered.
+      # @return [Integer] the last batch whose leaving is planned
+      attr_reader :planned
+
+      # Has a batch leave that calls have begun to gather.
       #
-      # @param state [State]
-      # @return [Integer] the number of the batch that has the entity's last writes, 0 for none
-      def take(state)
-        batch = state.gather
-        plan(batch) if batch > @planned
-        batch
+      # @param batch [Integer]
+      def plan(batch)
+        @planned = batch
+        @event_loop ? @event_loop.post { @native.submit } : @native.submit
       end
 
       # Waits until a batch is settled.
@@ -74,13 +75,6 @@ module Elah
       # @param key [String]
       # @return [Elah::Shards::State]
       def open_state(claim, key) = Shards::State.open(@native, claim, key)
-
-      private
-
-      def plan(batch)
-        @planned = batch
-        @event_loop ? @event_loop.post { @native.submit } : @native.submit
-      end
     end
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Elah
-  class Entity
+  module Shards
     # Rows that belong to no single entity: written by the entities' calls, stored together with their state, read by everybody.
     class Index
       # @param entity_class [Class]
@@ -14,31 +14,41 @@ module Elah
         at + 1
       end
 
-      # @param state [Elah::Shards::State]
-      # @param number [Integer]
-      def initialize(state, number)
-        @state = state
-        @number = number
-      end
+      # @!method self.open(state, number)
+      #   @param state [Elah::Shards::State]
+      #   @param number [Integer]
+      #   @return [Index]
 
-      # A key or value may also be given as an Array of Strings and Integers, its parts: they are joined where the row is gathered, which
-      # is faster than to make a String that only the store sees.
-      #
-      # @param key [String, Array<String, Integer>] 1 to 480 bytes
-      # @param value [String, Array<String, Integer>]
+      # @param key [String] 1 to 480 bytes
+      # @param value [String]
       # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
       # @return [nil]
       # @raise [Store::InvalidKey, Store::TooLarge]
-      # @raise [TypeError] when it, or a part, is something else
-      def put(key, value, ttl: nil) = @state.put_row(@number, key, value, ttl && Store.milliseconds(ttl))
+      def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
 
-      # @param key [String]
-      # @return [nil]
-      def delete(key) = @state.delete_row(@number, key)
+      # @!method put_joined(key_parts, *parts)
+      #   As {#put} for a row that is made of parts: they are joined where the row is gathered, which is faster than to make a String that only
+      #   the store sees. `put_joined(2, "guest ", 7, "came at ", time)` puts what `put("guest 7", "came at #{time}")` puts.
+      #
+      #   @param key_parts [Integer] how many of the parts are the key's; the others are the value's
+      #   @param parts [Array<String, Integer>]
+      #   @return [nil]
+      #   @raise [Store::InvalidKey, Store::TooLarge]
+      #   @raise [TypeError] when a part is something else
 
-      # @param key [String]
-      # @return [String, nil]
-      def get(key) = @state.get_row(@number, key)
+      # @!method delete(key)
+      #   @param key [String]
+      #   @return [nil]
+
+      # @!method get(key)
+      #   @param key [String]
+      #   @return [String, nil]
+
+      private :put_native
     end
+  end
+
+  class Entity
+    Index = Shards::Index
   end
 end

@@ -8,12 +8,15 @@ module Elah
       # @param calls [Array<Array>] each a key, the name of a method, and its arguments
       def initialize(region, calls)
         @region = region
-        @commits = region.commits
+        @is_durable = region.durable?
+        @settled = region.commits.settled
         @calls = calls
         @answers = Array.new(calls.size, NONE)
-        @states = Array.new(calls.size)
-        @batches = Array.new(calls.size)
+        @states = []
+        @batches = []
         @last = 0
+        @name = nil
+        @is_failed = false
       end
 
       NONE = Object.new.freeze
@@ -26,12 +29,19 @@ module Elah
       # @return [Array] for each its answer, or the exception with which it ended
       # @raise [Exception] what ended the task from outside
       def run(task)
-        index = -1
-        run_one(task, index, @calls[index]) while (index += 1) < @calls.size
+        calls = @calls
+        index = 0
+        while index < calls.size
+          run_one(task, index, calls[index])
+          index += 1
+        end
         @region.conclude_all(@last) unless @last.zero?
         check_stored
         @answers
       end
+
+      # @return [Boolean] whether a call has ended with an exception
+      def failed? = @is_failed
 
       # @param index [Integer]
       # @return [Array] outcome, answer and error, also while others still run
@@ -46,29 +56,37 @@ module Elah
       private
 
       def run_one(task, index, call)
-        activation = @region.resident!(call[0])
-        answer = activation.run(task, @region.check_name(call[1]), call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
+        key, name, = call
+        @name = @region.check_name(name) unless name.equal?(@name)
+        activation = @region.resident!(key)
+        answer = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.batch
-        note(index, activation.state, batch) if batch > @commits.settled
+        note(index, activation, batch) if batch > @settled
         @answers[index] = answer
       rescue Cancelled, ClientGone
         raise
       rescue StandardError => e
         raise if Elah.deadline&.zero?
 
+        @is_failed = true
         @answers[index] = e
       end
 
-      def note(index, state, batch)
-        @states[index] = state
-        @batches[index] = batch
+      # Answers that do not wait for the disk are not looked at again.
+      def note(index, activation, batch)
         @last = batch if batch > @last
+        return unless @is_durable
+
+        @states[index] = activation.state
+        @batches[index] = batch
       end
 
       def check_stored
-        return unless @region.durable?
-
-        @states.each_index { |index| @answers[index] = failure(index) || @answers[index] if @states[index] }
+        @states.each_index do |index|
+          error = failure(index) or next
+          @is_failed = true
+          @answers[index] = error
+        end
       end
 
       def failure(index)

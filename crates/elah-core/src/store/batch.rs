@@ -39,22 +39,40 @@ impl Gathered {
         self.push(PUT, table, [prefix, key], value, expires_at_ms)
     }
 
+    /// As `put`, for a row whose key and value are appended where it is gathered. After an error nothing of it is.
+    pub fn put_joined<E: From<Error>>(
+        &mut self,
+        table: u8,
+        key: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+        value: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; HEAD_BYTES]);
+        let row = || {
+            key(&mut self.bytes)?;
+            let key_bytes = check_key_bytes(self.bytes.len() - start - HEAD_BYTES)?;
+            value(&mut self.bytes)?;
+            let value_start = start + HEAD_BYTES + key_bytes;
+            check_value(&self.bytes[value_start..])?;
+            let head = head(PUT, table, key_bytes, self.bytes.len() - value_start, None);
+            self.bytes[start..start + HEAD_BYTES].copy_from_slice(&head);
+            Ok(())
+        };
+        let joined = row();
+        if joined.is_err() {
+            self.bytes.truncate(start);
+        }
+        joined
+    }
+
     /// Gathers the end of a key.
     pub fn delete(&mut self, table: u8, prefix: &[u8], key: &[u8]) -> Result<(), Error> {
         self.push(DELETE, table, [prefix, key], &[], None)
     }
 
     fn push(&mut self, tag: u8, table: u8, key: [&[u8]; 2], value: &[u8], expires_at_ms: Option<u64>) -> Result<(), Error> {
-        let key_bytes = key[0].len() + key[1].len();
-        if key_bytes == 0 || key_bytes > super::KEY_BYTES_MAX {
-            return Err(Error::InvalidKey { bytes: key_bytes });
-        }
-        let mut head = [0; HEAD_BYTES];
-        head[0] = tag;
-        head[1] = table;
-        head[2..4].copy_from_slice(&(key_bytes as u16).to_le_bytes());
-        head[4..8].copy_from_slice(&(value.len() as u32).to_le_bytes());
-        head[8..].copy_from_slice(&expires_at_ms.unwrap_or(0).to_le_bytes());
+        let key_bytes = check_key_bytes(key[0].len() + key[1].len())?;
+        let head = head(tag, table, key_bytes, value.len(), expires_at_ms);
         self.bytes.reserve(HEAD_BYTES + key_bytes + value.len());
         for part in [&head, key[0], key[1], value] {
             self.bytes.extend_from_slice(part);
@@ -89,6 +107,20 @@ impl Gathered {
     fn writes(&self) -> Unpacked<'_> {
         Unpacked { rest: &self.bytes }
     }
+}
+
+fn check_key_bytes(bytes: usize) -> Result<usize, Error> {
+    if bytes == 0 || bytes > super::KEY_BYTES_MAX { Err(Error::InvalidKey { bytes }) } else { Ok(bytes) }
+}
+
+fn head(tag: u8, table: u8, key_bytes: usize, value_bytes: usize, expires_at_ms: Option<u64>) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[0] = tag;
+    head[1] = table;
+    head[2..4].copy_from_slice(&(key_bytes as u16).to_le_bytes());
+    head[4..8].copy_from_slice(&(value_bytes as u32).to_le_bytes());
+    head[8..].copy_from_slice(&expires_at_ms.unwrap_or(0).to_le_bytes());
+    head
 }
 
 /// Reads packed writes.
@@ -182,6 +214,23 @@ mod tests {
         let second = gathered.writes().nth(1).unwrap();
         assert_eq!(second, Packed { table: 1, key: b"pa", value: Some(b"other"), expires_at_ms: Some(7) });
         assert_eq!(gathered.by_key(0).len(), 2);
+    }
+
+    #[test]
+    fn a_joined_row_is_as_one_that_was_put_and_one_that_is_refused_leaves_nothing() {
+        let (mut joined, mut put) = (Gathered::default(), Gathered::default());
+        fn text(text: &'static [u8]) -> impl FnOnce(&mut Vec<u8>) -> Result<(), Error> {
+            move |row| {
+                row.extend_from_slice(text);
+                Ok(())
+            }
+        }
+        joined.put_joined(3, text(b"key"), text(b"value")).unwrap();
+        put.put(3, b"k", b"ey", b"value", None).unwrap();
+        assert_eq!(joined.bytes, put.bytes);
+        assert_eq!(joined.put_joined(3, text(b""), text(b"value")), Err(Error::InvalidKey { bytes: 0 }));
+        assert_eq!(joined.put_joined(3, text(b"key"), |_| Err(Error::Closed)), Err(Error::Closed));
+        assert_eq!(joined.bytes, put.bytes);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,25 +9,64 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, funct
 
 use super::RubyClaim;
 use super::commits::{RubyCommits, wait};
-use super::joined::with_joined;
 use crate::native_class;
 use crate::receiver::Receiver;
 use crate::store::errors::raised;
 use crate::store::table::{entries, range};
-use crate::store::{read_string, ttl, with_bytes};
+use crate::store::{read_string, with_bytes};
 
 /// The number of the table in which entities have their own keys.
 const OWN_TABLE: u8 = 0;
 
 #[magnus::wrap(class = "Elah::Shards::State", size)]
 pub(crate) struct RubyState {
-    commits: Arc<GroupCommits>,
+    pub(super) entity: Arc<EntityState>,
+}
+
+/// What the state of an entity and its indexes share.
+pub(crate) struct EntityState {
+    pub(super) commits: Arc<GroupCommits>,
     claim: Arc<Claim>,
     /// What every key of the entity begins with.
     prefix: Vec<u8>,
     gathered: Mutex<Gathered>,
     /// The number of the last batch with writes of this entity.
     last_batch: AtomicU64,
+}
+
+impl Deref for RubyState {
+    type Target = EntityState;
+
+    fn deref(&self) -> &EntityState {
+        &self.entity
+    }
+}
+
+impl EntityState {
+    pub(super) fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a key of a table, as it is with what the running call has gathered.
+    pub(super) fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
+        self.catch_up(ruby)?;
+        let gathered = self.gathered();
+        read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
+    }
+
+    /// What earlier calls have written must be in the store before it is looked at.
+    fn catch_up(&self, ruby: &Ruby) -> Result<(), Error> {
+        let last = self.last_batch.load(Ordering::Relaxed);
+        if last > self.commits.settled() {
+            self.commits.submit();
+            wait(ruby, &self.commits, last)?;
+        }
+        self.failure(last).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+    }
+
+    fn failure(&self, number: u64) -> Option<store::Error> {
+        self.claim.failure(number).cloned()
+    }
 }
 
 impl RubyState {
@@ -36,17 +76,14 @@ impl RubyState {
             prefix.push(key.len() as u8);
             prefix.extend_from_slice(key);
         });
-        RubyState {
+        let entity = EntityState {
             commits: Arc::clone(&commits.commits),
             claim: Arc::clone(&claim.claim),
             prefix,
             gathered: Mutex::default(),
             last_batch: AtomicU64::new(0),
-        }
-    }
-
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        RubyState { entity: Arc::new(entity) }
     }
 
     /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
@@ -70,40 +107,9 @@ impl RubyState {
         with_bytes(key, |key| state.gathered().delete(OWN_TABLE, &state.prefix, key)).map_err(|error| raised(ruby, &error))
     }
 
-    fn put_row(
-        ruby: &Ruby,
-        state: Receiver<Self>,
-        table: u8,
-        key: Value,
-        value: Value,
-        ttl_ms: Option<u64>,
-    ) -> Result<(), Error> {
-        let expires_at_ms = ttl(ttl_ms).map(|ttl| state.commits.expiry(ttl));
-        let put = with_joined(ruby, key, |key| {
-            with_joined(ruby, value, |value| state.gathered().put(table, &[], key, value, expires_at_ms))
-        });
-        put??.map_err(|error| raised(ruby, &error))
-    }
-
-    fn delete_row(ruby: &Ruby, state: &Self, table: u8, key: RString) -> Result<(), Error> {
-        with_bytes(key, |key| state.gathered().delete(table, &[], key)).map_err(|error| raised(ruby, &error))
-    }
-
     fn get(ruby: &Ruby, state: &Self, key: RString) -> Result<Value, Error> {
-        state.catch_up(ruby)?;
         let full_key = with_bytes(key, |key| [&state.prefix, key].concat());
         state.read(ruby, OWN_TABLE, &full_key)
-    }
-
-    fn get_row(ruby: &Ruby, state: &Self, table: u8, key: RString) -> Result<Value, Error> {
-        state.catch_up(ruby)?;
-        let key = with_bytes(key, <[u8]>::to_vec);
-        state.read(ruby, table, &key)
-    }
-
-    fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
-        let gathered = self.gathered();
-        read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
     }
 
     /// A range of the entity's own keys.
@@ -118,20 +124,6 @@ impl RubyState {
         let found = state.commits.range(OWN_TABLE, &range, &state.gathered()).map_err(|error| raised(ruby, &error))?;
         let own = found.into_iter().map(|(key, value)| (key[state.prefix.len()..].to_vec(), value)).collect();
         entries(ruby, own)
-    }
-
-    /// What earlier calls have written must be in the store before it is looked at.
-    fn catch_up(&self, ruby: &Ruby) -> Result<(), Error> {
-        let last = self.last_batch.load(Ordering::Relaxed);
-        if last > self.commits.settled() {
-            self.commits.submit();
-            wait(ruby, &self.commits, last)?;
-        }
-        self.failure(last).map_or(Ok(()), |error| Err(raised(ruby, &error)))
-    }
-
-    fn failure(&self, number: u64) -> Option<store::Error> {
-        self.claim.failure(number).cloned()
     }
 
     /// Raises what has kept the batch `number`, or one before it, from being stored.
@@ -159,9 +151,6 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("put", method!(RubyState::put, 2))?;
     class.define_method("delete", method!(RubyState::delete, 1))?;
     class.define_method("range_native", method!(RubyState::range, 3))?;
-    class.define_method("get_row", method!(RubyState::get_row, 2))?;
-    class.define_method("put_row", method!(RubyState::put_row, 4))?;
-    class.define_method("delete_row", method!(RubyState::delete_row, 2))?;
     class.define_method("gather", method!(RubyState::gather, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
