@@ -4,6 +4,9 @@ module Elah
   class Entity
     # Who waits for whom: a call that would wait for itself is refused, where it would hang until its deadline.
     module Chain
+      NOBODY = [].freeze
+      private_constant :NOBODY
+
       class << self
         # Follows the waits that begin at a busy entity.
         #
@@ -23,6 +26,8 @@ module Elah
         # @param task [Elah::Task]
         # @return [Array<String>] their identities
         def of(task)
+          return NOBODY unless task.callers || task.activation || task.parent
+
           identities = task.callers.dup || []
           activation = task.activation
           while activation

@@ -16,14 +16,16 @@ module Elah
         def open(event_loop, placement)
           path = placement.link_path(placement.slot, placement.incarnation) or return
           require_relative "../peer_links"
-          @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(*message) }, placement)
+          @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
         end
 
         # Makes the calls of a message.
         #
+        # @param message [Array] the number of the entities, who waits, key and name of the method (nil for many calls), arguments
         # @return [Object] the answer, or for many calls an Array of answers and failures
-        def serve(dir, name, callers, key, method, arguments)
-          region = Region.at(dir, name)
+        def serve(message)
+          number, callers, key, method, arguments = message
+          region = Region.at(number)
           return region.serve(callers, key, method, arguments) if key
 
           region.serve_many(callers, arguments).map { |answer| answer.is_a?(Exception) ? PeerLinks::Failure.of(answer) : answer }

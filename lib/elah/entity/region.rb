@@ -30,6 +30,9 @@ module Elah
       # @return [String]
       attr_reader :name
 
+      # @return [Integer] what names these entities in the messages between workers
+      attr_reader :number
+
       # @return [Integer] how many calls may wait for one entity
       attr_reader :queue_max
 
@@ -44,11 +47,13 @@ module Elah
       def initialize(entity_class, store)
         @entity_class = entity_class
         @name = entity_class.entity_name
+        @number = Region.number_of(store.dir, @name)
         @store = store
         @is_durable = entity_class.durability == :disk
         @entities_max = Elah.config.entities_max
         @queue_max = Elah.config.entity_queue_max
         @moving_seconds = Elah.config.entity_moving_seconds
+        @request_seconds = Elah.config.request_seconds
         @calls = entity_class.calls.to_h { |call| [call, true] }
         @references = Reference.for(@calls.keys)
         @deferred = Reference.for(@calls.keys, :defer)
@@ -76,8 +81,9 @@ module Elah
       # @raise [PeerUnavailable, PeerLimited, DeadlineExceeded] when its owner does not answer
       def call(key, name, arguments)
         task = current_task
-        activation = resident(key) or return call_owner(task, key, name, arguments)
-        run_here(task, activation, name, arguments)
+        follow if @version != @placement.version
+        activation = @here[key]
+        activation ? run_here(task, activation, name, arguments) : call_owner(task, key, name, arguments)
       rescue Moved, Store::Fenced
         call_owner(task, key, name, arguments)
       end
@@ -89,12 +95,11 @@ module Elah
       # @param deadline [Numeric, nil] the seconds after which calls without an answer have ended with DeadlineExceeded
       # @return [Array] for each call its answer, or the exception with which it ended
       def call_many(calls, deadline: nil)
-        answers = deadline.nil? && alone? ? run_many(calls) : scatter(calls, deadline)
-        answers.each_with_index do |answer, index|
-          next unless answer.is_a?(Exception)
+        return repeat_moved(calls, scatter(calls, deadline)) unless deadline.nil? && alone?
 
-          answers[index] = call_again(*calls[index]) if answer.is_a?(Moved) || answer.is_a?(Store::Fenced)
-        end
+        many = ManyCalls.new(self, calls)
+        answers = many.run(current_task)
+        many.failed? ? repeat_moved(calls, answers) : answers
       end
 
       # Runs calls here.
@@ -153,6 +158,7 @@ module Elah
         @version = 0
         @released = {}
         @carriers = {}
+        @owners = {}
       end
 
       # @return [Integer] how many entities are in memory here
@@ -162,6 +168,12 @@ module Elah
       def inspect = "#<#{self.class} #{@name} in #{@store.dir}, #{size} in memory>"
 
       private
+
+      def repeat_moved(calls, answers)
+        answers.each_with_index do |answer, index|
+          answers[index] = call_again(*calls[index]) if answer.is_a?(Moved) || answer.is_a?(Store::Fenced)
+        end
+      end
 
       def table(number)
         @store.table(number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")

@@ -46,7 +46,7 @@ module Elah
       # @raise [Elah::PeerUnavailable] when it is gone
       # @raise [Elah::PeerLimited] when it is not asked, as it does not answer in time at the moment
       # @raise [Elah::Overloaded] when too much waits for it already
-      def call(message, seconds) = send_out([message], seconds).value
+      def call(message, seconds) = send_out(message, 1, seconds).value
 
       # Sends the messages of many calls in one frame; see {Elah::Gather} for what it gives.
       #
@@ -55,21 +55,25 @@ module Elah
       # @return [#wait, #outcome, #cancel]
       # @raise [TypeError] when a message cannot be written
       # @raise [Elah::PeerUnavailable, Elah::Overloaded, TooLong]
-      def scatter(deferred_calls, seconds) = send_out(deferred_calls.map(&:message), seconds)
+      def scatter(deferred_calls, seconds)
+        messages = deferred_calls.map(&:message)
+        send_out(messages.size == 1 ? messages[0] : messages, messages.size, seconds)
+      end
 
       private
 
-      def send_out(messages, seconds)
+      # A single message travels without an Array around it.
+      def send_out(message, count, seconds)
         seconds = bounded(seconds)
-        payload = Wire.dump(messages.size == 1 ? messages[0] : messages)
+        payload = Wire.dump(message)
         return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@path}.")) unless seconds.positive?
 
         now = Concurrency.now
         return NotSent.new(:limited, limited) unless @limiter.admit?(now)
 
-        wait = @links.start(@path, payload, messages.size, seconds)
+        wait = @links.start(@path, payload, count, seconds)
         @limiter.admitted
-        Scattered.new(@loop, @links, self, wait, messages.size, now, seconds)
+        Scattered.new(@loop, @links, self, wait, count, now, seconds)
       end
 
       # No call outlives the fiber that makes it.

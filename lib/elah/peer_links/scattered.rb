@@ -43,10 +43,11 @@ module Elah
       def value
         @loop.park(@wait)
         collect
-        outcome, answer, error = outcome(0)
-        outcome == :answered ? answer : raise(error)
+        answer = @collected[2] or raise(without_answer[2])
+        value = Wire.load(answer)
+        value.is_a?(Failure) ? raise(value.to_exception(@peer.path)) : value
       ensure
-        cancel
+        @fate || collect
       end
 
       # Gives up what has no answer yet.

@@ -10,9 +10,9 @@ module Elah
         # @return [Object] the method's value
         # @raise [Moved] when the entity lives elsewhere
         def serve(callers, key, name, arguments)
-          called_by(callers) do |task|
-            run_here(task, resident!(key), check_name(name), arguments)
-          end
+          return run_here(current_task, resident!(key), check_name(name), arguments) if callers.empty?
+
+          called_by(callers) { |task| run_here(task, resident!(key), check_name(name), arguments) }
         end
 
         # @api private
@@ -21,7 +21,7 @@ module Elah
 
         # @api private
         # @return [Array] what {Peers.serve} makes of it
-        def message_of_many(calls) = [@store.dir, @name, Chain.of(current_task), nil, nil, calls]
+        def message_of_many(calls) = [@number, Chain.of(current_task), nil, nil, calls]
 
         private
 

@@ -14,7 +14,7 @@ module Elah
           current_task
           return @carriers[nil] ||= Carrier::Here.new(self) if resident(key)
 
-          peer = owner(shard_of(key)) or return
+          peer = other_owner(shard_of(key)) or return
           @carriers[peer] ||= Carrier::Away.new(peer, self)
         end
 
@@ -70,6 +70,7 @@ module Elah
           @version = @placement.version
           @released.delete_if { |shard, _| !@claims.owned?(shard) }
           @carriers.clear
+          @owners.clear
           lost = @claims.lost
           @residents.of(lost).each { |activation| @residents.delete(activation) }
           lost.each_key { |shard| @claims.release(shard) }
@@ -77,9 +78,10 @@ module Elah
 
         def alone? = Peers.current.nil?
 
-        # The worker that owns a shard, unless it is this one or there is none.
-        def owner(shard)
-          Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard)
+        # The worker that owns a shard, unless it is this one or there is none. Looked up once for each version of the board.
+        def other_owner(shard)
+          follow if @version != @placement.version
+          @owners[shard] ||= (Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
         end
 
         def scatter(calls, deadline)
@@ -98,10 +100,11 @@ module Elah
         # Calls an entity where the board says, again while its shard changes hands: a call that was not stored may be made again.
         def call_owner(task, key, name, arguments)
           shard = shard_of(key)
-          give_up_at = Concurrency.now + @moving_seconds
+          give_up_at = nil
           begin
             attempt(task, shard, key, name, arguments)
           rescue Moved, Store::Fenced => e
+            give_up_at ||= Concurrency.now + @moving_seconds
             raise Moving, "#{@name}[#{key}] has no owner: #{e.message}" if Concurrency.now >= give_up_at
 
             sleep(PAUSE_SECONDS)
@@ -110,12 +113,11 @@ module Elah
         end
 
         def attempt(task, shard, key, name, arguments)
-          activation = resident(key)
-          return run_here(task, activation, name, arguments) if activation
+          peer = other_owner(shard)
+          return peer.call([@number, Chain.of(task), key, name, arguments], @request_seconds) if peer
 
-          peer = owner(shard) or raise Moved, "Nobody owns shard #{shard} at the moment."
-
-          peer.call([@store.dir, @name, Chain.of(task), key, name, arguments], Elah.config.request_seconds)
+          activation = resident(key) or raise Moved, "Nobody owns shard #{shard} at the moment."
+          run_here(task, activation, name, arguments)
         rescue PeerUnavailable => e
           e.may_have_run? ? raise : raise(Moved, e.message)
         end
