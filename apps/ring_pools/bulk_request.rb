@@ -8,18 +8,14 @@ module RingPools
   # Owns the rows of one bulk request: which number each asks for, who is to give it, and the answer in the order of the rows.
   class BulkRequest
     ROWS_MAX = 1000
-    # What a row of the answer has or less, so that the answer seldom moves as it grows.
-    ROW_BYTES = 256
-    # What a row with a number begins with; reasons of overflows are words.
-    QUOTE = '"'.ord
+    LISTS = %w[requests request].freeze
 
     # @param body [String]
-    # @return [Array] the rows as they were sent
+    # @return [Elah::JSON::Rows]
     # @raise [Invalid]
     def self.rows(body)
-      parsed = Elah::JSON.parse(body)
-      rows = parsed.is_a?(Hash) ? parsed["requests"] || parsed["request"] : nil
-      raise Invalid.new("invalid_requests", "The body is an object with a list of requests.") unless rows.is_a?(Array)
+      rows = Elah::JSON::Rows.read(body, lists: LISTS, member: "api_suffix", echo: "request_id")
+      raise Invalid.new("invalid_requests", "The body is an object with a list of requests.") unless rows
       return rows if rows.size.between?(1, ROWS_MAX)
 
       raise Invalid.new("invalid_requests", "There are 1 to #{ROWS_MAX} requests, not #{rows.size}.")
@@ -31,7 +27,7 @@ module RingPools
     attr_reader :reasons
 
     # @param service [Service]
-    # @param rows [Array]
+    # @param rows [Elah::JSON::Rows]
     # @param header_key [String, nil] a key that came in a header, for rows without one
     def initialize(service, rows, header_key)
       @service = service
@@ -46,19 +42,12 @@ module RingPools
     # @return [String] the answer as JSON
     def answer
       @directory.refresh
-      failures = @rows.map { |row| prepare(row) }
-      given = @service.scatter(@calls)
-      asked = -1
-      out = String.new('{"responses":[', capacity: ROW_BYTES * @rows.size)
-      beginning = "{"
-      @rows.each_with_index do |row, index|
-        id = row["request_id"] if row.is_a?(Hash)
-        out << beginning
-        out << '"request_id":' << Elah::JSON.generate(id) << "," unless id.nil?
-        out << (failures[index] || members(@entries[asked += 1], given[asked]))
-        beginning = "},{"
+      failures = @rows.texts.map { |suffix| prepare(suffix) }
+      answers = @service.scatter(@calls)
+      answers.each_with_index do |answer, index|
+        answers[index] = without_number(@entries[index], answer) unless answer.is_a?(String)
       end
-      out << "}]}"
+      @rows.answer("responses", merged(failures, answers))
     end
 
     private
@@ -67,15 +56,14 @@ module RingPools
     # compared in one go with what they must be for the pool. (The comparison ends at the first difference, many bytes at a time: across
     # a network that cannot be measured.)
     #
+    # @param suffix [String, nil] of the row
     # @return [String, nil] the members of the answer when something is wrong with the row
-    def prepare(row)
-      suffix = row["api_suffix"] if row.is_a?(Hash)
-      return failure("InvalidRequest", Credentials::SUFFIX_RULE) unless suffix.is_a?(String)
+    def prepare(suffix)
+      return failure("InvalidRequest", Credentials::SUFFIX_RULE) unless suffix
 
       entry = @directory[suffix.to_i]
-      if entry && suffix.start_with?(entry.prefix) && suffix.bytesize > entry.prefix_bytes
-        parameters = suffix.byteslice(entry.prefix_bytes, suffix.bytesize)
-      else
+      parameters = suffix.delete_prefix(entry.prefix) if entry
+      unless entry && parameters.bytesize == suffix.bytesize - entry.prefix_bytes && !parameters.empty?
         entry, parameters = Credentials.read(suffix, @directory, @service.api_key, @header_key)
       end
       return failure("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
@@ -87,13 +75,18 @@ module RingPools
       failure(e.error_class, e.message)
     end
 
-    # @param answer [String, Exception] of the pool
-    # @return [String]
-    def members(entry, answer)
-      is_text = answer.is_a?(String)
-      return answer if is_text && answer.getbyte(0) == QUOTE
+    # @return [Array<String>] the members of each row of the answer
+    def merged(failures, answers)
+      return answers if answers.size == failures.size
 
-      reason = is_text ? answer : Failure.reason(answer)
+      answer = -1
+      failures.map { |failure| failure || answers[answer += 1] }
+    end
+
+    # @param answer [Symbol, Exception] of the pool: why there is no number
+    # @return [String] the members of the row
+    def without_number(entry, answer)
+      reason = answer.is_a?(Symbol) ? answer.name : Failure.reason(answer)
       return failure("InternalServiceError", Failure.handle(answer).to_s) unless reason
 
       @reasons[reason] = @reasons.fetch(reason, 0) + 1

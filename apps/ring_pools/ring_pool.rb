@@ -38,10 +38,10 @@ module RingPools
     #
     # @param session [String, nil]
     # @param parameters [String]
-    # @return [String] the members of the row as JSON, or the reason of an overflow
+    # @return [String, Symbol] the members of the row as JSON; for an overflow its reason
     def allocate_row(session, parameters)
-      pool = @pool or return "draining"
-      slot = pool.take(@clock.now, session, parameters) or return pool.reason
+      pool = @pool or return :draining
+      slot = pool.take(@clock.now, session, parameters) or return pool.reason.to_sym
       keep if @journal.steps >= @steps_max
       @members[slot] ||= @wire.of(pool.number(slot)).freeze
     end

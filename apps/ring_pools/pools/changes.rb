@@ -63,6 +63,7 @@ module RingPools
           @queues.fill(before, slots)
         end
         @has_more_queues = true
+        plan_expiry
       end
     end
   end

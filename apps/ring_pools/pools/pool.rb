@@ -2,6 +2,7 @@
 
 require_relative "../policies"
 require_relative "changes"
+require_relative "expiry"
 require_relative "lease"
 require_relative "rows"
 require_relative "slot_queues"
@@ -22,6 +23,7 @@ module RingPools
     # again (see {Rows} and History).
     class Pool
       include Changes
+      include Expiry
       include Rows
 
       FREE, HELD, QUARANTINED, HELD_BEFORE, QUARANTINED_BEFORE = (0..4).to_a
@@ -60,6 +62,7 @@ module RingPools
         @traffic = Traffic.new
         @next_due = 0
         @now = @grant = @overflows = @free_size = @held_size = 0
+        @has_more_queues = @is_lazy = false
         adopt(terms)
       end
 
@@ -83,18 +86,15 @@ module RingPools
         now = @now + 1 unless now > @now
         @now = now
         expire if now >= @next_due
-        if session && (held = @by_session[session])
-          return held
-        end
+        held = @by_session[session] if session
+        return held if held && @dues[held] > now
 
-        slot = @free.take(session) unless @draining
+        due = now + @hold
+        slot = @is_lazy ? next_idle : next_free(session, due)
         unless slot
           @overflows += 1
           return
         end
-        due = now + @hold
-        @queues.append(slot, HELD)
-        @next_due = due if due < @next_due
         @free_size -= 1
         @held_size += 1
         @states[slot] = HELD
@@ -162,11 +162,13 @@ module RingPools
 
       # @return [Hash{Symbol=>Integer}] how many numbers are in which state
       def occupancy
+        expire
         { numbers: size, free: @free_size, held: @held_size, quarantined: @slots.size - @free_size - @held_size, leaving: @leaving.size }
       end
 
       # @return [Integer, nil] when a number is free; nil when there is none
       def next_free_at
+        expire
         return @now if @free_size.positive?
 
         dues = [[HELD, @terms.quarantine], [HELD_BEFORE, @terms.quarantine], [QUARANTINED, 0], [QUARANTINED_BEFORE, 0]]
@@ -178,7 +180,7 @@ module RingPools
       def step(now)
         now = @now + 1 unless now > @now
         @now = now
-        expire if now >= @next_due
+        expire
       end
 
       def adopt(terms)
@@ -186,6 +188,30 @@ module RingPools
         @hold = terms.hold
         @draining = terms.draining
         @has_more_queues ||= terms.quarantine.positive?
+        plan_expiry
+      end
+
+      # @return [Integer, nil] a slot that is in the queue of the held ones now
+      def next_idle
+        return if @draining
+
+        slot = @queues.move_first(FREE, HELD)
+        return slot if slot
+
+        held = @queues.first(HELD)
+        return unless held && @dues[held] <= @now
+
+        end_all_holds
+        @queues.move_first(FREE, HELD)
+      end
+
+      def next_free(session, due)
+        slot = @free.take(session) unless @draining
+        return unless slot
+
+        @next_due = due if due < @next_due
+        @queues.append(slot, HELD)
+        slot
       end
 
       def lease(kind, slot) = Lease.new(kind, @numbers[slot], @grants[slot], @begins[slot], @dues[slot], @sessions[slot])
@@ -201,58 +227,9 @@ module RingPools
         slot if slot && @states[slot] == HELD && @grants[slot] == grant
       end
 
-      # Called when the head of a queue has ended, or a minute of the traffic.
-      def expire
-        counts_next_at = @traffic.counts_next_at
-        counts_next_at = @traffic.count(@now, @grant, @overflows) if @now >= counts_next_at
-        slot = end_holds(HELD)
-        due = slot ? @dues[slot] : NEVER
-        @next_due = due < counts_next_at ? due : counts_next_at
-        expire_more if @has_more_queues
-      end
-
-      # Most pools have neither a quarantine nor queues of former terms.
-      def expire_more
-        slots = [end_holds(HELD_BEFORE), end_quarantines(QUARANTINED_BEFORE), end_quarantines(QUARANTINED)].compact
-        @next_due = slots.map { |slot| @dues[slot] }.push(@next_due).min
-      end
-
-      # @return [Integer, nil] the slot whose hold ends next
-      def end_holds(queue)
-        while (slot = @queues.first(queue))
-          due = @dues[slot]
-          return slot if due > @now
-
-          @queues.remove(slot)
-          end_hold(slot, due)
-        end
-      end
-
-      # @return [Integer, nil] the slot whose quarantine ends next
-      def end_quarantines(queue)
-        while (slot = @queues.first(queue))
-          return slot if @dues[slot] > @now
-
-          @queues.remove(slot)
-          free(slot)
-        end
-      end
-
       def let_go(slot)
         @queues.remove(slot)
         end_hold(slot, @now)
-      end
-
-      def end_hold(slot, at)
-        @held_size -= 1
-        session = @sessions[slot]
-        @by_session.delete(session) if session
-        return free(slot) unless @has_more_queues && at + @terms.quarantine > @now
-
-        @states[slot] = QUARANTINED
-        @dues[slot] = due = at + @terms.quarantine
-        @queues.append(slot, QUARANTINED)
-        @next_due = due if due < @next_due
       end
 
       def free(slot)

@@ -8,6 +8,7 @@ module RingPools
       #
       # @return [Array<Array>] number, "f"ree, "h"eld or "q"uarantined, due, grant, session, whether it leaves, when its hold began
       def rows
+        expire
         held = queued("h", Pool::HELD_BEFORE, Pool::HELD)
         quarantined = queued("q", Pool::QUARANTINED_BEFORE, Pool::QUARANTINED)
         held + quarantined + @free.to_a.map { |slot| [@numbers[slot], "f", nil, nil, last_session(slot), false, nil] }
@@ -25,7 +26,7 @@ module RingPools
         @overflows = overflows
         rows.each { |row| place(*row) }
         age_queues unless in_order?(rows)
-        @next_due = 0
+        plan_expiry
       end
 
       # Does again what the journal says of an allocation.

@@ -7,6 +7,9 @@ module RingPools
     #
     # The first places of the arrays are the heads of the queues; slots are the numbers after them.
     class SlotQueues
+      # @return [Array<Integer>] what stands after each slot and each head of a queue; to look at only
+      attr_reader :after
+
       # @param count [Integer] of queues; they are 0 to count - 1, and the first slot is count
       def initialize(count)
         @count = count
@@ -30,6 +33,42 @@ module RingPools
         before = @before[slot]
         @after[before] = after
         @before[after] = before
+      end
+
+      # Moves the slot that has stood in a queue for longest to the end of another one.
+      #
+      # @param queue [Integer]
+      # @param other [Integer]
+      # @return [Integer, nil] the slot
+      def move_first(queue, other)
+        slot = @after[queue]
+        return if slot < @count
+
+        rest = @after[slot]
+        @after[queue] = rest
+        @before[rest] = queue
+        last = @before[other]
+        @after[last] = slot
+        @before[slot] = last
+        @after[slot] = other
+        @before[other] = slot
+      end
+
+      # Moves the slots of a queue up to one of them to the end of another one, in their order and in one piece.
+      #
+      # @param queue [Integer]
+      # @param slot [Integer] the last that goes
+      # @param other [Integer]
+      def move_until(queue, slot, other)
+        first = @after[queue]
+        rest = @after[slot]
+        @after[queue] = rest
+        @before[rest] = queue
+        last = @before[other]
+        @after[last] = first
+        @before[first] = last
+        @after[slot] = other
+        @before[other] = slot
       end
 
       # @param queue [Integer]

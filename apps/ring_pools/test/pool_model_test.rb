@@ -49,6 +49,7 @@ class PoolModelTest < PoolCase
     @random = random
     @model = Model.new
     @quarantine = [0, 0, 7].sample(random: random) * SECOND
+    @sessions = random.rand < 0.3 ? [nil] : [nil, *(0..5).map { |number| "s#{number}" }] # without any, many holds end in one go
     @policy = RingPools::Policies::NAMES.sample(random: random)
     @listed = numbers(random.rand(2..12))
     @pool = pool(@listed.size, quarantine: @quarantine, policy: @policy)
@@ -69,7 +70,7 @@ class PoolModelTest < PoolCase
   end
 
   def allocate_one
-    lease = @pool.allocate(@now, [nil, "s#{@random.rand(6)}"].sample(random: @random), "a=1")
+    lease = @pool.allocate(@now, @sessions.sample(random: @random), "a=1")
     @model.allocated(lease, @pool.now, @listed, @quarantine)
   end
 
