@@ -5,11 +5,12 @@ require "json"
 require "net/http"
 require "open3"
 require_relative "../../apps/ring_pools/pools/pool"
+require_relative "paused_worker"
 
 module Bench
   # Owns what `bench/ring_pools` measures. Every result is a Hash of what, figure, unit and target.
   class RingPools
-    NAMES = %w[memory disk pace cost restart].freeze
+    NAMES = %w[memory disk pace paused cost restart].freeze
     APP = "apps/ring_pools/app.rb"
     LUA = "bench/wrk/ring_pools.lua"
     POOLS = 400
@@ -19,6 +20,7 @@ module Bench
     # So short that 20,000 numbers serve 200,000 allocations a second.
     LIFETIME_SECONDS = 0.1
     PAUSE_MS = 33
+    DEADLINE_MS = 150
     TARGETS = { "memory" => 100_000, "disk" => 40_000 }.freeze
 
     # @param seconds [Integer] of a run
@@ -58,6 +60,16 @@ module Bench
         load = wrk(server, bodies, @seconds, PAUSE_MS)
         [result("64 connections that pause #{PAUSE_MS} ms: requests", (load["requests"] / load["seconds"]).round, "per second"),
          result("p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"), result("p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
+      end
+    end
+
+    def run_paused
+      serve("memory", workers: 2) do |server, bodies|
+        times = PausedWorker.new(server, File.readlines(bodies), @seconds).run
+        [result("two workers: p99", times[:normal].round(1), "ms"),
+         result("while one is paused: p99 of #{times[:asked]} requests", times[:paused].round(1), "ms", "< #{DEADLINE_MS + 10}"),
+         result("after SIGCONT: until all pools answer", times[:whole_after].round(2), "s", "< 1"),
+         result("from 1 s after SIGCONT on: p99", times[:resumed].round(1), "ms")]
       end
     end
 
@@ -119,9 +131,9 @@ module Bench
       end
     end
 
-    def serve(durability)
+    def serve(durability, workers: 1)
       data = fresh(durability)
-      server = server(durability, data, durability)
+      server = server(durability, data, durability, workers)
       server.run do
         keys = create(server, POOLS, LIFETIME_SECONDS)
         bodies = File.join(Bench.work_directory, "ring_pools.ndjson")
@@ -135,10 +147,12 @@ module Bench
 
     def fresh(name) = File.join(Bench.work_directory, "ring_pools-#{name}").tap { |folder| FileUtils.rm_rf(folder) }
 
-    def server(name, data, durability)
-      Server.new("elah-ring_pools-#{name}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-        ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
-         "--set", "ring_pools_durability=#{durability}"]
+    # With two workers the second shares the generator's core.
+    def server(name, data, durability, workers = 1)
+      cores = workers == 1 ? SERVER_CORE : "#{SERVER_CORE},#{GENERATOR_CORE}"
+      Server.new("elah-ring_pools-#{name}", core: cores, directory: Bench.work_directory) do |port|
+        ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", workers.to_s, "--data", data,
+         "--set", "ring_pools_durability=#{durability}", "--set", "ring_pools_deadline_ms=#{DEADLINE_MS}"]
       end
     end
 
