@@ -167,8 +167,13 @@ class ArchitectureTest < Minitest::Test
     assert_empty(errors.reject { |error| error <= Elah::Error || CONTROL_FLOW.include?(error.name) })
   end
 
+  def test_the_lab_never_loads_what_it_measures
+    refute_found "lab/{lib,workloads}/**/*.rb", %r{require(_relative)?\s*\(?["'].*(contenders/|\belah\b|\bapps/)}, "the lab meets servers over HTTP"
+    refute_found "bench/**/*.rb", %r{\blab/}, "what both use is the benchmark's"
+  end
+
   def test_files_open_with_what_they_own
-    silent = Dir.chdir(ROOT) { Dir["{lib,apps,test}/**/*.rb", "{crates,ext}/**/*.rs"] }.reject do |file|
+    silent = Dir.chdir(ROOT) { Dir["{lib,apps,lab,test}/**/*.rb", "{crates,ext,lab}/**/*.rs"] }.reject do |file|
       opening = File.readlines(File.join(ROOT, file)).first(20).join
       file.end_with?(".rs") ? opening.match?(%r{^//!}) : opening.match?(/^\s*# [A-Z]/) || file.end_with?("_test.rb")
     end
@@ -176,14 +181,14 @@ class ArchitectureTest < Minitest::Test
   end
 
   def test_files_stay_readable
-    { "{lib,apps,exe,test/support}/**/*.rb" => 300, "{crates,ext}/**/src/**/*.rs" => 500 }.each do |pattern, limit|
+    { "{lib,apps,lab,exe,test/support}/**/*.rb" => 300, "{crates,ext}/**/src/**/*.rs" => 500 }.each do |pattern, limit|
       long = lines(pattern).group_by(&:first).transform_values(&:size).select { |_, size| size > limit }
       assert_empty long, "more than #{limit} lines"
     end
   end
 
   def test_names_say_what_a_file_does
-    vague = Dir.chdir(ROOT) { Dir["{lib,apps,crates,ext,test}/**/*.{rb,rs}"] }.grep(/(\A|_|\b)(utils?|helpers?|misc|common|manager|base)(_|\.|\b)/)
+    vague = Dir.chdir(ROOT) { Dir["{lib,apps,lab,crates,ext,test}/**/*.{rb,rs}"] }.grep(/(\A|_|\b)(utils?|helpers?|misc|common|manager|base)(_|\.|\b)/)
     assert_equal ["test/test_helper.rb"], vague
   end
 

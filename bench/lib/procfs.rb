@@ -29,6 +29,18 @@ module Bench
       pids.sum { |pid| stat_fields("/proc/#{pid}/stat")&.fetch(:ticks) || 0 } / TICKS_PER_SECOND.to_f
     end
 
+    # Memory of the whole tree: what is shared among its processes counts once, what is shared with others in part.
+    # @return [Hash{Symbol=>Integer}] bytes: proportional (PSS), and private to single processes
+    def memory
+      pids.each_with_object({ proportional_bytes: 0, private_bytes: 0 }) do |pid, sums|
+        text = File.read("/proc/#{pid}/smaps_rollup")
+        sums[:proportional_bytes] += text[/^Pss:\s+(\d+)/, 1].to_i * 1024
+        sums[:private_bytes] += text.scan(/^Private_(?:Clean|Dirty):\s+(\d+)/).flatten.sum(&:to_i) * 1024
+      rescue Errno::ENOENT, Errno::ESRCH
+        next
+      end
+    end
+
     # The process that does the work: the one with the most CPU time.
     # @return [Integer] its pid
     def busiest_pid

@@ -9,6 +9,9 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATI
 use hyper::{Request, Response, StatusCode};
 use serde::Serialize;
 
+/// What is answered late.
+pub(crate) const SLEEP_PATH: &str = "/sleep";
+
 /// The body of `/json`, built anew for every request.
 #[derive(Serialize)]
 struct Item {
@@ -51,6 +54,7 @@ impl Answers {
                 typed("application/json", serde_json::to_vec(&item).expect("strings and numbers always serialise").into())
             }
             "/items/random" => item(self.item.clone()),
+            SLEEP_PATH => typed("text/plain", Bytes::from_static(b"slept")),
             "/rack" => typed("text/plain", Bytes::from_static(b"hello world")),
             path => match self.links.get(&path[1..]) {
                 Some(target) => redirect(target.clone()),

@@ -40,6 +40,9 @@ struct Options {
 /// How long the head of a request may take. The timer costs nothing that can be measured.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the answer to `answers::SLEEP_PATH` takes.
+const SLEEP: Duration = Duration::from_millis(50);
+
 fn main() -> io::Result<()> {
     let options = Options::parse();
     let links = match &options.links {
@@ -68,7 +71,14 @@ async fn serve(stream: TcpStream, answers: Arc<Answers>) {
     }
     let service = service_fn(|request| {
         let answer = answers.answer(&request);
-        async move { Ok::<_, Infallible>(answer) }
+        let waits = request.uri().path() == answers::SLEEP_PATH;
+        async move {
+            if waits {
+                // Boxed, so that the future of every other answer stays as small as it was.
+                Box::pin(tokio::time::sleep(SLEEP)).await;
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = http1::Builder::new()
         .pipeline_flush(true)

@@ -77,6 +77,10 @@ pub(crate) struct Options {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// With --json: also the whole distribution of latency, as pairs of quantile and microseconds
+    #[arg(long, requires = "json")]
+    pub(crate) spectrum: bool,
 }
 
 /// How planned send times are spread over a second.

@@ -13,6 +13,9 @@ use crate::run::Outcome;
 const CPU_SHARE_MAX: f64 = 0.9;
 const LAG_P99_MAX_US: f64 = 1000.0;
 
+/// Steps of the spectrum in each half of the distance to 1: fine enough for a plot.
+const SPECTRUM_STEPS: u32 = 4;
+
 /// Everything that is printed; the field names are those of the JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
@@ -27,6 +30,8 @@ pub(crate) struct Report {
     answered: u64,
     requests_per_second: f64,
     latency_us: Spread,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spectrum: Option<Vec<(f64, f64)>>,
     failed: u64,
     failures: serde_json::Map<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +78,14 @@ impl Spread {
     }
 }
 
+/// Quantiles and their latency in microseconds, ever closer to 1.
+fn spectrum(latency: &Histogram<u64>) -> Vec<(f64, f64)> {
+    latency
+        .iter_quantiles(SPECTRUM_STEPS)
+        .map(|step| (step.quantile_iterated_to(), step.value_iterated_to() as f64 / 1000.0))
+        .collect()
+}
+
 impl Report {
     pub(crate) fn new(options: &Options, outcome: &Outcome) -> Self {
         let results = &outcome.results;
@@ -98,6 +111,7 @@ impl Report {
             answered: results.latency.len(),
             requests_per_second: results.latency.len() as f64 / measured_seconds.max(f64::MIN_POSITIVE),
             latency_us: Spread::new(&results.latency),
+            spectrum: options.spectrum.then(|| spectrum(&results.latency)),
             failed: results.failures_sum(),
             failures: failures.collect(),
             failure_first: results.failure_first.clone(),

@@ -41,6 +41,20 @@ fn an_open_loop_sends_what_was_planned() {
 }
 
 #[test]
+fn the_spectrum_climbs_to_the_slowest_answer() {
+    let server = answering(ok("hello"));
+    let report =
+        report(server.address, &["--rate", "500", "--connections", "4", "--duration", "1", "--warmup", "0", "--spectrum"]);
+    let pairs = report["spectrum"].as_array().expect("pairs of quantile and microseconds");
+    let column = |index: usize| pairs.iter().map(|pair| pair[index].as_f64().unwrap()).collect::<Vec<_>>();
+    assert!(pairs.len() > 10, "{} pairs", pairs.len());
+    assert!(column(0).is_sorted() && column(1).is_sorted());
+    assert_eq!(column(0).last(), Some(&1.0));
+    let max = report["latency_us"]["max"].as_f64().unwrap();
+    assert!((column(1).last().unwrap() / max - 1.0).abs() < 0.01, "{:?} and {max}", column(1).last());
+}
+
+#[test]
 fn a_stall_counts_for_every_request_that_was_planned_within_it() {
     // The server answers one request of a second's load half a second late. A closed loop would see one slow request
     // in a thousand; an open one sees that half of all planned requests had to wait.

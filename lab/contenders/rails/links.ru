@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+# The routes of specs/links.md in Rails.
+require_relative "application"
+require_relative "../active_record/links"
+
+LabApplication.routes.append do
+  post "/links/import", to: "links#import"
+  post "/links", to: "links#create"
+  get "/links/:code", to: "links#show", constraints: { code: /[^\/]+/ }
+  patch "/links/:code", to: "links#update", constraints: { code: /[^\/]+/ }
+  delete "/links/:code", to: "links#destroy", constraints: { code: /[^\/]+/ }
+  get "/:code", to: "links#visit", constraints: { code: /[^\/]+/ }
+end
+
+class LinksController < ActionController::API
+  rescue_from(Links::Problem) do |problem|
+    response.set_header("Cache-Control", "no-store")
+    render(json: problem.to_h, status: problem.status, content_type: "application/problem+json")
+  end
+
+  def import = render(plain: Links.import(request.raw_post, request.base_url), content_type: "application/x-ndjson")
+
+  def create
+    link = Links.create(document)
+    render(json: with_url(link), status: :created, location: "#{request.base_url}/links/#{link[:code]}")
+  end
+
+  def show = render(json: with_url(Links.find(params[:code])))
+  def update = render(json: with_url(Links.change(params[:code], document)))
+
+  def destroy
+    Links.delete(params[:code])
+    head(:no_content)
+  end
+
+  def visit
+    status, target, cache_control = request.head? ? Links.look(params[:code]) : Links.visit(params[:code])
+    Links::REDIRECT_HEADERS.each { |name, value| response.set_header(name, value) }
+    response.set_header("Cache-Control", cache_control)
+    head(status, location: target)
+  end
+
+  private
+
+  def document
+    JSON.parse(request.raw_post).tap { |fields| raise Links::Problem.new(400, "validation_failed") unless fields.is_a?(Hash) }
+  rescue JSON::ParserError
+    raise Links::Problem.new(400, "invalid_body")
+  end
+
+  def with_url(link) = link.merge(short_url: "#{request.base_url}/#{link[:code]}")
+end
+
+LabApplication.initialize!
+Links.open(ENV.fetch("DATA"), Integer(ENV.fetch("THREADS")))
+
+run LabApplication

@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require_relative "progress"
+require_relative "soak"
+require_relative "stores"
+
+module Lab
+  # One run of the lab from its set-up to the last figure. A contender that fails never ends it; every run is on disk before the next begins.
+  class Session
+    # @return [Record, nil] once the first run begins
+    attr_reader :record
+
+    # Seconds that a contender needs to start, keep its contract and end, about.
+    OVERHEAD_SECONDS = 1.5
+
+    # @param contenders [Array<Contender>]
+    # @param workloads [Array<Workload>]
+    # @param plan [Plan]
+    # @param install [Boolean] whether packages may be installed
+    # @param command [String] that repeats it
+    def initialize(contenders:, workloads:, plan:, command:, install: true, cores: Cores.new, out: $stderr, parent: Record::FOLDER)
+      @contenders = contenders
+      @workloads = workloads
+      @plan = plan
+      @command = command
+      @install = install
+      @cores = cores
+      @out = out
+      @parent = parent
+      @generators = Generators.new(cores)
+    end
+
+    # @return [Record]
+    # @raise [Lab::Error] when there is nothing to measure or nothing to measure with
+    def run
+      set_up
+      @record = Record.create(about, parent: @parent)
+      @progress = Progress.new(entrants.sum { |workload, all| all.size * @plan.rounds * seconds(workload) } + soak_seconds, out: @out)
+      entrants.each { |workload, all| on_store(workload) { |store| compete(workload, all, store) } }
+      @record
+    ensure
+      @progress&.finish
+    end
+
+    private
+
+    # Contenders that cannot be had are left out, with the reason.
+    def set_up
+      @versions = {}
+      @absent = {}
+      setup = Setup.new(install: @install) { |line| @out.puts("lab: #{line}") }
+      setup.generators
+      stores = @workloads.any?(&:store)
+      chosen = @contenders.select { |contender| @workloads.any? { |workload| contender.does?(workload) } }
+      chosen.each do |contender|
+        @versions[contender.name] = setup.contender(contender, stores: stores)
+      rescue Error => e
+        @absent[contender.name] = e.message
+        @out.puts("lab: without #{contender.title}: #{e.message}")
+      end
+      raise Error, "No contender is left." if @versions.empty?
+    end
+
+    # @return [Hash{Workload=>Array<Contender>}]
+    def entrants
+      @entrants ||= @workloads.to_h { |workload| [workload, @contenders.select { |one| @versions.key?(one.name) && one.does?(workload) }] }
+    end
+
+    def about
+      { started_at: Time.now.utc.iso8601, command: @command, plan: @plan.to_h, machine: Bench::Machine.facts,
+        notices: @cores.notices, absent: @absent,
+        contenders: @contenders.select { |one| @versions.key?(one.name) }.to_h { |one| [one.name, contender_facts(one)] },
+        workloads: @workloads.to_h { |one| [one.name, workload_facts(one)] } }
+    end
+
+    def contender_facts(one) = { title: one.title, kind: one.kind, version: @versions[one.name], configuration: one.configuration }
+
+    def workload_facts(one)
+      { title: one.title, contract: one.contract, cases: one.cases, connections: one.connections, headline: one.headline, rate: one.rate,
+        store: one.store, originals: one.originals }
+    end
+
+    # A database that does not start takes its workload with it, no other.
+    def on_store(workload, &block)
+      Stores.with(workload.store, @cores, &block)
+    rescue Error => e
+      @progress.say("lab: without #{workload.name}: #{e.message}")
+      @record.about = @record.about.merge(notices: @record.about[:notices] + ["#{workload.name} was not measured: #{e.message}"])
+    end
+
+    def compete(workload, contenders, store)
+      hopeless = []
+      rates = Hash.new { |all, name| all[name] = [] }
+      RunOrder.new(contenders, @plan.rounds).each do |contender, round|
+        next if hopeless.include?(contender)
+
+        @progress.begin_run("#{workload.name} · #{contender.title} · round #{round} of #{@plan.rounds}", seconds(workload))
+        run = measurement(contender, workload, store).run(round)
+        @record.append(run)
+        report_failure(contender, workload, run)
+        rates[contender] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
+        hopeless << contender if run[:failure] && Measurement::HOPELESS.include?(run[:failure][:step])
+      end
+      soak(workload, rates, store) if @plan.soak_seconds.positive?
+    end
+
+    def soak(workload, rates, store)
+      rates.each do |contender, all|
+        @progress.begin_run("#{workload.name} · #{contender.title} · #{@plan.soak_seconds} s at half load", @plan.soak_seconds)
+        run = Soak.new(contender, workload, rate: Bench::Statistics.median(all) / 2, seconds: @plan.soak_seconds, cores: @cores,
+                                            generators: @generators, store: store).run
+        @record.append(run)
+        report_failure(contender, workload, run)
+      end
+    end
+
+    def report_failure(contender, workload, run)
+      return unless run[:failure]
+
+      @progress.say("lab: #{workload.name}, #{contender.title}: #{run[:failure][:step]} failed: #{run[:failure][:message]}")
+    end
+
+    def measurement(contender, workload, store)
+      Measurement.new(contender, workload, plan: @plan, cores: @cores, generators: @generators, store: store)
+    end
+
+    def seconds(workload) = @plan.run_seconds(workload) + OVERHEAD_SECONDS
+    def soak_seconds = entrants.values.sum(&:size) * @plan.soak_seconds
+  end
+end

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+module Lab
+  # The summary as text: Markdown, which a terminal shows as well.
+  class Table
+    HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "memory MB", ""].freeze
+    BEGINS = "<!-- lab:begin -->\n"
+    ENDS = "<!-- lab:end -->"
+
+    # @param summary [Summary]
+    def initialize(summary)
+      @summary = summary
+    end
+
+    # Puts the table between the markers of a file.
+    # @raise [Lab::Error] when the file has no markers
+    def self.splice(file, text)
+      old = File.read(file)
+      raise Error, "#{file} has no lines #{BEGINS.strip} and #{ENDS}." unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
+
+      File.write(file, old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text })
+    end
+
+    # @param rows [Array<Array<String>>] the first is the heading
+    # @param numbers [Boolean] whether all but the first and the last column are numbers, which stand at the right
+    # @return [String] a grid in Markdown that can be read as it is
+    def self.grid(rows, numbers: true)
+      widths = rows.transpose.map { |column| [column.map(&:length).max, 3].max }
+      right = widths.each_index.map { |index| numbers && index.positive? && index < widths.size - 1 }
+      rule = widths.zip(right).map { |width, is_right| is_right ? "#{'-' * (width - 1)}:" : "-" * width }
+      cells = rows.map { |row| row.zip(widths, right).map { |cell, width, is_right| is_right ? cell.rjust(width) : cell.ljust(width) } }
+      cells.insert(1, rule).map { |row| "| #{row.join(' | ')} |\n" }.join
+    end
+
+    # @return [String] a table per workload, and below what the marks mean
+    def to_s
+      [*@summary.workloads.map { |workload| workload(workload) }, *legend].join("\n")
+    end
+
+    # @param record [Record]
+    # @return [String] the table with where and how it was measured
+    def for_readme(record)
+      machine = @summary.about[:machine]
+      "#{self}\n#{@summary.about[:started_at][0, 10]}, #{machine[:cpu]}, #{machine[:system]}, #{machine[:ruby][/ruby \S+/]}. " \
+        "`#{@summary.about[:command]}` repeats it. Every run, plot and command: [#{record.folder}](#{record.folder}/report.html).\n"
+    end
+
+    private
+
+    def workload(workload)
+      store = workload[:store] ? ", on #{workload[:store]}" : ""
+      title = "**#{workload[:name]}**: #{workload[:title]}#{store}; #{workload[:headline]} connections, " \
+              "latency at #{Format.count(workload[:rate])} requests/s\n"
+      [title, self.class.grid([HEADINGS, *workload[:rows].map { |row| cells(row) }])].join("\n")
+    end
+
+    def cells(row)
+      [row[:title], Format.spread(row[:rate]), Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
+       *%i[p50_us p99_us p999_us].map { |key| Format.milliseconds(row.dig(key, :median)) }, Format.megabytes(row.dig(:memory_bytes, :median)),
+       Format.remarks(row)]
+    end
+
+    def legend
+      marked = @summary.workloads.any? { |one| one[:rows].any? { |row| row[:marks].any? } }
+      [("\n* the generator was at its limit, or close to it: the server may do more.\n" if marked),
+       *@summary.about[:notices].map { |notice| "\n#{notice}\n" }].compact
+    end
+  end
+end

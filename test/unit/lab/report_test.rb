@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require_relative "../../support/lab_case"
+
+# From a small record to the page.
+class LabReportTest < Minitest::Test
+  include LabCase
+
+  ABOUT = { started_at: "2026-01-02T03:04:05Z", command: "bin/lab", plan: { name: "tiny", rounds: 2 }, notices: ["One core only."], absent: { falcon: "only RubyGems has it" },
+            machine: { cpu: "2 × CPU", system: "Debian", ruby: "ruby 3.1.2p20" },
+            contenders: { elah: { title: "Elah", kind: "Ruby", version: "0.1" }, bare_hyper: { title: "bare hyper", kind: "Rust", version: "1.12" },
+                          puma: { title: "Puma <5>", kind: "Ruby", version: "5.6" }, thin: { title: "Thin", kind: "Ruby", version: "1.8" } },
+            workloads: { hello: { title: "a text", contract: "specs/plain.yml", cases: ["a text"], connections: [64], headline: 64, rate: 1000,
+                                  originals: [{ what: "Cramp", figure: 100 }] } } }.freeze
+
+  def run_of(contender, round, rate, p99: 1000.0, memory: 30_000_000, **more)
+    { workload: "hello", contender: contender, round: round, at: "2026-01-02T03:04:05Z", command: "run #{contender}", memory: { proportional_bytes: memory, private_bytes: memory },
+      saturated: [{ connections: 64, rate: rate, cpu_us: 1e6 / rate, p99_us: 5, errors: {}, server_share: 1, generator_share: 0.5, foreign_share: 0.1, generator_limited: false, command: "wrk" }],
+      paced: [{ at: "same", rate: 1000, answered_rate: 1000, latency_us: { p50: 300.0, p99: p99, "p99.9": p99 * 2 }, spectrum: [[0.0, 100.0], [0.5, 300.0], [0.99, p99], [1.0, p99 * 3]], errors: {}, command: "elah-load" }],
+      contract: { passed: 1, total: 3, failures: {} }, **more }
+  end
+
+  def record
+    @record ||= Lab::Record.create(ABOUT, parent: @folder).tap do |record|
+      [1000.0, 1200.0, 1400.0].each_with_index { |rate, index| record.append(run_of("elah", index + 1, rate)) }
+      record.append(run_of("bare_hyper", 1, 2000.0, memory: 3_000_000))
+      record.append(run_of("puma", 1, 100.0, p99: 500.0))
+      record.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "it <ended>" } })
+    end
+  end
+
+  def summary = @summary ||= Lab::Summary.new(record)
+  def row(name) = summary.workloads.first[:rows].find { |row| row[:contender] == name }
+
+  def test_medians_ranges_and_ratios
+    elah = row("elah")
+    assert_equal({ median: 1200.0, min: 1000.0, max: 1400.0 }, elah[:rate])
+    assert_in_delta 0.6, elah[:of_yardstick]
+    assert_in_delta 12, elah[:of_original]
+    assert_in_delta 1 / 12.0, row("puma")[:of_subject]
+    assert_equal %w[bare_hyper elah puma thin], summary.workloads.first[:rows].map { |one| one[:contender] }
+    assert_equal [1000.0, 1200.0, 1400.0], elah[:rates], "every run is kept"
+  end
+
+  def test_where_elah_loses_is_never_left_out
+    losses = summary.losses.map { |loss| loss.values_at(:title, :measure) }
+    assert_includes losses, ["bare hyper", :rate]
+    assert_includes losses, ["bare hyper", :memory_bytes]
+    assert_includes losses, ["Puma <5>", :p99_us]
+    refute_includes losses, ["Puma <5>", :rate]
+  end
+
+  def test_what_the_generator_may_have_limited_is_marked
+    assert_equal 2000.0, summary.ceiling
+    assert_equal [], row("puma")[:marks]
+    record.append(run_of("puma", 2, 1900.0))
+    @summary = nil
+    assert_equal [], row("puma")[:marks], "the median counts"
+    2.times { record.append(run_of("puma", 3, 1900.0)) }
+    @summary = nil
+    assert_equal ["ceiling"], row("puma")[:marks]
+  end
+
+  def test_the_page_needs_nothing_besides_itself_and_escapes_what_came_from_outside
+    page = File.read(Lab::Report.new(summary).write(record))
+    refute_match(/<script|<link|src=|url\(|https?:/, page)
+    assert_includes page, "Puma &lt;5&gt;"
+    refute_includes page, "Puma <5>"
+    ["One core only.", "only RubyGems has it", "it &lt;ended&gt;", "Where we lose", "Then and now", "Cramp", "<svg", "elah-load"].each { |text| assert_includes page, text }
+    json = JSON.parse(File.read(record.file("report.json")))
+    assert_equal 1200.0, json["workloads"][0]["rows"][1]["rate"]["median"]
+  end
+
+  def test_a_record_without_a_single_figure_still_gives_a_page
+    empty = Lab::Record.create(ABOUT, parent: @folder, now: Time.utc(2000))
+    empty.append({ workload: "hello", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
+    assert_includes File.read(Lab::Report.new(Lab::Summary.new(empty)).write(empty)), "gone"
+    assert_includes Lab::Table.new(Lab::Summary.new(empty)).to_s, "failed: start"
+  end
+
+  def test_the_table_is_spliced_between_its_markers
+    table = Lab::Table.new(summary).to_s
+    assert_match(/\| Elah +\| +1,200 \(1,000–1,400\) \| +0\.60 \|/, table)
+    file = File.join(@folder, "README.md")
+    File.write(file, "before\n<!-- lab:begin -->\nold\n<!-- lab:end -->\nafter\n")
+    Lab::Table.splice(file, "new\n")
+    assert_equal "before\n<!-- lab:begin -->\nnew\n<!-- lab:end -->\nafter\n", File.read(file)
+    File.write(file, "no markers")
+    assert_raises(Lab::Error) { Lab::Table.splice(file, "new\n") }
+  end
+
+  def test_axes_have_round_values
+    assert_equal [0, 50, 100, 150, 200], Lab::Report::Scale.new([180], from: 0, to: 100).ticks
+    log = Lab::Report::Scale.new([3, 900], from: 0, to: 300, log: true)
+    assert_equal [1, 10, 100, 1000], log.ticks
+    assert_in_delta 100, log.place(10)
+    assert_in_delta 0, log.place(0.01)
+    assert_equal [0.0, 0.2, 0.4, 0.6, 0.8, 1.0].size, Lab::Report::Scale.new([], from: 0, to: 1).ticks.size
+  end
+end
