@@ -23,7 +23,10 @@ module SQLite
 
   # @param file [String]
   # @param threads [Integer] that will use it, each with a connection of its own
-  def open(file, threads) = ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: file, pool: threads + 1, timeout: 5000) # the main thread has one
+  def open(file, threads)
+    # The main thread has one too.
+    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: file, pool: threads + 1, timeout: 5000)
+  end
 
   # @return [Array<Hash>] of a prepared statement with texts in its places
   def rows(statement, *texts)
