@@ -3,6 +3,7 @@
 require_relative "boards/answers"
 require_relative "boards/changes"
 require_relative "boards/companions"
+require_relative "boards/part"
 require_relative "boards/reading"
 require_relative "boards/rows"
 require_relative "boards/seasons"
@@ -13,8 +14,9 @@ require_relative "text"
 
 module Leaderboards
   # Owns one board where it lives: the entity of its id, which has the current season, and an entity for each season before it that somebody asks
-  # for, "ID@NUMBER". Answers are JSON, so that one of another worker is passed on as it is.
+  # for, "ID@NUMBER". Of a board in parts, each part is an entity, "ID.PART". Answers are JSON, so that one of another worker is passed on as it is.
   class Board < Elah::Entity
+    include Boards::Part
     include Boards::Reading
     include Boards::Writing
 
@@ -52,16 +54,17 @@ module Leaderboards
 
     # Loads the members.
     def restore
-      id, past = key.split("@")
+      board, past = key.split("@")
+      id = board[/\A\d+/]
       @definition = Leaderboards.service.directory.find(id.to_i) or return
       region = Board.region
       @rows = index(:members)
       @text = Text.new(@definition)
-      @answers = Boards::Answers.new(rows_of(:answers), id)
-      @companions = Boards::Companions.new(id, rows_of(:metadata), index(:bans), region.index(:bans))
-      return restore_past(id, past.to_i) if past
+      @answers = Boards::Answers.new(rows_of(:answers), board)
+      @companions = Boards::Companions.new(board, rows_of(:metadata), index(:bans), region.index(:bans))
+      return restore_past(board, past.to_i) if past
 
-      @seasons = Boards::Seasons.new(@definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
+      @seasons = Boards::Seasons.new(board, @definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
       @seasons.due? ? turn : load(@seasons.current)
     end
 
@@ -76,6 +79,8 @@ module Leaderboards
     end
 
     def season = @season.number
+
+    def prefix = @season.prefix(key[/\A[^@]+/])
 
     def rows_of(name) = Boards::Rows.new(index(name), Board.region.index(name))
 
@@ -101,13 +106,13 @@ module Leaderboards
     def stand(table)
       @shadow = @changes = nil
       @shadow_table = table
-      @standings = Boards::Standings.new(@rows, @season.prefix(@definition.key), @definition, table)
+      @standings = Boards::Standings.new(@rows, prefix, @definition, table)
       @set = @standings.set
     end
 
     # Those who are banned, loaded when one of them is asked for.
     def shadow
-      @shadow ||= Boards::Standings.new(@rows, Boards::Standings.shadow(@season.prefix(@definition.key)), @definition, @shadow_table)
+      @shadow ||= Boards::Standings.new(@rows, Boards::Standings.shadow(prefix), @definition, @shadow_table)
     end
   end
 end

@@ -8,7 +8,8 @@ module Leaderboards
   #
   # id, game_id: Integers · operator: what a submission does unless it says otherwise · order: :desc or :asc for each component of a score ·
   # decimals: digits behind the point, for each · ties: :earliest or :member · members_max: Integer · season: one of Boards::Calendar::LENGTHS,
-  # or nil · zone: by whose clocks a season ends · seasons_kept: how many that have ended stay
+  # or nil · zone: by whose clocks a season ends · seasons_kept: how many that have ended stay · parts: over how many entities the members are
+  # spread
   class Definition
     OPERATORS = { "best" => :best, "set" => :set, "min" => :min, "max" => :max, "last" => :last, "sum" => :increment }.freeze
     DIRECTIONS = { "desc" => :desc, "asc" => :asc }.freeze
@@ -19,9 +20,10 @@ module Leaderboards
     MEMBERS = (1..100_000_000).freeze
     NAME_LENGTH_MAX = 200
     SEASONS_KEPT = (0..1000).freeze
-    FIELDS = %w[name operator order decimals ties members_max season zone seasons_kept].freeze
+    PARTS = (1..64).freeze
+    FIELDS = %w[name operator order decimals ties members_max season zone seasons_kept parts].freeze
 
-    attr_reader :id, :game_id, :name, :operator, :order, :decimals, :ties, :members_max, :season, :zone, :seasons_kept
+    attr_reader :id, :game_id, :name, :operator, :order, :decimals, :ties, :members_max, :season, :zone, :seasons_kept, :parts
 
     class << self
       # @param given [Hash{String=>Object}] fields of a request
@@ -34,10 +36,12 @@ module Leaderboards
         raise InvalidSettings, "A leaderboard has no #{unknown.first.inspect[0, 64]}; it has #{FIELDS.join(', ')}." if unknown.any?
 
         order = directions(given.fetch("order", "desc"))
-        new("id" => id, "game_id" => game_id, "name" => name_of(given["name"]), "order" => order,
+        parts = whole("parts", given.fetch("parts", 1), PARTS)
+        check_split(given) if parts > 1
+        new("id" => id, "parts" => parts, "game_id" => game_id, "name" => name_of(given["name"]), "order" => order,
             "decimals" => digits(given.fetch("decimals", 0), order.size),
             "operator" => one_of(OPERATORS, "operator", given.fetch("operator", "best")),
-            "ties" => one_of(TIES, "ties", given.fetch("ties", "earliest")),
+            "ties" => one_of(TIES, "ties", given.fetch("ties", parts > 1 ? "member" : "earliest")),
             "members_max" => whole("members_max", given.fetch("members_max", MEMBERS.end), MEMBERS),
             "season" => given["season"]&.then { |season| one_of(SEASONS, "season", season) }, "zone" => zone(given.fetch("zone", "UTC")),
             "seasons_kept" => whole("seasons_kept", given.fetch("seasons_kept", 12), SEASONS_KEPT))
@@ -53,6 +57,12 @@ module Leaderboards
       end
 
       private
+
+      # Who was first is known within a part alone, and parts would not begin a season at one moment.
+      def check_split(given)
+        raise InvalidSettings, "A leaderboard in parts has no season." if given["season"]
+        raise InvalidSettings, "In a leaderboard in parts ties are decided by member." if given.fetch("ties", "member") != "member"
+      end
 
       def directions(order)
         list = Array(order)
@@ -98,6 +108,7 @@ module Leaderboards
       @decimals = fields.fetch("decimals")
       @ties = TIES.fetch(fields.fetch("ties"))
       @members_max = fields.fetch("members_max")
+      @parts = fields.fetch("parts")
       @season = fields.fetch("season")
       @zone = fields.fetch("zone")
       @seasons_kept = fields.fetch("seasons_kept")

@@ -37,6 +37,8 @@ module Leaderboards
   InvalidMetadata = Refused.with(422, "invalid_metadata")
   IdempotencyMismatch = Refused.with(422, "idempotency_mismatch")
   SeasonNotFound = Refused.with(404, "season_not_found")
+  NotInParts = Refused.with(422, "not_in_parts")
+  PartUnavailable = Refused.with(503, "part_unavailable")
   InvalidCursor = Refused.with(400, "invalid_cursor")
   LineTooLong = Refused.with(413, "line_too_long")
   BoardFull = Refused.with(409, "leaderboard_full")

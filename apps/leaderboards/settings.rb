@@ -3,9 +3,10 @@
 require_relative "service"
 
 module Leaderboards
-  # Owns the settings of the app: `leaderboards_api_key`, `leaderboards_token_secret`, `leaderboards_durability` and
-  # `leaderboards_feed_seconds`.
+  # Owns the settings of the app: `leaderboards_api_key`, `leaderboards_token_secret`, `leaderboards_durability`,
+  # `leaderboards_deadline_ms` and `leaderboards_feed_seconds`.
   module Settings
+    DEADLINE_MS = (1..60_000).freeze
     FEED_SECONDS = (1..3600).freeze
     DURABILITIES = %w[disk memory].freeze
 
@@ -17,11 +18,17 @@ module Leaderboards
       def service(settings, config)
         key = settings[:leaderboards_api_key]
         store = Elah::Store.open(File.join(config.data, "leaderboards"), bytes_max: config.store_bytes_max)
-        Service.new(store, scores: Stores::Embedded.new(store, durability: durability(settings)), api_key: key && Elah::ApiKey.new(key),
-                           token_secret: token_secret(settings, key), feed_seconds: feed_seconds(settings))
+        Service.new(store, scores: scores(settings, store), api_key: key && Elah::ApiKey.new(key),
+                           token_secret: token_secret(settings, key),
+                           feed_seconds: integer(settings, :leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))
       end
 
       private
+
+      def scores(settings, store)
+        deadline = integer(settings, :leaderboards_deadline_ms, 150, DEADLINE_MS) / 1000.0
+        Stores::Embedded.new(store, durability: durability(settings), deadline: deadline)
+      end
 
       # Who may issue tokens is known by the key.
       def token_secret(settings, key)
@@ -32,11 +39,11 @@ module Leaderboards
         raise Elah::OptionError, "leaderboards_token_secret has at least #{Tokens::SECRET_BYTES_MIN} bytes, not #{secret.bytesize}."
       end
 
-      def feed_seconds(settings)
-        value = settings.fetch(:leaderboards_feed_seconds, Feeds::SECONDS).to_s
-        return value.to_i if value.match?(/\A\d{1,4}\z/) && FEED_SECONDS.cover?(value.to_i)
+      def integer(settings, name, default, range)
+        value = settings.fetch(name, default).to_s
+        return value.to_i if value.match?(/\A\d{1,9}\z/) && range.cover?(value.to_i)
 
-        raise Elah::OptionError, "leaderboards_feed_seconds is a whole number from #{FEED_SECONDS.begin} to #{FEED_SECONDS.end}, not #{value}."
+        raise Elah::OptionError, "#{name} is a whole number from #{range.begin} to #{range.end}, not #{value}."
       end
 
       def durability(settings)

@@ -41,6 +41,9 @@ curl $URL/games/1/leaderboards.json
 curl -X PUT $URL/games/1/leaderboards/1.json -H 'Content-Type: application/json' -d '{"name": "Season points"}'
 curl "$URL/leaderboards/1/users.json?page=1"
 curl $URL/leaderboards/1/users/ann.json
+# a board in parts, which may live in several workers: ranks are exact over all of them
+curl $URL/games/1/leaderboards -H 'Content-Type: application/json' -d '{"name": "World", "parts": 4}'
+curl -X PUT $URL/leaderboards/5/members/ann -d '{"score": 180}'
 # as lines of JSON, out and in
 curl $URL/leaderboards/1/export
 curl $URL/leaderboards/1/import -H 'Content-Type: application/x-ndjson' --data-binary '{"member": "jim", "score": 77}'

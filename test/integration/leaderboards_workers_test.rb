@@ -63,6 +63,29 @@ class LeaderboardsWorkersTest < Minitest::Test
     end
   end
 
+  def test_a_rank_over_parts_is_estimated_while_a_worker_does_not_answer
+    LeaderboardsServer.start(workers: 2) do |server|
+      board = server.create(parts: 8)
+      40.times { |n| again { server.submit(board, "m#{n}", n) } }
+      paused = workers(server).first
+      written_at = Time.now.to_i
+      wait_until("what is known of parts is asked for anew") { again { server.get("#{board}/members/m0") } && Time.now.to_i > written_at + 1 }
+      # Of many clients at once each worker has some.
+      Array.new(8) { Thread.new { 20.times { |n| again { server.get("#{board}/members/m#{n}") } } } }.each(&:join)
+      begin
+        Process.kill(:STOP, paused)
+        answers = Array.new(40) { |n| [n, server.get("#{board}/members/m#{n}")] }
+      ensure
+        Process.kill(:CONT, paused)
+      end
+      estimates = answers.filter_map { |n, answer| [n, answer.json] if answer.status == 200 && answer.json["rank_error"] }
+      refute_empty estimates
+      estimates.each { |n, row| assert_in_delta 40 - n, row["rank"], row["rank_error"], "m#{n}: #{row}" }
+      assert_equal ["part_unavailable"], answers.reject { |_, answer| answer.status == 200 }.map { |_, answer| answer.json["code"] }.uniq
+      wait_until("ranks are exact again") { 40.times.all? { |n| (answer = server.get("#{board}/members/m#{n}")).status == 200 && answer.json.values_at("rank", "rank_error") == [40 - n, nil] } }
+    end
+  end
+
   private
 
   def workers(server)

@@ -56,12 +56,13 @@ module Leaderboards
       # @return [Season]
       attr_reader :current
 
+      # @param board [String] id, with the part if there are some
       # @param definition [Definition]
       # @param table [Elah::Store::Table] of the index, to read
       # @param rows [Elah::Entity::Index] the same, to write
       # @param clock [#now]
-      def initialize(definition, table, rows, clock)
-        @board = definition.key
+      def initialize(board, definition, table, rows, clock)
+        @board = board
         @kept = definition.seasons_kept
         @table = table
         @rows = rows

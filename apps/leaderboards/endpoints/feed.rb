@@ -26,7 +26,7 @@ module Leaderboards
       desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
       get "leaderboards/:id/feed" do
         board = definition
-        scores.size(board)
+        scores.changes(board, nil, 0)
         life, number = request.header("last-event-id")&.match(LAST_EVENT)&.captures
         sse do |events|
           events.push({ leaderboard: board.id }, event: "hello", retry_ms: RETRY_MS)

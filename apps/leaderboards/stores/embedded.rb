@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../board"
+require_relative "../boards/split"
 require_relative "../boards/together"
 require_relative "../stores"
 
@@ -14,10 +15,13 @@ module Leaderboards
 
       # @param store [Elah::Store]
       # @param durability [Symbol] :disk or :memory
-      def initialize(store, durability: :disk)
+      # @param deadline [Float] seconds that the parts of a board may take to answer
+      def initialize(store, durability: :disk, deadline: 0.15)
         Board.durability(durability)
         @boards = Board.in(store)
         @seasons = @boards.index(:seasons)
+        @deadline = deadline
+        @summaries = {}
         @together = Boards::Together.new(store, @boards)
       end
 
@@ -29,37 +33,39 @@ module Leaderboards
       def finish = @together.finish
 
       def submit(definition, member, score, operator, style, metadata = nil)
-        @boards[definition.key].submit(member, score, operator, style, metadata)
+        board(definition).submit(member, score, operator, style, metadata)
       end
 
-      def increment(definition, member, amount, key, style) = @boards[definition.key].increment(member, amount, key, style)
+      def increment(definition, member, amount, key, style) = board(definition).increment(member, amount, key, style)
 
       def submit_together(submissions, key, style)
+        raise NotInParts, "A leaderboard in parts is written alone." if submissions.any? { |definition, *| definition.parts > 1 }
+
         @together.submit(submissions.map { |definition, *rest| Boards::Together::Part.new(definition.key, *rest) }, key, style)
       end
 
-      def import(definition, rows, operator) = @boards[definition.key].import(rows, operator)
+      def import(definition, rows, operator) = board(definition).import(rows, operator)
 
       def delete(definition, member, erase)
-        was_there = @boards[definition.key].delete(member, erase)
+        was_there = board(definition).delete(member, erase)
         return was_there unless erase
 
         past(definition).map { |board| board.delete(member, false) }.push(was_there).any?
       end
 
-      def ban(definition, member) = @boards[definition.key].ban(member)
-      def pardon(definition, member) = @boards[definition.key].pardon(member)
-      def begin_season(definition) = @boards[definition.key].begin_season
+      def ban(definition, member) = board(definition).ban(member)
+      def pardon(definition, member) = board(definition).pardon(member)
+      def begin_season(definition) = board(definition).begin_season
 
       def trim(definition, keep)
-        board = @boards[definition.key]
+        board = board(definition)
         removed = 0
         until (count = board.trim(keep)).zero? do removed += count end
         removed
       end
 
       def remove(definition)
-        board = @boards[definition.key]
+        board = board(definition)
         nil while board.remove
       end
 
@@ -75,6 +81,8 @@ module Leaderboards
       def histogram(definition, bounds, buckets, season = nil) = board(definition, season).histogram(bounds, buckets)
 
       def across(definitions, member, style)
+        return definitions.map { |definition| show_or_nil(definition, member, style) } if definitions.any? { |definition| definition.parts > 1 }
+
         @boards.call_many(definitions.map { |definition| [definition.key, :show, member, style] }).map do |answer|
           next answer unless answer.is_a?(Exception)
 
@@ -82,21 +90,32 @@ module Leaderboards
         end
       end
 
-      def rows(definition, first, last, style) = @boards[definition.key].rows(first, last, style)
-      def row(definition, member, style) = @boards[definition.key].row(member, style)
-      def size(definition) = @boards[definition.key].size
-      def banned(definition) = @boards[definition.key].banned
+      def rows(definition, first, last, style) = board(definition).rows(first, last, style)
+      def row(definition, member, style) = board(definition).row(member, style)
+      def size(definition) = board(definition).size
+      def banned(definition) = board(definition).banned
 
       def export(definition, after, limit, season = nil) = board(definition, season).export(after, limit)
-      def changes(definition, life, number) = @boards[definition.key].changes(life, number)
-      def seasons(definition, limit) = @boards[definition.key].seasons(limit)
+      def changes(definition, life, number) = board(definition).changes(life, number)
+      def seasons(definition, limit) = board(definition).seasons(limit)
 
       private
 
-      def board(definition, number) = number ? board_of_season(definition, number) : @boards[definition.key]
+      def show_or_nil(definition, member, style)
+        show(definition, member, style)
+      rescue MemberNotFound
+        nil
+      end
+
+      # @return [Elah::Entity::Reference, Boards::Split]
+      def board(definition, number = nil)
+        return Boards::Split.new(definition, @boards, @deadline, @summaries) if definition.parts > 1
+
+        number ? board_of_season(definition, number) : @boards[definition.key]
+      end
 
       def board_of_season(definition, number)
-        board = @boards[definition.key]
+        board = board(definition)
         season = Boards::Seasons.find(@seasons, definition.key, number)
         return @boards["#{definition.key}@#{number}"] if season&.ended? || board.over?(number)
         return board if board.seasons(1).first.number == number
@@ -106,7 +125,7 @@ module Leaderboards
 
       # The boards of the seasons that have ended.
       def past(definition)
-        @boards[definition.key].seasons(Definition::SEASONS_KEPT.end + 2).drop(1).map { |season| @boards["#{definition.key}@#{season.number}"] }
+        board(definition).seasons(Definition::SEASONS_KEPT.end + 2).drop(1).map { |season| @boards["#{definition.key}@#{season.number}"] }
       end
     end
   end

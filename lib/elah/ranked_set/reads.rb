@@ -123,6 +123,12 @@ module Elah
         Page.new(rows, (cursor_of(rows.last) if start + rows.size < size), (cursor_of(rows.first) if start.positive?))
       end
 
+      # The place of a member in the order, for {#page}: of this set, or of another one with the same order, where the member need not be.
+      #
+      # @param member [String]
+      # @return [String, nil] a cursor; nil for a member that is not there
+      def cursor(member) = member?(member) ? encode(cursor_native(member)) : nil
+
       # Every member in the order of ranks, read page by page.
       #
       # @param batch [Integer] members that are read at once
@@ -142,7 +148,9 @@ module Elah
 
       private
 
-      def cursor_of(row) = row && [cursor_native(row.member)].pack("m0").tr("+/", "-_").delete("=")
+      def cursor_of(row) = row && encode(cursor_native(row.member))
+
+      def encode(cursor) = [cursor].pack("m0").tr("+/", "-_").delete("=")
 
       def decode(cursor) = cursor.tr("-_", "+/").unpack1("m")
     end

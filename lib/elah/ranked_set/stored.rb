@@ -17,7 +17,7 @@ module Elah
       private_constant :Gate
 
       def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :[], :top, :range, :around, :list,
-                     :by_score, :count, :page, :each, :percentile, :score_at_percentile, :histogram
+                     :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
 
       # @api private
       # @param set [RankedSet] what the table holds

@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Leaderboards
+  module Boards
+    # A rank of which some parts are known only as they were: it lies between two bounds, if these parts have not changed since.
+    #
+    # rank: Integer in the middle · error: how far the bounds are from it · at: when the oldest part was seen, seconds
+    Estimate = Struct.new(:rank, :error, :at) do
+      # @param known [Integer] the ordinal rank among the parts that have answered
+      # @param summaries [Array<Part::Summary>] of the others
+      # @param score [Object]
+      # @param order [Order]
+      # @return [Estimate]
+      def self.of(known, summaries, score, order)
+        bounds = summaries.map { |summary| order.bounds(summary, score) }
+        low, high = [bounds.sum(&:first), bounds.sum(&:last)]
+        middle = (low + high) / 2
+        new(known + middle, high - middle, summaries.map(&:at).min)
+      end
+
+      # @return [String] members of the answer
+      def to_json_members
+        at_text = Time.at(at).utc.strftime("%Y-%m-%dT%H:%M:%SZ")
+        %(,"rank_error":#{error},"parts_as_of":"#{at_text}")
+      end
+    end
+
+    # How scores of one board are compared.
+    class Estimate::Order
+      # @param directions [Array<Symbol>] :desc or :asc of each component
+      def initialize(directions)
+        @signs = directions.map { |direction| direction == :desc ? -1 : 1 }
+      end
+
+      # @return [Integer] negative when the first score is the better one
+      def compare(one, other)
+        return @signs.first * (one <=> other) unless one.is_a?(Array)
+
+        @signs.each_with_index do |sign, index|
+          difference = sign * (one[index] <=> other[index])
+          return difference unless difference.zero?
+        end
+        0
+      end
+
+      # @param summary [Part::Summary]
+      # @param score [Object]
+      # @return [Array(Integer, Integer)] at least and at most so many of the part stand before a member with this score
+      def bounds(summary, score)
+        size = summary.size
+        return [0, 0] if size.zero?
+
+        # Scores go from the worst to the best; the one of step i is that of the place-th member from the worst.
+        places = (0..Part::STEPS).map { |step| [(Rational(step * size, Part::STEPS)).ceil, 1].max }
+        better = summary.scores.index { |other| compare(other, score).negative? }
+        not_worse = summary.scores.index { |other| compare(other, score) <= 0 }
+        low = better ? size - places[better] + 1 : 0
+        high = not_worse.nil? ? 0 : size - (not_worse.zero? ? 0 : places[not_worse - 1])
+        [low, high]
+      end
+    end
+  end
+end

@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+module Leaderboards
+  module Boards
+    # What a part of a board answers to {Split}, which adds up what all parts say.
+    module Part
+      # Where a place in the order lies in a part: how many members are before it, how many have a better score, and how many the same.
+      Place = Struct.new(:before, :better, :equal, :size)
+      # A member of a part, with its score and a cursor.
+      Standing = Struct.new(:member, :score, :cursor, :metadata)
+      # A part in short: the scores at equal distances from the worst member to the best, as they were at a time (seconds).
+      Summary = Struct.new(:size, :scores, :at)
+      # Scores of a summary, but one.
+      STEPS = 64
+
+      # @param member [String]
+      # @param score [Object]
+      # @param operator [Symbol, nil]
+      # @param metadata [String, nil]
+      # @return [Array(Standing, Boolean, Object)] the member now, whether it has changed, and its score before
+      # @raise [InvalidScore, BoardFull]
+      def submit_to_part(member, score, operator, metadata)
+        look
+        submission = @standings.submit(member, score, operator || @definition.operator, :ordinal)
+        @companions.keep(member, metadata) if metadata
+        [standing(member), submission.changed, submission.previous_score]
+      end
+
+      # @param member [String]
+      # @return [Standing, nil]
+      def find_in_part(member)
+        look
+        @set.member?(member) ? standing(member) : nil
+      end
+
+      # @param member [String] who stands at the place, here or in another part
+      # @param cursor [String]
+      # @param score [Object] of the place
+      # @return [Place]
+      # @raise [InvalidCursor]
+      def place_in_part(member, cursor, score)
+        look
+        behind = row_behind(cursor, :ordinal)
+        before = behind ? behind.rank - 1 : @set.size
+        before -= 1 if @set.cursor(member) == cursor
+        equal = @set.count(score..score)
+        Place.new(before, equal.zero? ? before : better(cursor, score, before), equal, @set.size)
+      rescue Elah::RankedSet::InvalidCursor => e
+        raise InvalidCursor, e.message
+      end
+
+      # @param cursor [String, nil] nil is the beginning
+      # @param limit [Integer]
+      # @param is_before [Boolean] whether those before the place are wanted
+      # @return [Array(Integer, Array<Standing>)] how many are before the place, and members next to it
+      # @raise [InvalidCursor]
+      def near_in_part(cursor, limit, is_before)
+        look
+        rows = @set.page(is_before ? :before : :after => cursor, limit: limit).rows
+        behind = cursor && row_behind(cursor, :ordinal)
+        before = cursor ? (behind ? behind.rank - 1 : @set.size) : 0
+        [before, rows.map { |row| standing(row.member) }]
+      rescue Elah::RankedSet::InvalidCursor => e
+        raise InvalidCursor, e.message
+      end
+
+      # @return [Summary]
+      def summarize
+        look
+        scores = (0..STEPS).map { |step| @set.score_at_percentile(Rational(100 * step, STEPS)) }
+        Summary.new(@set.size, scores.compact, Leaderboards.service.clock.now)
+      end
+
+      private
+
+      def standing(member) = Standing.new(member, @set.score(member), @set.cursor(member), @companions.metadata(member))
+
+      def row_behind(cursor, style) = @set.page(after: cursor, limit: 1, style: style).rows.first
+
+      # Those with the same score stand around the place, on either side.
+      def better(cursor, score, before)
+        behind = row_behind(cursor, :competition)
+        return behind.rank - 1 if behind && behind.score == score
+
+        ahead = @set.page(before: cursor, limit: 1, style: :competition).rows.first
+        ahead && ahead.score == score ? ahead.rank - 1 : before
+      end
+    end
+  end
+end

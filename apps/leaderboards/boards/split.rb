@@ -1,0 +1,219 @@
+# frozen_string_literal: true
+
+require "zlib"
+require_relative "estimate"
+require_relative "part"
+
+module Leaderboards
+  module Boards
+    # Owns a board whose members are spread over parts by their names, so that each part may live in another worker. It answers what {Board}
+    # does, as far as parts can: a rank is what all parts say about one place, asked at once and for a bounded time. When a part has no answer
+    # in time, a rank is estimated by what is known of that part; a list is not.
+    class Split
+      # Beyond that rank no list goes.
+      DEPTH_MAX = 1000
+      # How old what is known of a part may be before it is asked for anew, in seconds.
+      SUMMARY_SECONDS = 1
+      LIST_STYLES = %i[ordinal competition].freeze
+      STYLES = [*LIST_STYLES, :modified, :fractional].freeze
+
+      # @param definition [Definition]
+      # @param boards [Elah::Entity::Region]
+      # @param deadline [Float] seconds
+      # @param summaries [Hash{String=>Part::Summary}] what this worker knows of parts
+      def initialize(definition, boards, deadline, summaries)
+        @definition = definition
+        @boards = boards
+        @deadline = deadline
+        @summaries = summaries
+        @text = Text.new(definition)
+        @order = Estimate::Order.new(definition.order)
+      end
+
+      def submit(member, score, operator, style, metadata = nil)
+        check_style(style)
+        standing, changed, before = part(member).submit_to_part(member, score, operator, metadata)
+        text(standing, rank(standing, style), %(,"previous_score":#{before ? @text.score(before) : 'null'},"changed":#{changed}))
+      end
+
+      def increment(member, amount, key, style)
+        _, is_replay = part(member).increment(member, amount, key, :ordinal)
+        [show(member, style), is_replay]
+      end
+
+      def delete(member, erase) = part(member).delete(member, erase)
+
+      def show(member, style)
+        check_style(style)
+        standing = find(member)
+        text(standing, rank(standing, style))
+      end
+
+      def row(member, style)
+        check_style(style)
+        standing = find(member)
+        number = rank(standing, style)
+        Elah::RankedSet::Row.new(member, number.is_a?(Estimate) ? number.rank : number, standing.score)
+      end
+
+      def top(count, style) = rows_text(first(count, style).first(count))
+      def ranks(first, last, style) = rows_text(depth(first, last, style))
+
+      def rows(first, last, style) = depth(first, last, style).map { |rank, standing|
+                                       Elah::RankedSet::Row.new(standing.member, rank, standing.score)
+                                     }
+
+      def around(member, distance, style)
+        raise NotInParts, "Neighbours in a leaderboard in parts have ordinal ranks." unless style == :ordinal
+
+        standing = find(member)
+        sides = [true, false].map { |is_before| near(standing.cursor, distance, is_before) }
+        ahead = sorted(sides[0].flat_map(&:last)).last(distance)
+        behind = sorted(sides[1].flat_map(&:last)).first(distance)
+        own = rank(standing, :ordinal)
+        raise unavailable if own.is_a?(Estimate)
+
+        rows_text([*ahead, standing, *behind].each_with_index.map { |one, index| [own - ahead.size + index, one] })
+      end
+
+      def page(after, before, limit, style)
+        raise NotInParts, "Pages of a leaderboard in parts go forward, with ordinal ranks." if before || style != :ordinal
+
+        answers = near(after, limit + 1, false)
+        found = sorted(answers.flat_map(&:last)).first(limit + 1)
+        place = answers.sum(&:first)
+        more = found.size > limit ? %("1.#{found[limit - 1].cursor}") : "null"
+        rows = found.first(limit).each_with_index.map { |standing, index| [place + index + 1, standing] }
+        rows_text(rows, %(,"after":#{more},"before":null))
+      end
+
+      def percentile(member)
+        standing = find(member)
+        places = places(standing)
+        raise unavailable unless places.all?(Part::Place)
+
+        size = places.sum(&:size)
+        percentile = 100.0 * (size - places.sum(&:better)) / size
+        %({"member":#{@text.name(member)},"score":#{@text.score(standing.score)},"percentile":#{percentile}})
+      end
+
+      def size = all(:size).sum
+      def seasons(_limit) = [Seasons::Season.new(1, 0, 0, 0)]
+      def remove = keys.map { |key| @boards[key].remove }.any?
+
+      def import(rows, operator)
+        rows.each_with_index.group_by { |(member, *), _| key(member) }.flat_map do |key, own|
+          @boards[key].import(own.map(&:first), operator).map { |index, code| [own[index].last, code] }
+        end
+      end
+
+      # What needs to see all members at once, or all parts at one moment.
+      %i[scores list scores_at histogram ban pardon banned trim begin_season over? export changes].each do |name|
+        define_method(name) { |*| raise NotInParts, "A leaderboard in parts has no #{name.to_s.tr('_', ' ')}." }
+      end
+
+      private
+
+      def keys = @keys ||= Array.new(@definition.parts) { |part| "#{@definition.key}.#{part}" }
+      def key(member) = keys[Zlib.crc32(member) % @definition.parts]
+      def part(member) = @boards[key(member)]
+
+      def find(member)
+        result = gather { |gather| gather.call(0, part(member).deferred.find_in_part(member), fallback: nil) }[0]
+        answer_of(result) { raise unavailable } or raise MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}."
+      end
+
+      def check_style(style, styles = STYLES)
+        styles.include?(style) or raise NotInParts, "In parts, ranks are #{styles.join(', ')} here, not #{style}."
+      end
+
+      # @return [Array] what every part says
+      # @raise [PartUnavailable] when one has no answer in time
+      def all(name, *arguments)
+        gather { |gather| keys.each { |key| gather.call(key, @boards[key].deferred.public_send(name, *arguments), fallback: nil) } }
+          .map { |result| answer_of(result) { raise unavailable } }
+      end
+
+      def near(cursor, limit, is_before) = all(:near_in_part, cursor, limit, is_before)
+
+      def gather(&block) = Elah.gather(deadline: @deadline, &block)
+
+      def unavailable = PartUnavailable.new("A part of the leaderboard has no answer in time.")
+
+      # A part that says no has answered.
+      def answer_of(result)
+        return result.value if result.answered?
+        raise result.error if result.error.is_a?(Refused)
+
+        yield
+      end
+
+      # @return [Array<Part::Place, nil>] of each part; nil of one that had no answer in time
+      def places(standing)
+        now = Leaderboards.service.clock.now
+        results = gather do |gather|
+          keys.each do |key|
+            gather.call(key, @boards[key].deferred.place_in_part(standing.member, standing.cursor, standing.score), fallback: nil)
+            next if @summaries[key] && @summaries[key].at > now - SUMMARY_SECONDS
+
+            gather.call([key], @boards[key].deferred.summarize, fallback: nil)
+          end
+        end
+        keys.each { |key| @summaries[key] = results[[key]].value if results[[key]]&.answered? }
+        keys.map { |key| answer_of(results[key]) { nil } }
+      end
+
+      # @return [Numeric, Estimate] an estimate when a part had no answer in time
+      def rank(standing, style)
+        places = places(standing)
+        missing = keys.reject.with_index { |_, index| places[index] }
+        return exact(places, style) if missing.empty?
+
+        summaries = missing.map { |key| @summaries[key] || raise(unavailable) }
+        Estimate.of(exact(places.compact, :ordinal), summaries, standing.score, @order)
+      end
+
+      def exact(places, style)
+        better = places.sum(&:better)
+        case style
+        when :ordinal then places.sum(&:before) + 1
+        when :competition then better + 1
+        when :modified then better + places.sum(&:equal)
+        when :fractional then better + ((places.sum(&:equal) + 1) / 2.0)
+        end
+      end
+
+      def depth(first, last, style)
+        raise NotInParts, "In a leaderboard in parts, lists end at rank #{DEPTH_MAX}." if last > DEPTH_MAX
+
+        first(last, style)[(first - 1)..] || []
+      end
+
+      # @return [Array<Array(Integer, Part::Standing)>] the first members with their ranks
+      def first(count, style)
+        check_style(style, LIST_STYLES)
+        rank = nil
+        found = sorted(near(nil, count, false).flat_map(&:last)).first(count)
+        found.each_with_index.map do |standing, index|
+          rank = index + 1 unless style == :competition && index.positive? && found[index - 1].score == standing.score
+          [rank, standing]
+        end
+      end
+
+      def sorted(standings) = standings.sort { |one, other| @order.compare(one.score, other.score).nonzero? || one.member.b <=> other.member.b }
+
+      def rows_text(ranked, more = nil)
+        rows = ranked.map { |rank, standing| @text.row(Elah::RankedSet::Row.new(standing.member, rank, standing.score), standing.metadata) }
+        %({"season":1,"as_of":"#{now}","members":[#{rows.join(',')}]#{more}})
+      end
+
+      def text(standing, rank, more = nil)
+        number, estimate = rank.is_a?(Estimate) ? [rank.rank, rank.to_json_members] : [rank, nil]
+        row = @text.row(Elah::RankedSet::Row.new(standing.member, number, standing.score), standing.metadata)
+        %(#{row.chop}#{more},"as_of":"#{now}"#{estimate}})
+      end
+
+      def now = Time.at(Leaderboards.service.clock.now).utc.strftime("%Y-%m-%dT%H:%M:%SZ")
+    end
+  end
+end

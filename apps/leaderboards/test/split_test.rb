@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+require_relative "board_case"
+
+# A board in parts answers as a whole one with the same members.
+class SplitTest < BoardCase
+  def durability = :memory
+
+  def in_loop
+    Elah.run { yield }
+  end
+
+  def setup
+    super
+    @whole = create(ties: "member")
+    @split = create(parts: 5)
+  end
+
+  def json(text) = JSON.parse(text)
+  def rows(text) = json(text)["members"].map { |row| row.values_at("rank", "member", "score") }
+
+  def fill(count, scores)
+    random = Random.new(3)
+    count.times { |n| [@whole, @split].each { |board| @scores.submit(board, "m#{n}", (n * 7 + random.seed) % scores, :set, :ordinal) } }
+  end
+
+  def test_ranks_in_every_style_that_parts_can
+    in_loop do
+      fill(60, 9)
+      %i[ordinal competition modified fractional].each do |style|
+        60.times do |n|
+          whole, split = [@whole, @split].map { |board| json(@scores.show(board, "m#{n}", style)) }
+          assert_equal whole, split.except("as_of"), "#{style} m#{n}"
+        end
+      end
+      assert_raises(Leaderboards::NotInParts) { @scores.show(@split, "m1", :dense) }
+      assert_raises(Leaderboards::MemberNotFound) { @scores.show(@split, "nobody", :ordinal) }
+    end
+  end
+
+  def test_lists
+    in_loop do
+      fill(60, 9)
+      %i[ordinal competition].each { |style| assert_equal(*[@whole, @split].map { |board| rows(@scores.top(board, 25, style)) }) }
+      assert_equal(*[@whole, @split].map { |board| rows(@scores.ranks(board, 11, 30, :ordinal)) })
+      60.times { |n| assert_equal(*[@whole, @split].map { |board| rows(@scores.around(board, "m#{n}", 4, :ordinal)) }, "m#{n}") }
+      60.times { |n| assert_equal(*[@whole, @split].map { |board| json(@scores.percentile(board, "m#{n}")) }) }
+      assert_equal [60, 60], [@whole, @split].map { |board| @scores.size(board) }
+      assert_raises(Leaderboards::NotInParts) { @scores.ranks(@split, 1000, 1001, :ordinal) }
+    end
+  end
+
+  def test_pages_show_everybody_once
+    in_loop do
+      fill(53, 5)
+      found = []
+      after = nil
+      loop do
+        page = json(@scores.page(@split, after, nil, 10, :ordinal))
+        found.concat(page["members"].map { |row| row.values_at("rank", "member", "score") })
+        after = page["after"]&.delete_prefix("1.") or break
+      end
+      assert_equal rows(@scores.top(@whole, 100, :ordinal)), found
+    end
+  end
+
+  def test_writes
+    in_loop do
+      fill(20, 9)
+      answer = json(@scores.submit(@split, "m3", 100, nil, :ordinal))
+      assert_equal [1, 100, true], answer.values_at("rank", "score", "changed")
+      assert_equal 105, json(@scores.increment(@split, "m3", 5, "k", :ordinal).first)["score"]
+      assert_equal [105, true], @scores.increment(@split, "m3", 5, "k", :ordinal).then { |text, is_replay| [json(text)["score"], is_replay] }
+      assert_equal [[1, "invalid_score"]], @scores.import(@split, [["a", 5, nil], ["b", "x", nil], ["c", 7, nil]], :set)
+      assert @scores.delete(@split, "m3", false)
+      assert_equal 21, @scores.size(@split)
+      @scores.remove(@split)
+      assert_raises(Leaderboards::NotInParts) { @scores.trim(@split, 1) }
+    end
+  end
+
+  def test_an_estimate_holds_its_bound
+    order = Leaderboards::Boards::Estimate::Order.new([:desc])
+    random = Random.new(5)
+    [0, 1, 2, 63, 64, 65, 1000].each do |size|
+      scores = Array.new(size) { random.rand(300) }.sort
+      set = Elah::RankedSet.new
+      scores.each_with_index { |score, n| set.submit("m#{n}", score) }
+      steps = (0..64).map { |step| set.score_at_percentile(Rational(100 * step, 64)) }.compact
+      summary = Leaderboards::Boards::Part::Summary.new(size, steps, 0)
+      (-1..301).step(7) do |score|
+        low, high = order.bounds(summary, score)
+        better = scores.count { |other| other > score }
+        not_worse = scores.count { |other| other >= score }
+        assert low <= better && not_worse <= high, "#{size} #{score}: #{low}..#{high}, and #{better} to #{not_worse}"
+        assert_operator high - low, :<=, (2 * size / 64) + 2 + (not_worse - better)
+      end
+    end
+  end
+end
