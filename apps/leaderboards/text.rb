@@ -4,61 +4,71 @@ module Leaderboards
   # Owns how the members of one board are written as JSON. An integer is a number; a score with decimals is a text that keeps its digits,
   # since a number with a point is not exact in most programs; a score of several components is a list.
   class Text
-    # Names that are written as they are.
-    PLAIN = /\A[\w.:@ -]*\z/
-
     # @param definition [Definition]
     def initialize(definition)
       @decimals = definition.decimals
-      @is_integer = @decimals == [0]
+      @is_whole = @decimals.all?(&:zero?)
     end
 
-    # @param row [#member, #rank, #score]
+    # @param row [Elah::RankedSet::Row]
     # @param metadata [String, nil] JSON
     # @param position [Integer, nil] among some members
     # @return [String] a member with rank and score
     def row(row, metadata = nil, position = nil)
+      return Elah::JSON.generate(row.to_h) if @is_whole && !metadata && !position
+
       %({#{position && %("position":#{position},)}"rank":#{row.rank},"member":#{name(row.member)},) +
         %("score":#{score(row.score)}#{metadata && %(,"metadata":#{metadata})}})
     end
 
+    # @param rows [Array<Elah::RankedSet::Row>] of members without metadata
+    # @return [String] a list of them
+    def rows(rows) = @is_whole ? Elah::JSON.generate(rows.map(&:to_h)) : "[#{rows.map { |row| row(row) }.join(',')}]"
+
     # @param submission [Elah::RankedSet::Submission] or what else has its members
     # @return [String] what a submission did
     def submission(submission)
+      score = submission.score
       previous_score = submission.previous_score
-      %({"rank":#{submission.rank},"member":#{name(submission.member)},"score":#{score(submission.score)},) +
-        %("previous_rank":#{submission.previous_rank || 'null'},"previous_score":#{previous_score ? score(previous_score) : 'null'},) +
-        %("changed":#{submission.changed}})
+      unless @is_whole
+        score = values(score)
+        previous_score &&= values(previous_score)
+      end
+      Elah::JSON.generate({ rank: submission.rank, member: submission.member, score: score, previous_rank: submission.previous_rank,
+                            previous_score: previous_score, changed: submission.changed })
     end
 
     # @param score [Integer, BigDecimal, Array]
     # @return [String] JSON
-    def score(score)
-      return score.to_s if @is_integer
-      return component(score, @decimals.first) unless score.is_a?(Array)
+    def score(score) = @is_whole && score.is_a?(Integer) ? score.to_s : Elah::JSON.generate(values(score))
 
-      "[#{score.each_with_index.map { |part, index| component(part, @decimals[index]) }.join(',')}]"
+    # @param score [Integer, BigDecimal, Array]
+    # @return [Integer, String, Array] as JSON has it
+    def values(score)
+      return value(score, @decimals.first) unless score.is_a?(Array)
+
+      score.each_with_index.map { |part, index| value(part, @decimals[index]) }
     end
 
     # @param score [Integer, BigDecimal, Array]
     # @return [Array<Integer>] its components, each in units of its last digit
     def components(score) = Array(score).each_with_index.map { |part, index| (part * (10**@decimals[index])).to_i }
 
-    # @param value [Integer, BigDecimal] of the first component
+    # @param number [Integer, BigDecimal] of the first component
     # @return [String] JSON
-    def first(value) = component(value, @decimals.first)
+    def first(number) = Elah::JSON.generate(value(number, @decimals.first))
 
     # @param name [String]
     # @return [String] JSON
-    def name(name) = name.match?(PLAIN) ? %("#{name}") : Elah::JSON.generate(name.dup.force_encoding(Encoding::UTF_8).scrub)
+    def name(name) = Elah::JSON.generate(name)
 
     private
 
-    def component(value, digits)
-      return value.to_s if digits.zero?
+    def value(number, digits)
+      return number.to_i if digits.zero?
 
-      whole, fraction = value.to_s("F").split(".")
-      %("#{whole}.#{fraction.ljust(digits, '0')}")
+      whole, fraction = number.to_s("F").split(".")
+      "#{whole}.#{fraction.ljust(digits, '0')}"
     end
   end
 end

@@ -17,6 +17,9 @@ module Leaderboards
         @banned = table.each(prefix: @stem).to_h { |key, _| [name(key), true] }
       end
 
+      # @return [Boolean] whether anybody may have metadata
+      def metadata_any? = @has_metadata
+
       # @param member [String]
       # @return [String, nil] JSON
       def metadata(member) = @has_metadata ? @metadata.get(@stem + member)&.force_encoding(Encoding::UTF_8) : nil

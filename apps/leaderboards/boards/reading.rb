@@ -187,7 +187,8 @@ module Leaderboards
       end
 
       def members(rows, more = nil)
-        %({"season":#{season},"size":#{@set.size},"members":[#{rows.map { |row| text(row) }.join(',')}]#{more}})
+        list = @companions.metadata_any? ? "[#{rows.map { |row| text(row) }.join(',')}]" : @text.rows(rows)
+        %({"season":#{season},"size":#{@set.size},"members":#{list}#{more}})
       end
 
       def text(row, position = nil) = @text.row(row, @companions.metadata(row.member), position)

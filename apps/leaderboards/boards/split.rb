@@ -59,9 +59,9 @@ module Leaderboards
       def top(count, style) = rows_text(first(count, style).first(count))
       def ranks(first, last, style) = rows_text(depth(first, last, style))
 
-      def rows(first, last, style) = depth(first, last, style).map { |rank, standing|
-                                       Elah::RankedSet::Row.new(standing.member, rank, standing.score)
-                                     }
+      def rows(first, last, style)
+        depth(first, last, style).map { |rank, standing| Elah::RankedSet::Row.new(standing.member, rank, standing.score) }
+      end
 
       def around(member, distance, style)
         raise NotInParts, "Neighbours in a leaderboard in parts have ordinal ranks." unless style == :ordinal

@@ -56,6 +56,8 @@ class BoardCase < Minitest::Test
 
   def increment(board, member, amount, key) = @scores.increment(board, member, amount, key, :ordinal).then { |text, is_replay| [JSON.parse(text), is_replay] }
 
+  def json(text) = JSON.parse(text)
+
   # @return [Array<Array(String, Object)>] members with scores
   def top(board, season = nil) = JSON.parse(@scores.top(board, 1000, :ordinal, season))["members"].map { |row| row.values_at("member", "score") }
 

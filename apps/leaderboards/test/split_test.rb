@@ -16,7 +16,6 @@ class SplitTest < BoardCase
     @split = create(parts: 5)
   end
 
-  def json(text) = JSON.parse(text)
   def rows(text) = json(text)["members"].map { |row| row.values_at("rank", "member", "score") }
 
   def fill(count, scores)
