@@ -8,6 +8,7 @@ require_relative "boards/reading"
 require_relative "boards/rows"
 require_relative "boards/seasons"
 require_relative "boards/standings"
+require_relative "boards/tops"
 require_relative "boards/writing"
 require_relative "errors"
 require_relative "text"
@@ -108,6 +109,7 @@ module Leaderboards
       @shadow_table = table
       @standings = Boards::Standings.new(@rows, prefix, @definition, table)
       @set = @standings.set
+      @tops = Boards::Tops.new
     end
 
     # Those who are banned, loaded when one of them is asked for.

@@ -5,12 +5,16 @@ module Leaderboards
     # Owns what is kept of members beside their scores, through all seasons of a board: metadata, and who is banned. Rows are
     # board id / member.
     class Companions
+      # @return [Integer] another after each change of metadata
+      attr_reader :version
+
       # @param board [String] id
       # @param metadata [Rows]
       # @param bans [Elah::Entity::Index]
       # @param table [Elah::Store::Table] of the bans
       def initialize(board, metadata, bans, table)
         @stem = "#{board}/"
+        @version = 0
         @metadata = metadata
         @bans = bans
         @has_metadata = metadata.any?(@stem)
@@ -22,12 +26,17 @@ module Leaderboards
 
       # @param member [String]
       # @return [String, nil] JSON
-      def metadata(member) = @has_metadata ? @metadata.get(@stem + member)&.force_encoding(Encoding::UTF_8) : nil
+      def metadata(member)
+        text = @metadata.get(@stem + member) if @has_metadata
+        text && text.encoding != Encoding::UTF_8 ? text.force_encoding(Encoding::UTF_8) : text
+      end
 
       # @param member [String]
       # @param json [String, nil] nil leaves what is there, "null" takes it away
       def keep(member, json)
         return if json.nil?
+
+        @version += 1
         return @metadata.delete(@stem + member) if json == "null"
 
         @has_metadata = true
@@ -59,6 +68,7 @@ module Leaderboards
       # @param member [String]
       def forget(member)
         pardon(member)
+        @version += 1
         @metadata.delete(@stem + member)
       end
 

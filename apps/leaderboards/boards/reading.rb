@@ -14,7 +14,7 @@ module Leaderboards
       # @return [String] the first members
       def top(count, style)
         look
-        members(@set.top(count, style: style))
+        @tops.fetch(@standings.version + @companions.version, count, style) { members(@set.top(count, style: style)) }
       end
 
       # @param member [String]

@@ -14,6 +14,9 @@ module Leaderboards
       # @return [Elah::RankedSet] to read
       attr_reader :set
 
+      # @return [Integer] another after each change
+      attr_reader :version
+
       # @param rows [Elah::Entity::Index] where rows are written
       # @param prefix [String] before the keys of the rows
       # @param definition [Definition]
@@ -21,6 +24,7 @@ module Leaderboards
       def initialize(rows, prefix, definition, table)
         @rows = rows
         @prefix = prefix
+        @version = 0
         @members_max = definition.members_max
         @set = table ? Elah::RankedSet.load(table, prefix: prefix, **definition.set_settings) : Elah::RankedSet.new(**definition.set_settings)
       end
@@ -36,6 +40,7 @@ module Leaderboards
         decision = decide(member, score, operator, is_decided: is_decided)
         return @set.submit(member, score, operator: operator, style: style) unless decision
 
+        @version += 1
         @rows.put(*@set.row(decision, prefix: @prefix))
         @set.apply(decision, style: style)
       end
@@ -55,6 +60,7 @@ module Leaderboards
       def delete(member)
         return unless @set.member?(member)
 
+        @version += 1
         @rows.delete(Elah::RankedSet.row_key(member, prefix: @prefix))
         @set.delete(member)
       end
@@ -65,6 +71,7 @@ module Leaderboards
       # @param other [Standings]
       def take(member, other)
         row = other.give(member) or return
+        @version += 1
         @rows.put(Elah::RankedSet.row_key(member, prefix: @prefix), row)
         @set.restore(member, row)
       end

@@ -7,6 +7,8 @@ module Leaderboards
   module Endpoints
     # Owns the reading of ranks.
     class Standings < Elah::API
+      TOP = 10
+      DISTANCE = 5
       LIMIT = 100
       OFFSET_MAX = 100_000_000
       DISTANCE_MAX = 500
@@ -64,7 +66,11 @@ module Leaderboards
       end
 
       desc "The first members"
-      get("leaderboards/:id/top", raw: true) { answer(scores.top(definition, number("limit", 10, 1..Support::ROWS_MAX), style, season)) }
+      get "leaderboards/:id/top", raw: true do
+        next answer(scores.top(definition, TOP, :ordinal)) if plain?
+
+        answer(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
+      end
 
       desc "Members by rank, by score, or page by page"
       get "leaderboards/:id/members", raw: true do
@@ -86,11 +92,17 @@ module Leaderboards
       end
 
       desc "A member with score and rank"
-      get("leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER) { answer(scores.show(definition, member, style, season)) }
+      get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
+        next answer(scores.show(definition, member, :ordinal)) if plain?
+
+        answer(scores.show(definition, member, style, season))
+      end
 
       desc "A member and its neighbours"
       get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER do
-        answer(scores.around(definition, member, number("distance", 5, 0..DISTANCE_MAX), style, season))
+        next answer(scores.around(definition, member, DISTANCE, :ordinal)) if plain?
+
+        answer(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
       end
 
       desc "One member over several leaderboards"

@@ -65,6 +65,25 @@ class BoardTest < BoardCase
     assert_empty top(board), "a ban outlives a season"
   end
 
+  def test_the_first_are_what_the_last_write_left
+    board = create
+    tops = lambda do
+      text = @scores.top(board, 10, :ordinal)
+      json(text)["members"].map { |row| row.values_at("member", "score", "metadata").compact }
+    end
+    steps = [-> { submit(board, "ann", 5) }, -> { submit(board, "bob", 7) }, -> { @scores.submit(board, "bob", 1, nil, :ordinal, '{"a":1}') },
+             -> { @scores.ban(board, "bob") }, -> { @scores.pardon(board, "bob") }, -> { increment(board, "ann", 3, "k") },
+             -> { @scores.submit(board, "bob", 1, nil, :ordinal, "null") }, -> { @scores.trim(board, 1) }, -> { @scores.delete(board, "ann", false) },
+             -> { @scores.begin_season(board) }]
+    seen = steps.map do |step|
+      step.call
+      tops.call.tap { |first| assert_equal first, tops.call }
+    end
+    a = { "a" => 1 }
+    assert_equal [[["ann", 5]], [["bob", 7], ["ann", 5]], [["bob", 7, a], ["ann", 5]], [["ann", 5]], [["bob", 7, a], ["ann", 5]],
+                  [["ann", 8], ["bob", 7, a]], [["ann", 8], ["bob", 7]], [["ann", 8]], [], []], seen
+  end
+
   def test_a_trim_takes_the_last
     board = create
     2500.times { |n| submit(board, "m#{n}", n) }
