@@ -32,9 +32,13 @@ module Stats
       true
     end
 
-    # @param visitor [String, nil]
-    # @return [Boolean] whether this visitor was erased, so that what comes late is not kept
-    def erased?(visitor) = !visitor.nil? && !@erased.get(visitor).nil?
+    # @param events [Array<Refined>]
+    # @return [Array<Refined>] without those of visitors that were erased: what comes late is not kept
+    def without_erased(events)
+      return events if @erased.size.zero?
+
+      events.reject { |event| event.visitor && @erased.get(event.visitor) }
+    end
 
     # @param id [String]
     # @return [Hash{String=>Object}, nil] the event with its `id` and `accepted_ms`

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "clock"
+
 module Stats
   # Owns what this process has seen in the last minutes, for whoever looks on: events per second, the paths that were named most, and how
   # long events took to be accepted. Nothing of it is stored. It is kept at the cost of two additions and one look-up for an event.
@@ -15,8 +17,8 @@ module Stats
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
     OTHER = "(other)"
 
-    # @param clock [#call] seconds, monotonic
-    def initialize(clock: -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) })
+    # @param clock [#call] whole seconds since 1970
+    def initialize(clock: Clock)
       @clock = clock
       @events = Array.new(SECONDS, 0)
       @second = 0
@@ -36,7 +38,7 @@ module Stats
     # @param count [Integer]
     # @return [void]
     def accepted(path, count = 1)
-      now = @clock.call.to_i
+      now = @clock.call
       turn(now) unless now == @second
       @events[now % SECONDS] += count
       @total += count
@@ -57,7 +59,7 @@ module Stats
     # @return [Float] events per second over the last whole seconds
     # @param seconds [Integer] how many of them
     def rate(seconds = 5)
-      now = @clock.call.to_i
+      now = @clock.call
       turn(now) unless now == @second
       (1..seconds).sum { |ago| @events[(now - ago) % SECONDS] }.fdiv(seconds)
     end

@@ -5,7 +5,7 @@ module Stats
   # what waits lies in the journal. It gets all that it wants when there is a lull, and when the journal fills.
   class Quiet
     # Events per second from which on this process counts as busy.
-    BUSY = 5_000
+    BUSY = 1_000
     # How long the late half rests after each second that it has worked, while requests come in quickly.
     REST_SECONDS = 9
     # A rest is no longer than this, so that an attempt is never given up for it.

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "clock"
+
 module Stats
   # Owns how many events each key has left in a minute, counted for all workers together. A worker knows what the others have counted a tenth
   # of a second later, so that all of them together may let that much more through.
@@ -13,8 +15,8 @@ module Stats
     end
 
     # @param store [Elah::Store]
-    # @param clock [#now]
-    def initialize(store, clock: Time)
+    # @param clock [#call] seconds since 1970
+    def initialize(store, clock: Clock)
       @counter = store.counter("quota", durability: :memory)
       @clock = clock
       @minutes = {}
@@ -24,7 +26,7 @@ module Stats
     # @param events [Integer]
     # @return [State] is_kept says whether they may come in
     def take(key, events)
-      minute, second = @clock.now.to_i.divmod(MINUTE_SECONDS)
+      minute, second = @clock.call.divmod(MINUTE_SECONDS)
       forget(key, minute)
       taken = @counter.increment(name(key, minute), by: events)
       State.new(key.per_minute, [key.per_minute - taken, 0].max, MINUTE_SECONDS - second, taken <= key.per_minute)

@@ -34,12 +34,7 @@ module Stats
     # @return [Hash{String=>Object}] what a schema speaks of
     attr_reader :params
 
-    # @return [Hash{String=>String}] by the dimensions of {Rollups}
-    def values
-      values = { "total" => "", "path" => Stats.named_path(@data) }
-      values["event"] = name if name
-      values["bot"] = bot if bot
-      values
-    end
+    # @return [Array(Integer, String, (String, nil), (String, nil))] minute, path, name and bot: events with the same are counted alike
+    def group = [@event.accepted_ms / 60_000, Stats.named_path(@data), name, bot]
   end
 end

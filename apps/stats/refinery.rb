@@ -27,7 +27,7 @@ module Stats
     def deliver(events)
       @quiet.take_turn do
         reasons = {}
-        refined = events.map { |event| Refined.new(event) }.reject { |event| @archive.erased?(event.visitor) }
+        refined = @archive.without_erased(events.map { |event| Refined.new(event) })
         good = refined.select { |event| accepted?(event, reasons) }
         good = send_on(good, reasons) if @destination
         keep(good) unless good.empty?

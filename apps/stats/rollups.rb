@@ -8,6 +8,7 @@ module Stats
     Unit = Struct.new(:letter, :seconds, :kept_seconds)
     DAY = 86_400
     UNITS = { "minute" => Unit.new("m", 60, 7 * DAY), "hour" => Unit.new("h", 3600, 90 * DAY), "day" => Unit.new("d", DAY, 1095 * DAY) }.freeze
+    KEPT_SECONDS = UNITS.values.to_h { |unit| [unit.letter, unit.kept_seconds] }.freeze
     DIMENSIONS = { "total" => "t", "path" => "p", "event" => "e", "bot" => "b" }.freeze
     # How many values of a dimension are counted apart in one bucket; the others are counted together.
     VALUES_MAX = 1000
@@ -34,11 +35,10 @@ module Stats
     # @return [void]
     def add(tx, events)
       sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
-      events.each { |event| count(tx, sums, event) }
-      sums.each do |(unit, key), changes|
-        before = tx.get(@table, key)&.unpack("q>3") || [0, 0, 0]
-        tx.put(@table, key, before.zip(changes).map(&:sum).pack("q>3"), ttl: unit.kept_seconds)
-      end
+      # Of many events few differ in what is counted.
+      events.group_by(&:group).each { |group, alike| count(sums, group, alike.size) }
+      count_visitors(tx, sums, events)
+      sums.each { |key, changes| add_to(tx, key, changes) }
       tx.put(@meta, "offset", [(tx.get(@meta, "offset")&.unpack1("Q>") || 0) + events.size].pack("Q>"))
     end
 
@@ -63,19 +63,32 @@ module Stats
 
     private
 
-    def count(tx, sums, event)
+    def count(sums, (minute, path, event, bot), events)
+      values = { "total" => "", "path" => path, "event" => event, "bot" => bot }.compact
       UNITS.each_value do |unit|
-        bucket = bucket(event.seconds, unit)
-        is_new = unit.seconds == DAY && event.visitor && tx.put_new(@seen, bucket + event.visitor, "", ttl: 2 * DAY)
-        event.values.each do |dimension, value|
+        bucket = bucket(minute * 60, unit)
+        values.each do |dimension, value|
           key = "#{unit.letter}#{DIMENSIONS.fetch(dimension)}#{bucket}".b
           key << admitted(key, value) unless dimension == "total"
-          sum = sums[[unit, key]]
-          sum[0] += 1
-          sum[1] += 1 if event.bot
-          sum[2] += 1 if is_new && dimension == "total"
+          sum = sums[key]
+          sum[0] += events
+          sum[1] += events if bot
         end
       end
+    end
+
+    def count_visitors(tx, sums, events)
+      unit = UNITS.fetch("day")
+      events.map { |event| event.visitor && (bucket(event.seconds, unit) + event.visitor) }.uniq.compact.each do |seen|
+        next unless tx.put_new(@seen, seen, "", ttl: 2 * DAY)
+
+        sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << seen.byteslice(0, 4)][2] += 1
+      end
+    end
+
+    def add_to(tx, key, changes)
+      before = tx.get(@table, key)&.unpack("q>3") || [0, 0, 0]
+      tx.put(@table, key, before.zip(changes).map(&:sum).pack("q>3"), ttl: KEPT_SECONDS.fetch(key[0]))
     end
 
     def bucket(seconds, unit) = [seconds / unit.seconds].pack("N")

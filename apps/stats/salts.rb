@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "securerandom"
+require_relative "clock"
 
 module Stats
   # Owns the secret that visitor ids of a day are made with. All workers share it through the store; it is gone two days later, and from
@@ -11,15 +12,15 @@ module Stats
     BYTES = 32
 
     # @param store [Elah::Store]
-    # @param clock [#now] says the time of day
-    def initialize(store, clock: Time)
+    # @param clock [#call] seconds since 1970
+    def initialize(store, clock: Clock)
       @table = store.table("salts")
       @clock = clock
       @salts = {}
     end
 
     # @return [Integer] days since 1970
-    def day = @clock.now.to_i / DAY_SECONDS
+    def day = @clock.call / DAY_SECONDS
 
     # @param day [Integer]
     # @return [String, nil] nil when that day is over for too long, or has not come

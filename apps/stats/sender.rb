@@ -6,7 +6,7 @@ module Stats
   class Sender
     # Are not kept of anybody.
     UNKEPT = %w[cookie authorization proxy-authorization x-api-key x-forwarded-for forwarded x-real-ip true-client-ip cf-connecting-ip
-                x-client-ip content-length connection prefer].freeze
+                x-client-ip content-length connection prefer].to_h { |name| [name, true] }.freeze
     # Are kept of somebody who asks not to be followed.
     HARMLESS = %w[host content-type dnt sec-gpc].freeze
 
@@ -19,7 +19,7 @@ module Stats
 
       address = service.client_address.of(request.remote_ip, headers["x-forwarded-for"])
       visitor = service.visitors.of(address, headers["user-agent"])
-      UNKEPT.each { |name| headers.delete(name) } if headers.size > 1
+      headers.delete_if { |name, _| UNKEPT.key?(name) } if headers.size > 1
       new(visitor, headers, false)
     end
 

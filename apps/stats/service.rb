@@ -69,11 +69,11 @@ module Stats
     # @param kept_seconds [Integer] how long events are kept in the store
     # @param inflated_bytes_max [Integer]
     # @param batch_events_max [Integer]
-    # @param clock [#now]
+    # @param clock [#call] seconds since 1970
     # @param sink [Hash{Symbol=>Object}] options of {Elah::Sink}
     # @raise [Elah::OptionError]
     def initialize(store, destination: "store", api_key: nil, keys: nil, durability: :memory, proxies: [], origins: [], addresses: "truncated",
-                   kept_seconds: 30 * 86_400, inflated_bytes_max: 10_485_760, batch_events_max: 10_000, clock: Time, sink: {})
+                   kept_seconds: 30 * 86_400, inflated_bytes_max: 10_485_760, batch_events_max: 10_000, clock: Clock, sink: {})
       @store = store
       @api_key = api_key
       @keys = keys

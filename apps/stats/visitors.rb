@@ -29,6 +29,7 @@ module Stats
       @salts = salts
       @addresses = addresses
       @remembered = {}
+      @count = 0
       @day = nil
     end
 
@@ -38,7 +39,8 @@ module Stats
     def of(address, agent)
       day = @salts.day
       forget(day) unless day == @day
-      @remembered["#{address} #{agent}"] || remember(address, agent)
+      known = @remembered[address]
+      known && known[agent] || remember(address, agent)
     end
 
     # The id that an address and an agent have on a day, for whoever wants to be forgotten.
@@ -55,12 +57,14 @@ module Stats
 
     def forget(day)
       @remembered.clear
+      @count = 0
       @day = day
     end
 
     def remember(address, agent)
-      @remembered.shift if @remembered.size >= REMEMBERED_MAX
-      @remembered["#{address} #{agent}"] = Visitor.new(kept(address), id(address, agent, @day), Bots.verdict(agent)).freeze
+      forget(@day) if @count >= REMEMBERED_MAX
+      @count += 1
+      (@remembered[address] ||= {})[agent] = Visitor.new(kept(address), id(address, agent, @day), Bots.verdict(agent)).freeze
     end
 
     def kept(address)

@@ -5,7 +5,7 @@ require_relative "../pulse"
 
 class PulseTest < Minitest::Test
   def setup
-    @now = 1_000.0
+    @now = 1_000
     @pulse = Stats::Pulse.new(clock: -> { @now })
   end
 

@@ -6,13 +6,11 @@ require_relative "../salts"
 require_relative "../visitors"
 
 class VisitorsTest < Minitest::Test
-  Clock = Struct.new(:now)
-
   def setup
     @folder = Dir.mktmpdir
     @store = Elah::Store.open(@folder)
-    @clock = Clock.new(Time.utc(2030, 1, 1, 23, 59, 59))
-    @visitors = Stats::Visitors.new(Stats::Salts.new(@store, clock: @clock))
+    @now = Time.utc(2030, 1, 1, 23, 59, 59).to_i
+    @visitors = Stats::Visitors.new(Stats::Salts.new(@store, clock: -> { @now }))
   end
 
   def teardown
@@ -35,23 +33,23 @@ class VisitorsTest < Minitest::Test
     id = of.visitor
     assert_match(/\A\h{32}\z/, id)
     assert_equal id, of.visitor
-    assert_equal id, Stats::Visitors.new(Stats::Salts.new(@store, clock: @clock)).of("203.0.113.77", "Mozilla/5.0 (X11)").visitor
+    assert_equal id, Stats::Visitors.new(Stats::Salts.new(@store, clock: -> { @now })).of("203.0.113.77", "Mozilla/5.0 (X11)").visitor
     refute_equal id, of("203.0.113.78").visitor
     refute_equal id, of("203.0.113.77", "Mozilla/5.0 (Mac)").visitor
-    @clock.now += 1
+    @now += 1
     refute_equal id, of.visitor
   end
 
   def test_a_clock_that_jumps_back_over_midnight_meets_the_salt_of_that_day
     id = of.visitor
-    @clock.now += 1
+    @now += 1
     of
-    @clock.now -= 2
+    @now -= 2
     assert_equal id, of.visitor
   end
 
   def test_an_id_can_be_found_again_until_its_salt_is_gone
-    day = @clock.now.to_i / 86_400
+    day = @now / 86_400
     assert_equal of.visitor, @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day)
     assert_nil @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day - 1)
     assert_nil @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day + 1)
@@ -60,18 +58,19 @@ class VisitorsTest < Minitest::Test
   def test_salts_are_deleted_after_two_days
     clock = Elah::Store::Clock.new
     store = Elah::Store.open(Dir.mktmpdir, clock: clock)
-    first = Stats::Salts.new(store, clock: clock)
+    seconds = -> { clock.now.to_i }
+    first = Stats::Salts.new(store, clock: seconds)
     day = first.day
     refute_nil first.of(day)
     clock.advance(3 * 86_400)
-    assert_nil Stats::Salts.new(store, clock: clock).of(day)
+    assert_nil Stats::Salts.new(store, clock: seconds).of(day)
   ensure
     store.close
   end
 
   def test_remembered_visitors_are_bounded
     (Stats::Visitors::REMEMBERED_MAX + 10).times { |n| of("203.0.113.77", "agent #{n}") }
-    assert_equal Stats::Visitors::REMEMBERED_MAX, @visitors.instance_variable_get(:@remembered).size
+    assert_operator @visitors.instance_variable_get(:@remembered).sum { |_, agents| agents.size }, :<=, Stats::Visitors::REMEMBERED_MAX
   end
 
   def test_robots_are_told_from_people

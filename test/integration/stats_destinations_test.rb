@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+# The collector in front of each real server: events arrive there by their ids, a server that is gone is waited for and said, and a
+# visitor is forgotten there too.
+require "test_helper"
+require "support/patience"
+require "support/servers"
+require "support/stats_server"
+
+class StatsDestinationsTest < Minitest::Test
+  include Patience
+
+  AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+
+  def patience_seconds = 90
+
+  # A case gives `server` (with `url`, `stop` and `start`), and `ids`, what arrived.
+  module Promises
+    def test_events_arrive_by_their_ids_and_wait_while_the_server_is_gone
+      StatsServer.start(settings: { destination: server.url }) do |stats|
+        first = stats.record({ path: "/a" }, headers: { "User-Agent" => AGENT })
+        assert_equal [first], ids
+        assert_equal 200, stats.get("/sinkz").status
+
+        server.stop
+        answer = stats.post("/stats/batch", [{ path: "/b", id: "b" }, { path: "/b", id: "b" }], headers: { "Prefer" => "durability=disk" })
+        assert_equal [200, "disk"], [answer.status, answer.json["durability"]]
+        wait_until("it is said") { stats.get("/sinkz").status == 503 }
+        assert_equal [200, 200], [stats.get("/livez").status, stats.get("/readyz").status]
+        assert_equal [3, 1, 2, 0], stats.account
+        assert_equal 2, stats.get("/stats/rollups").json["as_of"]["queued"]
+
+        server.start
+        wait_until("all is delivered") { stats.account == [3, 3, 0, 0] }
+        assert_equal [first, Elah::Sink.id_of("\0b")].sort, once_available { ids }.sort
+        assert_equal({ "/a" => 1, "/b" => 1 }, stats.paths)
+        check_erasure(stats)
+      end
+    end
+
+    def check_erasure(stats)
+      visitor = stats.get("/visitors/me", headers: { "User-Agent" => AGENT }).json["visitors"].last
+      assert_equal({ "stored" => 0, "parked" => 0, "delivered" => 1 }, stats.delete("/visitors/#{visitor}").json["erased"])
+      assert_equal [Elah::Sink.id_of("\0b")], ids
+    end
+  end
+
+  # A table.
+  module InTables
+    def setup
+      super
+      @sql = Elah::SQL.new(server.url, connections_max: 1)
+      @sql.execute("DROP TABLE IF EXISTS stats_events")
+    end
+
+    def teardown
+      @sql.close
+      super
+    end
+
+    def ids = @sql.rows("SELECT id FROM stats_events").flatten
+  end
+
+  class PostgreSQLTest < StatsDestinationsTest
+    include InTables
+    include Promises
+
+    def server = Servers::PostgreSQL.shared
+  end
+
+  class MariaDBTest < StatsDestinationsTest
+    include InTables
+    include Promises
+
+    def server = Servers::MariaDB.shared
+  end
+
+  class MongoTest < StatsDestinationsTest
+    include Promises
+
+    def setup
+      super
+      @mongo = Elah::Mongo.new(server.url)
+      @mongo["stats_events"].delete_many({})
+    end
+
+    def teardown
+      @mongo.close
+      super
+    end
+
+    def server = @@server ||= Servers::MongoJavaServer.start(durable: true)
+    def ids = @mongo["stats_events"].find({}).to_a.map { |document| document["_id"] }
+  end
+
+  class NATSTest < StatsDestinationsTest
+    include Promises
+
+    def server = Servers::NATS.shared
+
+    def ids
+      nats = Elah::Sink::NATSConnection.new(server.url)
+      count = JSON.parse(nats.request([["$JS.API.STREAM.INFO.stats_events", {}, ""]]).first).fetch("state")["messages"]
+      (1..count).map { |number| JSON.parse(nats.request([["$JS.API.STREAM.MSG.GET.stats_events", {}, %({"seq":#{number}})]]).first)["message"]["hdrs"].unpack1("m")[/Nats-Msg-Id: (\S+)/, 1] }
+    ensure
+      nats.close
+    end
+
+    # A stream cannot forget one event.
+    def check_erasure(stats)
+      answer = stats.delete("/visitors/#{'0' * 32}")
+      assert_equal [501, "erasure_unsupported"], [answer.status, answer.json["code"]]
+    end
+  end
+end
