@@ -67,7 +67,7 @@ module Stats
         @collection = Elah::Mongo.new(url)[NAME]
       end
 
-      def erase(visitor) = @collection.delete_many({ "data.visitor" => visitor }).deleted_count
+      def erase(visitor) = @collection.delete_many({ "data.visitor" => visitor })
 
       private
 

@@ -6,6 +6,7 @@ require "test_helper"
 require "support/patience"
 require "support/servers"
 require "support/stats_server"
+require "elah/sink/jet_stream"
 
 class StatsDestinationsTest < Minitest::Test
   include Patience

@@ -42,6 +42,21 @@ class StatsTest < Minitest::Test
     refute_match(/top|203\.0\.113/, stored.to_s)
   end
 
+  def test_an_address_is_written_nowhere
+    StatsServer.start(settings: { trusted_proxies: "127.0.0.1" }) do |proxied|
+      from = { "X-Forwarded-For" => "203.0.113.66", "X-Real-IP" => "203.0.113.66", "User-Agent" => agent }
+      proxied.put("/schemas/Bad", { required: ["never"] })
+      proxied.get("/stats?path=/plain", headers: from)
+      proxied.post("/stats", { event: "Bad" }, headers: from)
+      proxied.post("/stats/batch", [{ path: "/a" }], headers: from)
+      proxied.post("/v1/track", { event: "E", context: { ip: "203.0.113.66" } }, headers: from)
+      proxied.get("/stats/pixel.gif", headers: { **from, **DELIVERED })
+      wait_until("one is parked, the others are stored") { proxied.account == [5, 4, 0, 1] }
+      assert proxied.written?("203.0.113.0"), "what is kept is found"
+      refute proxied.written?("203.0.113.66")
+    end
+  end
+
   def test_headers_that_are_no_text_are_kept_as_far_as_they_are
     answer = server.get("/stats", headers: { "User-Agent" => agent, "X-Odd" => "caf\xE9".b, **DELIVERED })
     assert_equal 200, answer.status

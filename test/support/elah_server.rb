@@ -83,7 +83,7 @@ class ElahServer
   # @param pattern [Regexp]
   # @return [MatchData]
   # @raise [Failure] when the server ends first, or after `seconds`
-  def wait_for(pattern, seconds: 20)
+  def wait_for(pattern, seconds: 60)
     give_up_at = monotonic + seconds
     @lock.synchronize do
       until (match = pattern.match(@log))

@@ -33,4 +33,11 @@ class StatsServer < AppServer
 
   # @return [Hash] events by path, of today
   def paths = get("/stats/rollups?per=day&by=path").json["rows"].to_h { |row| [row["path"], row["events"]] }
+
+  # @param text [String]
+  # @return [Boolean] whether it stands anywhere on the disk: in a journal, in the store, or in the log
+  def written?(text)
+    files = Dir.glob(File.join(@folder, "**", "*")).select { |path| File.file?(path) }
+    @process.log.include?(text) || files.any? { |path| File.binread(path).include?(text) }
+  end
 end

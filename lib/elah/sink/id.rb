@@ -12,6 +12,10 @@ module Elah
       # @return [String]
       def text(raw) = raw.unpack("H8H4H4H4H12").join("-")
 
+      # @param packed [String] 16 bytes for each id
+      # @return [Array<String>] all at once, which is cheaper than one by one
+      def texts(packed) = packed.unpack("H8H4H4H4H12" * (packed.bytesize / 16)).each_slice(5).map { |parts| parts.join("-") }
+
       # @param text [String] a UUID
       # @return [String] 16 bytes
       # @raise [ArgumentError]

@@ -33,7 +33,7 @@ module Elah
       end
 
       # @return [Array<String>] of the events, in their order
-      def ids = Id.unpack(@packed).map { |raw_id| Id.text(raw_id) }
+      def ids = Id.texts(@packed)
     end
   end
 end
