@@ -20,6 +20,7 @@ module Elah
   autoload :AppFile, "elah/app_file"
   autoload :Async, "elah/async"
   autoload :Board, "elah/board"
+  autoload :Broadcast, "elah/broadcast"
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"
   autoload :Cpus, "elah/cpus"

@@ -29,6 +29,7 @@ module Elah
     autoload :Account, "elah/sink/account"
     autoload :JetStream, "elah/sink/jet_stream"
     autoload :MongoCollection, "elah/sink/mongo_collection"
+    autoload :ParquetFiles, "elah/sink/parquet_files"
     autoload :Preference, "elah/sink/preference"
     autoload :Report, "elah/sink/report"
     autoload :SQLTable, "elah/sink/sql_table"

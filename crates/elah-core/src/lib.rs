@@ -1,6 +1,7 @@
 //! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits, the embedded store and ranked sets.
 
 mod admission;
+mod audience;
 pub mod background;
 pub mod board;
 mod broken_peers;
@@ -35,5 +36,6 @@ mod timers;
 pub mod wake;
 pub mod worker;
 
+pub use audience::Told;
 pub use metrics::Counts;
 pub use response_stream::{StreamEnd, Written};

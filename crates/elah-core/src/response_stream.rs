@@ -162,6 +162,11 @@ impl StreamState {
         }
     }
 
+    /// Pieces that the connection has not taken yet.
+    pub(crate) fn pieces(&self) -> usize {
+        self.chunks.borrow().len()
+    }
+
     /// Half the bound, so that a writer wakes for more than a few bytes.
     fn has_room(&self) -> bool {
         self.buffered_bytes.get() <= self.buffer_bytes_max / 2

@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
 pub use crate::admission::{GateSettings, RequestId};
+use crate::audience::Audience;
 use crate::board::Seat;
 use crate::descriptor_watch::DescriptorWatches;
 pub use crate::descriptor_watch::Readiness;
@@ -56,6 +57,7 @@ pub struct Worker {
     watches: Rc<DescriptorWatches>,
     next_wait: Cell<WaitId>,
     streams: RefCell<Slab<Rc<StreamState>>>,
+    audiences: RefCell<Slab<Audience>>,
     /// Links by their keys, which are not used again.
     links: RefCell<Vec<Option<Rc<Links>>>>,
 }
@@ -90,6 +92,7 @@ impl Worker {
             watches: Rc::new(DescriptorWatches::new(local_waker)),
             next_wait: Cell::new(1),
             streams: RefCell::new(Slab::new()),
+            audiences: RefCell::new(Slab::new()),
             links: RefCell::default(),
         })
     }
@@ -233,6 +236,9 @@ impl Worker {
         self.shared.leaves_backlog.set(leaves_backlog);
         self.shared.draining.set(true);
         self.shared.wake_acceptors();
+        for (_, audience) in &*self.audiences.borrow() {
+            audience.leave();
+        }
         let connections: Vec<_> = self.shared.connections.borrow().iter().map(|(_, state)| Rc::clone(state)).collect();
         for connection in connections {
             connection.wake();

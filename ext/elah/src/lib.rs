@@ -1,5 +1,6 @@
 //! The Ruby binding of `elah-core`: one Ruby class per file, each registered by its `init`. It holds no policy.
 
+mod audience;
 mod board;
 mod errors;
 mod event_loop;
@@ -17,6 +18,8 @@ mod listening_socket;
 mod mongo;
 mod multipart;
 mod native_class;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod peer_links;
 mod rack_env;
 mod rack_header_keys;
@@ -43,6 +46,7 @@ use magnus::{Error, Module, Ruby};
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let elah = ruby.define_module("Elah")?;
+    audience::init(ruby, elah)?;
     board::init(ruby, elah)?;
     event_loop::init(ruby, elah)?;
     form::init(elah)?;
@@ -54,6 +58,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     #[cfg(feature = "mongo")]
     mongo::init(ruby, elah)?;
     multipart::init(elah)?;
+    #[cfg(feature = "parquet")]
+    parquet::init(ruby, elah)?;
     peer_links::init(ruby, elah)?;
     #[cfg(feature = "redis")]
     redis::init(ruby, elah)?;

@@ -23,6 +23,26 @@ module Elah
         events&.finish
       end
 
+      # An event as it is sent; see {#push}.
+      #
+      # @return [String]
+      def self.frame(data, id: nil, event: nil, retry_ms: nil)
+        frame = +""
+        frame << "id: #{line(id)}\n" unless id.nil?
+        frame << "event: #{line(event)}\n" unless event.nil?
+        frame << "retry: #{Integer(retry_ms)}\n" unless retry_ms.nil?
+        text = data.is_a?(String) ? data : Elah::JSON.generate(data)
+        lines(text).each { |part| frame << "data: #{part}\n" }
+        frame << "\n"
+      end
+
+      # An empty text is one empty line.
+      def self.lines(text) = text.empty? ? [""] : text.split(LINE_BREAK, -1)
+
+      # A field must stay on its line.
+      def self.line(value) = value.to_s.delete("\r\n\0")
+      private_class_method :line
+
       # @param out [#write]
       def initialize(out)
         @out = out
@@ -40,13 +60,7 @@ module Elah
       # @return [self]
       # @raise [Elah::ClientGone]
       def push(data, id: nil, event: nil, retry_ms: nil)
-        frame = +""
-        frame << "id: #{line(id)}\n" unless id.nil?
-        frame << "event: #{line(event)}\n" unless event.nil?
-        frame << "retry: #{Integer(retry_ms)}\n" unless retry_ms.nil?
-        text = data.is_a?(String) ? data : Elah::JSON.generate(data)
-        lines(text).each { |part| frame << "data: #{part}\n" }
-        write(frame << "\n")
+        write(self.class.frame(data, id: id, event: event, retry_ms: retry_ms))
       end
 
       # @param data [String, Object]
@@ -57,7 +71,7 @@ module Elah
       #
       # @param text [#to_s]
       # @return [self]
-      def comment(text) = write(lines(text.to_s).map { |part| ": #{part}\n" }.join << "\n")
+      def comment(text) = write(self.class.lines(text.to_s).map { |part| ": #{part}\n" }.join << "\n")
 
       # Sends the comment that keeps proxies from closing an idle stream.
       #
@@ -93,12 +107,6 @@ module Elah
       ensure
         @is_writing = false
       end
-
-      # An empty text is one empty line.
-      def lines(text) = text.empty? ? [""] : text.split(LINE_BREAK, -1)
-
-      # A field must stay on its line.
-      def line(value) = value.to_s.delete("\r\n\0")
     end
   end
 end

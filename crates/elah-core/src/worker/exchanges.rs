@@ -8,6 +8,7 @@ use http_body_util::BodyExt;
 
 use super::Worker;
 use crate::admission::RequestId;
+use crate::audience::{Audience, Told};
 use crate::connection::Order;
 use crate::problem::Problem;
 use crate::request::RequestView;
@@ -77,6 +78,42 @@ impl Worker {
         let key = self.streams.borrow_mut().insert(Rc::clone(&stream));
         exchange.stream.replace(Some((key, stream)));
         Some(key)
+    }
+
+    /// Begins a streamed answer that goes on when its handler has ended: it belongs to an audience from now on. False as for `respond`, or
+    /// when there is no such audience any more.
+    pub fn join_audience(&self, audience: usize, id: RequestId, status: u16, headers: Headers, first: Bytes) -> bool {
+        let audiences = self.audiences.borrow();
+        let Some(audience) = audiences.get(audience) else { return false };
+        let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
+        let Some(response) = Response::streamed(status, headers, Rc::clone(&stream)) else { return false };
+        if !self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+            return false;
+        }
+        stream.write(first);
+        if self.shared.is_draining() {
+            stream.close()
+        } else {
+            audience.join(stream)
+        }
+        true
+    }
+
+    /// Makes an audience, and answers its key.
+    pub fn open_audience(&self, unread_max: usize) -> usize {
+        self.audiences.borrow_mut().insert(Audience::new(unread_max))
+    }
+
+    /// Sends a piece to all of an audience.
+    pub fn tell_audience(&self, audience: usize, piece: &Bytes) -> Told {
+        self.audiences.borrow().get(audience).map_or_else(Told::default, |audience| audience.tell(piece))
+    }
+
+    /// Ends the streams of an audience.
+    pub fn close_audience(&self, audience: usize) {
+        if let Some(audience) = self.audiences.borrow_mut().try_remove(audience) {
+            audience.leave();
+        }
     }
 
     /// Writes to a stream. When it says `Full`, wait with `wait_for_room` before the next write.

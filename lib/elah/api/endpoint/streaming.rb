@@ -73,6 +73,15 @@ module Elah
         content_type "text/event-stream"
       end
 
+      # Sends what a {Broadcast} is told from now on. Under Elah's own server the handler ends at once, and its fiber is free.
+      #
+      # @param source [Elah::Broadcast]
+      def broadcast(source)
+        stream { |out| source.write_to(out) }
+        @_broadcast = source
+        content_type "text/event-stream"
+      end
+
       private
 
       def _writer(source)
@@ -91,6 +100,7 @@ module Elah
         if @request.is_a?(RackRequest)
           return @request.stream(status, headers) { |sink| writer.call(Output.new(sink)) }
         end
+        return @_broadcast.join(@request, status, headers) if @_broadcast
 
         sink = @request.start(status, headers)
         @_streaming = true

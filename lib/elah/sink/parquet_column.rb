@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # A column of {ParquetFiles}: its name, and what its values may be.
+    class ParquetColumn
+      # A value is not of the column's kind.
+      class Misfit < Error; end
+
+      KINDS = %i[text integer float boolean time].freeze
+      NAME = /\A[a-zA-Z_]\w*\z/.freeze
+      INTEGERS = (-(2**63)...2**63).freeze
+      private_constant :NAME, :INTEGERS
+
+      # @return [String]
+      attr_reader :name
+
+      # @return [Symbol] one of {KINDS}
+      attr_reader :kind
+
+      # @param name [String]
+      # @param kind [Symbol]
+      # @raise [Elah::OptionError]
+      def initialize(name, kind)
+        raise OptionError, "#{name.inspect} is no name of a column." unless NAME.match?(name)
+        raise OptionError, "A column is of the kind #{KINDS.join(', ')}, not #{kind.inspect}." unless KINDS.include?(kind)
+
+        @name = name
+        @kind = kind
+      end
+
+      # @param value [Object, nil] nil is no value, in each kind. A time is a Time, a String of ISO 8601 or seconds since 1970.
+      # @return [String, Integer, Float, Boolean, nil] as the file holds it, times in milliseconds
+      # @raise [Misfit]
+      def cast(value) = value.nil? ? nil : __send__(@kind, value)
+
+      private
+
+      def text(value)
+        value = value.name if value.is_a?(Symbol)
+        fits = value.is_a?(String) && (value.encoding == Encoding::UTF_8 || value.ascii_only?) && value.valid_encoding?
+        fits ? value : misfit(value)
+      end
+
+      def integer(value) = value.is_a?(Integer) && INTEGERS.cover?(value) ? value : misfit(value)
+
+      def float(value) = value.is_a?(Numeric) && value.real? ? value.to_f : misfit(value)
+
+      def boolean(value) = [true, false].include?(value) ? value : misfit(value)
+
+      def time(value)
+        case value
+        when Time then value.to_i * 1000 + value.nsec / 1_000_000
+        when Integer, Float then integer((value * 1000).round)
+        when String then time(parse(value))
+        else misfit(value)
+        end
+      rescue FloatDomainError
+        misfit(value)
+      end
+
+      def parse(text)
+        require "time"
+        Time.iso8601(text)
+      rescue ArgumentError
+        misfit(text)
+      end
+
+      def misfit(value) = raise(Misfit, "The column #{@name} holds #{@kind} values; #{value.inspect[0, 60]} is none.")
+    end
+  end
+end

@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+require "support/patience"
+
+# Broadcasts under a server that is not Elah's own, where each listener has a thread; test/integration has them under Elah's.
+class BroadcastUnitTest < APICase
+  include Patience
+
+  def listen(source)
+    app = api { get(:news) { broadcast source } }
+    status, headers, body = app.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/news", "QUERY_STRING" => "")
+    assert_equal [200, "text/event-stream"], [status, headers.transform_keys(&:downcase)["content-type"]]
+    pieces = Queue.new
+    thread = Thread.new { body.each { |piece| pieces << piece } }
+    [pieces, thread]
+  end
+
+  def test_each_listener_gets_what_is_pushed_until_the_broadcast_is_closed
+    news = Elah::Broadcast.new(keeps_last: true)
+    news.push({ n: 0 }, event: "tick", id: 1)
+    listeners = Array.new(2) { listen(news) }
+    listeners.each { |pieces, _| assert_equal "id: 1\nevent: tick\ndata: {\"n\":0}\n\n", pieces.pop }
+    news.push("next")
+    listeners.each { |pieces, _| assert_equal "data: next\n\n", pieces.pop }
+    news.close
+    listeners.each { |_, thread| assert thread.join(patience_seconds) }
+  end
+
+  def test_an_idle_stream_gets_comments
+    pieces, thread = listen(news = Elah::Broadcast.new(keepalive_seconds: 0.001))
+    assert_equal ": keep-alive\n\n", pieces.pop
+    news.close
+    assert thread.join(patience_seconds)
+  end
+
+  def test_who_is_slow_misses_the_oldest
+    backlog = Elah::Broadcast::Backlog.new(2)
+    place = backlog.place
+    %w[a b c].each { |frame| backlog.push(frame) }
+    assert_equal [3, %w[b c]], backlog.wait_after(place, 1)
+    assert_equal [3, []], backlog.wait_after(3, 0.001)
+  end
+end
