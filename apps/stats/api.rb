@@ -10,6 +10,7 @@ require_relative "endpoints/segment"
 require_relative "endpoints/rollups"
 require_relative "endpoints/schemas"
 require_relative "endpoints/visitors"
+require_relative "endpoints/live"
 
 module Stats
   # All routes of the collector.
@@ -24,5 +25,6 @@ module Stats
     mount Endpoints::SchemaResources
     mount Endpoints::VisitorResources
     mount Endpoints::Health
+    mount Endpoints::Live
   end
 end

@@ -8,6 +8,7 @@ require_relative "destination"
 require_relative "erasure"
 require_relative "errors"
 require_relative "keys"
+require_relative "live/ticker"
 require_relative "parked"
 require_relative "pulse"
 require_relative "quiet"
@@ -27,6 +28,8 @@ module Stats
     attr_reader :sink
     # @return [Pulse] what this process has seen lately
     attr_reader :pulse
+    # @return [Live::Ticker] what tells it to those who look on
+    attr_reader :live
     # @return [ClientAddress]
     attr_reader :client_address
     # @return [Salts]
@@ -83,6 +86,7 @@ module Stats
       @pulse = Pulse.new
       @cors = CORS.new(origins)
       @quota = Quota.new(store, clock: clock)
+      @live = Live::Ticker.new(self)
       @client_address = ClientAddress.new(proxies)
       @salts = Salts.new(store, clock: clock)
       @visitors = Visitors.new(@salts, addresses: addresses)

@@ -31,3 +31,5 @@ curl -X PUT $URL/schemas/Order -H 'Content-Type: application/json' -d '{"require
 curl $URL/visitors/me
 curl $URL/visitors/user:u17
 curl -X DELETE $URL/visitors/user:u17
+# see all of it live: $URL/stats/live in a browser
+curl -I $URL/stats/live

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require_relative "workers"
+
+module Stats
+  module Live
+    # Owns the tick of the live page in one process: once per second it makes one event of what all workers see, for all who look on.
+    class Ticker
+      SECONDS = 1
+      # The conservation law is read from the disk: every so many ticks, and only while somebody looks on.
+      LAW_TICKS = 2
+      # Latencies are those of the last minute.
+      LATENCY_TICKS = 60
+      ENTITY = "all"
+      # How long the other workers are waited for.
+      EXCHANGE_SECONDS = 0.5
+
+      # @return [Elah::Broadcast]
+      attr_reader :broadcast
+
+      # @param service [Service]
+      # @param clock [#call] seconds, the same for all processes
+      def initialize(service, clock: -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) })
+        @service = service
+        @clock = clock
+        @workers = Workers.in(service.store)
+        @broadcast = Elah::Broadcast.new(keeps_last: true)
+        @latencies = []
+        @ticks = 0
+        @law = nil
+        @process_id = nil
+        @is_alone = false
+      end
+
+      # Begins to tick, once in each process: in its loop or, under a server that has none, in a thread, which shows this process alone.
+      #
+      # @return [void]
+      def start
+        return if @process_id == Process.pid
+
+        @process_id = Process.pid
+        Elah.every(SECONDS, detached: true) { tick }
+      rescue Elah::OutsideLoop
+        @is_alone = true
+        Thread.new { Elah.run { Elah.every(SECONDS) { tick }.wait } }
+      end
+
+      # @return [void]
+      def tick
+        @ticks += 1
+        figures = of_all_workers
+        read_law if @law.nil? || ((@ticks % LAW_TICKS).zero? && looked_at?)
+        @broadcast.push({ **figures, "law" => @law }, event: "tick", id: @ticks)
+      end
+
+      private
+
+      def looked_at? = @is_alone || @broadcast.listeners.positive?
+
+      # While the others cannot be asked, what this one sees is shown.
+      def of_all_workers
+        seen = @service.pulse.snapshot
+        own = seen.slice("rate", "per_second", "paths").merge("latency_us" => recent(seen["latency_us"]))
+        return Workers.sum([own]) if @is_alone
+
+        Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].exchange(Process.pid, @clock.call, own) }
+      rescue Elah::Error
+        Workers.sum([own])
+      end
+
+      # The pulse counts since its process began: what has come since a minute ago is the difference.
+      def recent(now)
+        @latencies << now
+        before = @latencies.size > LATENCY_TICKS ? @latencies.shift : @latencies.first.transform_values { 0 }
+        now.to_h { |upper, count| [upper, count - before[upper]] }
+      end
+
+      def read_law
+        report = @service.conservation(minutes: 0)
+        @law = report.slice("holds", "total", "destination", "journal_bytes", "journal_bytes_max")
+      rescue Elah::Error => e
+        Elah.current_loop&.report(e)
+      end
+    end
+  end
+end
+
+# Every worker tells the others what it sees, whoever looks on.
+Elah::Config.at(:before_worker_boot) { Stats.service&.live&.start }
