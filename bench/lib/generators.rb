@@ -7,6 +7,7 @@ module Bench
   # Runs the load generators pinned to one core.
   class Generators
     LUA = "bench/wrk/json.lua"
+    REQUEST_LUA = "bench/wrk/request.lua"
     # What wrk calls a failure. A threaded server with fewer threads than connections leaves some of them waiting for longer than
     # the two seconds that wrk allows by itself.
     TIMEOUT_SECONDS = 10
@@ -30,6 +31,17 @@ module Bench
       result
     end
 
+    # Sends one request as fast as the server answers.
+    # @param arguments [Array<String>] of wrk/request.lua: verb, file of the body or "-", headers
+    # @return [Hash] what wrk/request.lua prints
+    # @raise [RuntimeError] when a request failed
+    def repeat(url, arguments, seconds:)
+      result = run(repeat_command(url, arguments, seconds))
+      raise "wrk met errors at #{url}: #{result["errors"]}" unless result["errors"].values.sum.zero?
+
+      result
+    end
+
     # Sends at a fixed rate and counts latency from the planned send times.
     # @return [Hash] the report of elah-load
     # @raise [RuntimeError] when a request failed
@@ -46,6 +58,10 @@ module Bench
     def wrk_command(url, seconds, paths_file = nil)
       pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "--timeout", "#{TIMEOUT_SECONDS}s", "-s", LUA, url,
              *(["--", paths_file] if paths_file))
+    end
+
+    def repeat_command(url, arguments, seconds)
+      pinned("wrk", "-t1", "-c#{@connections}", "-d#{seconds}s", "--timeout", "#{TIMEOUT_SECONDS}s", "-s", REQUEST_LUA, url, "--", *arguments)
     end
 
     def pace_command(url, rate, seconds, warmup, status, paths_file = nil)

@@ -6,8 +6,8 @@ module Bench
   class ProcessTree
     TICKS_PER_SECOND = `getconf CLK_TCK`.to_i
 
-    # The files of the embedded store: their mapped pages are shared, and the kernel may drop them at any time.
-    STORE_FILE = /\.(mdb|journal)\b/
+    # The files of the embedded store and of a sink's journal: their mapped pages are shared, and the kernel may drop them at any time.
+    STORE_FILE = %r{\.(mdb|journal)\b|/journal-\d+/}
 
     def initialize(root_pid)
       @root_pid = root_pid

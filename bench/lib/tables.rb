@@ -26,6 +26,15 @@ module Bench
               "0 failed, < #{megabytes(CONNECTIONS_BYTES_MAX)}"]])
     end
 
+    # @param result [Hash] what bench/broadcast records
+    # @return [String]
+    def broadcast(result)
+      table(["Listeners of one worker", "seconds", "events that each got", "core", "private memory", "peak", "target"],
+            [[thousands(result[:listeners]), result[:seconds].to_s, result[:ticks].values_at(:least, :most).uniq.join("–"),
+              format("%.0f %%", result[:server_share] * 100), megabytes(result[:after][:private_bytes]), megabytes(result[:peak_bytes]),
+              "< #{megabytes(CONNECTIONS_BYTES_MAX)}"]])
+    end
+
     # @param result [Hash] what bench/memory records
     # @return [String] one row per goal
     def memory(result)
@@ -65,6 +74,28 @@ module Bench
         [duel[:title], *medians, *%i[rate cpu].map { |key| spread(duel[:ratios][key]) }, target]
       end
       table(["GET /items/random", "requests/s", "of the other", "ratio", "CPU ratio", "target"], rows)
+    end
+
+    # @param duels [Array<Hash>] what Stats#duel gave
+    # @return [String] one row per contest
+    def stats(duels)
+      rows = duels.map do |duel|
+        medians = %i[elah other].map { |side| Statistics.median(duel[:runs][side].map { |run| run[:rate] }) }
+        events = duel[:events] > 1 ? thousands(medians.first * duel[:events]) : ""
+        target = duel[:target] ? format("≥ %.2f", duel[:target]) : ""
+        [duel[:title], *medians.map { |rate| thousands(rate) }, events, spread(duel[:ratios][:rate]), target, spread(duel[:ratios][:p95])]
+      end
+      table(["apps/stats, 250 connections", "requests/s", "of the other", "events/s", "ratio", "target", "p95, Elah ÷ the other"], rows)
+    end
+
+    # @param result [Hash] what bench/long_run records
+    # @return [String] one row per million requests
+    def long_run(result)
+      rows = result[:readings].map do |reading|
+        [thousands(reading[:requests]), thousands(reading[:rate]), format("%.1f ms", reading[:p99_us] / 1000.0), megabytes(reading[:private_bytes]),
+         megabytes(reading[:store_bytes])]
+      end
+      table(["apps/stats, requests served", "requests/s", "p99", "private memory", "mapped store and journal"], rows)
     end
 
     # @param result [Hash] what bench/links records

@@ -14,6 +14,8 @@ use std::time::Duration;
 use std::{fs, io};
 
 use clap::Parser;
+use http_body_util::BodyExt;
+use hyper::Method;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -72,10 +74,14 @@ async fn serve(stream: TcpStream, answers: Arc<Answers>) {
     let service = service_fn(|request| {
         let answer = answers.answer(&request);
         let waits = request.uri().path() == answers::SLEEP_PATH;
+        // Read, since whoever records an event has to; a body that breaks off is the client's affair.
+        let posted = (request.method() == Method::POST).then(|| Box::pin(request.into_body().collect()));
         async move {
             if waits {
                 // Boxed, so that the future of every other answer stays as small as it was.
                 Box::pin(tokio::time::sleep(SLEEP)).await;
+            } else if let Some(body) = posted {
+                let _ = body.await;
             }
             Ok::<_, Infallible>(answer)
         }
