@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Measures what a call of an entity costs in Ruby, beside the same change as a plain transaction of the store, in turns:
-# `ruby -Ilib bench/entities.rb [DIR]`. DIR should be on the disk that matters.
+# `ruby -Ilib bench/entities.rb [--record] [DIR]`. DIR should be on the disk that matters.
 require "elah"
 require "tmpdir"
 
@@ -77,12 +77,21 @@ def run(dir)
     work = workloads(store)
     results = Hash.new { |hash, name| hash[name] = [] }
     ROUNDS.times { work.each { |name, (calls, block)| results[name] << measure(calls, block) } }
-    results.each do |name, rounds|
-      cpu, wall = rounds.transpose.map { |values| values.sort[ROUNDS / 2] }
-      puts format("%-36s %8.2f us of CPU time  %8.2f us  %9.0f/s", name, cpu, wall, 1e6 / wall)
-    end
+    results.map { |name, rounds| { what: name }.merge(median(rounds)).tap { |result| show(result) } }
   end
-  store.close
+ensure
+  store&.close
 end
 
-ARGV.first ? run(ARGV.first) : Dir.mktmpdir { |dir| run(dir) }
+def median(rounds) = %i[cpu_us wall_us].zip(rounds.transpose.map { |values| values.sort[ROUNDS / 2] }).to_h
+
+def show(result)
+  puts format("%-36<what>s %8.2<cpu_us>f us of CPU time  %8.2<wall_us>f us  %9.0<rate>f/s", **result, rate: 1e6 / result[:wall_us])
+end
+
+is_recorded = ARGV.delete("--record")
+results = ARGV.first ? run(ARGV.first) : Dir.mktmpdir { |dir| run(dir) }
+if is_recorded
+  require_relative "lib/bench"
+  Bench::Record.new.write("entities", { results: results, command: "ruby -Ilib bench/entities.rb" })
+end

@@ -14,7 +14,7 @@ module RingPools
 
       # Decides when {#take} looks for holds that have ended: first the next time.
       def plan_expiry
-        @is_lazy = @free.instance_of?(Policies::LongestIdle) && !@has_more_queues
+        @is_lazy = @free.instance_of?(Policies::LongestIdle) && !@has_more_queues && !@draining
         @next_due = 0
       end
 

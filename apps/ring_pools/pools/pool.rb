@@ -90,7 +90,7 @@ module RingPools
         return held if held && @dues[held] > now
 
         due = now + @hold
-        slot = @is_lazy ? next_idle : next_free(session, due)
+        slot = @is_lazy ? @queues.move_first(FREE, HELD) || next_ended : next_free(session, due)
         unless slot
           @overflows += 1
           return
@@ -191,13 +191,10 @@ module RingPools
         plan_expiry
       end
 
-      # @return [Integer, nil] a slot that is in the queue of the held ones now
-      def next_idle
-        return if @draining
-
-        slot = @queues.move_first(FREE, HELD)
-        return slot if slot
-
+      # For a lazy pool that has no free slots.
+      #
+      # @return [Integer, nil] a slot whose hold had ended; it is in the queue of the held ones again
+      def next_ended
         held = @queues.first(HELD)
         return unless held && @dues[held] <= @now
 

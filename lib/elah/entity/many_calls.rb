@@ -14,7 +14,7 @@ module Elah
         @answers = Array.new(calls.size, NONE)
         @states = []
         @batches = []
-        @last = 0
+        @last = @settled
         @name = nil
         @is_failed = false
       end
@@ -35,7 +35,7 @@ module Elah
           run_one(task, index, calls[index])
           index += 1
         end
-        @region.conclude_all(@last) unless @last.zero?
+        @region.conclude_all(@last) if @last > @settled
         check_stored
         @answers
       end
@@ -61,7 +61,7 @@ module Elah
         activation = @region.resident!(key)
         answer = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.batch
-        note(index, activation, batch) if batch > @settled
+        note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
         @answers[index] = answer
       rescue Cancelled, ClientGone
         raise
