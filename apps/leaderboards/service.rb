@@ -3,7 +3,7 @@
 require_relative "clock"
 require_relative "directory"
 require_relative "feeds"
-require_relative "stores/embedded"
+require_relative "stores"
 require_relative "tokens"
 
 module Leaderboards

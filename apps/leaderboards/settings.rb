@@ -18,16 +18,16 @@ module Leaderboards
       def service(settings, config)
         key = settings[:leaderboards_api_key]
         store = Elah::Store.open(File.join(config.data, "leaderboards"), bytes_max: config.store_bytes_max)
-        Service.new(store, scores: scores(settings, store), api_key: key && Elah::ApiKey.new(key),
+        Service.new(store, scores: scores(settings, config, store), api_key: key && Elah::ApiKey.new(key),
                            token_secret: token_secret(settings, key),
                            feed_seconds: integer(settings, :leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))
       end
 
       private
 
-      def scores(settings, store)
+      def scores(settings, config, store)
         deadline = integer(settings, :leaderboards_deadline_ms, 150, DEADLINE_MS) / 1000.0
-        Stores::Embedded.new(store, durability: durability(settings), deadline: deadline)
+        Stores.open(Stores::Opening.new(store: config.store, embedded: store, durability: durability(settings), deadline: deadline))
       end
 
       # Who may issue tokens is known by the key.

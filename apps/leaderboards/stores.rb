@@ -52,6 +52,18 @@ module Leaderboards
   # [changes(definition, life, number)] `[season, size, life, number, texts]`: see {Boards::Changes#since}
   # [seasons(definition, limit)] Array of {Boards::Seasons::Season}, the latest first
   module Stores
+    REDIS = %w[redis rediss redis+cluster rediss+cluster redis+unix].freeze
+    CHOICE = Elah::StoreChoice.new(self, File.join(__dir__, "stores"), { "embedded" => :Embedded, **REDIS.to_h { |scheme| [scheme, :Redis] } })
+
+    # What a store is opened with: the option `store`; the embedded store, which keeps games and boards for all; :disk or :memory; the seconds that
+    # parts of a board may take to answer.
+    Opening = Struct.new(:store, :embedded, :durability, :deadline, keyword_init: true)
+
+    # @param opening [Opening]
+    # @return [Embedded] or another store with the same methods
+    # @raise [Elah::OptionError] when there is no such store, or this build has no client for it
+    def self.open(opening) = CHOICE.open(opening)
+
     STYLES = { "ordinal" => :ordinal, "dense" => :dense, "competition" => :competition, "modified" => :modified,
                "fractional" => :fractional }.freeze
   end

@@ -2,24 +2,40 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/servers"
 require_relative "contract"
 
-# Plays specs/leaderboards.yml against the app of this repository, every case a test, with each durability.
+# Plays specs/leaderboards.yml against the app of this repository, every case a test: in the embedded store with each durability, in Redis and in
+# a Redis Cluster.
 class LeaderboardsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/leaderboards.yml"))
-  DURABILITIES = %w[disk memory].freeze
 
-  def self.server(durability)
-    (@servers ||= {})[durability] ||=
-      ElahServer.start(File.join(ROOT, "apps/leaderboards/app.rb"), arguments: ["--set", "leaderboards_durability=#{durability}"])
+  # What the app is started with, by the name of the store.
+  STORES = {
+    "disk" => -> { { arguments: ["--set", "leaderboards_durability=disk"] } },
+    "memory" => -> { { arguments: ["--set", "leaderboards_durability=memory"] } },
+    "redis" => -> { { store: Servers::Redis.shared.url } },
+    "redis_cluster" => -> { { store: cluster.url.sub("redis:", "redis+cluster:") } }
+  }.freeze
+
+  # A board in Redis is in one part.
+  EMBEDDED_ALONE = ["a leaderboard in parts has exact ranks over all of them"].freeze
+
+  def self.cluster = @cluster ||= Servers::RedisCluster.start.tap { |cluster| Minitest.after_run { cluster.remove } }
+
+  def self.server(store)
+    (@servers ||= {})[store] ||=
+      ElahServer.start(File.join(ROOT, "apps/leaderboards/app.rb"), **STORES.fetch(store).call)
                 .tap { |server| Minitest.after_run { server.stop } }
   end
 
-  DURABILITIES.each do |durability|
+  STORES.each_key do |store|
     CONTRACT.cases.each do |one|
-      define_method("test_#{durability}_#{one.name.tr(' ', '_')}") do
-        failure = Conformance::Player.new(self.class.server(durability).http_url).play(one.steps)
+      next if store.start_with?("redis") && EMBEDDED_ALONE.include?(one.name)
+
+      define_method("test_#{store}_#{one.name.tr(' ', '_')}") do
+        failure = Conformance::Player.new(self.class.server(store).http_url).play(one.steps)
         assert_nil failure, failure
       end
     end

@@ -3,6 +3,7 @@
 require "digest"
 require "securerandom"
 require_relative "../errors"
+require_relative "answers"
 
 module Leaderboards
   module Boards

@@ -10,6 +10,10 @@ module Leaderboards
     # Keeps scores in the embedded store: each board is an entity, which one worker has and all workers call. {Stores} says what the
     # methods do.
     class Embedded
+      # @param opening [Opening]
+      # @return [Embedded]
+      def self.open(opening) = new(opening.embedded, durability: opening.durability, deadline: opening.deadline)
+
       # @return [Elah::Entity::Region] the boards
       attr_reader :boards
 

@@ -6,6 +6,7 @@ require "fileutils"
 require "json"
 require "tmpdir"
 require_relative "../api"
+require_relative "../stores/embedded"
 
 # A test with a store of its own and a clock that it moves.
 class BoardCase < Minitest::Test

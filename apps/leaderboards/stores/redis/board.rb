@@ -1,0 +1,282 @@
+# frozen_string_literal: true
+
+require "digest"
+require_relative "../../boards/answers"
+require_relative "../../text"
+require_relative "order"
+require_relative "scripts"
+require_relative "seasons"
+require_relative "statistics"
+require_relative "view"
+
+module Leaderboards
+  module Stores
+    class Redis
+      # Owns one board. Its keys begin with a stem, leaderboards:{NAME:ID}, where NAME is the data folder's own:
+      #
+      #   STEM:N:order      of season N: sorted set of sort key, sequence and member, all with the score 0
+      #   STEM:N:members    hash: member => sort key and sequence
+      #   STEM:N:distinct   sorted set of the sort keys that somebody has
+      #   STEM:N:counts     hash: sort key => how many have it
+      #   STEM:N!:...       the same four of those who are banned
+      #   STEM:sequence     the number of the last write, which says who was earliest
+      #   STEM:season       the number of the current season; `gone` for ever when the board was deleted
+      #   STEM:seasons      hash: number => when it began, is to end, has ended
+      #   STEM:metadata     hash: member => JSON
+      #   STEM:banned       set of members
+      #   STEM:request:KEY  what an increment with that Idempotency-Key was answered, for a day
+      #   STEM:life, STEM:changes, STEM:changed   while somebody follows the board: a name for this time, the last changes, how many there were
+      #
+      # The score of a sorted set is a double, exact to 2^53. Members of equal score are kept in the order of their bytes, whatever they say, so
+      # the order is in the members: 64-bit scores, decimals and scores of several components are exact, and who was earliest ranks first.
+      class Board
+        include Seasons
+        include Statistics
+
+        # More than a board has.
+        ALL = 1_000_000_000
+        TRIMMED_AT_ONCE = 1000
+        # For how long changes are noted after somebody has asked for them.
+        FOLLOWED_SECONDS = 300
+        # What leaves room for increments that come first, see {Boards::Writing#check}.
+        TOGETHER_MAX = 2**62
+
+        # The scripts, once for all boards.
+        Programs = Struct.new(:submit, :rows, :changes, :delete, :ban, :trim, :turn, :remove) do
+          # @param redis [Elah::Redis]
+          # @return [Programs]
+          def self.of(redis) = new(*members.map { |name| redis.script(Scripts.const_get(name.upcase)) })
+        end
+
+        # @return [Text]
+        attr_reader :text
+
+        # @param redis [Elah::Redis]
+        # @param programs [Programs]
+        # @param name [String] of the data folder
+        # @param definition [Definition]
+        # @param clock [#now]
+        def initialize(redis, programs, name, definition, clock)
+          @redis = redis
+          @programs = programs
+          @stem = "leaderboards:{#{name}:#{definition.key}}"
+          @keys = ["#{@stem}:season"].freeze
+          @definition = definition
+          @order = Order.new(definition)
+          @text = Text.new(definition)
+          @clock = clock
+          @season = @calendar = nil
+        end
+
+        # @param member [String]
+        # @param score [Object] as a client sends it
+        # @param operator [Symbol]
+        # @param style [Symbol]
+        # @param metadata [String, nil] JSON
+        # @param key [String] Idempotency-Key
+        # @param request [String] what it is for
+        # @return [Array(Elah::RankedSet::Submission, Boolean)] what was done, and whether that was before
+        # @raise [InvalidScore, BoardFull, IdempotencyMismatch]
+        def submit(member, score, operator, style, metadata: nil, key: "", request: "", meant: "")
+          answer = run(@programs.submit, *arguments(member, score, operator, style, metadata, key, request, meant))
+          [submission(member, *answer), answer.last == 1]
+        end
+
+        # Submits many scores in one round trip.
+        #
+        # @param rows [Array<Array>] member, score and metadata of each
+        # @param operator [Symbol]
+        # @return [Array<Array(Integer, String)>] the index and the code of each that was refused
+        def import(rows, operator)
+          failures = []
+          runs = rows.each_with_index.filter_map do |(member, score, metadata), index|
+            [index, member, arguments(member, score, operator, :ordinal, metadata, "", "", "")]
+          rescue InvalidScore => e
+            failures << [index, e.code] && nil
+          end
+          runs.zip(run_each(@programs.submit, runs.map(&:last))) do |(index, member, _), answer|
+            submission(member, *answer)
+          rescue Refused => e
+            failures << [index, e.code]
+          end
+          failures.sort
+        end
+
+        # Says whether a submission can be part of a write to several boards, as {Boards::Writing#check} does.
+        #
+        # @param member [String]
+        # @param score [Object]
+        # @param operator [Symbol]
+        # @raise [InvalidScore, BoardFull]
+        def check(member, score, operator)
+          answer = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"))
+          submission = submission(member, *answer)
+          return unless operator == :increment && @text.components(submission.score).any? { |component| component.abs > TOGETHER_MAX }
+
+          raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
+        end
+
+        # Does a part of a write to several boards that was decided, once.
+        #
+        # @param key [String] of the part
+        # @param (see #submit)
+        # @return [String] what the submission did
+        def carry_out(key, member, score, operator, style)
+          @text.submission(submit(member, score, operator, style, key: "together #{key}", meant: "decided").first)
+        end
+
+        # @param life [String, nil] that the reader knows
+        # @param number [Integer] of the last change that it has
+        # @return [Array] season, size, and what {Boards::Changes#since} says
+        def changes(life, number)
+          season, size, life, number, changes = run(@programs.changes, life, number, Random.urandom(4).unpack1("H*"), FOLLOWED_SECONDS)
+          texts = changes&.map { |change| @text.submission(submission(change.first.force_encoding(Encoding::UTF_8), *change.drop(1), 1)) }
+          [season.to_i, size, life, number, texts]
+        end
+
+        # @param member [String]
+        # @param erase [Boolean]
+        # @return [Boolean] whether it was there
+        def delete(member, erase) = run(@programs.delete, @order.width, member, erase ? 1 : 0) == [1]
+
+        # @param member [String]
+        # @param ban [Boolean]
+        # @return [Boolean] whether that is new
+        def ban(member, ban) = run(@programs.ban, @order.width, member, ban ? 1 : 0) == [1]
+
+        # @return [Array<String>]
+        def banned = @redis.smembers("#{@stem}:banned").each { |name| name.force_encoding(Encoding::UTF_8) }.sort
+
+        # @param keep [Integer]
+        # @return [Integer] how many went
+        def trim(keep)
+          removed = 0
+          until (count = run(@programs.trim, @order.width, @order.head, keep, TRIMMED_AT_ONCE).first).zero? do removed += count end
+          removed
+        end
+
+        # Forgets all.
+        def remove
+          @programs.remove.call(keys: @keys)
+          nil
+        end
+
+        # @param first [Integer] ordinal rank
+        # @param last [Integer]
+        # @param style [Symbol]
+        # @param season [Integer, nil]
+        # @return [View]
+        def range(first, last, style, season) = rows(season, style, :range, first - 1, last - 1)
+
+        # @return [Elah::RankedSet::Row]
+        # @raise [MemberNotFound]
+        def one(member, style, season) = rows(season, style, :one, member).rows.first || no_member!(member)
+
+        # @return [View]
+        # @raise [MemberNotFound]
+        def around(member, distance, style, season)
+          rows(season, style, :around, member, distance).tap { |view| no_member!(member) if view.rows.empty? }
+        end
+
+        # @param range [Boards::Reading::ScoreRange]
+        # @return [String]
+        def scores(range, style, season)
+          view = rows(season, style, :between, *@order.points(range.from..range.to), range.offset, range.limit)
+          view.to_json(%(,"count":#{view.first}))
+        end
+
+        # @param after [String, nil] cursor
+        # @param limit [Integer]
+        # @param season [Integer, nil]
+        # @return [Array(String, (String, nil))] lines of JSON, and where the next ones begin
+        def export(after, limit, season)
+          view = after ? rows(season, :ordinal, :after, @order.place_in(after), limit) : rows(season, :ordinal, :range, 0, limit - 1)
+          lines = view.rows.map do |row|
+            %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{row.metadata && %(,"metadata":#{row.metadata})}}\n)
+          end
+          [lines.join, (@order.cursor(view.places.last) if view.rows.any? && view.first + view.rows.size < view.size)]
+        end
+
+        # @return [String]
+        # @raise [InvalidCursor]
+        def page(after, before, limit, style, season)
+          view = if (cursor = after || before)
+                   rows(season, style, after ? :after : :before, @order.place_in(cursor), limit)
+                 else
+                   rows(season, style, :range, 0, limit - 1)
+                 end
+          behind = view.places.last if view.first + view.rows.size < view.size
+          view.to_json(%(,"after":#{cursor_text(view, behind)},"before":#{cursor_text(view, view.first.positive? ? view.places.first : nil)}))
+        end
+
+        # @return [String] those who are there in the order of their ranks, and the names of the others
+        def list(members, style, season)
+          view = rows(season, style, :list, *members)
+          found = view.places.zip(view.rows).select(&:first).sort_by(&:first)
+          texts = found.each_with_index.map { |(_, row), index| row_text(row, index + 1) }
+          missing = (members - found.map { |_, row| row.member }).map { |name| @text.name(name) }
+          %({"season":#{view.season},"size":#{view.size},"members":[#{texts.join(',')}],"missing":[#{missing.join(',')}]})
+        end
+
+        # @param row [Order::Row]
+        # @param position [Integer, nil]
+        # @return [String] JSON
+        def row_text(row, position = nil) = @text.row(row, row.metadata, position)
+
+        private
+
+        def arguments(member, score, operator, style, metadata, key, request, meant)
+          [member, @order.sort_key(score), operator, style, @order.directions, @order.ties, @definition.members_max, metadata || "", key,
+           key.empty? ? "" : Digest::SHA256.digest(request), Boards::Answers::KEPT_SECONDS, FOLLOWED_SECONDS, meant]
+        end
+
+        # @return [View]
+        def rows(season, style, *what)
+          number, size, first, *flat = run(@programs.rows, season, style, @order.width, @order.head, *what)
+          places = flat.each_slice(3).map { |place, rank, metadata| [place, place && @order.row(place, rank, metadata)] }
+          View.new(self, number, size, first, places.map(&:first), places.map(&:last))
+        end
+
+        # Runs a script in the season that it is time for. Redis says OOM when `maxmemory` is reached and nothing may be evicted.
+        def run(script, *arguments)
+          turn(@season) if due?
+          arguments.map! { |argument| argument.nil? ? "" : argument }
+          answer = taking_room { script.call(keys: @keys, args: arguments) }
+          case answer.first
+          when "new" then turn(nil) && run(script, *arguments)
+          when "gone" then raise BoardNotFound, "There is no leaderboard #{@definition.key}."
+          when "no_season" then raise SeasonNotFound, "The leaderboard has no season #{arguments.first}, or not any more."
+          else answer
+          end
+        end
+
+        # The first alone: it begins the season of a new board, and meets the board that is gone.
+        def run_each(script, runs)
+          return [] if runs.empty?
+
+          [run(script, *runs.first)] + taking_room { script.call_each(runs.drop(1).map { |arguments| { keys: @keys, args: arguments } }) }
+        end
+
+        def taking_room
+          yield
+        rescue Elah::Redis::Error => e
+          e.code == "OOM" ? raise(Elah::Store::Full, e.message) : raise
+        end
+
+        def submission(member, rank, sort_key = nil, previous_rank = nil, previous = nil, changed = nil, _ = nil)
+          case rank
+          when "full" then raise BoardFull, "The leaderboard has #{@definition.members_max} members, and takes no more."
+          when "out_of_range" then raise InvalidScore, "The sum with #{@text.score(@order.score(sort_key))} is out of range."
+          when "mismatch" then raise IdempotencyMismatch, "Another request came with this Idempotency-Key before."
+          end
+          Elah::RankedSet::Submission.new(member, @order.score(sort_key), @order.rank(rank), previous && @order.score(previous),
+                                          @order.rank(previous_rank), changed == 1)
+        end
+
+        def cursor_text(view, place) = place ? %("#{view.season}.#{@order.cursor(place)}") : "null"
+
+        def no_member!(member) = raise(MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}.")
+      end
+    end
+  end
+end

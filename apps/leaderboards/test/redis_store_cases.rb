@@ -1,0 +1,220 @@
+# frozen_string_literal: true
+
+require_relative "../../../test/test_helper"
+require "fileutils"
+require "tmpdir"
+require "support/servers"
+require_relative "../boards/reading"
+require_relative "../clock"
+require_relative "../definition"
+require_relative "../stores/redis"
+
+# What a store in Redis must do, whichever servers there are: answer as a board in memory does, to the last digit.
+module RedisStoreCases
+  STYLES = Leaderboards::Stores::STYLES.values
+  OPERATORS = Leaderboards::Definition::OPERATORS.values
+  SETTINGS = [
+    { order: "desc" },
+    { order: "asc", decimals: 2, ties: "member" },
+    { order: %w[desc asc], decimals: [0, 3], operator: "sum" }
+  ].freeze
+  LIMITS = [(2**63) - 1, -(2**63), 2**53, (2**53) + 1].freeze
+
+  # A board in memory, with the reads of the app's own.
+  class Model
+    include Leaderboards::Boards::Reading
+
+    # Nobody has metadata, nobody is banned.
+    module Alone
+      def self.banned_any? = false
+      def self.metadata(_) = nil
+    end
+
+    attr_reader :set
+
+    def initialize(definition)
+      @set = Elah::RankedSet.new(**definition.set_settings)
+      @members_max = definition.members_max
+      @text = Leaderboards::Text.new(definition)
+      @companions = Alone
+    end
+
+    def submit(member, score, operator, style)
+      raise Leaderboards::BoardFull if @set.size >= @members_max && !@set.member?(member)
+
+      @text.submission(@set.submit(member, score, operator: operator, style: style))
+    rescue Elah::RankedSet::InvalidScore => e
+      raise Leaderboards::InvalidScore, e.message
+    end
+
+    def delete(member, _) = !@set.delete(member).nil?
+    def season = 1
+    def look = nil
+  end
+
+  # Shows what time it is told.
+  Moment = Struct.new(:now)
+
+  def setup
+    @redis = open_redis
+    @name = Random.urandom(8).unpack1("H*")
+    @clock = Moment.new(1_700_000_000)
+    @folder = Dir.mktmpdir("elah-leaderboards")
+    @embedded = Elah::Store.open(@folder)
+    @store = store
+    @boards = 0
+  end
+
+  def teardown
+    @redis.close
+    @embedded.close
+    FileUtils.remove_entry(@folder)
+  end
+
+  def store(redis = @redis) = Leaderboards::Stores::Redis.new(redis, @name, @embedded, clock: @clock)
+
+  def board_of(**settings)
+    fields = { name: "board", members_max: 40, **settings }.transform_keys(&:to_s)
+    Leaderboards::Definition.create(fields, id: @boards += 1, game_id: 1)
+  end
+
+  SETTINGS.each_with_index do |settings, number|
+    define_method("test_it_does_what_a_board_in_memory_does_#{number}") do
+      random = Random.new(number)
+      board = board_of(**settings)
+      model = Model.new(board)
+      120.times do
+        submission = ["m#{random.rand(45)}", score(board, random), OPERATORS.sample(random: random), STYLES.sample(random: random)]
+        compare(model, board, :submit, *submission)
+        compare(model, board, :delete, "m#{random.rand(45)}", false) if random.rand(8).zero?
+        reads(board, random, submission.first).each { |read| compare(model, board, *read) }
+      end
+      assert_operator model.set.size, :>, 20
+    end
+  end
+
+  def test_pages_follow_each_other_while_scores_move
+    board = board_of
+    20.times { |n| @store.submit(board, "m#{n}", n, nil, :ordinal) }
+    first = read(@store.page(board, nil, nil, 5, :ordinal))
+    assert_equal %w[m19 m18 m17 m16 m15], first["members"].map { |row| row["member"] }
+    @store.submit(board, "m0", 100, nil, :ordinal)
+    @store.delete(board, "m15", false)
+    second = read(@store.page(board, first["after"].delete_prefix("1."), nil, 5, :ordinal, 1))
+    assert_equal %w[m14 m13 m12 m11 m10], second["members"].map { |row| row["member"] }
+    back = read(@store.page(board, nil, second["before"].delete_prefix("1."), 5, :ordinal, 1))
+    assert_equal %w[m0 m19 m18 m17 m16], [*back["members"].map { |row| row["member"] }].first(5)
+    assert_raises(Leaderboards::InvalidCursor) { @store.page(board, "AAAA", nil, 5, :ordinal) }
+  end
+
+  def test_scores_beside_two_to_the_fifty_third_are_told_apart
+    board = board_of(operator: "sum")
+    ranks = { "a" => 2**53, "b" => (2**53) + 1, "c" => (2**53) - 1 }.map { |member, score| read(@store.submit(board, member, score, nil, :ordinal))["rank"] }
+    assert_equal [1, 1, 3], ranks
+    assert_equal [["b", 1, (2**53) + 1], ["a", 2, 2**53], ["c", 3, (2**53) - 1]], @store.rows(board, 1, 3, :ordinal).map { |row| row.to_a.first(3) }
+  end
+
+  def test_what_is_no_score_is_refused
+    board = board_of
+    ["NaN", "Infinity", 2**63, 0.5, nil, [], {}, true, [1, 2]].each do |score|
+      error = assert_raises(Leaderboards::InvalidScore, score.inspect) { @store.submit(board, "ann", score, nil, :ordinal) }
+      assert_equal "invalid_score", error.code
+    end
+    @store.submit(board, "ann", (2**63) - 1, nil, :ordinal)
+    assert_raises(Leaderboards::InvalidScore) { @store.increment(board, "ann", 1, "key", :ordinal) }
+    assert_equal (2**63) - 1, @store.row(board, "ann", :ordinal).score
+    assert_raises(Leaderboards::MemberNotFound) { @store.show(board, "bob", :ordinal) }
+    assert_raises(Leaderboards::MemberNotFound) { @store.around(board, "bob", 3, :ordinal) }
+  end
+
+  def test_increments_of_many_at_once_count_once_for_each_key
+    board = board_of(operator: "sum", decimals: 2)
+    threads = Array.new(4) do
+      Thread.new do
+        redis = open_redis
+        mine = store(redis)
+        # The same keys from all of them.
+        Array.new(40) { |n| mine.increment(board, "m#{n % 5}", 0.01, "key-#{n}", :ordinal).last }.tap { redis.close }
+      end
+    end
+    replays = threads.flat_map(&:value)
+    assert_equal({ false => 40, true => 120 }, replays.tally)
+    assert_equal ["0.08"] * 5, @store.rows(board, 1, 9, :ordinal).map { |row| row.score.to_s("F") }
+    assert_raises(Leaderboards::IdempotencyMismatch) { @store.increment(board, "m1", 0.02, "key-1", :ordinal) }
+  end
+
+  # Two workers see the end of a day; one of them at once, the other when it writes next.
+  def test_a_season_ends_in_the_middle_of_writes
+    board = board_of(season: "day", seasons_kept: 2)
+    other = store
+    [@store, other].each_with_index { |one, n| one.submit(board, "m#{n}", n, nil, :ordinal) }
+    @clock.now += 86_400
+    assert_equal [2, 0], read(@store.top(board, 9, :ordinal)).values_at("season", "size")
+    assert_equal 1, read(other.submit(board, "m1", 7, nil, :ordinal))["rank"]
+    assert_equal [2, 1], read(@store.top(board, 9, :ordinal)).values_at("season", "size")
+    assert_equal [1, 2], read(other.top(board, 9, :ordinal, 1)).values_at("season", "size")
+    @clock.now -= 86_400
+    assert_equal 2, read(other.top(board, 9, :ordinal))["season"], "a clock that goes back brings no season again"
+    3.times { @store.begin_season(board) }
+    assert_equal [5, 4, 3], @store.seasons(board, 9).map(&:number)
+    assert_raises(Leaderboards::SeasonNotFound) { @store.top(board, 9, :ordinal, 1) }
+    assert_empty @redis.keys("*#{@name}:#{board.key}}:1:*") unless @redis.cluster?
+  end
+
+  def test_who_is_banned_does_not_notice
+    board = board_of
+    { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
+    @store.ban(board, "bob")
+    assert_equal [%w[cid ann], ["bob"]], [@store.rows(board, 1, 9, :ordinal).map(&:member), @store.banned(board)]
+    assert_equal [1, 1, 7], [read(@store.show(board, "bob", :ordinal))["rank"], *read(@store.submit(board, "bob", 9, nil, :ordinal)).values_at("rank", "previous_score")]
+    assert_equal %w[bob cid], read(@store.around(board, "bob", 1, :ordinal))["members"].map { |row| row["member"] }
+    assert_equal 100.0, read(@store.percentile(board, "bob"))["percentile"]
+    assert_equal [2, %w[cid ann]], [@store.size(board), @store.rows(board, 1, 9, :dense).map(&:member)]
+    assert @store.pardon(board, "bob")
+    assert_equal %w[bob cid ann], @store.rows(board, 1, 9, :ordinal).map(&:member)
+    refute @store.pardon(board, "bob")
+  end
+
+  def test_a_board_in_parts_is_refused_with_a_code
+    error = assert_raises(Leaderboards::NotInParts) { @store.submit(board_of(parts: 2), "ann", 1, nil, :ordinal) }
+    assert_equal Leaderboards::NotInParts.code, error.code
+  end
+
+  def test_a_removed_board_is_gone_for_every_worker
+    board = board_of
+    other = store
+    [@store, other].each { |one| one.submit(board, "ann", 1, nil, :ordinal, %({"team":"red"})) }
+    @store.remove(board)
+    assert_raises(Leaderboards::BoardNotFound) { other.submit(board, "ann", 1, nil, :ordinal) }
+    assert_raises(Leaderboards::BoardNotFound) { store.top(board, 1, :ordinal) }
+  end
+
+  private
+
+  def read(text) = Elah::JSON.parse(text)
+
+  def score(board, random)
+    parts = board.decimals.map { |digits| random.rand < 0.1 ? LIMITS.sample(random: random).quo(10**digits).truncate : random.rand(-5..5) }
+    parts.size == 1 ? parts.first : parts
+  end
+
+  def reads(board, random, member)
+    number = random.rand(1..5)
+    style = STYLES.sample(random: random)
+    ends = Array.new(2) { random.rand < 0.2 ? nil : score(board, random) }
+    range = Leaderboards::Boards::Reading::ScoreRange.new(*ends, 1, number)
+    [[:show, member, style], [:top, number, style], [:around, member, number, style], [:ranks, number, number + 4, style], [:scores, range, style],
+     [:list, ["nobody", member, "m1"].uniq, style], [:percentile, member], [:scores_at, [37, 0.5, 100]], [:histogram, [3, -2, 3], nil], [:histogram, nil, number],
+     [:size]].sample(4, random: random)
+  end
+
+  def compare(model, board, name, *arguments)
+    assert_equal outcome { model.public_send(name, *arguments) }, outcome { @store.public_send(name, board, *arguments) }, [name, *arguments].inspect
+  end
+
+  def outcome
+    yield
+  rescue Leaderboards::Refused => e
+    e.code
+  end
+end

@@ -1,0 +1,95 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/leaderboards_server"
+require_relative "../support/patience"
+require_relative "../support/servers"
+
+# The leaderboards on Redis when it goes away and comes back, and on a cluster that loses a node.
+class LeaderboardsRedisTest < Minitest::Test
+  include Patience
+
+  INCREMENTS = 60
+  # Season, seasons, sequence; order, members, distinct and counts of the season.
+  KEYS_OF_A_BOARD = 7
+
+  # A cluster takes seconds to see that a node is dead, and to put another in its place.
+  def patience_seconds = 90
+
+  def test_redis_stops_and_comes_back_with_every_score
+    Servers::Redis.start do |redis|
+      LeaderboardsServer.start(store: redis.url) do |server|
+        board = server.create
+        server.submit(board, "ann", 120)
+        server.submit(board, "bob", 120)
+        redis.stop
+        answers = [server.submit(board, "cid", 1), server.get("#{board}/top")]
+        assert_equal [[503, "store_unavailable"]], answers.map { |answer| [answer.status, answer.json["code"]] }.uniq
+        assert_equal 200, server.get("/livez").status
+        redis.start
+        answer = server.get("#{board}/top") until answer && answer.status != 503
+        assert_equal [["ann", 120], ["bob", 120]], server.top(board)
+        assert_equal 3, server.submit(board, "cid", 1).json["rank"]
+      end
+    end
+  end
+
+  # Redis is killed between two increments or in the middle of one; a client that does not know what became of it sends it again.
+  def test_increments_count_once_when_redis_is_killed
+    Servers::Redis.start(durable: true) do |redis|
+      LeaderboardsServer.start(store: redis.url) do |server|
+        board = server.create
+        answered = 0
+        counting = Thread.new { INCREMENTS.times { |n| answered += 1 if increment(server, board, "key-#{n}") } }
+        wait_until("some are answered") { answered > 20 }
+        redis.kill
+        redis.start
+        counting.join
+        assert_equal [INCREMENTS, INCREMENTS], [answered, server.get("#{board}/members/ann").json["score"]]
+      end
+    end
+  end
+
+  def test_a_cluster_goes_on_when_a_node_dies
+    Servers::RedisCluster.start(masters: 3, replicas: 1) do |cluster|
+      LeaderboardsServer.start(store: cluster.url.sub("redis:", "redis+cluster:")) do |server|
+        boards = Array.new(12) { server.create.tap { |board| server.submit(board, "ann", 7) } }
+        keys = cluster.nodes.map { |node| Elah::Redis.new(node.url) }
+        wait_until("the replicas have all") { keys.sum { |node| node.call("DBSIZE") } == boards.size * KEYS_OF_A_BOARD * 2 }
+        cluster.nodes[1].kill
+        wait_until { boards.all? { |board| server.get("#{board}/top").status == 200 } }
+        assert_equal [[["ann", 7]]], boards.map { |board| server.top(board) }.uniq
+        assert_equal [1], boards.map { |board| server.submit(board, "bob", 9).json["rank"] }.uniq
+      end
+    end
+  end
+
+  def test_a_silent_redis_holds_up_no_other_request
+    Servers::Redis.start do |redis|
+      LeaderboardsServer.start(store: redis.url, request_seconds: 1) do |server|
+        board = server.create
+        server.submit(board, "ann", 1)
+        redis.pause
+        waiting = Array.new(5) { Thread.new { server.get("#{board}/top").status } }
+        assert_equal 200, server.get("/livez").status
+        assert_equal [504], waiting.map(&:value).uniq
+        redis.resume
+        assert_equal [["ann", 1]], server.top(board)
+      end
+    end
+  end
+
+  def test_an_unknown_store_is_told
+    failure = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, store: "mysql://u:private@host/db") }
+    assert_match(%r{store must be embedded or a URL that begins with redis://}, failure.message)
+    refute_includes failure.message, "private"
+  end
+
+  private
+
+  # Until it is answered with what it did.
+  def increment(server, board, key)
+    wait_until { server.post("#{board}/members/ann/increments", { by: 1 }, headers: { "Idempotency-Key" => key }).status == 200 }
+    true
+  end
+end
