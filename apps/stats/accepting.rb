@@ -8,7 +8,7 @@ module Stats
   module Accepting
     JSON_TYPE = { "content-type" => "application/json" }.freeze
     HEADERS = Elah::HeaderSet.new({ **JSON_TYPE, **CORS::ANYBODY })
-    ANSWERS = %i[memory disk delivered].to_h { |durability| [durability, %({"durability":"#{durability}"})] }.freeze
+    IN_MEMORY = %({"durability":"memory"})
 
     # Records one event and answers.
     #
@@ -18,6 +18,7 @@ module Stats
       service = Stats.service
       return accept_with_care(type, params) if request.header("prefer") || !service.plain?
 
+      started_at = now if service.pulse.timed?
       event = Sender.of(request, service).event(type, request.path, params)
       begin
         service.sink << event
@@ -25,7 +26,8 @@ module Stats
         service.sink << Sender.scrub(event)
       end
       service.pulse.accepted(Stats.named_path(event))
-      request.respond(200, HEADERS, ANSWERS[:memory])
+      service.pulse.took(now - started_at) if started_at
+      request.respond(200, HEADERS, IN_MEMORY)
     end
 
     # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
@@ -68,6 +70,7 @@ module Stats
     # @return [Elah::Sink::BatchReceipt, nil] nil when none was good
     def accept_batch(batch, key, id: "id", &record)
       service = Stats.service
+      started_at = now
       sender = Sender.of(request, service).brief
       begin
         events = batch.good.map { |item| yield sender, item }
@@ -76,6 +79,7 @@ module Stats
         take(key, events.size) unless @quota
         receipt = service.sink.push_all(events, ids: batch.ids(id, key&.name), stream: key&.name, **preference(service))
         events.each { |event| service.pulse.accepted(Stats.named_path(event)) }
+        service.pulse.took(now - started_at)
         receipt
       rescue Elah::Sink::TooLarge
         refuse_large(batch, sender, &record) or raise
@@ -105,6 +109,7 @@ module Stats
     # @return [Elah::Sink::Receipt]
     def push(type, params, path: request.path, id: nil, offered: nil)
       service = Stats.service
+      started_at = now
       key = admit(1, offered: offered)
       event = Sender.of(request, service).event(type, path, params)
       options = { stream: key&.name, id: id, **preference(service) }
@@ -114,10 +119,13 @@ module Stats
         service.sink.push(Sender.scrub(event), **options)
       end
       service.pulse.accepted(Stats.named_path(event))
+      service.pulse.took(now - started_at)
       receipt
     end
 
     private
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     def accept_with_care(type, params)
       receipt = push(type, params)

@@ -13,6 +13,8 @@ module Stats
     # A longer path is counted with the others.
     PATH_BYTES_MAX = 200
     TOP = 10
+    # Of requests that wait for nothing one in so many is timed.
+    TIMED = 16
     # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
     OTHER = "(other)"
@@ -47,7 +49,10 @@ module Stats
       paths[path] += count
     end
 
-    # Notes how long a request took whose answer waited for the disk or the destination.
+    # @return [Boolean] whether the next request that only writes to memory is one of the few that are timed
+    def timed? = (@total % TIMED).zero?
+
+    # Notes how long a request took, from its beginning to where its events were as safe as it asked for.
     #
     # @param seconds [Float]
     # @return [void]

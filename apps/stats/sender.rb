@@ -27,9 +27,11 @@ module Stats
     #
     # @param event [Hash{String=>Object}]
     # @return [Hash{String=>Object}] the event with nothing but text in its headers
-    def self.scrub(event)
-      event.merge("headers" => event["headers"].transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub })
-    end
+    def self.scrub(event) = event.merge("headers" => texts(event["headers"]))
+
+    # @param headers [Hash{String=>String}]
+    # @return [Hash{String=>String}] with nothing but text
+    def self.texts(headers) = headers.transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub }
 
     # @param visitor [Visitors::Visitor]
     # @param headers [Hash{String=>String}]
@@ -41,7 +43,7 @@ module Stats
     end
 
     # @return [Sender] the same with the User-Agent alone: for many events of one request
-    def brief = Sender.new(@visitor, @headers.slice("user-agent"), @is_opted_out)
+    def brief = Sender.new(@visitor, Sender.texts(@headers.slice("user-agent")), @is_opted_out)
 
     # @return [Sender] the same for an event that names its user, who is the visitor then, whatever was sent by which machine
     # @param user [String, nil]

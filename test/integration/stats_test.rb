@@ -62,6 +62,7 @@ class StatsTest < Minitest::Test
     assert_equal 200, answer.status
     assert_equal "caf\uFFFD", stored.first["headers"]["x-odd"]
     assert_equal 200, server.get("/stats", headers: { "X-Odd" => "caf\xE9".b }).status
+    ["/stats/batch", "/v1/track"].each { |path| assert_equal 200, server.post(path, { event: "E" }, headers: { "User-Agent" => "caf\xE9".b }).status, path }
   end
 
   def test_who_asks_not_to_be_followed_is_not

@@ -44,6 +44,11 @@ class PulseTest < Minitest::Test
     assert_equal({ "/b" => 1 }, @pulse.snapshot["paths"])
   end
 
+  def test_one_in_sixteen_is_timed
+    timed = Array.new(64) { @pulse.timed?.tap { @pulse.accepted("/") } }
+    assert_equal 4, timed.count(true)
+  end
+
   def test_latencies_are_counted_by_buckets
     [0.00004, 0.0002, 0.0002, 9].each { |seconds| @pulse.took(seconds) }
     found = @pulse.snapshot["latency_us"]
