@@ -36,12 +36,14 @@ module RingPools
       @header_key = header_key
       @entries = []
       @calls = []
+      @now = nil
       @reasons = {}
     end
 
     # @return [String] the answer as JSON
     def answer
       @directory.refresh
+      @now = @service.clock.now
       failures = @rows.texts.map { |suffix| prepare(suffix) }
       answers = @service.scatter(@calls)
       answers.each_with_index do |answer, index|
@@ -69,7 +71,7 @@ module RingPools
       return failure("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
 
       @entries << entry
-      @calls << [entry.key, :allocate_row, entry.session(parameters), parameters]
+      @calls << [entry.key, :allocate_row, entry.session(parameters), parameters, @now]
       nil
     rescue Failure => e
       failure(e.error_class, e.message)

@@ -34,14 +34,15 @@ module RingPools
       catch_up
     end
 
-    # Gives a number, for a row of a bulk request.
+    # Gives a number, for a row of a bulk request. All rows of a request have the time at which it was read.
     #
     # @param session [String, nil]
     # @param parameters [String]
+    # @param now [Integer] microseconds
     # @return [String, Symbol] the members of the row as JSON; for an overflow its reason
-    def allocate_row(session, parameters)
+    def allocate_row(session, parameters, now)
       pool = @pool or return :draining
-      slot = pool.take(@clock.now, session, parameters) or return pool.reason.to_sym
+      slot = pool.take(now, session, parameters) or return pool.reason.to_sym
       keep if @journal.steps >= @steps_max
       @members[slot] ||= @wire.of(pool.number(slot)).freeze
     end

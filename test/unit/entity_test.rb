@@ -29,6 +29,21 @@ class EntityTest < EntityCase
     assert_empty @accounts.index(:history).range
   end
 
+  # Messages between workers carry a number of 30 bits instead of folder and name.
+  def test_entities_that_workers_could_not_tell_apart_are_refused
+    seen = {}
+    names = (0..).each do |index|
+      name = "entities#{index}"
+      number = Elah::Entity::Region.number_of(@store.dir, name)
+      break [seen[number], name] if seen.key?(number)
+
+      seen[number] = name
+    end
+    one, other = names.map { |name| Class.new(Elah::Entity) { entity_name name } }
+    assert_same one.in(@store), Elah::Entity::Region.at(one.in(@store).number)
+    assert_match(/#{names.last} and #{names.first} cannot be told apart/, assert_raises(ArgumentError) { other.in(@store) }.message)
+  end
+
   def test_what_was_answered_is_there_when_the_process_comes_back
     script = <<~RUBY
       require "support/entity_case"
