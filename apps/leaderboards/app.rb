@@ -6,6 +6,6 @@ require_relative "settings"
 require_relative "api"
 
 Leaderboards.service = Leaderboards::Settings.service(Elah.settings, Elah.config)
-Elah::Config.at(:before_worker_boot) { Leaderboards.service.scores.start }
+Elah::Config.at(:before_worker_boot) { Leaderboards.service.start }
 
 run Leaderboards::API

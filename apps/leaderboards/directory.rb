@@ -8,6 +8,7 @@ module Leaderboards
   #   games    id => name
   #   boards   id => JSON
   #   by_game  id of the game, id of the board => ""
+  #   removing id => JSON of a board that is deleted, until nothing of it is left
   #   service  "games" and "boards": the last ids
   #
   # Ids in keys are decimal digits of fixed length, so that the order of the keys is theirs.
@@ -23,6 +24,7 @@ module Leaderboards
       @games = store.table("games")
       @boards = store.table("boards")
       @by_game = store.table("by_game")
+      @removing = store.table("removing")
       @service = store.table("service")
       @remembered = {}
     end
@@ -100,13 +102,29 @@ module Leaderboards
       end
     end
 
+    # Forgets a board. What else there is of it is to be removed by who calls this, or by the next start.
+    #
     # @param definition [Definition]
+    # @yield removes it
     def delete(definition)
       @store.transaction do |tx|
+        tx.put(@removing, key(definition.key), Elah::JSON.generate(definition.to_h))
         tx.delete(@boards, key(definition.key))
         tx.delete(@by_game, "#{key(definition.game_id.to_s)}#{key(definition.key)}")
       end
       @remembered.delete(definition.key)
+      yield
+      @removing.delete(key(definition.key))
+    end
+
+    # Goes on with what was interrupted.
+    #
+    # @yieldparam definition [Definition] is to be removed
+    def finish_removals
+      @removing.range.each do |key, text|
+        yield read(text)
+        @removing.delete(key)
+      end
     end
 
     # @return [Integer] how many boards there are

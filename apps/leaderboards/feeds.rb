@@ -26,16 +26,18 @@ module Leaderboards
       @listeners = 0
     end
 
+    # @raise [TooMany]
+    def check
+      raise TooMany, "#{LISTENERS_MAX} listen in this worker already." if @listeners >= LISTENERS_MAX
+    end
+
     # Follows a board until the time is over, or the block raises: the client is gone.
     #
     # @param definition [Definition]
     # @param life [String, nil] that the listener knows
     # @param number [Integer]
     # @yieldparam change [Array] season, size, life, number and texts; see {Boards::Changes#since}
-    # @raise [TooMany]
     def follow(definition, life, number)
-      raise TooMany, "#{LISTENERS_MAX} listen in this worker already." if @listeners >= LISTENERS_MAX
-
       @listeners += 1
       listener = enter(definition)
       first = @scores.changes(definition, life, number)

@@ -44,5 +44,11 @@ module Leaderboards
       @directory = Directory.new(store)
       @feeds = Feeds.new(scores, feed_seconds)
     end
+
+    # Goes on with what a process that was killed has left behind. To be called at the boot of a worker.
+    def start
+      @scores.start
+      Elah.async(detached: true) { @directory.finish_removals { |definition| @scores.remove(definition) } }
+    end
   end
 end

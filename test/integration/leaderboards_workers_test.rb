@@ -17,7 +17,7 @@ class LeaderboardsWorkersTest < Minitest::Test
       boards = Array.new(2) { server.create }
       acknowledged = Array.new(WRITERS) { Hash.new(0) }
       threads = Array.new(WRITERS) { |writer| Thread.new { write(server, boards, writer, acknowledged[writer]) } }
-      3.times { |kill| kill_one(server, acknowledged, (kill + 1) * 40) }
+      3.times { |kill| kill_one(server, acknowledged, (kill + 1) * 30) }
       threads.each(&:join)
       boards.each do |board|
         WRITERS.times do |writer|
@@ -64,7 +64,7 @@ class LeaderboardsWorkersTest < Minitest::Test
   end
 
   def test_a_rank_over_parts_is_estimated_while_a_worker_does_not_answer
-    LeaderboardsServer.start(workers: 2) do |server|
+    LeaderboardsServer.start(settings: { leaderboards_deadline_ms: 500 }, workers: 2) do |server|
       board = server.create(parts: 8)
       40.times { |n| again { server.submit(board, "m#{n}", n) } }
       paused = workers(server).first
@@ -102,7 +102,7 @@ class LeaderboardsWorkersTest < Minitest::Test
 
   # Adds one to both boards again and again, under a key for each, until each is answered.
   def write(server, boards, writer, sums)
-    200.times do |n|
+    80.times do |n|
       boards.each do |board|
         answer = again { server.post("#{board}/members/w#{writer}/increments", { by: 1 }, headers: { "Idempotency-Key" => "#{writer}-#{n}" }) }
         raise "#{answer.status} #{answer.body}" unless answer.json["score"] == n + 1

@@ -33,12 +33,14 @@ module Leaderboards
       def submit(member, score, operator, style, metadata = nil)
         check_style(style)
         standing, changed, before = part(member).submit_to_part(member, score, operator, metadata)
-        text(standing, rank(standing, style), %(,"previous_score":#{before ? @text.score(before) : 'null'},"changed":#{changed}))
+        text(standing, rank_or_nil(standing, style), %(,"previous_score":#{before ? @text.score(before) : 'null'},"changed":#{changed}))
       end
 
       def increment(member, amount, key, style)
+        check_style(style)
         _, is_replay = part(member).increment(member, amount, key, :ordinal)
-        [show(member, style), is_replay]
+        standing = find(member)
+        [text(standing, rank_or_nil(standing, style)), is_replay]
       end
 
       def delete(member, erase) = part(member).delete(member, erase)
@@ -171,6 +173,13 @@ module Leaderboards
 
         summaries = missing.map { |key| @summaries[key] || raise(unavailable) }
         Estimate.of(exact(places.compact, :ordinal), summaries, standing.score, @order)
+      end
+
+      # What was written was written, whether or not its rank is known.
+      def rank_or_nil(standing, style)
+        rank(standing, style)
+      rescue PartUnavailable
+        nil
       end
 
       def exact(places, style)

@@ -54,17 +54,30 @@ module Leaderboards
       #
       # @return [Integer] how many writes
       def finish
-        old = @decided.range.select { |_, text| Elah::JSON.parse(text).fetch("at") <= now - EVERY_SECONDS }
-        old.each do |id, text|
-          carry_out(id, Elah::JSON.parse(text).fetch("parts").map { |row| Part.of(row) }, :ordinal)
-          @decided.delete(id)
-        end
-        old.size
+        left = @decided.range.map { |id, text| [id, Elah::JSON.parse(text)] }.select { |_, write| left_behind?(write.fetch("at")) }
+        errors = left.filter_map { |id, write| finish_one(id, write.fetch("parts").map { |row| Part.of(row) }) }
+        raise errors.first if errors.any?
+
+        left.size
       end
 
       private
 
       def now = Leaderboards.service.clock.now
+
+      # Also what was decided in the future: the clock has been set back.
+      def left_behind?(at) = !at.between?(now - EVERY_SECONDS + 1, now)
+
+      # One that cannot be done now, since a worker is away, keeps no other from it.
+      #
+      # @return [Elah::Error, nil] why it is still there
+      def finish_one(id, parts)
+        carry_out(id, parts, :ordinal)
+        @decided.delete(id)
+        nil
+      rescue Elah::Error => e
+        e
+      end
 
       # @return [Array(String, Boolean), Array(nil, Boolean)] the id of the write that the key stands for
       def known(key, rows)
@@ -101,7 +114,7 @@ module Leaderboards
       def carry_out(id, parts, style)
         calls = parts.each_with_index.map { |part, index| [part.board, :carry_out, "#{id}/#{index}", part.member, part.score, part.operator, style] }
         answers = @boards.call_many(calls)
-        raise_first(answers.grep_v(BoardNotFound)) # one that was deleted meanwhile has nothing to do
+        raise_first(answers.grep_v(Refused)) # every board had agreed; one that was deleted meanwhile has nothing to do
         answers.map { |answer| answer.is_a?(String) ? answer : "null" }
       end
 

@@ -26,6 +26,7 @@ module Leaderboards
       desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
       get "leaderboards/:id/feed" do
         board = definition
+        service.feeds.check
         scores.changes(board, nil, 0)
         life, number = request.header("last-event-id")&.match(LAST_EVENT)&.captures
         sse do |events|

@@ -12,7 +12,6 @@ module Leaderboards
       error_format :problem
       helpers Support
       Support.rescue_errors(self)
-      before { authorize! }
 
       helpers do
         # @return [Hash{String=>Object}] of a JSON body or a form
@@ -30,7 +29,10 @@ module Leaderboards
       end
 
       desc "Makes a game"
-      post(:games) { directory.create_game(params["name"]) }
+      post :games do
+        authorize!
+        directory.create_game(params["name"])
+      end
 
       desc "Shows a game"
       get("games/:game_id") { directory.game(params["game_id"]) }
@@ -41,6 +43,7 @@ module Leaderboards
 
         desc "Makes a leaderboard"
         post do
+          authorize!
           made = directory.create(given, game_id: params["game_id"])
           header "location", "http://#{request.host}/leaderboards/#{made.id}"
           made.to_h
@@ -50,7 +53,10 @@ module Leaderboards
         get(":id") { board_of_game.to_h }
 
         desc "Gives a leaderboard another name"
-        put(":id") { directory.rename(board_of_game.key, params["name"]).to_h }
+        put ":id" do
+          authorize!
+          directory.rename(board_of_game.key, params["name"]).to_h
+        end
       end
     end
   end

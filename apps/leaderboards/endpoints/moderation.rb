@@ -66,8 +66,7 @@ module Leaderboards
         desc "Ends a leaderboard, with all that it has"
         delete "leaderboards/:id" do
           found = directory.fetch(params["id"])
-          directory.delete(found)
-          scores.remove(found)
+          directory.delete(found) { scores.remove(found) }
           body false
         end
       end

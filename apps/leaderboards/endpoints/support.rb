@@ -101,7 +101,7 @@ module Leaderboards
       #
       # @param api [Class]
       def self.rescue_errors(api)
-        api.rescue_from(Refused) { |e| error!(e.message, e.status, code: e.code) }
+        api.rescue_from(Refused) { |e| error!(e.message, e.status, e.status == 503 ? { "retry-after" => "1" } : {}, code: e.code) }
         api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
         api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end

@@ -101,8 +101,11 @@ class BoardTest < BoardCase
     @scores.ban(board, "m1")
     @scores.begin_season(board)
     submit(board, "ann", 2)
-    @service.directory.delete(board)
-    @scores.remove(board)
+    assert_raises(Interrupt) { @service.directory.delete(board) { raise Interrupt } }
+    reopen
+    assert_raises(Leaderboards::BoardNotFound) { @service.directory[board.key] }
+    assert_equal [2], rows(:seasons)
+    2.times { @service.directory.finish_removals { |definition| @scores.remove(definition) } }
     assert_equal [0] * 5, rows(:members, :seasons, :answers, :metadata, :bans)
     assert_raises(Leaderboards::BoardNotFound) { submit(board, "ann", 1) }
   end

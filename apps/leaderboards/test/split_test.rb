@@ -78,6 +78,14 @@ class SplitTest < BoardCase
     end
   end
 
+  def test_a_write_whose_rank_is_not_known_is_answered
+    in_loop do
+      scores = Leaderboards::Stores::Embedded.new(@store, durability: :memory, deadline: 0)
+      assert_equal [nil, 5], json(scores.submit(@split, "ann", 5, nil, :ordinal)).values_at("rank", "score")
+      assert_raises(Leaderboards::PartUnavailable) { scores.top(@split, 10, :ordinal) }
+    end
+  end
+
   def test_an_estimate_holds_its_bound
     order = Leaderboards::Boards::Estimate::Order.new([:desc])
     random = Random.new(5)

@@ -36,6 +36,13 @@ class TogetherTest < BoardCase
     assert_equal [[["ann", 15]]] * 2, @boards.map { |board| top(board) }
   end
 
+  def test_a_clock_that_was_set_back_holds_nothing_up
+    leave_behind(5, "k", after: 1)
+    @clock.now -= 1000
+    assert_equal 1, @scores.finish
+    assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
+  end
+
   def test_what_is_under_way_is_left_alone
     leave_behind(5, "k", after: 1)
     assert_equal 0, @scores.finish
@@ -64,8 +71,7 @@ class TogetherTest < BoardCase
 
   def test_a_board_that_is_deleted_meanwhile_has_nothing_to_do
     leave_behind(5, "k", after: 0)
-    @service.directory.delete(@boards.last)
-    @scores.remove(@boards.last)
+    @service.directory.delete(@boards.last) { @scores.remove(@boards.last) }
     @clock.now += 10
     assert_equal 1, @scores.finish
     assert_equal [["ann", 5]], top(@boards.first)
