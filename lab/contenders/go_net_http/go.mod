@@ -1,6 +1,6 @@
 module lab/go_net_http
 
-go 1.23
+go 1.24
 
 require go.etcd.io/bbolt v1.4.3
 

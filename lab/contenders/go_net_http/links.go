@@ -210,7 +210,7 @@ func refuse(w http.ResponseWriter, err error) {
 		why = problem{http.StatusInternalServerError, "internal_error"}
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	answer(w, why.status, "application/problem+json", map[string]any{"type": "about:blank", "title": why.Error(), "status": why.status, "detail": err.Error(), "code": why.code})
+	answer(w, why.status, "application/problem+json", map[string]any{"type": "about:blank", "title": why.Error(), "status": why.status, "detail": err.Error(), "code": why.code, "request_id": rand.Text()})
 }
 
 func read(r *http.Request, into *link) error {

@@ -39,6 +39,15 @@ func plain(mux *http.ServeMux) {
 	})
 }
 
+// serve opens an API's store and adds its routes.
+func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder string, open func(path string) (S, error)) {
+	store, err := open(filepath.Join(folder, "store.bolt"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	store.routes(mux)
+}
+
 func main() {
 	port, folder, api := os.Args[1], os.Args[2], os.Args[3]
 	mux := http.NewServeMux()
@@ -46,11 +55,9 @@ func main() {
 	case "plain":
 		plain(mux)
 	case "links":
-		store, err := openLinks(filepath.Join(folder, "links.bolt"))
-		if err != nil {
-			log.Fatal(err)
-		}
-		store.routes(mux)
+		serve(mux, folder, openLinks)
+	case "items":
+		serve(mux, folder, openItems)
 	default:
 		log.Fatalf("there is no API %s", api)
 	}
