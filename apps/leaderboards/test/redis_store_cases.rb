@@ -28,6 +28,7 @@ module RedisStoreCases
     module Alone
       def self.banned_any? = false
       def self.metadata(_) = nil
+      def self.metadata_any? = false
     end
 
     attr_reader :set
@@ -46,6 +47,9 @@ module RedisStoreCases
     rescue Elah::RankedSet::InvalidScore => e
       raise Leaderboards::InvalidScore, e.message
     end
+
+    # Not by way of what a board remembers of its top.
+    def top(count, style) = ranks(1, count, style)
 
     def delete(member, _) = !@set.delete(member).nil?
     def season = 1

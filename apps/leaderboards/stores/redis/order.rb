@@ -14,8 +14,16 @@ module Leaderboards
         LAST = (2**64) - 1
         DESCENDING = "d".ord
 
-        # A member as it stands, with JSON or nil.
-        Row = Struct.new(:member, :rank, :score, :metadata)
+        # A member as it stands, with its metadata beside: JSON or nil.
+        class Row < Elah::RankedSet::Row
+          # @return [String, nil]
+          attr_reader :metadata
+
+          def initialize(member, rank, score, metadata)
+            super(member, rank, score)
+            @metadata = metadata
+          end
+        end
 
         # @return [String] the components' directions, a letter each
         attr_reader :directions
@@ -32,6 +40,7 @@ module Leaderboards
           @ties = definition.ties
           @width = 8 * definition.order.size
           @head = @width + (@ties == :earliest ? SEQUENCE_BYTES : 0)
+          @is_integer = definition.decimals == [0]
           @units = definition.decimals.map { |digits| 10**digits }
           @exponents = definition.decimals.map { |digits| BigDecimal("1e-#{digits}") unless digits.zero? }
           # Hold nothing; they read scores of one component, of two, and so on.
@@ -50,10 +59,12 @@ module Leaderboards
         # @raise [InvalidScore]
         def prefix(score) = write(score, @readers[(score.is_a?(Array) ? score.size : 1) - 1] || @readers.last)
 
-        # @param sort_key [String]
+        # @param sort_key [String] or a place
         # @return [Integer, BigDecimal, Array]
         def score(sort_key)
-          parts = sort_key.unpack("Q>*").each_with_index.map { |word, index| decimal(number(word, index), index) }
+          return number(sort_key.unpack1("Q>"), 0) if @is_integer
+
+          parts = sort_key.unpack("Q>#{@units.size}").each_with_index.map { |word, index| decimal(number(word, index), index) }
           parts.size == 1 ? parts.first : parts
         end
 
@@ -63,7 +74,7 @@ module Leaderboards
         # @return [Row]
         def row(place, rank, metadata)
           member = place.byteslice(@head..).force_encoding(Encoding::UTF_8)
-          Row.new(member, rank(rank), score(place.byteslice(0, @width)), metadata&.force_encoding(Encoding::UTF_8))
+          Row.new(member, rank(rank), score(place), metadata&.force_encoding(Encoding::UTF_8))
         end
 
         # @param rank [Integer, String, nil]

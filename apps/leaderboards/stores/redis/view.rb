@@ -9,7 +9,8 @@ module Leaderboards
         # @param more [String, nil] JSON behind the members
         # @return [String]
         def to_json(more = nil)
-          %({"season":#{season},"size":#{size},"members":[#{rows.map { |row| board.row_text(row) }.join(',')}]#{more}})
+          list = rows.any?(&:metadata) ? "[#{rows.map { |row| board.row_text(row) }.join(',')}]" : board.text.rows(rows)
+          %({"season":#{season},"size":#{size},"members":#{list}#{more}})
         end
       end
     end
