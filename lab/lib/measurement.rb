@@ -99,7 +99,8 @@ module Lab
     end
 
     def pace(server, name, rate)
-      load = { rate: rate, connections: @workload.pace_connections, seconds: @plan.pace_seconds, status: @workload.status, paths_file: paths_file }
+      seconds = name == "same" ? @plan.same_pace_seconds : @plan.pace_seconds
+      load = { rate: rate, connections: @workload.pace_connections, seconds: seconds, status: @workload.status, paths_file: paths_file }
       report = @generators.pace(url(server), **load)
       @result[:paced] << {
         at: name, rate: rate, answered_rate: report["requests_per_second"], latency_us: report["latency_us"], spectrum: report["spectrum"],

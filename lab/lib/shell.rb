@@ -14,12 +14,28 @@ module Lab
     # @return [String] its output, standard error included
     # @raise [Lab::Error] with the end of its output, when it fails or is not there
     def run(*command, env: {}, chdir: ".")
-      output, status = Open3.capture2e(env, *command, stdin_data: "", chdir: chdir)
+      output, status = capture(env, command, chdir)
       return output if status.success?
 
       raise Error, "`#{command.join(' ')}` failed (#{status.exitstatus || "signal #{status.termsig}"}):\n#{output.lines.last(LINES_MAX).join}"
     rescue Errno::ENOENT
       raise Error, "`#{command.first}` is not installed."
+    end
+
+    # In a group of its own, so that an interrupt of the lab ends what the command started too.
+    def capture(env, command, chdir)
+      Open3.popen2e(env, *command, chdir: chdir, pgroup: true) do |input, output, process|
+        input.close
+        [output.read, process.value]
+      ensure
+        end_group(process)
+      end
+    end
+
+    def end_group(process)
+      Process.kill("TERM", -process.pid) if process.alive?
+    rescue Errno::ESRCH
+      nil # it has ended meanwhile
     end
   end
 end
