@@ -79,6 +79,8 @@ module Leaderboards
 
       feed.life, feed.number = change[2, 2]
       feed.listeners.each { |listener| listener.queue << change unless listener.queue.closed? }
+    rescue Refused # the board is gone
+      feed.listeners.each { |listener| listener.queue.close }
     end
 
     def leave(definition, listener)

@@ -7,7 +7,7 @@ module Leaderboards
   # `leaderboards_deadline_ms` and `leaderboards_feed_seconds`.
   module Settings
     DEADLINE_MS = (1..60_000).freeze
-    FEED_SECONDS = (1..3600).freeze
+    FEED_SECONDS = (1..300).freeze
     DURABILITIES = %w[disk memory].freeze
 
     class << self

@@ -23,6 +23,12 @@ class LeaderboardsFeedTest < Minitest::Test
         server.post("#{board}/seasons")
         assert_equal ["reset", 2], events.next.then { |event, data, _| [event, data["season"]] }
       end
+      listen(server, board) do |events|
+        assert_equal "reset", events.next.first
+        assert_equal 204, server.delete(board).status
+        assert_raises(StopIteration, "the board is gone") { events.next }
+      end
+      board = server.create
       listen(server, board, "00000000-7") { |events| assert_equal ["reset"], events.map(&:first), "and then its time is over" }
     end
   end
@@ -46,7 +52,7 @@ class LeaderboardsFeedTest < Minitest::Test
 
   def test_wrong_settings_are_told
     { ["leaderboards_token_secret=#{'s' * 16}"] => /needs a leaderboards_api_key/,
-      ["leaderboards_feed_seconds=0"] => /leaderboards_feed_seconds is a whole number from 1 to 3600, not 0/,
+      ["leaderboards_feed_seconds=0"] => /leaderboards_feed_seconds is a whole number from 1 to 300, not 0/,
       ["leaderboards_token_secret=short", "leaderboards_api_key=k"] => /at least 16 bytes, not 5/ }.each do |settings, message|
       arguments = settings.flat_map { |setting| ["--set", setting] }
       assert_match message, assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: arguments) }.message

@@ -55,7 +55,9 @@ module Leaderboards
         check_style(style)
         standing = find(member)
         number = rank(standing, style)
-        Elah::RankedSet::Row.new(member, number.is_a?(Estimate) ? number.rank : number, standing.score)
+        raise unavailable if number.is_a?(Estimate)
+
+        Elah::RankedSet::Row.new(member, number, standing.score)
       end
 
       def top(count, style) = rows_text(first(count, style).first(count))
