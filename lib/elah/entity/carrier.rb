@@ -12,12 +12,15 @@ module Elah
           @region = region
         end
 
-        # @param deferred_calls [Array<DeferredCall>]
+        # @return [Boolean] whether it leads to another worker
+        def away? = false
+
+        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
         # @param _seconds [Numeric, nil]
         # @return [Local]
-        def scatter(deferred_calls, _seconds)
-          calls = ManyCalls.new(@region, deferred_calls.map { |call| [call.key, call.name, *call.arguments] })
-          Local.new(calls, Elah.async { calls.run(Elah.current_loop.current_task) })
+        def scatter_calls(calls, _seconds)
+          many = ManyCalls.new(@region, calls)
+          Local.new(many, Elah.async { many.run(Elah.current_loop.current_task) })
         end
       end
 
@@ -34,11 +37,13 @@ module Elah
           @region = region
         end
 
-        # @param deferred_calls [Array<DeferredCall>]
+        # @return [Boolean] whether it leads to another worker
+        def away? = true
+
+        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
         # @param seconds [Numeric, nil]
         # @return [Remote]
-        def scatter(deferred_calls, seconds)
-          calls = deferred_calls.map { |call| [call.key, call.name, *call.arguments] }
+        def scatter_calls(calls, seconds)
           Remote.new(@peer.scatter([Message.new(@region.message_of_many(calls))], seconds), @peer.path)
         end
       end
@@ -91,6 +96,11 @@ module Elah
         # Gives up what has no answer yet.
         def cancel = @scattered.cancel
       end
+
+      # @param deferred_calls [Array<DeferredCall>]
+      # @param seconds [Numeric, nil]
+      # @return [#wait, #outcome, #cancel]
+      def scatter(deferred_calls, seconds) = scatter_calls(deferred_calls.map { |call| [call.key, call.name, *call.arguments] }, seconds)
 
       # @param answer [Object, Exception]
       # @return [Array] outcome, answer and error

@@ -11,6 +11,7 @@ require_relative "region/registry"
 require_relative "region/release"
 require_relative "region/routing"
 require_relative "residents"
+require_relative "scattered_calls"
 
 module Elah
   class Entity

@@ -85,6 +85,15 @@ module Elah
         end
 
         def scatter(calls, deadline)
+          ways = {}.compare_by_identity
+          calls.each_with_index { |call, index| (ways[carrier(call[0])] ||= []) << index }
+          return ScatteredCalls.new(calls, ways, deadline).run unless ways.key?(nil) || Elah.current_loop.nil?
+
+          gather(calls, deadline)
+        end
+
+        # Some calls have to find their own way, because nobody owns their entities at the moment.
+        def gather(calls, deadline)
           results = Elah.gather(deadline: deadline) do |gather|
             calls.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
           end

@@ -1,0 +1,54 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # Many calls on their way to the workers that own the entities, all in one message per worker, under one deadline. What {Elah::Gather} does
+    # for calls of any kind, without an object for each.
+    class ScatteredCalls
+      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param ways [Hash{Carrier=>Array<Integer>}] the indexes of the calls that each carrier takes
+      # @param seconds [Numeric, nil] for all of them
+      def initialize(calls, ways, seconds)
+        @calls = calls
+        @ways = ways
+        @seconds = seconds
+        @due = seconds && Concurrency.now + seconds
+        @scattered = []
+        @answers = Array.new(calls.size)
+      end
+
+      # Sends all, those to other workers first, and waits until they have ended or the time is over.
+      #
+      # @return [Array] for each call its answer, or the exception with which it ended
+      def run
+        @ways.partition { |carrier, _| carrier.away? }.each { |ways| ways.each { |carrier, indexes| start(carrier, indexes) } }
+        @scattered.each { |scattered, _| scattered.wait(seconds_left) }
+        @scattered.each { |scattered, indexes| collect(scattered, indexes) }
+        @answers
+      ensure
+        @scattered.each { |scattered, _| scattered.cancel }
+      end
+
+      private
+
+      def start(carrier, indexes)
+        @scattered << [carrier.scatter_calls(@calls.values_at(*indexes), seconds_left), indexes]
+      rescue Cancelled, ClientGone
+        raise
+      rescue StandardError => e
+        indexes.each { |index| @answers[index] = e }
+      end
+
+      def collect(scattered, indexes)
+        indexes.each_with_index do |index, place|
+          outcome, answer, error = scattered.outcome(place)
+          @answers[index] = outcome == :answered ? answer : error || late
+        end
+      end
+
+      def seconds_left = @due && [@due - Concurrency.now, 0.0].max
+
+      def late = DeadlineExceeded.new("There was no answer within #{@seconds} s.")
+    end
+  end
+end
