@@ -56,6 +56,8 @@ func main() {
 		plain(mux)
 	case "links":
 		serve(mux, folder, openLinks)
+	case "leaderboards":
+		serve(mux, folder, openLeaderboards)
 	case "items":
 		serve(mux, folder, openItems)
 	default:
