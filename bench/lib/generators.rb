@@ -49,6 +49,12 @@ module Bench
       run(pace_command(url, rate, seconds, warmup, status, paths_file))
     end
 
+    # Offers a fixed rate, whether the server keeps up or not.
+    # @return [Hash] the report of elah-load, failures included
+    def offer(url, rate:, seconds:, warmup:)
+      run(pace_command(url, rate, seconds, warmup, 200), [0, 1])
+    end
+
     # Sends one request on each of `connections` connections at the same moment.
     # @return [Hash] the report of elah-load, failures included
     def once(url, connections:, timeout:)

@@ -65,6 +65,12 @@ module Bench
       table(["apps/ring_pools", "", "target"], rows)
     end
 
+    # @param results [Array<Hash>] what Leaderboards#run gave
+    # @return [String] one row per figure
+    def leaderboards(results)
+      table(["apps/leaderboards", "", "target"], results.map { |result| result.values_at(:what, :figure, :target).map(&:to_s) })
+    end
+
     # @param duels [Array<Hash>] what Items#duel gave
     # @return [String] one row per contest
     def items(duels)

@@ -1,12 +1,15 @@
--- Prints wrk's results as one line of JSON. With a file of paths as argument every request takes one of them at random.
+-- Prints wrk's results as one line of JSON. With a file as argument every request takes one of its lines at random: a path, or verb, path and
+-- JSON body with tabs between them.
 
 local prepared = {}
 
 function init(args)
   if not args[1] then return end
   math.randomseed(1)
-  for path in io.lines(args[1]) do
-    prepared[#prepared + 1] = wrk.format("GET", path)
+  for line in io.lines(args[1]) do
+    local verb, path, body = line:match("^(%u+)\t(%S+)\t(.*)$")
+    local headers = body and { ["Content-Type"] = "application/json" }
+    prepared[#prepared + 1] = wrk.format(verb or "GET", path or line, headers, body)
   end
   -- Defined only here: wrk builds the request once when no function is asked for it.
   request = function() return prepared[math.random(#prepared)] end

@@ -28,14 +28,16 @@ struct Item {
 pub(crate) struct Answers {
     links: HashMap<String, HeaderValue>,
     item: Bytes,
+    board: Bytes,
 }
 
 impl Answers {
-    /// Prepares the redirects of `links`, lines of code, tab and target, and an item of `item_bytes`.
+    /// Prepares the redirects of `links`, lines of code, tab and target, an item of `item_bytes`, and what is answered below
+    /// `/leaderboards/`.
     ///
     /// # Errors
     /// A sentence that names the line which is not of that form.
-    pub(crate) fn new(links: &str, item_bytes: usize) -> Result<Self, String> {
+    pub(crate) fn new(links: &str, item_bytes: usize, board_bytes: usize) -> Result<Self, String> {
         let links = links
             .lines()
             .map(|line| {
@@ -44,7 +46,7 @@ impl Answers {
                 Ok((code.to_owned(), target))
             })
             .collect::<Result<_, String>>()?;
-        Ok(Self { links, item: vec![b' '; item_bytes].into() })
+        Ok(Self { links, item: vec![b' '; item_bytes].into(), board: vec![b' '; board_bytes].into() })
     }
 
     /// The answer to `request`.
@@ -59,6 +61,7 @@ impl Answers {
             SLEEP_PATH => typed("text/plain", Bytes::from_static(b"slept")),
             "/stats" | "/stats/batch" => recorded(),
             "/rack" => typed("text/plain", Bytes::from_static(b"hello world")),
+            path if path.starts_with("/leaderboards/") => typed("application/json", self.board.clone()),
             path => match self.links.get(&path[1..]) {
                 Some(target) => redirect(target.clone()),
                 None => status(StatusCode::NOT_FOUND),

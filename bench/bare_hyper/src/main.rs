@@ -37,6 +37,10 @@ struct Options {
     /// Bytes of the answer to /items/random
     #[arg(long, default_value_t = 0)]
     item_bytes: usize,
+
+    /// Bytes of the answers below /leaderboards/
+    #[arg(long, default_value_t = 0)]
+    board_bytes: usize,
 }
 
 /// How long the head of a request may take. The timer costs nothing that can be measured.
@@ -51,7 +55,7 @@ fn main() -> io::Result<()> {
         Some(file) => fs::read_to_string(file)?,
         None => String::new(),
     };
-    let answers = Arc::new(Answers::new(&links, options.item_bytes).map_err(io::Error::other)?);
+    let answers = Arc::new(Answers::new(&links, options.item_bytes, options.board_bytes).map_err(io::Error::other)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, options.port))).await?;
