@@ -5,7 +5,7 @@ require "socket"
 
 # Owns the reference APIs while somebody tries them: each runs as `elah serve` on its port, its data below tmp/try.
 # An app's folder says what there is to try: `try.sh` has a curl line for every operation, `sample.sh` sends the sample
-# data to an app whose store is new, at $URL or through the store in $DATA.
+# data to an app whose store is new, at $URL or through the store in $DATA, and `traffic.sh` sends something to $URL all the time.
 class Try
   ROOT = File.expand_path("..", __dir__)
   PORTS = { "links" => 9301, "stats" => 9302, "items" => 9303, "ring_pools" => 9304, "leaderboards" => 9305 }.freeze
@@ -26,6 +26,7 @@ class Try
     @names = names
     @folder = folder
     @apps = []
+    @traffic = []
   end
 
   # Runs until INT, TERM or HUP.
@@ -57,6 +58,7 @@ class Try
     @apps << app
     await(app)
     send_sample(app) if is_new
+    send_traffic(app)
   end
 
   # The app's own port or, when that is taken, one that the system chooses.
@@ -97,6 +99,14 @@ class Try
       raise Failure, "The sample data of #{app.name} was refused: #{sample} failed."
   end
 
+  def send_traffic(app)
+    traffic = File.join(ROOT, "apps", app.name, "traffic.sh")
+    return unless File.file?(traffic)
+
+    pid = Process.spawn({ "URL" => app.url }, "sh", traffic, in: File::NULL, out: File::NULL, err: [app.log, "a"], pgroup: true)
+    @traffic << Process.detach(pid)
+  end
+
   def show(app)
     puts "", "#{app.name}: #{app.url}"
     lines = File.join(ROOT, "apps", app.name, "try.sh")
@@ -104,8 +114,17 @@ class Try
   end
 
   def stop
+    @traffic.each { |process| end_traffic(process) }
     @apps.each { |app| Process.kill(:TERM, app.process.pid) if app.process.alive? }
     @apps.each { |app| app.process.join }
+  end
+
+  def end_traffic(process)
+    Process.kill(:TERM, -process.pid)
+  rescue Errno::ESRCH
+    nil # it has ended by itself
+  ensure
+    process.join
   end
 
   def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -2,11 +2,16 @@
 
 # `bin/try` without its set-up: every app starts, what it prints to try works as it stands, and ^C ends all.
 require "test_helper"
+require "json"
+require "net/http"
 require "open3"
 require "socket"
+require "support/patience"
 require "tmpdir"
 
 class TryTest < Minitest::Test
+  include Patience
+
   ROOT = File.expand_path("../..", __dir__)
   SCRIPT = 'require "./apps/try"; $stdout.sync = true; Try.new(Try.names, folder: ARGV.first).run'
 
@@ -15,6 +20,7 @@ class TryTest < Minitest::Test
       printed = run_try(folder) do |lines|
         curls = lines.grep(/\A  curl /)
         assert_operator curls.size, :>, 5
+        wait_until("the live page has something to show") { accepted(lines) > 20 }
         curls.each do |line|
           out, status = Open3.capture2e("sh", "-c", "#{line.chomp} -sS --fail", chdir: folder)
           assert_predicate status, :success?, "#{line}#{out}"
@@ -42,6 +48,14 @@ class TryTest < Minitest::Test
   end
 
   private
+
+  def patience_seconds = 60
+
+  # Events that the collector has taken.
+  def accepted(lines)
+    url = lines.join[/^stats: (\S+)/, 1]
+    JSON.parse(Net::HTTP.get(URI("#{url}/sinks"))).dig("sinks", 0, "total", "accepted")
+  end
 
   # Yields what was printed when all is up, then presses ^C.
   def run_try(folder)

@@ -49,13 +49,18 @@ module Stats
       def tick
         @ticks += 1
         figures = of_all_workers
-        read_law if @law.nil? || ((@ticks % LAW_TICKS).zero? && looked_at?)
+        refresh_law
         @broadcast.push({ **figures, "law" => @law }, event: "tick", id: @ticks)
       end
 
       private
 
-      def looked_at? = @is_alone || @broadcast.listeners.positive?
+      # Who comes first sees none rather than an old one.
+      def refresh_law
+        return @law = nil unless @is_alone || @broadcast.listeners.positive?
+
+        read_law if @law.nil? || (@ticks % LAW_TICKS).zero?
+      end
 
       # While the others cannot be asked, what this one sees is shown.
       def of_all_workers
