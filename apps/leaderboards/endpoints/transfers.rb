@@ -7,7 +7,8 @@ module Leaderboards
   module Endpoints
     # Owns the way of many members into a leaderboard and out of it, as lines of JSON.
     class Transfers < Elah::API
-      EXPORT_BATCH = 500
+      # So many lines hold the loop for a few milliseconds.
+      EXPORT_BATCH = 250
       NDJSON = "application/x-ndjson"
 
       format :json
@@ -35,6 +36,7 @@ module Leaderboards
         stream do |out|
           out << lines unless lines.empty?
           while after
+            sleep(0) # others have their turn, also when the client is quick
             lines, after = scores.export(board, after, EXPORT_BATCH, number)
             out << lines
           end
