@@ -11,6 +11,12 @@ class LabTest < Minitest::Test
 
   def patience_seconds = 60
 
+  # Built before anything is waited for.
+  def setup
+    super
+    Lab::Setup.new { nil }.generators
+  end
+
   def test_a_run_measures_the_good_and_says_what_failed
     record = run_lab(catalogue("honest", "wrong", "mute", "crash", "failing"))
     runs = record.runs.to_h { |run| [run[:contender], run] }
@@ -63,11 +69,7 @@ class LabTest < Minitest::Test
   end
 
   def test_an_interrupt_keeps_what_was_measured_and_leaves_no_process_behind
-    catalogue("honest", "stubborn")
-    script = "require './lab/lib/lab'; all = Lab::Catalogue.new(contenders: ARGV[0], workloads: ARGV[1]); " \
-             "exit Lab::CommandLine.new(catalogue: all, parent: ARGV[2]).run(%w[--workload hello --rounds 50])"
-    lab = Process.spawn("ruby", "-e", script, *%w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }, @folder,
-                        out: File.join(@folder, "out"), err: File.join(@folder, "err"))
+    lab = start_lab("honest", "stubborn")
     wait_until("a run is on disk and another one is on") { runs_file && File.foreach(runs_file).count >= 1 && contender_pids.size >= 2 }
     Process.kill("TERM", lab)
     assert_equal 130, Process.wait2(lab).last.exitstatus, File.read(File.join(@folder, "err"))
@@ -77,7 +79,25 @@ class LabTest < Minitest::Test
     assert_includes File.read(File.join(@folder, "out")), "Report: "
   end
 
+  def test_a_lab_that_is_killed_takes_its_server_along
+    lab = start_lab("honest")
+    wait_until("a server is on") { contender_pids.any? { |pid| alive?(pid) } }
+    Process.kill("KILL", lab)
+    Process.wait(lab)
+    wait_until("it has ended") { contender_pids.none? { |pid| alive?(pid) } }
+  end
+
   private
+
+  # bin/lab with a catalogue of these contenders.
+  # @return [Integer] its pid
+  def start_lab(*modes)
+    catalogue(*modes)
+    script = "require './lab/lib/lab'; all = Lab::Catalogue.new(contenders: ARGV[0], workloads: ARGV[1]); " \
+             "exit Lab::CommandLine.new(catalogue: all, parent: ARGV[2]).run(%w[--workload hello --rounds 50])"
+    Process.spawn("ruby", "-e", script, *%w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }, @folder,
+                  out: File.join(@folder, "out"), err: File.join(@folder, "err"))
+  end
 
   def runs_file = Dir.glob(File.join(@folder, "*/runs.ndjson")).first
 end

@@ -10,7 +10,7 @@ LEAK_BYTES = 20_000
 File.open(pids_file, "a") { |file| file.puts(Process.pid) } if pids_file
 abort "this server cannot start" if mode == "mute"
 trap("TERM") { nil } if mode == "stubborn"
-Thread.stop if mode == "late" # never listens
+IO.pipe.then { |reader, _writer| reader.read } if mode == "late" # never listens
 
 body = mode == "wrong" ? "hello w0rld" : "hello world"
 answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
