@@ -58,6 +58,8 @@ func main() {
 		serve(mux, folder, openLinks)
 	case "leaderboards":
 		serve(mux, folder, openLeaderboards)
+	case "stats":
+		serve(mux, folder, openStats)
 	case "items":
 		serve(mux, folder, openItems)
 	default:
