@@ -36,6 +36,21 @@ class RankedSetTest < Minitest::Test
     assert_nil set.rank("eve")
   end
 
+  def test_many_at_once
+    set = four
+    assert_equal [1, 2, nil, 4], set.ranks(%w[ann bob nobody dan])
+    assert_equal [2.5, 2.5], set.ranks(%w[bob cid], style: :fractional)
+    assert_equal [], set.ranks([])
+    assert_equal 2, set.submit_all({ "ann" => 1, "dan" => 95, "eve" => 7 })
+    assert_equal 2, set.submit_all([["ann", 1], ["ann", 2], ["bob", 0]], operator: :increment)
+    assert_equal [["ann", 103], ["dan", 95], ["bob", 90], ["cid", 90], ["eve", 7]], set.top(9).map { |row| [row.member, row.score] }
+    assert_raises(Elah::RankedSet::InvalidScore) { set.submit_all([["ann", 1000], ["bob", "NaN"]]) }
+    assert_equal 103, set.score("ann")
+    [-> { set.ranks([1]) }, -> { set.submit_all([[nil, 1]]) }].each { |call| assert_raises(TypeError, &call) }
+    assert_raises(ArgumentError) { set.ranks(%w[ann], style: :best) }
+    assert_raises(ArgumentError) { set.submit_all([], operator: :ordinal) }
+  end
+
   def test_operators
     set = set_of({ ann: 10 })
     after = ->(score, operator) { set.submit("ann", score, operator: operator).score }

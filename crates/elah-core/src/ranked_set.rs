@@ -4,6 +4,7 @@
 //! Scores are exact: signed 64-bit integers, or decimals with a fixed number of digits, of one or several components that are
 //! compared one after the other. One structure answers every style of rank, since it counts members and distinct scores.
 
+mod batch;
 mod chunks;
 mod cursor;
 mod error;
@@ -11,11 +12,11 @@ mod histogram;
 mod key;
 mod load;
 mod members;
-mod names;
 pub mod number;
 mod operator;
 mod order;
 mod rank;
+mod records;
 mod row;
 mod rows;
 mod tree;
@@ -79,7 +80,7 @@ impl RankedSet {
     /// An empty set, which will take up to `members_max` members.
     pub fn new(order: Order, members_max: usize) -> Self {
         let tree = Tree::new(order.components().len() + 1);
-        // Handles are 32-bit numbers, and one of them stands for none.
+        // Members are counted, and handles are, in 32 bits.
         let members_max = members_max.min(u32::MAX as usize - 1);
         RankedSet { order, members_max, tree, members: Members::new(), next_sequence: 1 }
     }
@@ -109,7 +110,7 @@ impl RankedSet {
         size_of::<Self>() + self.tree.bytes() + self.members.bytes()
     }
 
-    /// The part of `bytes` that the members' names take.
+    /// The bytes of the members' names, a part of `bytes`.
     pub fn name_bytes(&self) -> usize {
         self.members.name_bytes()
     }
@@ -130,11 +131,7 @@ impl RankedSet {
 
     /// The rank of a member.
     pub fn rank(&self, name: &[u8], style: Style) -> Option<Rank> {
-        let place = self.find(name)?;
-        Some(match style {
-            Style::Dense => Rank::Whole(self.tree.scores_through(place)),
-            _ => self.rank_at(place, self.tree.position(place), style),
-        })
+        self.find(name).map(|place| self.rank_of(place, style))
     }
 
     /// The number of members that rank before a member.

@@ -5,21 +5,20 @@ mod errors;
 mod reads;
 mod scores;
 mod structs;
+mod words;
 mod writes;
 
 use std::cell::{Cell, RefCell};
 use std::thread;
 
-use elah_core::ranked_set::{Component, Direction, Order, RankedSet, Style, Ties};
-use magnus::{DataTypeFunctions, Error, Object, RArray, RModule, RString, Ruby, TypedData, function};
+use elah_core::ranked_set::{Component, Direction, Order, RankedSet, Ties};
+use magnus::{DataTypeFunctions, Error, Object, RArray, RModule, RString, Ruby, TypedData, Value, function};
 
 use crate::native_class;
 use crate::store::RubyTable;
 use crate::wait::suspend;
 use errors::{raised, unloaded};
 
-/// In the order of `Elah::RankedSet::STYLES`.
-const STYLES: [Style; 5] = [Style::Ordinal, Style::Dense, Style::Competition, Style::Modified, Style::Fractional];
 /// Ruby's GC is told after so many writes how much memory the set has taken meanwhile.
 const WRITES_BETWEEN_REPORTS: u32 = 1024;
 
@@ -108,13 +107,10 @@ fn order(ruby: &Ruby, components: RArray, is_tied_by_member: bool) -> Result<Ord
     Order::new(components.collect(), ties).map_err(|error| raised(ruby, &error))
 }
 
-fn style(ruby: &Ruby, number: u8) -> Result<Style, Error> {
-    numbered(ruby, STYLES, number)
-}
-
-fn numbered<T: Copy, const N: usize>(ruby: &Ruby, all: [T; N], number: u8) -> Result<T, Error> {
-    let unknown = || Error::new(ruby.exception_arg_error(), format!("There is no number {number}."));
-    all.get(usize::from(number)).copied().ok_or_else(unknown)
+/// A member among others, which is a String itself: nothing is converted, so that no Ruby code runs.
+fn string(ruby: &Ruby, value: Value) -> Result<RString, Error> {
+    let refuse = || Error::new(ruby.exception_type_error(), format!("a member is a String, not {value:?}"));
+    RString::from_value(value).ok_or_else(refuse)
 }
 
 /// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
@@ -128,6 +124,8 @@ fn to_bytes(string: RString) -> Vec<u8> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    words::STYLES.init(ruby);
+    words::OPERATORS.init(ruby);
     let class = native_class::define::<RubyRankedSet>(ruby, elah, "RankedSet")?;
     class.define_singleton_method("new_native", function!(RubyRankedSet::new, 3))?;
     class.define_singleton_method("load_native", function!(RubyRankedSet::load, 5))?;

@@ -2,13 +2,11 @@
 
 module Elah
   class RankedSet
-    # From the words of Ruby to the numbers of the native half.
+    # Checks what is given by keyword, and gives an order to the native half as numbers.
     # @api private
     module Arguments
-      # How ranks are numbered, in the order of the native half.
-      STYLES = { ordinal: 0, dense: 1, competition: 2, modified: 3, fractional: 4 }.freeze
-      # What a submission does, in the order of the native half.
-      OPERATORS = { best: 0, set: 1, increment: 2, min: 3, max: 4, last: 5 }.freeze
+      # How ranks are numbered.
+      STYLES = %i[ordinal dense competition modified fractional].freeze
       DIRECTIONS = { desc: true, asc: false }.freeze
       TIES = { earliest: false, member: true }.freeze
       # What a key of the store leaves for the prefix.
@@ -16,9 +14,7 @@ module Elah
 
       module_function
 
-      def style(name) = STYLES[name] || refuse("style", name, STYLES)
-
-      def operator(name) = OPERATORS[name] || refuse("operator", name, OPERATORS)
+      def style(name) = STYLES.include?(name) || refuse("style", name, STYLES)
 
       # @return [Array] `[[is_descending, decimals], ...]` and whether names decide ties
       def order(directions, decimals, ties)
@@ -30,7 +26,7 @@ module Elah
 
         require "bigdecimal" if decimals.any? { |digits| digits != 0 }
         [directions.zip(decimals).map { |direction, digits| [descending(direction), digits(digits)] },
-         TIES.fetch(ties) { refuse("ties", ties, TIES) }]
+         TIES.fetch(ties) { refuse("ties", ties, TIES.keys) }]
       end
 
       def prefix(prefix)
@@ -56,7 +52,7 @@ module Elah
       end
 
       def refuse(name, value, known)
-        raise ArgumentError, "#{name}: must be one of #{known.keys.map(&:inspect).join(', ')}, not #{value.inspect}"
+        raise ArgumentError, "#{name}: must be one of #{known.map(&:inspect).join(', ')}, not #{value.inspect}"
       end
     end
   end

@@ -30,21 +30,28 @@ module Elah
       # @param member [String]
       # @param style [Symbol] `:ordinal`, `:dense`, `:competition`, `:modified` or `:fractional`
       # @return [Integer, Float, nil] from 1; nil for a member that is not there
-      def rank(member, style: :ordinal) = rank_native(member, Arguments.style(style))
+      def rank(member, style: :ordinal) = rank_native(member, style)
+
+      # The ranks of many members, several times as fast as asking one by one.
+      #
+      # @param members [Array<String>]
+      # @param style [Symbol] see {#rank}
+      # @return [Array<Integer, Float, nil>] in the order of the argument; nil for who is not there
+      def ranks(members, style: :ordinal) = ranks_native(members, style)
 
       # A member with rank and score.
       #
       # @param member [String]
       # @param style [Symbol] see {#rank}
       # @return [Row, nil]
-      def [](member, style: :ordinal) = row_native(member, Arguments.style(style))
+      def [](member, style: :ordinal) = row_native(member, style)
 
       # The first members.
       #
       # @param count [Integer]
       # @param style [Symbol] see {#rank}
       # @return [Array<Row>]
-      def top(count, style: :ordinal) = rows_native(0, Arguments.limit(count), Arguments.style(style))
+      def top(count, style: :ordinal) = rows_native(0, Arguments.limit(count), style)
 
       # The members at some ranks, counted as `:ordinal`.
       #
@@ -55,7 +62,7 @@ module Elah
         first = [ranks.begin || 1, 1].max
         last = ranks.end || size
         last -= 1 if ranks.end && ranks.exclude_end?
-        rows_native(first - 1, [last - first + 1, 0].max, Arguments.style(style))
+        rows_native(first - 1, [last - first + 1, 0].max, style)
       end
 
       # A member between those just before and just behind it.
@@ -65,7 +72,7 @@ module Elah
       # @param style [Symbol] see {#rank}
       # @return [Array<Row>, nil] nil for a member that is not there
       def around(member, distance, style: :ordinal)
-        around_native(member, Arguments.limit(distance), Arguments.style(style))
+        around_native(member, Arguments.limit(distance), style)
       end
 
       # Some members of one's own choice.
@@ -74,7 +81,6 @@ module Elah
       # @param style [Symbol] see {#rank}
       # @return [Array<Row, nil>] in the order of the argument; nil for who is not there
       def list(members, style: :ordinal)
-        style = Arguments.style(style)
         members.map { |member| row_native(member, style) }
       end
 
@@ -90,7 +96,7 @@ module Elah
       def by_score(scores, offset: 0, limit: nil, style: :ordinal)
         start, count = span_native(scores.begin, scores.end, scores.exclude_end?)
         count = [count - Arguments.limit(offset), 0].max
-        rows_native(start + offset, limit ? [count, Arguments.limit(limit)].min : count, Arguments.style(style))
+        rows_native(start + offset, limit ? [count, Arguments.limit(limit)].min : count, style)
       end
 
       # The number of members, or of those with scores in a range.
@@ -114,11 +120,10 @@ module Elah
       def page(after: nil, before: nil, limit: LIMIT, style: :ordinal)
         raise ArgumentError, "after: and before: exclude each other" if after && before
 
-        number = Arguments.style(style)
         start, rows = if (cursor = after || before)
-                        page_native(decode(cursor), !before.nil?, Arguments.limit(limit), number)
+                        page_native(decode(cursor), !before.nil?, Arguments.limit(limit), style)
                       else
-                        [0, rows_native(0, Arguments.limit(limit), number)]
+                        [0, rows_native(0, Arguments.limit(limit), style)]
                       end
         Page.new(rows, (cursor_of(rows.last) if start + rows.size < size), (cursor_of(rows.first) if start.positive?))
       end

@@ -28,7 +28,7 @@ module Elah
 
         # Rational, so that 99.9 % of 1000 is not more than 999.
         from_worst = [(percent.rationalize * size / 100).ceil, 1].max
-        rows_native(size - from_worst, 1, 0).first.score
+        rows_native(size - from_worst, 1, :ordinal).first.score
       end
 
       # How many members have which score: the first component, below, between and above given bounds, or in parts of equal width from

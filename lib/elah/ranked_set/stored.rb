@@ -16,8 +16,8 @@ module Elah
       Gate = Struct.new(:mutex, :users)
       private_constant :Gate
 
-      def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :[], :top, :range, :around, :list,
-                     :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
+      def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :ranks, :[], :top, :range, :around,
+                     :list, :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
 
       # @api private
       # @param set [RankedSet] what the table holds
@@ -38,7 +38,7 @@ module Elah
       # @return [Submission] once it is on disk
       # @raise [InvalidScore, InvalidMember, Full, Elah::Store::Error] nothing has changed then
       def submit(member, score, operator: :best, style: :ordinal)
-        Arguments.style(style)
+        Arguments.style(style) # before anything is stored
         alone([member]) do
           decision = @set.decide(member, score, operator: operator)
           next @set.submit(member, score, operator: operator, style: style) unless decision

@@ -37,13 +37,21 @@ impl From<Error> for LoadError {
     }
 }
 
+/// A member to be sorted in.
+struct Entry {
+    /// The first two words of the key, which decide most comparisons.
+    first: (u64, u64),
+    handle: u32,
+    /// Which of the keys is its own.
+    number: u32,
+}
+
 /// Entries as they come, to be sorted.
 struct Unsorted {
     width: usize,
     /// The keys of all, one after the other.
     words: Vec<u64>,
-    /// The first two words of each key, which decide most comparisons, and the member.
-    entries: Vec<(u64, u64, u32)>,
+    entries: Vec<Entry>,
 }
 
 impl RankedSet {
@@ -73,7 +81,7 @@ impl RankedSet {
         refused?;
         unsorted.sort(&set.members);
         let Unsorted { words, entries, .. } = &unsorted;
-        let sorted = entries.iter().map(|(_, _, handle)| (key_of(words, width, *handle), *handle));
+        let sorted = entries.iter().map(|entry| (key_of(words, width, entry.number), entry.handle));
         set.tree = Tree::build(width, sorted, &mut set.members);
         Ok(set)
     }
@@ -92,24 +100,23 @@ impl RankedSet {
     }
 }
 
-/// Handles of a new set are given out in order, so that a handle says where its key is.
-fn key_of(words: &[u64], width: usize, handle: u32) -> &[u64] {
-    &words[handle as usize * width..][..width]
+fn key_of(words: &[u64], width: usize, number: u32) -> &[u64] {
+    &words[number as usize * width..][..width]
 }
 
 impl Unsorted {
     fn push(&mut self, key: &Key, handle: u32) {
         let words = key.words();
         self.words.extend(words);
-        self.entries.push((words[0], words[1], handle));
+        self.entries.push(Entry { first: (words[0], words[1]), handle, number: self.entries.len() as u32 });
     }
 
     fn sort(&mut self, members: &Members) {
         let Unsorted { width, words, entries } = self;
         entries.sort_unstable_by(|a, b| {
-            let whole = |handle| key_of(words, *width, handle);
-            let name = |handle| members.name(handle);
-            (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| whole(a.2).cmp(whole(b.2))).then_with(|| name(a.2).cmp(name(b.2)))
+            let whole = |entry: &Entry| key_of(words, *width, entry.number);
+            let name = |entry: &Entry| members.name(entry.handle);
+            a.first.cmp(&b.first).then_with(|| whole(a).cmp(whole(b))).then_with(|| name(a).cmp(name(b)))
         });
     }
 }

@@ -1,27 +1,19 @@
-//! The members: a handle for each name, the leaf that each stands in, and the index from names to handles.
+//! The members: a record for each, and the index from names to records.
 
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::chunks::Chunks;
-use super::names::Names;
+use super::batch::Group;
+use super::records::Records;
 
 /// From so many members on the index has many small tables, so that none takes long to grow.
 const ONE_TABLE_MAX: usize = 1 << 15;
 const TABLES: usize = 256;
 
-#[derive(Default)]
-struct Slot {
-    leaf: u32,
-    name_at: u32,
-    name_len: u16,
-}
-
-/// Handles are numbers of slots. A handle is given out again when its member has gone.
+/// A handle stands for a member, and is given out again when that has gone.
 pub(super) struct Members {
-    slots: Chunks<Slot, { 1 << 14 }>,
-    names: Names,
+    records: Records,
     index: Vec<HashTable<u32>>,
     /// Keyed at random: names come from outside, and whoever sends them must not be able to make them collide.
     hasher: RandomState,
@@ -29,28 +21,22 @@ pub(super) struct Members {
 
 impl Members {
     pub(super) fn new() -> Self {
-        let index = vec![HashTable::new()];
-        Members { slots: Chunks::new(), names: Names::default(), index, hasher: RandomState::new() }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
+        Members { records: Records::default(), index: vec![HashTable::new()], hasher: RandomState::new() }
     }
 
     #[inline]
     pub(super) fn name(&self, handle: u32) -> &[u8] {
-        let slot = &self.slots[handle];
-        self.names.get(slot.name_at, slot.name_len)
+        self.records.name(handle)
     }
 
     #[inline]
     pub(super) fn leaf(&self, handle: u32) -> u32 {
-        self.slots[handle].leaf
+        self.records.leaf(handle)
     }
 
     #[inline]
     pub(super) fn set_leaf(&mut self, handle: u32, leaf: u32) {
-        self.slots[handle].leaf = leaf;
+        self.records.set_leaf(handle, leaf);
     }
 
     fn hash(&self, name: &[u8]) -> u64 {
@@ -68,13 +54,21 @@ impl Members {
         self.index[self.table(hash)].find(hash, |handle| self.name(*handle) == name).copied()
     }
 
+    /// The handles of some names: all hashes first, so that the look-ups do not wait for each other.
+    pub(super) fn find_all(&self, names: &[&[u8]]) -> Group<Option<u32>> {
+        let hashes: Group<u64> = names.iter().map(|name| self.hash(name)).collect();
+        let find = |(name, hash): (&&[u8], &u64)| {
+            self.index[self.table(*hash)].find(*hash, |handle| self.name(*handle) == *name).copied()
+        };
+        names.iter().zip(&hashes).map(find).collect()
+    }
+
     /// Adds a name that has no handle yet.
     pub(super) fn add(&mut self, name: &[u8]) -> u32 {
-        if self.index.len() == 1 && self.len() == ONE_TABLE_MAX {
+        if self.index.len() == 1 && self.records.len() == ONE_TABLE_MAX {
             self.spread(TABLES, 0);
         }
-        let name_at = self.names.add(name);
-        let handle = self.slots.insert(Slot { leaf: 0, name_at, name_len: name.len() as u16 });
+        let handle = self.records.add(name);
         self.enter(handle);
         handle
     }
@@ -82,12 +76,8 @@ impl Members {
     fn enter(&mut self, handle: u32) {
         let hash = self.hash(self.name(handle));
         let table = self.table(hash);
-        let Members { slots, names, index, hasher } = self;
-        let rehash = |handle: &u32| {
-            let slot = &slots[*handle];
-            hasher.hash_one(names.get(slot.name_at, slot.name_len))
-        };
-        index[table].insert_unique(hash, handle, rehash);
+        let Members { records, index, hasher } = self;
+        index[table].insert_unique(hash, handle, |handle| hasher.hash_one(records.name(*handle)));
     }
 
     /// Divides the index into so many tables, each with room for its share of `expected` members.
@@ -110,22 +100,21 @@ impl Members {
         if let Ok(entry) = self.index[table].find_entry(hash, |other| *other == handle) {
             entry.remove();
         }
-        let slot = self.slots.remove(handle);
-        self.names.remove(slot.name_at, slot.name_len);
+        self.records.remove(handle);
     }
 
-    /// Whether another name finds room in the 32 bits of handles and of places of names.
+    /// Whether another name finds room in the 32 bits of handles.
     pub(super) fn has_room(&self) -> bool {
-        self.names.has_room()
+        self.records.has_room()
     }
 
     pub(super) fn bytes(&self) -> usize {
         let index: usize = self.index.iter().map(HashTable::allocation_size).sum();
-        self.slots.bytes() + self.names.bytes() + index
+        self.records.bytes() + index
     }
 
-    /// Memory of the names alone.
+    /// The bytes of the names alone.
     pub(super) fn name_bytes(&self) -> usize {
-        self.names.bytes()
+        self.records.name_bytes()
     }
 }

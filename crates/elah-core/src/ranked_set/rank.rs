@@ -28,6 +28,15 @@ pub enum Rank {
 }
 
 impl RankedSet {
+    /// The rank of the entry at `place`.
+    #[inline]
+    pub(super) fn rank_of(&self, place: Place, style: Style) -> Rank {
+        match style {
+            Style::Dense => Rank::Whole(self.tree.scores_through(place)),
+            _ => self.rank_at(place, self.tree.position(place), style),
+        }
+    }
+
     /// The rank of the entry at `place`, which has `position` entries before it.
     pub(super) fn rank_at(&self, place: Place, position: usize, style: Style) -> Rank {
         let number = || self.tree.scores_through(place);

@@ -69,11 +69,7 @@ impl RankedSet {
     pub fn row_of(&self, name: &[u8], style: Style) -> Option<Row<'_>> {
         let handle = self.members.find(name)?;
         let place = self.tree.place(handle, &self.members);
-        let rank = match style {
-            Style::Dense => Rank::Whole(self.tree.scores_through(place)),
-            _ => self.rank_at(place, self.tree.position(place), style),
-        };
-        let name = self.members.name(handle);
+        let (name, rank) = (self.members.name(handle), self.rank_of(place, style));
         Some(Row { name, rank, scores: self.order.scores(score_words(self.tree.key(place))) })
     }
 

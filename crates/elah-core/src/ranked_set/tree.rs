@@ -19,6 +19,13 @@ use leaf::Leaf;
 const CAPACITY: usize = 64;
 const NONE: u32 = u32::MAX;
 
+/// The place of a number that is there once. Looks at all of them: one pass without branches, in 32-bit lanes that fill a register.
+#[inline]
+fn place_of(numbers: &[u32; CAPACITY], number: u32) -> usize {
+    let places = numbers.iter().zip(0_u32..).map(|(other, place)| if *other == number { place } else { 0 });
+    places.fold(0, |at, place| at | place) as usize
+}
+
 pub(super) struct Tree {
     /// Words of a key.
     width: usize,
@@ -68,7 +75,12 @@ impl Tree {
     /// Where the entry of a member is, which must have one.
     #[inline]
     pub(super) fn place(&self, handle: u32, members: &Members) -> Place {
-        let leaf = members.leaf(handle);
+        self.place_in(members.leaf(handle), handle)
+    }
+
+    /// Where the entry of a member is in its leaf.
+    #[inline]
+    pub(super) fn place_in(&self, leaf: u32, handle: u32) -> Place {
         Place { leaf, at: self.leaves[leaf].place(handle) }
     }
 

@@ -1,7 +1,7 @@
 //! The bounds: names, scores, components, members.
 
 use elah_core::ranked_set::{
-    COMPONENTS_MAX, Component, Direction, Error, MEMBER_BYTES_MAX, Operator, Order, Rank, RankedSet, Style, Ties,
+    COMPONENTS_MAX, Component, Direction, Error, MEMBER_BYTES_MAX, Operator, Order, Rank, RankedSet, Scores, Style, Ties,
 };
 
 use super::model::order;
@@ -57,6 +57,29 @@ fn a_full_set_still_takes_scores() {
     assert_eq!(set.submit(b"a", &[9], Operator::Best, Style::Ordinal).map(|submission| submission.rank), Ok(Rank::Whole(1)));
     set.delete(b"b");
     assert!(set.submit(b"d", &[1], Operator::Best, Style::Ordinal).is_ok());
+}
+
+/// The last of many submissions does not fit: none of them has happened.
+#[test]
+fn many_submissions_are_all_or_nothing() {
+    let mut set = set();
+    for (name, score) in [(b"a", 5), (b"b", i64::MAX - 1)] {
+        set.submit(name, &[score], Operator::Set, Style::Ordinal).expect("room");
+    }
+    let state = |set: &RankedSet| {
+        let standings: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| set.standing(name.as_bytes())).collect();
+        (standings, set.rows(0..9, Style::Dense).map(|row| format!("{row:?}")).collect::<Vec<_>>())
+    };
+    let before = state(&set);
+    let one = |name: &'static str| (name.as_bytes(), Scores::from_slice(&[1]));
+    let too_large = ["a", "c", "a", "b", "b"].map(one);
+    assert!(matches!(set.submit_all(&too_large, Operator::Increment), Err(Error::OutOfRange { .. })));
+    assert_eq!(state(&set), before);
+    let too_many = ["c", "b", "d"].map(one);
+    assert_eq!(set.submit_all(&too_many, Operator::Set), Err(Error::Full { members: 3 }));
+    assert_eq!(state(&set), before);
+    assert_eq!(set.submit_all(&too_many[..2], Operator::Set), Ok(2));
+    assert_eq!(set.len(), 3);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Random operations on a set and on the model, whose answers must be the same.
 
-use elah_core::ranked_set::{Direction, Operator, RankedSet, Style, Ties};
+use elah_core::ranked_set::{Direction, Operator, RankedSet, Scores, Style, Ties};
 use proptest::prelude::*;
 
 use super::model::{Model, STYLES, order};
@@ -8,6 +8,7 @@ use super::model::{Model, STYLES, order};
 #[derive(Clone, Debug)]
 enum Step {
     Submit { name: u16, scores: Vec<i64>, operator: Operator, style: Style },
+    SubmitAll { submissions: Vec<(u16, Vec<i64>)>, operator: Operator },
     Decide { name: u16, scores: Vec<i64>, operator: Operator },
     SubmitAndUndo { name: u16, scores: Vec<i64>, operator: Operator },
     Delete { name: u16 },
@@ -35,6 +36,8 @@ fn step(components: usize, names: u16) -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => (name(), scores(), operator(), style)
             .prop_map(|(name, scores, operator, style)| Step::Submit { name, scores, operator, style }),
+        2 => (prop::collection::vec((name(), scores()), 0..40), operator())
+            .prop_map(|(submissions, operator)| Step::SubmitAll { submissions, operator }),
         3 => (name(), scores(), operator()).prop_map(|(name, scores, operator)| Step::Decide { name, scores, operator }),
         3 => (name(), scores(), operator()).prop_map(|(name, scores, operator)| Step::SubmitAndUndo { name, scores, operator }),
         8 => name().prop_map(|name| Step::Delete { name }),
@@ -67,6 +70,18 @@ fn take(set: &mut RankedSet, model: &mut Model, step: Step) {
             assert_eq!((submission.previous_rank, submission.previous), (previous_rank, previous));
             assert_eq!(submission.is_changed, is_changed);
             assert_eq!(submission.standing.scores.to_vec(), model.find(&name).expect("it is there").scores);
+        }
+        Step::SubmitAll { submissions, operator } => {
+            let names: Vec<Vec<u8>> = submissions.iter().map(|(number, _)| name(*number)).collect();
+            let submissions: Vec<(&[u8], Scores)> =
+                names.iter().zip(&submissions).map(|(name, (_, scores))| (&name[..], Scores::from_slice(scores))).collect();
+            let changed = submissions.iter().filter(|(name, scores)| model.submit(name, scores, operator)).count();
+            assert_eq!(set.submit_all(&submissions, operator), Ok(changed));
+            for style in STYLES {
+                let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).chain([&b"nobody"[..]]).collect();
+                let expected: Vec<_> = names.iter().map(|name| model.rank(name, style)).collect();
+                assert_eq!(set.ranks(&names, style), expected);
+            }
         }
         Step::Decide { name: number, scores, operator } => {
             let name = name(number);

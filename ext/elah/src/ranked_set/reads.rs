@@ -6,13 +6,30 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
-use super::{RubyRankedSet, scores, structs, style, with_name};
+use super::words::STYLES;
+use super::{RubyRankedSet, scores, string, structs, with_name};
 
 impl RubyRankedSet {
-    fn rank(ruby: &Ruby, set: &Self, member: RString, number: u8) -> Result<Value, Error> {
-        let style = style(ruby, number)?;
+    fn rank(ruby: &Ruby, set: &Self, member: RString, style: Value) -> Result<Value, Error> {
+        let style = STYLES.read(ruby, style)?;
         let rank = with_name(member, |name| set.set.borrow().rank(name, style));
         Ok(rank.map_or(ruby.qnil().as_value(), |rank| structs::rank(ruby, rank)))
+    }
+
+    /// The ranks of an Array of members, nil for who is not there.
+    fn ranks(ruby: &Ruby, set: &Self, members: RArray, style: Value) -> Result<RArray, Error> {
+        let style = STYLES.read(ruby, style)?;
+        // SAFETY: `members` is on this stack and holds the Strings, and nothing of Ruby runs until the ranks are there.
+        let entries = unsafe { members.as_slice() };
+        let strings: Vec<RString> = entries.iter().map(|entry| string(ruby, *entry)).collect::<Result<_, Error>>()?;
+        // SAFETY: as above.
+        let names: Vec<&[u8]> = strings.iter().map(|string| unsafe { string.as_slice() }).collect();
+        let ranks = set.set.borrow().ranks(&names, style);
+        let array = ruby.ary_new_capa(ranks.len());
+        for rank in ranks {
+            array.push(rank.map(|rank| structs::rank(ruby, rank)))?;
+        }
+        Ok(array)
     }
 
     fn score(ruby: &Ruby, set: &Self, member: RString) -> Result<Value, Error> {
@@ -30,8 +47,8 @@ impl RubyRankedSet {
         with_name(member, |name| set.set.borrow().better_than(name))
     }
 
-    fn row(ruby: &Ruby, set: &Self, member: RString, number: u8) -> Result<Value, Error> {
-        let style = style(ruby, number)?;
+    fn row(ruby: &Ruby, set: &Self, member: RString, style: Value) -> Result<Value, Error> {
+        let style = STYLES.read(ruby, style)?;
         let name = super::to_bytes(member);
         match set.set.borrow().row_of(&name, style) {
             None => Ok(ruby.qnil().as_value()),
@@ -39,19 +56,19 @@ impl RubyRankedSet {
         }
     }
 
-    fn rows(ruby: &Ruby, set: &Self, start: usize, count: usize, number: u8) -> Result<RArray, Error> {
-        set.rows_at(ruby, start..start.saturating_add(count), number)
+    fn rows(ruby: &Ruby, set: &Self, start: usize, count: usize, style: Value) -> Result<RArray, Error> {
+        set.rows_at(ruby, start..start.saturating_add(count), style)
     }
 
-    fn rows_at(&self, ruby: &Ruby, positions: Range<usize>, number: u8) -> Result<RArray, Error> {
-        let style = style(ruby, number)?;
+    fn rows_at(&self, ruby: &Ruby, positions: Range<usize>, style: Value) -> Result<RArray, Error> {
+        let style = STYLES.read(ruby, style)?;
         structs::rows(ruby, &self.order, self.set.borrow().rows(positions, style))
     }
 
-    fn around(ruby: &Ruby, set: &Self, member: RString, distance: usize, number: u8) -> Result<Value, Error> {
+    fn around(ruby: &Ruby, set: &Self, member: RString, distance: usize, style: Value) -> Result<Value, Error> {
         match with_name(member, |name| set.set.borrow().around(name, distance)) {
             None => Ok(ruby.qnil().as_value()),
-            Some(positions) => set.rows_at(ruby, positions, number).map(|rows| rows.as_value()),
+            Some(positions) => set.rows_at(ruby, positions, style).map(|rows| rows.as_value()),
         }
     }
 
@@ -61,7 +78,7 @@ impl RubyRankedSet {
     }
 
     /// The first position and the rows behind a cursor, or before it.
-    fn page(ruby: &Ruby, set: &Self, cursor: RString, is_before: bool, limit: usize, number: u8) -> Result<RArray, Error> {
+    fn page(ruby: &Ruby, set: &Self, cursor: RString, is_before: bool, limit: usize, style: Value) -> Result<RArray, Error> {
         let positions = with_name(cursor, |cursor| match is_before {
             true => set.set.borrow().before(cursor, limit),
             false => set.set.borrow().after(cursor, limit),
@@ -69,7 +86,7 @@ impl RubyRankedSet {
         let positions = positions.map_err(|error| raised(ruby, &error))?;
         let page = ruby.ary_new_capa(2);
         page.push(positions.start)?;
-        page.push(set.rows_at(ruby, positions, number)?)?;
+        page.push(set.rows_at(ruby, positions, style)?)?;
         Ok(page)
     }
 
@@ -123,6 +140,7 @@ impl RubyRankedSet {
 
 pub(super) fn init(class: RClass) -> Result<(), Error> {
     class.define_method("rank_native", method!(RubyRankedSet::rank, 2))?;
+    class.define_method("ranks_native", method!(RubyRankedSet::ranks, 2))?;
     class.define_method("score", method!(RubyRankedSet::score, 1))?;
     class.define_method("member?", method!(RubyRankedSet::is_member, 1))?;
     class.define_method("better_than_native", method!(RubyRankedSet::better_than, 1))?;

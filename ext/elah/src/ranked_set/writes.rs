@@ -1,19 +1,16 @@
 //! Changing a ranked set from Ruby. What may run Ruby code, reading a score, is done before the set is borrowed.
 
-use elah_core::ranked_set::{Operator, RankedSet, Standing};
+use elah_core::ranked_set::{RankedSet, Scores, Standing};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
-use super::{RubyRankedSet, numbered, scores, structs, style, to_bytes, with_name};
-
-/// In the order of `Elah::RankedSet::OPERATORS`.
-const OPERATORS: [Operator; 6] =
-    [Operator::Best, Operator::Set, Operator::Increment, Operator::Min, Operator::Max, Operator::Last];
+use super::words::{OPERATORS, STYLES};
+use super::{RubyRankedSet, scores, string, structs, to_bytes, with_name};
 
 impl RubyRankedSet {
-    fn submit(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: u8, number: u8) -> Result<Value, Error> {
-        let (operator, style) = (numbered(ruby, OPERATORS, operator)?, style(ruby, number)?);
+    fn submit(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: Value, style: Value) -> Result<Value, Error> {
+        let (operator, style) = (OPERATORS.read(ruby, operator)?, STYLES.read(ruby, style)?);
         let scores = scores::read(ruby, &set.order, score)?;
         let done = with_name(member, |name| set.set.borrow_mut().submit(name, &scores, operator, style));
         let done = done.map_err(|error| raised(ruby, &error))?;
@@ -21,8 +18,23 @@ impl RubyRankedSet {
         structs::submission(ruby, &set.order, RString::new_frozen(member).as_value(), &done)
     }
 
-    fn decide(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: u8) -> Result<Value, Error> {
-        let operator = numbered(ruby, OPERATORS, operator)?;
+    /// Submits `[[member, score], ...]`.
+    fn submit_all(ruby: &Ruby, set: &Self, pairs: RArray, operator: Value) -> Result<usize, Error> {
+        let operator = OPERATORS.read(ruby, operator)?;
+        let mut submissions = Vec::with_capacity(pairs.len());
+        // Owned: reading a score may run Ruby code, which may change a member.
+        for at in 0..pairs.len() {
+            let (member, score) = pairs.entry::<(Value, Value)>(at as isize)?;
+            submissions.push((to_bytes(string(ruby, member)?), scores::read(ruby, &set.order, score)?));
+        }
+        let submissions: Vec<(&[u8], Scores)> = submissions.iter().map(|(name, scores)| (&name[..], scores.clone())).collect();
+        let done = set.set.borrow_mut().submit_all(&submissions, operator);
+        set.report_now(ruby);
+        done.map_err(|error| raised(ruby, &error))
+    }
+
+    fn decide(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: Value) -> Result<Value, Error> {
+        let operator = OPERATORS.read(ruby, operator)?;
         let scores = scores::read(ruby, &set.order, score)?;
         let decided = with_name(member, |name| set.set.borrow_mut().decide(name, &scores, operator));
         match decided.map_err(|error| raised(ruby, &error))? {
@@ -32,8 +44,8 @@ impl RubyRankedSet {
     }
 
     /// Gives a member a score and a sequence, whatever it has.
-    fn place(ruby: &Ruby, set: &Self, member: RString, score: Value, sequence: u64, number: u8) -> Result<Value, Error> {
-        let style = style(ruby, number)?;
+    fn place(ruby: &Ruby, set: &Self, member: RString, score: Value, sequence: u64, style: Value) -> Result<Value, Error> {
+        let style = STYLES.read(ruby, style)?;
         let standing = Standing { scores: scores::read(ruby, &set.order, score)?, sequence };
         let done = with_name(member, |name| set.set.borrow_mut().place(name, standing, style));
         let done = done.map_err(|error| raised(ruby, &error))?;
@@ -90,6 +102,7 @@ impl RubyRankedSet {
 pub(super) fn init(class: RClass) -> Result<(), Error> {
     use magnus::{Object, function};
     class.define_method("submit_native", method!(RubyRankedSet::submit, 4))?;
+    class.define_method("submit_all_native", method!(RubyRankedSet::submit_all, 2))?;
     class.define_method("decide_native", method!(RubyRankedSet::decide, 3))?;
     class.define_method("place_native", method!(RubyRankedSet::place, 4))?;
     class.define_method("delete", method!(RubyRankedSet::delete, 1))?;

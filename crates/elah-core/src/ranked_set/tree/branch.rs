@@ -1,6 +1,6 @@
 //! An inner node of the tree: its children, what each holds in number, and the first key of each.
 
-use super::{CAPACITY, NONE};
+use super::{CAPACITY, NONE, place_of};
 
 pub(crate) struct Branch {
     pub(super) parent: u32,
@@ -64,14 +64,10 @@ impl Branch {
         &self.keys[at * width..(at + 1) * width]
     }
 
-    /// Where a child stands. Looks at all places: that is one pass without branches.
+    /// Where a child stands.
     #[inline]
     pub(super) fn place(&self, node: u32) -> usize {
-        let mut at = 0;
-        for (place, child) in self.children.iter().enumerate() {
-            at = if *child == node { place } else { at };
-        }
-        at
+        place_of(&self.children, node)
     }
 
     /// Entries below the children before `at`.

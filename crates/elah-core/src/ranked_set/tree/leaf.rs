@@ -1,6 +1,6 @@
 //! A leaf of the tree: up to `CAPACITY` entries in order, and a bit for each that is the first of its score.
 
-use super::{CAPACITY, NONE};
+use super::{CAPACITY, NONE, place_of};
 
 pub(crate) struct Leaf {
     pub(super) parent: u32,
@@ -53,14 +53,10 @@ impl Leaf {
         &self.handles[..self.len()]
     }
 
-    /// Where the entry of a member stands. Looks at all places: that is one pass without branches.
+    /// Where the entry of a member stands.
     #[inline]
     pub(super) fn place(&self, handle: u32) -> usize {
-        let mut at = 0;
-        for (place, other) in self.handles.iter().enumerate() {
-            at = if *other == handle { place } else { at };
-        }
-        at
+        place_of(&self.handles, handle)
     }
 
     pub(super) fn is_head(&self, at: usize) -> bool {
