@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -213,23 +212,9 @@ func refuse(w http.ResponseWriter, err error) {
 	answer(w, why.status, "application/problem+json", map[string]any{"type": "about:blank", "title": why.Error(), "status": why.status, "detail": err.Error(), "code": why.code, "request_id": rand.Text()})
 }
 
-func read(r *http.Request, into *link) error {
-	body, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax))
-	if err != nil {
-		return err
-	}
-	var wrongType *json.UnmarshalTypeError
-	if err := json.Unmarshal(body, into); errors.As(err, &wrongType) {
-		return problem{400, "validation_failed"}
-	} else if err != nil {
-		return problem{400, "invalid_body"}
-	}
-	return nil
-}
-
 func (l *links) create(w http.ResponseWriter, r *http.Request) {
 	var one link
-	err := read(r, &one)
+	err := readJSON(r, &one)
 	if err == nil {
 		err = l.db.Update(func(tx *bolt.Tx) error { return insert(tx, &one, false) })
 	}
@@ -261,7 +246,7 @@ func (l *links) change(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		code := changed.Code
-		if err := read(r, changed); err != nil {
+		if err := readJSON(r, changed); err != nil {
 			return err
 		}
 		if err := changed.check(false); err != nil {
