@@ -26,7 +26,7 @@ class LateHalfTest < SinkCase
   end
 
   def event(path, **members) = { "type" => "request", "path" => path, "visitor" => nil, "bot" => nil, "headers" => {}, "params" => {} }.merge(members.transform_keys(&:to_s))
-  def push(events, **options) = @service.sink.push_all(events, durability: :delivered, wait_seconds: 30, **options)
+  def push(events, **options) = @service.sink.push_all(events, durability: :delivered, wait_seconds: 120, **options)
 
   def rows(per, by) = @service.rollups.rows(per, by, from: 0, to: 1 << 32, limit: 5000).first
 
