@@ -29,7 +29,7 @@ class MongoBadDaysTest < Minitest::Test
 
   def test_a_stopped_server_is_unavailable_until_it_is_back
     items = client["items"]
-    items.insert_one({ _id: 1 })
+    store({ _id: 1 })
     @server.stop
     error = assert_raises(Elah::Unavailable) { items.find_one }
     assert_match(/\A127\.0\.0\.1:#{@server.port} cannot be reached for find on test\.items: /, error.message)
@@ -76,8 +76,8 @@ class MongoBadDaysTest < Minitest::Test
   end
 
   def test_a_query_whose_server_is_killed_ends_with_an_error
-    items = client["items"]
-    items.insert_many(Array.new(100) { |number| { _id: number } })
+    items = client(query_seconds: patience_seconds)["items"]
+    store(*Array.new(100) { |number| { _id: number } })
     seen = 0
     assert_raises(Elah::Unavailable) do
       items.find({}, batch_size: 10).each do
@@ -89,10 +89,10 @@ class MongoBadDaysTest < Minitest::Test
   end
 
   def test_an_answer_that_ends_in_its_middle_is_unavailable
-    client["items"].insert_one({ _id: 1, text: "x" * 500_000 })
+    store({ _id: 1, text: "x" * 500_000 })
     CuttingProxy.start(@server.port) do |proxy|
       items = client(port: proxy.port)["items"]
-      assert_equal 500_000, items.find_one["text"].bytesize
+      assert_equal 500_000, once_available { items.find_one }["text"].bytesize
       proxy.bytes_max = 100_000
       assert_match(/ cannot be reached for find on test\.items: /, assert_raises(Elah::Unavailable) { 3.times { items.find_one } }.message)
       proxy.bytes_max = 0
@@ -189,6 +189,9 @@ class MongoBadDaysTest < Minitest::Test
   end
 
   private
+
+  # What a test has before its bad day begins.
+  def store(*documents) = client(connect_seconds: patience_seconds, query_seconds: patience_seconds)["items"].insert_many(documents)
 
   def client(port: @server.port, **options)
     defaults = { connect_seconds: 0.3, query_seconds: 0.5, pool_seconds: 2 }
