@@ -19,8 +19,8 @@ class OrdinaryGemsTest < Minitest::Test
   MOST_SECONDS = 0.5
   HELLO_SECONDS = 0.05
 
-  # A loaded machine may spoil one round.
-  ROUNDS = 4
+  # A loaded machine may spoil some rounds.
+  ROUNDS = 12
 
   def serve(**env)
     ElahServer.start(APP, env: env.to_h { |name, value| [name.to_s.upcase, value.to_s] }) { |server| yield server }
