@@ -8,26 +8,23 @@ module Stats
   module Accepting
     JSON_TYPE = { "content-type" => "application/json" }.freeze
     HEADERS = Elah::HeaderSet.new({ **JSON_TYPE, **CORS::ANYBODY })
-    IN_MEMORY = %({"durability":"memory"})
+    ANSWERS = %i[memory disk].to_h { |durability| [durability, %({"durability":"#{durability}"})] }.freeze
 
-    # Records one event and answers.
+    # Records the request and answers. One that asks for nothing is written to the journal as it is, without an object for it in between.
     #
-    # @param type [String]
     # @param params [Hash{String=>Object}]
-    def accept(type, params)
+    def accept(params)
       service = Stats.service
-      return accept_with_care(type, params) if request.header("prefer") || !service.plain?
+      request = self.request
+      return accept_with_care(params) unless service.plain? && plain?(request)
 
       started_at = now if service.pulse.timed?
-      event = Sender.of(request, service).event(type, request.path, params)
-      begin
-        service.sink << event
-      rescue Elah::JSON::GenerateError
-        service.sink << Sender.scrub(event)
-      end
-      service.pulse.accepted(Stats.named_path(event))
+      visitor = service.visitors.of(service.client_address.of_request(request), request.header("user-agent"))
+      met = service.sink.append_request(request, visitor.head, params, Sender::UNKEPT_NAMES, service.durability)
+      path = params["path"]
+      service.pulse.accepted(path.is_a?(String) ? path : request.path)
       service.pulse.took(now - started_at) if started_at
-      request.respond(200, HEADERS, IN_MEMORY)
+      request.respond(200, HEADERS, ANSWERS[met])
     end
 
     # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
@@ -127,8 +124,11 @@ module Stats
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    def accept_with_care(type, params)
-      receipt = push(type, params)
+    # @return [Boolean] whether it neither says what it prefers nor asks not to be followed
+    def plain?(request) = !request.header("prefer") && request.header("dnt") != "1" && request.header("sec-gpc") != "1"
+
+    def accept_with_care(params)
+      receipt = push("request", params)
       answer(200, { durability: receipt.durability, id: receipt.id }, receipt)
     end
 

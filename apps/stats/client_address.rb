@@ -7,6 +7,7 @@ module Stats
   # can send that header.
   class ClientAddress
     FORWARDED_BYTES_MAX = 1024
+    LOCAL = "127.0.0.1"
 
     # @param proxies [Array<String>] addresses and networks, as 10.0.0.0/8
     # @raise [Elah::OptionError]
@@ -18,11 +19,15 @@ module Stats
       end
     end
 
+    # @param request [#remote_ip, #header]
+    # @return [String]
+    def of_request(request) = @proxies.empty? ? request.remote_ip || LOCAL : of(request.remote_ip, request.header("x-forwarded-for"))
+
     # @param peer [String, nil] who has opened the connection; nil for a Unix socket, which only this machine can open
     # @param forwarded [String, nil] the header X-Forwarded-For
     # @return [String]
     def of(peer, forwarded)
-      peer ||= "127.0.0.1"
+      peer ||= LOCAL
       return peer if forwarded.nil? || @proxies.empty? || forwarded.bytesize > FORWARDED_BYTES_MAX
 
       # The last address was added by the peer, the one before it by the proxy that the peer names, and so on.

@@ -7,6 +7,8 @@ module Stats
     # Are not kept of anybody.
     UNKEPT = %w[cookie authorization proxy-authorization x-api-key x-forwarded-for forwarded x-real-ip true-client-ip cf-connecting-ip
                 x-client-ip content-length connection prefer].to_h { |name| [name, true] }.freeze
+    # The same as {Elah::Sink#append_request} wants it.
+    UNKEPT_NAMES = UNKEPT.keys.join(" ").freeze
     # Are kept of somebody who asks not to be followed.
     HARMLESS = %w[host content-type dnt sec-gpc].freeze
 
@@ -17,8 +19,7 @@ module Stats
       headers = request.headers
       return new(Visitors::NOBODY, headers.slice(*HARMLESS), true) if headers["dnt"] == "1" || headers["sec-gpc"] == "1"
 
-      address = service.client_address.of(request.remote_ip, headers["x-forwarded-for"])
-      visitor = service.visitors.of(address, headers["user-agent"])
+      visitor = service.visitors.of(service.client_address.of_request(request), headers["user-agent"])
       headers.delete_if { |name, _| UNKEPT.key?(name) } if headers.size > 1
       new(visitor, headers, false)
     end
@@ -61,8 +62,18 @@ module Stats
     # @param params [Hash{String=>Object}]
     # @return [Hash{String=>Object}] an event
     def event(type, path, params)
-      { "type" => type, "path" => path, "ip" => @visitor.ip, "visitor" => @visitor.visitor, "bot" => @visitor.bot,
+      { "type" => type, "ip" => @visitor.ip, "visitor" => @visitor.visitor, "bot" => @visitor.bot, "path" => path,
         "headers" => @headers, "params" => params }
+    end
+
+    # @param type [String]
+    # @param path [String]
+    # @return [String] what an event begins with as JSON, up to the text of its params
+    def head(type, path)
+      text = Elah::JSON.generate(event(type, path, {}))
+      text.delete_suffix("{}}")
+    rescue Elah::JSON::GenerateError
+      Elah::JSON.generate(Sender.scrub(event(type, path, {}))).delete_suffix("{}}")
     end
   end
 end

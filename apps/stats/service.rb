@@ -90,7 +90,7 @@ module Stats
       @client_address = ClientAddress.new(proxies)
       @salts = Salts.new(store, clock: clock)
       @visitors = Visitors.new(@salts, addresses: addresses)
-      @is_plain = keys.nil? && durability == :memory && @cors.uniform?
+      @is_plain = keys.nil? && durability != :delivered && @cors.uniform?
       build_late_half(Destination.of(destination), kept_seconds, sink)
     end
 

@@ -9,10 +9,13 @@ module Stats
   # next, and whether it is a robot. The address itself is written nowhere: not to the journal, not to a dead letter, not to a log.
   class Visitors
     # ip: truncated, or nil · visitor: 32 hexadecimal digits, or nil · bot: why it is taken for a robot, or nil
-    Visitor = Struct.new(:ip, :visitor, :bot)
+    Visitor = Struct.new(:ip, :visitor, :bot) do
+      # @return [String] what an event of this visitor begins with, as JSON without the closing brace
+      def head = @head ||= Elah::JSON.generate({ "type" => "request", **to_h.transform_keys(&:to_s) }).chop.freeze
+    end
 
     # What is kept of somebody who asks not to be followed.
-    NOBODY = Visitor.new(nil, nil, nil).freeze
+    NOBODY = Visitor.new(nil, nil, nil)
     # How many visitors are remembered, so that the next event of each costs a look-up.
     REMEMBERED_MAX = 4096
     # Bits of an address that are kept, by its length.
@@ -64,7 +67,7 @@ module Stats
     def remember(address, agent)
       forget(@day) if @count >= REMEMBERED_MAX
       @count += 1
-      (@remembered[address] ||= {})[agent] = Visitor.new(kept(address), id(address, agent, @day), Bots.verdict(agent)).freeze
+      (@remembered[address] ||= {})[agent] = Visitor.new(kept(address), id(address, agent, @day), Bots.verdict(agent))
     end
 
     def kept(address)

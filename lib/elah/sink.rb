@@ -15,6 +15,7 @@ require_relative "sink/attempts"
 require_relative "sink/delivery"
 require_relative "sink/works"
 require_relative "sink/dead_letters"
+require_relative "sink/requests"
 require_relative "sink/life"
 
 module Elah
@@ -46,6 +47,7 @@ module Elah
     private_constant :NAME
 
     include DeadLetters
+    include Requests
     extend Life
 
     # @return [String]

@@ -27,17 +27,48 @@ module Stats
             { index: index, status: fault.status, code: fault.code, detail: fault.message } if fault
           end
         end
+
+        def minimal? = Elah::Sink::Preference.parse(request.header("prefer"))["return"] == "minimal"
+
+        # Accepts a body with nothing but good events without a look at each.
+        #
+        # @return [Array(Object), nil] the answer; nil when it was no such body
+        def accept_whole(body, type, key)
+          return if key&.per_minute
+
+          options = preference(service)
+          return if options[:durability] == :delivered
+
+          started_at = now
+          head = Sender.of(request, service).brief.head("batch", request.path)
+          receipt, count, paths = service.sink.append_items(body, type != Batch::NDJSON, head, max: service.batch_events_max, stream: key&.name,
+                                                                                               durability: options[:durability])
+          return unless receipt
+
+          service.pulse.took(now - started_at)
+          paths.each { |path, events| service.pulse.accepted(path || request.path, events) }
+          results = minimal? ? [] : receipt.ids.map { |id| { status: 202, id: id } }
+          [answer(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
+        rescue Elah::Sink::TooLarge
+          nil
+        end
+
+        def accept_one_by_one(body, type, key)
+          batch = Batch.read(body, type, service.batch_events_max)
+          receipt = accept_batch(batch, key) { |sender, item| sender.event("batch", request.path, item) }
+          status = batch.rejected.zero? ? 200 : receipt ? 207 : 422
+          answer(status, { accepted: batch.size - batch.rejected, rejected: batch.rejected, durability: receipt&.durability,
+                           results: minimal? ? refusals(batch) : results(batch, receipt) }, receipt)
+        end
       end
 
       desc "Records many events: a JSON array, or a JSON object per line"
       post "stats/batch", raw: true do
         key = admit
-        batch = Batch.read(Body.read(request, service.inflated_bytes_max), Parameters.media_type(request), service.batch_events_max)
-        receipt = accept_batch(batch, key) { |sender, item| sender.event("batch", request.path, item) }
-        minimal = Elah::Sink::Preference.parse(request.header("prefer"))["return"] == "minimal"
-        status = batch.rejected.zero? ? 200 : receipt ? 207 : 422
-        answer(status, { accepted: batch.size - batch.rejected, rejected: batch.rejected, durability: receipt&.durability,
-                         results: minimal ? refusals(batch) : results(batch, receipt) }, receipt)
+        type = Parameters.media_type(request)
+        body = Body.read(request, service.inflated_bytes_max)
+        whole = accept_whole(body, type, key)
+        whole ? whole.first : accept_one_by_one(body, type, key)
       end
     end
   end

@@ -16,12 +16,12 @@ module Stats
 
       desc "Records the request"
       get "stats", raw: true do
-        accept("request", request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
+        accept(request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
       end
 
       desc "Records the request with the parameters in its body"
       post "stats", raw: true do
-        accept("request", Parameters.of(request, service.inflated_bytes_max))
+        accept(Parameters.of(request, service.inflated_bytes_max))
       end
     end
   end

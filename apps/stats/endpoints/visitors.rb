@@ -27,7 +27,7 @@ module Stats
 
       desc "Tells whoever asks the visitor ids that its address and its browser had yesterday and today"
       get "visitors/me" do
-        address = service.client_address.of(request.remote_ip, request.header("x-forwarded-for"))
+        address = service.client_address.of_request(request)
         today = service.salts.day
         { visitors: [today - 1, today].filter_map { |day| service.visitors.id(address, request.header("user-agent"), day) } }
       end

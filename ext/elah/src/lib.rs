@@ -10,6 +10,7 @@ mod future_wait;
 mod gvl;
 mod hash_walk;
 mod header_set;
+mod json_items;
 mod json_parser;
 mod json_rows;
 mod json_writer;
@@ -30,6 +31,7 @@ mod receiver;
 #[cfg(feature = "redis")]
 mod redis;
 mod request;
+mod request_text;
 mod response_stream;
 mod router;
 mod shards;

@@ -8,10 +8,14 @@ use elah_core::sink_log::{self, Batch, Id, Kind, Options, Position, Progress, Qu
 use elah_core::store::Clock;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method};
+use rustc_hash::FxHashMap;
 
+use crate::json_items::read_items;
 use crate::json_writer::append_json;
 use crate::native_class;
 use crate::receiver::Receiver;
+use crate::request;
+use crate::request_text::write_request;
 use crate::store::RubyClock;
 use crate::wait::suspend;
 
@@ -68,6 +72,38 @@ impl RubyJournal {
         appended.map(|position| position.0)
     }
 
+    /// Appends a request as JSON: `head`, which is an object without its end, then path, headers but those `unkept`, and `params`.
+    fn append_request(
+        ruby: &Ruby,
+        journal: Receiver<Self>,
+        request: Value,
+        head: RString,
+        unkept: RString,
+        params: Value,
+    ) -> Result<u64, Error> {
+        let Some(request) = request::CLASS.native::<request::Request>(&request) else {
+            return Err(Error::new(ruby.exception_type_error(), "It is no request of this server."));
+        };
+        let mut buffer = BUFFER.take();
+        let written = request.read(ruby, |request| {
+            // SAFETY: both are on this stack, and Ruby does not run while the request is written.
+            let (head, unkept) = unsafe { (head.as_slice(), unkept.as_slice()) };
+            buffer.extend_from_slice(head);
+            write_request(&mut buffer, request, unkept);
+            buffer.extend_from_slice(b",\"params\":");
+        });
+        let encoded = written.and_then(|()| {
+            let (bytes, encoded) = append_json(ruby, std::mem::take(&mut buffer), params);
+            buffer = bytes;
+            buffer.push(b'}');
+            encoded
+        });
+        let appended =
+            encoded.and_then(|()| journal.log.append(None, None, &[], Kind::Json, &buffer).map_err(|error| raised(ruby, &error)));
+        give_back(buffer);
+        appended.map(|position| position.0)
+    }
+
     /// Appends again what was read as bytes: a dead letter with its kind, its id and its time.
     fn append_record(
         ruby: &Ruby,
@@ -103,6 +139,58 @@ impl RubyJournal {
         });
         give_back(buffer);
         appended.map(|position| position.0)
+    }
+
+    /// Appends the objects of a body, all or none, each as `head`, its text as it was sent, and `}`. Answers nil when something else
+    /// is in the body, an object has an `id`, or there are more than `max`; else the position, their number, their ids as 16 bytes
+    /// each, and how many named which path.
+    fn append_items(
+        ruby: &Ruby,
+        journal: &Self,
+        body: RString,
+        is_list: bool,
+        max: usize,
+        head: RString,
+        stream: Option<RString>,
+    ) -> Result<Option<RArray>, Error> {
+        let mut buffer = BUFFER.take();
+        // SAFETY: all are on this stack, and Ruby does not run before the append has copied them.
+        let (body, head) = unsafe { (body.as_slice(), head.as_slice()) };
+        let stream = stream.as_ref().map_or(&[][..], |stream| unsafe { stream.as_slice() });
+        let Some(items) = std::str::from_utf8(body).ok().and_then(|body| read_items(body, is_list, max)) else {
+            give_back(buffer);
+            return Ok(None);
+        };
+        let ids = journal.log.next_ids(items.len());
+        let mut ends = Vec::with_capacity(items.len());
+        for item in &items {
+            buffer.extend_from_slice(head);
+            buffer.extend_from_slice(item.text.as_bytes());
+            buffer.push(b'}');
+            ends.push(buffer.len());
+        }
+        let mut start = 0;
+        let events = ids.iter().zip(&ends).map(|(id, end)| {
+            let payload = &buffer[start..*end];
+            start = *end;
+            (stream, *id, Kind::Json, payload)
+        });
+        let appended = journal.log.append_all(events.collect::<Vec<_>>().iter().copied()).map_err(|error| raised(ruby, &error));
+        give_back(buffer);
+        let mut paths = FxHashMap::default();
+        for item in items {
+            *paths.entry(item.path).or_insert(0_usize) += 1;
+        }
+        let named = ruby.hash_new();
+        let answer = ruby.ary_new_capa(4);
+        answer.push(appended?.0)?;
+        answer.push(ids.len())?;
+        answer.push(ruby.str_from_slice(&ids.concat()))?;
+        for (path, count) in paths {
+            named.aset(path, count)?;
+        }
+        answer.push(named)?;
+        Ok(Some(answer))
     }
 
     fn next_id(ruby: &Ruby, journal: &Self) -> RString {
@@ -283,8 +371,10 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
     class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
     class.define_method("append", method!(RubyJournal::append, 4))?;
+    class.define_method("append_request", method!(RubyJournal::append_request, 4))?;
     class.define_method("append_record", method!(RubyJournal::append_record, 5))?;
     class.define_method("append_all", method!(RubyJournal::append_all, 3))?;
+    class.define_method("append_items", method!(RubyJournal::append_items, 5))?;
     class.define_method("next_id", method!(RubyJournal::next_id, 0))?;
     class.define_method("next_ids", method!(RubyJournal::next_ids, 1))?;
     class.define_method("now_ms", method!(RubyJournal::now_ms, 0))?;

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+# Bodies that become events without a look at each, and requests of other servers. Requests of this server are in the integration tests.
+require "support/sink_case"
+require "elah/api"
+
+class SinkRequestsTest < SinkCase
+  def setup
+    super
+    @seen = Queue.new
+    @events = sink { |events| events.each { |event| @seen << [event.id, event.stream, event.data] } }
+  end
+
+  def append(body, is_list = true, head: '{"a":1,"params":', **options) = @events.append_items(body, is_list, head, max: 100, **options)
+
+  def test_objects_become_events_with_their_own_text
+    receipt, count, paths = append(%([{"path":"/x","n":[1,"ü"]}, {"path":"/x"},{"path":7}]), durability: :disk, stream: "s")
+    assert_equal [3, :disk, { "/x" => 2, nil => 1 }], [count, receipt.durability, paths]
+    assert @events.flush
+    found = Array.new(3) { @seen.pop }
+    assert_equal receipt.ids, found.map(&:first)
+    assert_equal [["s", { "a" => 1, "params" => { "path" => "/x", "n" => [1, "ü"] } }], ["s", { "a" => 1, "params" => { "path" => "/x" } }]], found.first(2).map { |row| row.drop(1) }
+    assert_equal [3, 3, 0, 0], account(@events)
+  end
+
+  def test_objects_that_stand_a_line_each
+    assert_equal 2, append("{}\n\n{\"a\":\"\\n\"}\r\n", false)[1]
+    assert_equal({ "/A" => 1, nil => 2 }, append(" {\"path\":\"/\\u0041\"}\n{\"path\":[{}]}\n{}", false)[2])
+  end
+
+  def test_what_needs_a_closer_look_is_not_accepted
+    ["[]", "[1]", "[{},]", "[{} {}]", "[{},1]", "[{}", "{}", %([{"id":"x"}]), "[{}]x", "[[]]", "[{,}]", "", "nonsense", "[{\"a\":}]", "[{}]\xFF",
+     "[#{(['{}'] * 101).join(',')}]", "[#{'[' * 10_000}"].each { |body| assert_nil append(body), body }
+    ["", "{}{}", "{} {}", "{}\n,{}", "{}\n1", "{\n", %({"id":"x"}), ([+"{}"] * 101).join("\n")].each { |body| assert_nil append(body, false), body }
+    assert_equal [0, 0, 0, 0], account(@events)
+  end
+
+  def test_one_that_is_too_large_keeps_all_from_being_accepted
+    small = sink("small", event_bytes_max: 100) { nil }
+    assert_raises(Elah::Sink::TooLarge) { small.append_items(%([{},{"a":"#{'x' * 100}"}]), true, '{"params":', max: 10) }
+    assert_equal [0, 0, 0, 0], account(small)
+  end
+
+  def test_a_request_of_another_server
+    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret", "HTTP_X_ODD" => "caf\xE9".b })
+    assert_equal :disk, @events.append_request(request, '{"type":"t"', { "q" => "1" }, "cookie host", :disk)
+    assert @events.flush
+    assert_equal({ "type" => "t", "path" => "/p", "headers" => { "x-odd" => "caf\uFFFD" }, "params" => { "q" => "1" } }, @seen.pop.last)
+  end
+end
