@@ -9,6 +9,8 @@ module Lab
     LUA = "bench/wrk/json.lua"
     ELAH_LOAD = "target/release/elah-load"
     TIMEOUT_SECONDS = 10
+    # Of one run: 10,000 connections may take a while to open on a busy machine.
+    RUN_SECONDS_MAX = 90
 
     # The generator itself did not do its work.
     class Failure < Error; end
@@ -48,11 +50,12 @@ module Lab
       output = errors = nil
       Open3.popen3(*command) do |input, out, err, process|
         input.close
-        errors = Thread.new { err.read }
-        output = out.read
-        errors = errors.value
+        readers = [out, err].map { |stream| Thread.new { stream.read } }
+        process.join(RUN_SECONDS_MAX) or raise Failure, "`#{command.join(' ')}` did not end within #{RUN_SECONDS_MAX} s."
+        output, errors = readers.map(&:value)
       ensure
         kill(process)
+        readers&.each(&:join)
       end
       raise Failure, "`#{command.join(' ')}` gave no report: #{errors.lines.last}" unless output.include?("{")
 
