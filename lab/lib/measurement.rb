@@ -77,7 +77,7 @@ module Lab
     end
 
     def saturate(server, connections)
-      load = { connections: connections, seconds: @plan.seconds, paths_file: paths_file }
+      load = { connections: connections, seconds: @plan.saturation_seconds(connections), paths_file: paths_file }
       report = nil
       use = Bench::CpuUse.of(server.tree) { report = @generators.saturate(url(server), **load) }
       answered = report["requests"] - report["errors"]["status"]

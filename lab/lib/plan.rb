@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 module Lab
+  # Connections that wrk opens in a second at the least, about.
+  CONNECTIONS_PER_SECOND = 2_500
+
   # How long and how often: the three kinds of a run of the lab.
   #
   # rounds:: runs of each contender in each workload
@@ -12,8 +15,12 @@ module Lab
   Plan = Struct.new(:name, :rounds, :seconds, :warmup, :pace_seconds, :shares, :soak_seconds, keyword_init: true) do
     # @return [Float] seconds that a contender's run of a workload takes, without its start
     def run_seconds(workload)
-      warmup + seconds * workload.connections.size + same_pace_seconds + pace_seconds * shares.size
+      warmup + workload.connections.sum { |connections| saturation_seconds(connections) } + same_pace_seconds + pace_seconds * shares.size
     end
+
+    # wrk's time runs while it still opens connections, and thousands take a while.
+    # @return [Integer] seconds of a saturated run
+    def saturation_seconds(connections) = seconds + connections / CONNECTIONS_PER_SECOND
 
     # @return [Numeric] seconds at the rate that is the same for all, whose tail the tables show
     def same_pace_seconds = pace_seconds * 2

@@ -84,7 +84,8 @@ module Lab
       Bench::Statistics.spread(values) if values.any?
     end
 
-    def latency(runs, key) = spread(runs.map { |run| { key => run.dig(:latency_us, key) } }, key)
+    # A run in which nothing was answered has no latency.
+    def latency(runs, key) = spread(runs.select { |run| run[:answered_rate].positive? }.map { |run| { key => run.dig(:latency_us, key) } }, key)
     def memory(runs) = spread(runs.filter_map { |run| run[:memory] }, :proportional_bytes)
     def private_memory(runs) = spread(runs.filter_map { |run| run[:memory] }, :private_bytes)
 

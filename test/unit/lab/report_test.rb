@@ -51,6 +51,13 @@ class LabReportTest < Minitest::Test
     refute_includes losses, ["Puma <5>", :rate]
   end
 
+  def test_a_run_without_an_answer_has_no_latency
+    silent = run_of("thin", 2, 10.0)
+    silent[:paced].first.merge!(answered_rate: 0.0, latency_us: { p50: 0.0, p99: 0.0, "p99.9": 0.0 })
+    record.append(silent)
+    assert_nil row("thin")[:p99_us]
+  end
+
   def test_what_the_generator_may_have_limited_is_marked
     assert_equal 2000.0, summary.ceiling
     assert_equal [], row("puma")[:marks]
