@@ -60,7 +60,7 @@ module RecordsCase
     end
 
     define_method(:"test_a_request_past_its_deadline_gives_its_connection_to_#{adapter}_back") do
-      serve(adapter, database: { pool: 5 }, request_seconds: 0.3) do |server|
+      serve(adapter, database: { pool: 5 }, request_seconds: 1) do |server|
         assert_equal({ 504 => 5 }, RequestBurst.new(server, ["/slow?seconds=30"] * 5).statuses)
         assert_equal({ 200 => 5 }, RequestBurst.new(server, ["/widgets"] * 5).statuses)
         assert_nothing_leaked(server)
