@@ -5,7 +5,7 @@ module Lab
   # own code is met over HTTP only.
   class Contender
     KEYS = %w[title kind folder needs set_up set_up_for_stores build sources run store_options environment settings settings_for version
-              version_pattern workloads contract_free stop_signal ready_seconds configuration untried].freeze
+              version_pattern workloads stop_signal ready_seconds configuration untried].freeze
     REQUIRED = %w[title kind run version workloads].freeze
     # What a command may name besides the settings.
     PLACES = %w[port folder build data store].freeze
@@ -45,9 +45,6 @@ module Lab
 
     # @return [Boolean] whether it does this workload
     def does?(workload) = @entry.fetch("workloads").include?(workload.name)
-
-    # @return [Boolean] whether it stands outside this workload's contract: a yardstick
-    def contract_free?(workload) = @entry.fetch("contract_free", []).include?(workload.name)
 
     # @param workload [Workload]
     # @param places [Hash{Symbol=>Object}] port and data, and store where the workload has one
