@@ -14,7 +14,7 @@ module Lab
     # @return [Array<String>] what is not there, in words
     def missing
       commands = Array(@needs["commands"]).reject { |command| self.class.command?(command) }.map { |command| "the command #{command}" }
-      libraries = Array(@needs["libraries"]).reject { |library| self.class.library?(library) }.map { |library| "Ruby's library #{library}" }
+      libraries = Array(@needs["libraries"]).reject { |library| self.class.loadable?(library) }.map { |library| "Ruby's library #{library}" }
       files = Array(@needs["files"]).reject { |pattern| Dir.glob(pattern).any? }
       commands + libraries + files + missing_gems
     end
@@ -36,7 +36,7 @@ module Lab
     end
 
     # @return [Boolean] whether Ruby could require it
-    def self.library?(name) = Gem.find_files(name).any?
+    def self.loadable?(name) = Gem.find_files(name).any?
 
     private
 
