@@ -14,7 +14,4 @@ module Links
       super(message)
     end
   end
-
-  # The store has no room for another link: 507. Stores on servers raise it.
-  class StoreFull < StandardError; end
 end

@@ -63,7 +63,7 @@ module Links
     # A batch that the store cannot take fails as a whole.
     def create(orders)
       orders.empty? ? [] : @service.creation.run(orders)
-    rescue Elah::Store::Full, StoreFull => e
+    rescue Elah::Store::Full => e
       orders.map { [507, "store_full", e.message] }
     end
 

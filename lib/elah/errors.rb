@@ -6,6 +6,18 @@ module Elah
   # The root of all errors of Elah. Its message is a sentence.
   class Error < StandardError; end
 
+  # What an error says of itself to a client when nobody has rescued it: an error with a status and a stable code that the client may act
+  # upon. Any other is a 500 of which the client is told its number in the log alone.
+  module Problem
+    # @!method status
+    #   @return [Integer] the HTTP status that fits; with 503 goes Retry-After
+    # @!method code
+    #   @return [String] the stable code of the problem
+
+    # @return [String] what the client is told
+    def detail = message
+  end
+
   # An option, a setting or the config file has a name or a value that Elah does not know. Raised at boot only.
   class OptionError < Error; end
 
@@ -27,7 +39,15 @@ module Elah
   class ClientGone < Error; end
 
   # The request took longer than its deadline; the client has been answered 504.
-  class DeadlineExceeded < Error; end
+  class DeadlineExceeded < Error
+    include Problem
+
+    # @return [Integer] the HTTP status that fits
+    def status = 504
+
+    # @return [String] the stable code of the problem
+    def code = "deadline_exceeded"
+  end
 
   # What started this fiber has ended, or does not want it any more.
   class Cancelled < Error; end
@@ -40,6 +60,8 @@ module Elah
 
   # The request breaks a rule of HTTP or a bound of the server; noticed after its handler had begun to read it.
   class BadRequest < Error
+    include Problem
+
     # @return [Integer] the HTTP status that fits
     attr_reader :status
 
@@ -58,11 +80,16 @@ module Elah
 
   # A server that a handler needs cannot be reached, refuses, or was lost in mid-answer. Unrescued, it is the request's 503.
   class Unavailable < Error
+    include Problem
+
     # @return [Integer] the HTTP status that fits
     def status = 503
 
     # @return [String] the stable code of the problem
     def code = "store_unavailable"
+
+    # @return [String] nothing of the message, which may name addresses: the log has it
+    def detail = "A server behind this one does not answer: try again later."
   end
 
   # Another worker of this server cannot be reached, or was lost before it answered.
@@ -117,6 +144,8 @@ module Elah
 
   # A bound on what may wait or run at once is reached. Unrescued, it is the request's 503.
   class Overloaded < Error
+    include Problem
+
     # @return [Integer] the HTTP status that fits
     def status = 503
 

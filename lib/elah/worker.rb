@@ -113,13 +113,20 @@ module Elah
       leave(exception) if exception.is_a?(SystemExit)
       return spawned_failed(exception) unless request
       return if ended_by_server(exception, request)
+      return @log.exception(exception, "#{place(request)} failed after its answer had begun") unless request.awaits_answer?
 
-      if request.awaits_answer?
-        @log.exception(exception, "#{place(request)} failed")
-        status, code, detail = problem(exception)
-        request.respond_with_problem(status, code, detail)
+      answer_failure(exception, request)
+    end
+
+    # What says of itself what it is to the client needs no backtrace: a server that is away, or a store that is full, fails many requests.
+    def answer_failure(exception, request)
+      problem = exception.is_a?(Problem) ? exception : Adapters::Meaning.of(exception)
+      if problem
+        @log.warn("#{place(request)} failed: #{exception.class}: #{exception.message}")
+        request.respond_with_problem(problem.status, problem.code, problem.detail)
       else
-        @log.exception(exception, "#{place(request)} failed after its answer had begun")
+        @log.exception(exception, "#{place(request)} failed")
+        request.respond_with_problem(500, "internal_error", "The request failed. The log knows it by its id.")
       end
     end
 
@@ -131,17 +138,6 @@ module Elah
     def leave(exception)
       @exit ||= exception
       drain
-    end
-
-    def problem(exception)
-      exception = Adapters::Meaning.of(exception) || exception
-      case exception
-      when BadRequest, Overloaded then return [exception.status, exception.code, exception.message]
-      when DeadlineExceeded then return [504, "deadline_exceeded", exception.message]
-      when Unavailable then return [exception.status, exception.code, "A server behind this one does not answer: try again later."]
-      end
-
-      [500, "internal_error", "The request failed. The log knows it by its id."]
     end
 
     # The exceptions by which the server itself ended the handler: the client has its answer, or is not there any more.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../errors"
 require_relative "support"
 
 module Items
@@ -14,7 +15,7 @@ module Items
       format :json
       error_format :problem
       helpers Support
-      Support.rescue_errors(self)
+      rescue_from(NoItems) { |e| error!(e.message, 404, { "cache-control" => "no-store" }, code: "no_items") }
 
       namespace :items do
         desc "Draws an item, or n of them; each has the same chance"

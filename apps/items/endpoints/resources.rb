@@ -16,7 +16,6 @@ module Items
       format :json
       error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       namespace :items do
         desc "Creates an item"

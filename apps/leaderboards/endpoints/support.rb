@@ -97,13 +97,11 @@ module Leaderboards
       # @param text [String] JSON
       def answer(text) = request.respond(200, JSON_TYPE, text)
 
-      # Says what the errors of this app and of its store are to clients.
+      # Says what the errors of this app are to clients.
       #
       # @param api [Class]
       def self.rescue_errors(api)
         api.rescue_from(Refused) { |e| error!(e.message, e.status, e.status == 503 ? { "retry-after" => "1" } : {}, code: e.code) }
-        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
-        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end
     end
   end

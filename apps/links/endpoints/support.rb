@@ -29,13 +29,11 @@ module Links
 
       def no_link!(code) = error!("There is no link with the code #{code}.", 404, code: "link_not_found")
 
-      # Says what the errors of this app and of its store are to clients.
+      # Says what the errors of this app are to clients.
       #
       # @param api [Class]
       def self.rescue_errors(api)
         api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
-        api.rescue_from(Elah::Store::Full, StoreFull) { |e| error!(e.message, 507, code: "store_full") }
-        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end
     end
   end

@@ -231,7 +231,7 @@ module Links
       def taking_room
         yield
       rescue Elah::Redis::Error => e
-        e.code == "OOM" ? raise(StoreFull, e.message) : raise
+        e.code == "OOM" ? raise(Elah::Store::Full, e.message) : raise
       end
     end
   end

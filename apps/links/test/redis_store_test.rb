@@ -45,8 +45,8 @@ class RedisStoreTest < Minitest::Test
   def test_a_server_without_room_refuses_links_and_nothing_is_counted_wrongly
     create("abc", max_visits: 5)
     @redis.call("CONFIG", "SET", "maxmemory", "1")
-    assert_raises(Links::StoreFull) { create("def") }
-    assert_raises(Links::StoreFull) { @store.update("abc") { |link| link.title = "new" } }
+    assert_raises(Elah::Store::Full) { create("def") }
+    assert_raises(Elah::Store::Full) { @store.update("abc") { |link| link.title = "new" } }
     assert_equal TARGET, @store.find("abc").target
     assert_output(nil, /redirected and not counted.*OOM/m) { 2.times { @store.count_visit("abc") && @store.redirect("abc") } }
   ensure

@@ -1,14 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "support"
-
 module RingPools
   module Endpoints
     # Owns what load balancers and supervisors ask.
     class Health < Elah::API
       format :json
       error_format :problem
-      Support.rescue_errors(self)
 
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }

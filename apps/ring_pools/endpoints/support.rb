@@ -67,13 +67,11 @@ module RingPools
         error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
       end
 
-      # Says what the errors of this app and of its store are to clients.
+      # Says what the errors of this app are to clients.
       #
       # @param api [Class]
       def self.rescue_errors(api)
         api.rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }
-        api.rescue_from(Elah::Store::Full) { |e| error!(e.message, 507, code: "store_full") }
-        api.rescue_from(Elah::Store::Error) { |e| error!(e.message, 503, { "retry-after" => "1" }, code: "store_unavailable") }
       end
     end
   end
