@@ -1,12 +1,15 @@
 # frozen_string_literal: true
 
 require "digest"
+require_relative "api_key/authorization"
 
 module Elah
   # A secret that a client sends to show who it is. Only its digest is kept.
   #
   #   key = Elah::ApiKey.new(ENV.fetch("API_KEY"))
-  #   error!("Send the key.", 401) unless key.match?(Elah::ApiKey.offered(request))
+  #   key.match?(Elah::ApiKey.offered(request))
+  #
+  # An {Elah::API} asks for one with {Authorization}.
   class ApiKey
     BEARER = /\ABearer +(\S+)\s*\z/i
 

@@ -54,7 +54,7 @@ module Leaderboards
 
         desc "Removes the members behind the first ones"
         post "leaderboards/:id/trim" do
-          keep = fields["keep"]
+          keep = json_object["keep"]
           keep.is_a?(Integer) && !keep.negative? or error!("keep is the number of members that stay.", 400, code: "invalid_keep")
           status 200
           { removed: scores.trim(definition, keep) }

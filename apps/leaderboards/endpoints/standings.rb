@@ -83,7 +83,7 @@ module Leaderboards
 
       desc "Some members, for example the friends of one"
       post "leaderboards/:id/list", raw: true do
-        names = fields["members"]
+        names = json_object["members"]
         unless names.is_a?(Array) && names.size.between?(1, Support::ROWS_MAX)
           raise InvalidMember, "members is a list of 1 to #{Support::ROWS_MAX} members."
         end

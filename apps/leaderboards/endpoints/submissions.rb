@@ -19,10 +19,9 @@ module Leaderboards
       helpers do
         # Lets also those in who have a token for this member of this board.
         def authorize_for!(definition, member)
-          key = service.api_key
-          return if key.nil? || key.match?(Elah::ApiKey.offered(request))
+          return if service.api_key.nil? || authorized?(service.api_key)
 
-          token = service.tokens && request.header("x-write-token") or unauthorized!
+          token = service.tokens && request.header("x-write-token") or unauthorized!(realm: Support::REALM)
           service.tokens.check(token, definition, member)
           @has_token = true
         end
@@ -39,7 +38,6 @@ module Leaderboards
           raise InvalidOperator, "operator is #{OPERATORS.keys.join(', ')}; to add to a score, POST .../increments."
         end
 
-        # @return [String, nil] JSON
         # @return [String]
         def idempotency_key
           idempotency_key_if_any or
@@ -72,7 +70,7 @@ module Leaderboards
         board = definition
         name = member
         authorize_for!(board, name)
-        body = fields
+        body = json_object
         answer(scores.submit(board, name, body["score"], operator(body["operator"], board), style, metadata(body)))
       end
 
@@ -83,14 +81,14 @@ module Leaderboards
         authorize_for!(board, name)
         raise InvalidOperator, "With a token the operator is the leaderboard's." if @has_token && board.operator != :increment
 
-        text, is_replay = scores.increment(board, name, fields["by"], idempotency_key, style)
+        text, is_replay = scores.increment(board, name, json_object["by"], idempotency_key, style)
         is_replay ? request.respond(200, { "content-type" => "application/json", "idempotency-replayed" => "true" }, text) : answer(text)
       end
 
       desc "Submits several scores to several leaderboards, all or nothing"
       post :submissions, raw: true do
         authorize!
-        given = fields["submissions"]
+        given = json_object["submissions"]
         unless given.is_a?(Array) && given.size.between?(1, PARTS_MAX)
           raise InvalidSubmissions, "submissions is a list of 1 to #{PARTS_MAX} submissions."
         end

@@ -7,6 +7,9 @@ module Leaderboards
   module Endpoints
     # Owns what the endpoints share: who may call them, how they read what a client says, and how they speak of errors.
     module Support
+      include Elah::ApiKey::Authorization
+
+      REALM = "leaderboards"
       JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
       MEMBER_BYTES_MAX = 255
       METADATA_BYTES_MAX = 1024
@@ -21,17 +24,7 @@ module Leaderboards
       def scores = service.scores
 
       # Ends the request with 401 unless the key of the service, if there is one, comes with it.
-      def authorize!
-        key = service.api_key
-        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
-
-        unauthorized!
-      end
-
-      def unauthorized!
-        error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="leaderboards"' },
-               code: "unauthorized")
-      end
+      def authorize! = service.api_key.nil? || super(service.api_key, realm: REALM)
 
       # @return [Definition] of the board that the path names
       def definition = directory[request.route_param("id")]
@@ -70,14 +63,6 @@ module Leaderboards
         return given.to_i if given.is_a?(String) && given.match?(NUMBER) && range.cover?(given.to_i)
 
         error!("#{name} is a whole number from #{range.begin} to #{range.end}.", 400, code: "invalid_#{name}")
-      end
-
-      # @return [Hash{String=>Object}] the body
-      def fields
-        body = Elah::JSON.parse(request.body)
-        body.is_a?(Hash) ? body : error!("The body is a JSON object.", 400, code: "invalid_body")
-      rescue Elah::JSON::ParseError => e
-        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
       end
 
       # @param given [Hash]

@@ -6,17 +6,13 @@ module Links
   module Endpoints
     # Owns what the endpoints under /links share: who may call them, and how they name a link and speak of errors.
     module Support
+      include Elah::ApiKey::Authorization
+
       def service = Links.service
       def store = service.store
 
       # Ends the request with 401 unless the key that is set, if one is, comes with it.
-      def authorize!
-        key = service.api_key
-        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
-
-        error!("Send the API key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
-               { "www-authenticate" => 'Bearer realm="links"' }, code: "unauthorized")
-      end
+      def authorize! = service.api_key.nil? || super(service.api_key, realm: "links")
 
       def own_places = service.own_places(request.header("host"))
 

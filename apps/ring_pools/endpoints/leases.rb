@@ -40,7 +40,7 @@ module RingPools
           given.map { |name, value| "#{CGI.escape(name)}=#{CGI.escape(value.to_s)}" }.join("&")
         end
 
-        def fields_or_none = @fields_or_none ||= request.body.empty? ? {} : fields
+        def fields_or_none = @fields_or_none ||= request.body.empty? ? {} : json_object
 
         # @return [Array(Integer, Integer)] number and grant of the lease that the path names
         def lease_id

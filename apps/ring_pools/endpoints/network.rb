@@ -15,13 +15,7 @@ module RingPools
       LIST_MAX = 1000
       PLACE_PART = /\A[^\s\/\x00-\x1f\x7f]{1,100}\z/
 
-      before do
-        key = service.api_key
-        next if key.nil? || key.match?(Credentials.header(request))
-
-        error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="ring_pools"' },
-               code: "unauthorized")
-      end
+      before { authorize! }
 
       helpers do
         # @return [Hash{Symbol=>String}]

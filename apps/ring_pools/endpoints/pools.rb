@@ -44,7 +44,7 @@ module RingPools
 
           desc "Creates a pool"
           post do
-            definition, = service.create(fields)
+            definition, = service.create(json_object)
             header "location", "http://#{request.host}/pools/#{definition.id}"
             shown(definition)
           end
@@ -60,7 +60,7 @@ module RingPools
           end
 
           desc "Changes a pool; numbers that are not listed any more leave when their holds are over"
-          put(":id") { shown(service.update(definition.id, fields)) }
+          put(":id") { shown(service.update(definition.id, json_object)) }
 
           desc "Ends a pool; numbers that are held stay their holders'"
           delete ":id" do

@@ -9,6 +9,8 @@ module RingPools
   module Endpoints
     # Owns what the endpoints of today's API share: who may call them, how they name things, and how they speak of errors.
     module Support
+      include Elah::ApiKey::Authorization
+
       LEASE_ID = /\A(\d{8,15})-(\d{1,18})\z/
       ID = /\A\d{1,9}\z/
 
@@ -16,27 +18,14 @@ module RingPools
       def directory = service.directory.tap(&:refresh)
 
       # Ends the request with 401 unless the key of the service, if there is one, comes with it.
-      def authorize!
-        key = service.api_key
-        return if key.nil? || key.match?(Credentials.header(request))
-
-        unauthorized!
-      end
+      def authorize!(*keys) = service.api_key.nil? || super(service.api_key, *keys, realm: "ring_pools")
 
       # Lets also those in who have the key of the pool.
       #
       # @param definition [Definition]
-      def authorize_for!(definition)
-        offered = Credentials.header(request)
-        return if service.api_key.nil? || service.api_key.match?(offered) || Elah::ApiKey.new(definition.api_key).match?(offered)
+      def authorize_for!(definition) = service.api_key.nil? || authorize!(Elah::ApiKey.new(definition.api_key))
 
-        unauthorized!
-      end
-
-      def unauthorized!
-        error!("Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401, { "www-authenticate" => 'Bearer realm="ring_pools"' },
-               code: "unauthorized")
-      end
+      def offered_key = Credentials.header(request)
 
       # @return [Definition] of the pool that the path names
       def definition
@@ -58,14 +47,6 @@ module RingPools
       end
 
       def show_number(number) = number && E164.format(number)
-
-      # @return [Hash] the fields of the body
-      def fields
-        body = Elah::JSON.parse(request.body)
-        body.is_a?(Hash) ? body : error!("The body is a JSON object.", 400, code: "invalid_body")
-      rescue Elah::JSON::ParseError => e
-        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
-      end
 
       # Says what the errors of this app are to clients.
       #

@@ -16,7 +16,7 @@ module Stats
         # A browser asks its user for the key when it is challenged so: the password is the key, the name does not matter.
         def authorize_browser!
           key = service.api_key
-          return if key.nil? || key.match?(Elah::ApiKey.offered(request)) || key.match?(Stats::Live::Page.password(request))
+          return if key.nil? || authorized?(key) || key.match?(Stats::Live::Page.password(request))
 
           error!("Send the API key as the password, or as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
                  { "www-authenticate" => 'Basic realm="stats", charset="UTF-8"' }, code: "unauthorized")

@@ -6,18 +6,14 @@ module Stats
   module Endpoints
     # Owns what the endpoints share: who may call them, and how they speak of errors.
     module Support
+      include Elah::ApiKey::Authorization
+
       RETRY = { "retry-after" => "1" }.freeze
 
       def service = Stats.service
 
       # Ends the request with 401 unless the key that is set, if one is, comes with it.
-      def authorize!
-        key = service.api_key
-        return if key.nil? || key.match?(Elah::ApiKey.offered(request))
-
-        error!("Send the API key as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
-               { "www-authenticate" => 'Bearer realm="stats"' }, code: "unauthorized")
-      end
+      def authorize! = service.api_key.nil? || super(service.api_key, realm: "stats")
 
       # Says what the errors of this app, of its sink and of its store are to clients.
       #

@@ -31,6 +31,19 @@ module Elah
         @params ||= _read_params
       end
 
+      # The body as a JSON object, also when it is sent as a form, which `curl --data` calls everything.
+      #
+      # @return [Hash{String=>Object}]
+      # @raise [Halt] 400 `invalid_body` when it is none
+      def json_object
+        return @_document if @_document.is_a?(Hash)
+
+        document = Elah::JSON.parse(@request.body, depth_max: Elah.config.json_depth_max)
+        document.is_a?(Hash) ? document : error!("The body is a JSON object.", 400, code: "invalid_body")
+      rescue Elah::JSON::ParseError => e
+        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
+      end
+
       # @return [RequestHeaders]
       def headers
         @headers ||= RequestHeaders.from(@request.headers)
