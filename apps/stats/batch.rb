@@ -65,6 +65,9 @@ module Stats
     # @return [Integer]
     def rejected = @faults.count { |fault| fault }
 
+    # @return [Array<Hash>] results of those that are not good, by their place
+    def refusals = @faults.each_with_index.filter_map { |fault, index| { index: index, **fault.to_h } if fault }
+
     # Refuses those of the good ones for which the block says why.
     #
     # @yieldparam item [Hash]

@@ -17,5 +17,8 @@ module Stats
       @status = status
       super(message)
     end
+
+    # @return [Hash] as one of the results of a batch
+    def to_h = { status: status, code: code, detail: message }
   end
 end

@@ -6,8 +6,6 @@ module Leaderboards
   module Endpoints
     # Owns games and the making of boards, under the original's routes.
     class Games < Elah::API
-      PAGE_SIZE = 10
-
       format :json
       error_format :problem
       helpers Support
@@ -16,8 +14,6 @@ module Leaderboards
       helpers do
         # @return [Hash{String=>Object}] of a JSON body or a form
         def given = params.to_h.transform_keys(&:to_s).except("game_id", "id", "format", "page")
-
-        def pages_before = (number("page", 1, 1..1_000_000) - 1) * PAGE_SIZE
 
         # @return [Definition] of the board, if it is the game's
         def board_of_game
@@ -39,7 +35,7 @@ module Leaderboards
 
       namespace "games/:game_id/leaderboards" do
         desc "Lists the leaderboards of a game, ten on a page"
-        get { directory.boards(params["game_id"], offset: pages_before, limit: PAGE_SIZE).map(&:to_h) }
+        get { directory.boards(params["game_id"], offset: pages_before(1_000_000), limit: Support::PAGE_SIZE).map(&:to_h) }
 
         desc "Makes a leaderboard"
         post do

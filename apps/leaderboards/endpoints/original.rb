@@ -6,8 +6,6 @@ module Leaderboards
   module Endpoints
     # Owns the original's reading of scores: ten users on a page, and one user with score and rank. Equal scores share a rank there.
     class Original < Elah::API
-      PAGE_SIZE = 10
-
       format :json
       error_format :problem
       helpers Support
@@ -23,8 +21,8 @@ module Leaderboards
       namespace "leaderboards/:leaderboard_id/users" do
         desc "Users, the best first, ten on a page"
         get do
-          first = ((number("page", 1, 1..100_000_000) - 1) * PAGE_SIZE) + 1
-          scores.rows(board, first, first + PAGE_SIZE - 1, :competition)
+          before = pages_before(100_000_000)
+          scores.rows(board, before + 1, before + Support::PAGE_SIZE, :competition)
                 .map { |row| { user_id: row.member, value: value(row.score), rank: row.rank } }
         end
 

@@ -16,6 +16,8 @@ module Leaderboards
       # A member's name may contain dots.
       MEMBER = { member: %r{[^/]+} }.freeze
       ROWS_MAX = 1000
+      # Of the original's lists.
+      PAGE_SIZE = 10
       SEASONS = (1..9_999_999_999).freeze
       NUMBER = /\A-?\d{1,15}\z/
 
@@ -64,6 +66,10 @@ module Leaderboards
 
         error!("#{name} is a whole number from #{range.begin} to #{range.end}.", 400, code: "invalid_#{name}")
       end
+
+      # @param pages_max [Integer]
+      # @return [Integer] how many rows are on the pages before the one that is asked for
+      def pages_before(pages_max) = (number("page", 1, 1..pages_max) - 1) * PAGE_SIZE
 
       # @param given [Hash]
       # @return [String, nil] JSON

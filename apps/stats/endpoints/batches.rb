@@ -18,14 +18,7 @@ module Stats
         # @return [Array<Hash>] a result for each event, in their order
         def results(batch, receipt)
           ids = receipt&.ids&.each
-          batch.faults.map { |fault| fault ? { status: fault.status, code: fault.code, detail: fault.message } : { status: 202, id: ids.next } }
-        end
-
-        # @return [Array<Hash>] results of those that were not accepted, by their place
-        def refusals(batch)
-          batch.faults.each_with_index.filter_map do |fault, index|
-            { index: index, status: fault.status, code: fault.code, detail: fault.message } if fault
-          end
+          batch.faults.map { |fault| fault ? fault.to_h : { status: 202, id: ids.next } }
         end
 
         def minimal? = Elah::Sink::Preference.parse(request.header("prefer"))["return"] == "minimal"
@@ -58,7 +51,7 @@ module Stats
           receipt = accept_batch(batch, key) { |sender, item| sender.event("batch", request.path, item) }
           status = batch.rejected.zero? ? 200 : receipt ? 207 : 422
           answer(status, { accepted: batch.size - batch.rejected, rejected: batch.rejected, durability: receipt&.durability,
-                           results: minimal? ? refusals(batch) : results(batch, receipt) }, receipt)
+                           results: minimal? ? batch.refusals : results(batch, receipt) }, receipt)
         end
       end
 

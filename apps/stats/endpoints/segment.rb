@@ -44,7 +44,7 @@ module Stats
           receipt = accept_batch(batch, key, id: "messageId") do |sender, item|
             SegmentMessage.new(item["type"], item, message).event(sender, request.path)
           end
-          refused = batch.faults.each_with_index.filter_map { |fault, index| { index: index, code: fault.code, detail: fault.message } if fault }
+          refused = batch.refusals.map { |refusal| refusal.except(:status) }
           answer(200, refused.empty? ? { success: true } : { success: batch.rejected < batch.size, rejected: refused }, receipt)
         end
       end
