@@ -29,6 +29,9 @@ module Elah
     end
   end
 
+  # The native extension is not built for this Ruby. Raised by `require "elah"`.
+  class ExtensionMissing < Error; end
+
   # The app file is missing, or is not an app. Raised at boot only.
   class AppFileError < Error; end
 

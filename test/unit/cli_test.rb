@@ -2,6 +2,7 @@
 
 # The command line: what it understands, and what it says to what it does not.
 require "test_helper"
+require "fileutils"
 require "open3"
 require "stringio"
 require "tmpdir"
@@ -175,6 +176,20 @@ class CliTest < Minitest::Test
     assert_equal 2, status.exitstatus
     out, status = Open3.capture2e(EXECUTABLE, "serve", "/nowhere/app.rb")
     assert_equal ["elah: There is no app file /nowhere/app.rb.\n", 1], [out, status.exitstatus]
+  end
+
+  # A checkout in which bin/setup has not been run answered every command with forty lines of Ruby's.
+  def test_without_the_native_extension_it_says_in_a_line_what_to_run
+    Dir.mktmpdir do |folder|
+      root = File.expand_path("../..", __dir__)
+      ["exe/elah", *Dir.chdir(root) { Dir["lib/**/*.rb"] }].each do |name|
+        FileUtils.mkdir_p(File.dirname(File.join(folder, name)))
+        FileUtils.cp(File.join(root, name), File.join(folder, name))
+      end
+      out, status = Open3.capture2e(File.join(folder, "exe/elah"), "serve")
+      assert_equal 1, status.exitstatus
+      assert_match(/\Aelah: Elah's native extension is not built for Ruby #{RUBY_VERSION}. In a checkout run bin\/setup[^\n]*\n\z/, out)
+    end
   end
 
   def test_the_executable_tells_the_app_its_environment
