@@ -39,11 +39,20 @@ module Elah
           @code = code
           super(message)
         end
+
+        # @return [String] what a problem document says, where Grape's message says less
+        def detail = message
       end
 
       # The body is not what its content type says.
       class InvalidMessageBody < Base
-        def initialize(type)
+        # @return [String] what is wrong with it
+        attr_reader :detail
+
+        # @param type [String] the content type
+        # @param detail [String]
+        def initialize(type, detail = "The body is not what its content type, #{type}, says.")
+          @detail = detail
           super("\nProblem:\n  message body does not match declared format\nResolution:\n  when specifying #{type} as " \
                 "content-type, you must pass valid #{type} in the request's 'body' ",
                 status: 400, code: "invalid_body")
@@ -57,14 +66,22 @@ module Elah
 
       # The Accept header does not name this API.
       class InvalidAcceptHeader < Base
+        # @return [String] what is wrong with it
+        attr_reader :detail
+
         def initialize(reason, headers)
+          @detail = reason
           super("\nProblem:\n  Invalid accept header\nResolution:\n  #{reason}", status: 406, headers: headers)
         end
       end
 
       # The Accept header names a version that is not served.
       class InvalidVersionHeader < Base
+        # @return [String] what is wrong with it
+        attr_reader :detail
+
         def initialize(reason, headers)
+          @detail = reason
           super("\nProblem:\n  Invalid version header\nResolution:\n  #{reason}", status: 406, headers: headers)
         end
       end
@@ -72,6 +89,7 @@ module Elah
       # The path exists, the verb does not.
       class MethodNotAllowed < Base
         def initialize(headers) = super("405 Not Allowed", status: 405, headers: headers)
+        def detail = "This path takes #{headers['allow']}."
       end
 
       # The object cannot be written in the format.

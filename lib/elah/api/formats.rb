@@ -21,8 +21,8 @@ module Elah
 
       JSON_PARSER = lambda do |text, _env|
         Elah::JSON.parse(text, depth_max: Elah.config.json_depth_max)
-      rescue Elah::JSON::ParseError
-        raise Exceptions::InvalidMessageBody, "application/json"
+      rescue Elah::JSON::ParseError => e
+        raise Exceptions::InvalidMessageBody.new("application/json", "The body is no JSON: #{e.message}")
       end
       PARSERS = { json: JSON_PARSER, jsonapi: JSON_PARSER }.freeze
 

@@ -66,6 +66,18 @@ class APIErrorsTest < APICase
     assert_equal [406, "not_acceptable"], get(strict, "/plain?format=xml").json.values_at("status", "code")
   end
 
+  # Of broken JSON clients were told Grape's "message body does not match declared format", and not where it is broken.
+  def test_a_problem_says_what_the_client_can_mend
+    versioned = api do
+      error_format :problem
+      version "v1", using: :header, vendor: "acme", strict: true, cascade: false
+      get(:x) { {} }
+    end
+    assert_match(/\AThe body is no JSON: .*line 1/, post_json(strict, "/body", "{").json["detail"])
+    assert_equal "This path takes OPTIONS, GET, HEAD.", put(strict, "/plain").json["detail"]
+    assert_equal "Accept header must be set.", get(versioned, "/x").json["detail"]
+  end
+
   def test_problems_are_inherited_by_mounts_and_rescue_blocks
     inner = api { get(:x) { error! "inner", 409 } }
     mounting = strict

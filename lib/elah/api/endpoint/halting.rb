@@ -96,10 +96,11 @@ module Elah
       end
 
       def _answer_exception(error)
-        status, headers, code = error.is_a?(Exceptions::Base) ? [error.status, error.headers, error.code] : []
+        is_own = error.is_a?(Exceptions::Base)
+        status, headers, code = is_own ? [error.status, error.headers, error.code] : []
+        message = is_own && _blueprint.problems? ? error.detail : error.message
         @_invalid = error if error.is_a?(Exceptions::ValidationErrors)
-        _answer_error(error.message, status || _blueprint.default_error_status, headers || {}, code, error.backtrace,
-                      error)
+        _answer_error(message, status || _blueprint.default_error_status, headers || {}, code, error.backtrace, error)
       end
 
       def _answer_error(message, status, headers, code, backtrace, original)
