@@ -20,6 +20,7 @@ module Elah
     # @raise [Elah::ListenError] when an address is taken or wrong
     def run
       allow_descriptors
+      @config.settings.warnings.each { |warning| @log.warn(warning) }
       Adapters.install if @config.adapters?
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)

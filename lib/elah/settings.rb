@@ -14,6 +14,7 @@ module Elah
       @flags = flags.freeze
       @file = file.freeze
       @env = env
+      @asked = {}
       freeze
     end
 
@@ -21,6 +22,7 @@ module Elah
     # @return [Object, nil] nil when it is not set
     def [](name)
       name = name.to_s
+      @asked[name] = true
       @flags.fetch(name) { Options::Environment.setting(name, @env) || @file[name] }
     end
 
@@ -39,6 +41,15 @@ module Elah
 
     # @return [Boolean] whether it has a value
     def key?(name) = !self[name].nil?
+
+    # What is misspelled is asked for by nobody: an API key, for example, that keeps nobody out.
+    #
+    # @return [Array<String>] a sentence for each setting of `--set` and of the config file for which nobody has asked so far
+    def warnings
+      ((@flags.keys | @file.keys) - @asked.keys).map do |name|
+        "No part of the app has asked for the setting #{name} so far.#{Options.did_you_mean(name, @asked.keys)}"
+      end
+    end
 
     # Values may be secrets, so they are not shown.
     def inspect = "#<#{self.class} #{(@flags.keys | @file.keys).join(', ')}>"

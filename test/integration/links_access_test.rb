@@ -53,6 +53,15 @@ class LinksAccessTest < Minitest::Test
     end
   end
 
+  # A misspelled key left the service open to everybody, and nothing said so.
+  def test_a_misspelled_setting_is_told_in_the_log
+    LinksServer.start(settings: { links_api_kye: KEY }) do |server|
+      assert_match(/WARN .*No part of the app has asked for the setting links_api_kye so far\. Did you mean links_api_key\?$/, server.process.log)
+      refute_includes server.process.log, KEY
+    end
+    with_key { |server| refute_match(/has asked for/, server.process.log) }
+  end
+
   def test_no_text_of_a_client_gets_into_a_header
     LinksServer.start do |server|
       ["https://example.com/\r\nSet-Cookie: a=b", "https://example.com/\nSet-Cookie: a=b", "https://example.com/\u0085Set-Cookie: a=b",

@@ -107,6 +107,13 @@ class ConfigTest < Minitest::Test
     assert_includes refuse(file: "before_worker_boot"), "needs a block"
   end
 
+  def test_settings_for_which_nobody_asks_are_told
+    settings = load(settings: { "links_api_kye" => "flag", "other" => "flag" }, env: { "LINKS_HOSTS" => "a" }).settings
+    settings["links_api_key"]
+    settings.fetch("other")
+    assert_equal ["No part of the app has asked for the setting links_api_kye so far. Did you mean links_api_key?"], settings.warnings
+  end
+
   def test_settings_come_from_flags_the_environment_and_the_file
     file = %(set :links_api_key, "file"\nset "links_sizes", [1, 2])
     settings = load(file: file).settings
