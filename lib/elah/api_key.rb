@@ -20,7 +20,10 @@ module Elah
     def self.offered(request) = request.header("x-api-key") || request.header("authorization")&.[](BEARER, 1)
 
     # @param key [String]
+    # @raise [Elah::OptionError] when it is empty, as from a variable that is unset: an empty header would match it
     def initialize(key)
+      raise OptionError, "An API key is empty. Leave the setting out if there is to be none." if key.empty?
+
       @digest = Digest::SHA256.digest(key).bytes.freeze
     end
 

@@ -17,6 +17,12 @@ class ApiKeyTest < Minitest::Test
     refute_includes key.inspect, "s3cret"
   end
 
+  # `--set links_api_key=$KEY` with the variable unset let in whoever sent an empty header.
+  def test_an_empty_key_is_refused
+    error = assert_raises(Elah::OptionError) { Elah::ApiKey.new("") }
+    assert_match(/An API key is empty/, error.message)
+  end
+
   def test_it_comes_in_either_header
     assert_equal "s3cret", offered(x_api_key: "s3cret")
     assert_equal "s3cret", offered(authorization: "bearer  s3cret ")
