@@ -48,11 +48,8 @@ module Items
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
       def look(position, scope = Slots::ALL)
-        if scope.empty?
-          found = @store.values_at(@counts, ALL_COUNT, @documents, [position].pack("Q>"))
-          found[0] = number(found[0])
-          return found
-        end
+        return @documents.at(position) if scope.empty?
+
         count, documents = look_many([position], scope)
         [count, documents.first]
       end

@@ -171,6 +171,12 @@ impl Table {
         self.handle.with(|engine| engine.size(&self.name))
     }
 
+    /// The number of entries, and whether one has the key `position` as 8 bytes, the highest first; its value is appended to `into`.
+    /// Both are seen at one moment. For tables whose keys are the positions from 0 to the number of entries less one.
+    pub fn at(&self, position: u64, into: &mut Vec<u8>) -> Result<(u64, bool), Error> {
+        self.handle.with(|engine| engine.size_and_get(&self.name, &position.to_be_bytes(), into))
+    }
+
     /// Stores a value, which expires after `ttl`; with `only_new` only if the key has none. `done` is told whether it was stored,
     /// after the sync.
     pub fn put(

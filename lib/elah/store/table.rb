@@ -19,6 +19,12 @@ module Elah
       # @!method size
       #   @return [Integer] the number of entries, including those that have expired and were not swept yet
 
+      # @!method at(position)
+      #   Reads at once, without suspending. For tables whose keys are the positions 0 to {#size} - 1, as 8 bytes, the highest first
+      #   (`[position].pack("Q>")`): a position that is drawn at random below the size is an entry drawn at random.
+      #   @param position [Integer] 0 to 2**64 - 1
+      #   @return [Array(Integer, (String, nil))] the {#size}, and the value at the position, both seen at one moment
+
       # Stores a value, whether or not the key has one.
       #
       # @param key [String]

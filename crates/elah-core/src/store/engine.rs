@@ -10,7 +10,7 @@ use super::env::{self, Env, Snapshot, Tree};
 use super::error::Error;
 use super::fork::ForkMark;
 use super::journal::{self, Added, Journal};
-use super::layout::{FullKey, TableId, Value, decode_count, table_key, table_row};
+use super::layout::{FullKey, TableId, Value, decode_count};
 use super::merge::{Keys, Merge, Pending};
 use super::queue::{Job, Queue};
 use super::range::{Entry, Range, walk};
@@ -138,9 +138,13 @@ impl Engine {
 
     /// The number of entries, with those that have expired and are not swept yet.
     pub(super) fn size(&self, table: &TableName) -> Result<u64, Error> {
+        table.size(self.opening, self.tree, &*self.snapshot()?)
+    }
+
+    /// The number of entries, and whether one has the key, whose value is appended to `into`; both seen at one moment.
+    pub(super) fn size_and_get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<(u64, bool), Error> {
         let snapshot = self.snapshot()?;
-        let row = self.tree.get(&snapshot, &table_key(table.kind, &table.name))?;
-        Ok(row.and_then(table_row).map_or(0, |(_, entries)| entries))
+        Ok((table.size(self.opening, self.tree, &snapshot)?, self.get_in(&snapshot, table, key, into)?))
     }
 
     /// A counter's value: what is stored and what this process still holds in memory.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use heed::{AnyTls, RoTxn, RwTxn};
 
@@ -16,6 +17,15 @@ pub(super) struct TableName {
     pub(super) name: String,
     /// The opening's number times 65536 plus the id; 0 while unknown.
     known: AtomicU64,
+    counted: Mutex<Counted>,
+}
+
+/// How many entries a table has in the snapshot `snapshot` of the opening `opening`.
+#[derive(Debug, Default)]
+struct Counted {
+    opening: u64,
+    snapshot: usize,
+    entries: u64,
 }
 
 impl TableName {
@@ -23,7 +33,7 @@ impl TableName {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidName { bytes: name.len() });
         }
-        Ok(TableName { kind, name: name.to_owned(), known: AtomicU64::new(0) })
+        Ok(TableName { kind, name: name.to_owned(), known: AtomicU64::new(0), counted: Mutex::default() })
     }
 
     /// The id, if it was looked up in the opening `opening` of the file before.
@@ -43,6 +53,17 @@ impl TableName {
             self.known.store(opening << 16 | u64::from(id.0), Ordering::Relaxed);
         }
         Ok(id)
+    }
+
+    /// The number of entries, with those that have expired and are not swept yet. It is looked up once for each commit.
+    pub(super) fn size(&self, opening: u64, tree: Tree, snapshot: &RoTxn<'_, AnyTls>) -> Result<u64, Error> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if (counted.opening, counted.snapshot) != (opening, snapshot.id()) {
+            let row = tree.get(snapshot, &table_key(self.kind, &self.name))?;
+            let entries = row.and_then(table_row).map_or(0, |(_, entries)| entries);
+            *counted = Counted { opening, snapshot: snapshot.id(), entries };
+        }
+        Ok(counted.entries)
     }
 }
 

@@ -34,6 +34,17 @@ impl RubyTable {
         table.table.size().map_err(|error| raised(ruby, &error))
     }
 
+    fn at(ruby: &Ruby, table: Receiver<Self>, position: u64) -> Result<RArray, Error> {
+        let mut size = 0;
+        let value = read_string(ruby, |buffer| {
+            let (entries, is_there) = table.table.at(position, buffer)?;
+            size = entries;
+            Ok(is_there)
+        })
+        .map_err(|error| raised(ruby, &error))?;
+        Ok(ruby.ary_new_from_values(&[ruby.into_value(size), value]))
+    }
+
     fn range(ruby: &Ruby, table: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
         let range = range(conditions, limit, is_reverse)?;
         entries(ruby, table.table.range(&range).map_err(|error| raised(ruby, &error))?)
@@ -75,6 +86,7 @@ pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
     CLASS.set(ruby, class);
     class.define_method("name", method!(RubyTable::name, 0))?;
     class.define_method("get", method!(RubyTable::get, 1))?;
+    class.define_method("at", method!(RubyTable::at, 1))?;
     class.define_method("size", method!(RubyTable::size, 0))?;
     class.define_method("range_native", method!(RubyTable::range, 3))?;
     class.define_method("put_native", method!(RubyTable::put, 4))?;
