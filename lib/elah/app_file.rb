@@ -19,8 +19,8 @@ module Elah
         raise AppFileError, "There is no app file #{path}." unless File.file?(path)
 
         case File.extname(path)
-        when ".rb" then load_ruby(path)
-        when ".ru" then load_rackup(path)
+        when ".rb" then with_own_lines { load_ruby(path) }
+        when ".ru" then with_own_lines { load_rackup(path) }
         else raise AppFileError, "An app file ends in .rb or .ru; #{path} does not."
         end
       end
@@ -30,6 +30,18 @@ module Elah
       def default
         DEFAULTS.find { |name| File.file?(name) } or
           raise AppFileError, "There is neither #{DEFAULTS.join(' nor ')} in #{Dir.pwd}; name the file: elah serve FILE."
+      end
+
+      # What the file raises is told with its own lines, without those of the command that loads it. The error of a definition, of which the
+      # command shows the message alone, gets its line there.
+      def with_own_lines
+        yield
+      rescue ScriptError, StandardError => e
+        [e, e.cause].compact.each { |error| error.set_backtrace(error.backtrace.to_a.take_while { |line| !line.start_with?(__FILE__) }) }
+        raise if Elah.autoload?(:API) || !e.is_a?(API::DefinitionError)
+
+        line = e.backtrace.find { |candidate| !candidate.start_with?("#{__dir__}/") }
+        raise API::DefinitionError, "#{e.message} (#{line.to_s[/\A.+?:\d+/]})", e.backtrace
       end
 
       def load_ruby(path)

@@ -59,6 +59,21 @@ class AppFileTest < Minitest::Test
     assert_match(/no app file .*nothing\.rb/, assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }.message)
   end
 
+  # An author saw forty lines, of which one was the app's.
+  def test_errors_of_the_file_show_its_own_lines_alone
+    error = assert_raises(RuntimeError) { load("def broken = raise('no database')\nbroken") }
+    assert_equal [1, 2], error.backtrace.map { |line| line[/app\.rb:(\d+)/, 1].to_i }
+    assert_empty assert_raises(SyntaxError) { load("run(\n") }.backtrace
+    error = assert_raises(RuntimeError) { load("begin\n  raise 'first'\nrescue => e\n  raise 'second'\nend") }
+    assert_equal [2, 4], [error.cause, error].map { |one| one.backtrace.first[/app\.rb:(\d+)/, 1].to_i }
+    assert_empty [error.cause, error].flat_map(&:backtrace).grep_v(/app\.rb/)
+  end
+
+  def test_the_error_of_a_definition_names_its_line
+    source = "class AppFileTestAPI < Elah::API\n  params { requires :a, type: Integer, values: ['x'] }\n  get(:x) { 1 }\nend\nrun AppFileTestAPI"
+    assert_match(/\Atype: Integer is incompatible with values: \["x"\]\. \(.*app\.rb:2\)\z/, assert_raises(Elah::API::DefinitionError) { load(source) }.message)
+  end
+
   def test_errors_of_the_file_keep_their_class_and_line
     error = assert_raises(SyntaxError) { load("run(\n") }
     assert_match(/app\.rb:/, error.message)
