@@ -20,7 +20,7 @@ module RingPools
 
       raise Invalid.new("invalid_requests", "There are 1 to #{ROWS_MAX} requests, not #{rows.size}.")
     rescue Elah::JSON::ParseError => e
-      raise Invalid.new("invalid_json", "The body is no JSON: #{e.message}")
+      raise Invalid.new("invalid_json", e.message)
     end
 
     # @return [Hash{String=>Integer}] how many rows got the overflow number, by reason

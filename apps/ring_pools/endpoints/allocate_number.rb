@@ -16,14 +16,15 @@ module RingPools
 
       rescue_from(Failure) { |e| answer_failure(e.error_class == "InvalidKey" ? 401 : 404, e.error_class, e.message) }
       rescue_from(Invalid) { |e| answer_failure(e.status == 404 ? 404 : 403, e.original_class, e.message) }
+      rescue_from(Elah::API::Exceptions::MethodNotAllowed) { |e| answer_failure(405, "MethodNotAllowed", e.detail, "allow" => e.headers["allow"]) }
       rescue_from(StandardError) { |e| answer_failure(500, "InternalServiceError", Failure.handle(e).to_s) }
 
       helpers do
         def text = AllocationText.new(request.route_param("format"))
 
-        def answer_failure(status, error_class, message)
+        def answer_failure(status, error_class, message, headers = {})
           format = AllocationText.new(request.route_param("format"))
-          request.respond(status, { "content-type" => format.error_type }, format.error(error_class, message))
+          request.respond(status, { "content-type" => format.error_type, **headers }, format.error(error_class, message))
         end
 
         def answer_lease(definition, lease)

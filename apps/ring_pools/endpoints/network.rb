@@ -53,7 +53,7 @@ module RingPools
           body = Elah::JSON.parse(request.body)
           body.is_a?(Hash) ? body : raise(Invalid.new("invalid_body", "The body is a JSON object."))
         rescue Elah::JSON::ParseError => e
-          raise Invalid.new("invalid_body", "The body is no JSON: #{e.message}")
+          raise Invalid.new("invalid_body", e.message)
         end
       end
 

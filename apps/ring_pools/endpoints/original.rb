@@ -24,6 +24,10 @@ module RingPools
           api.rescue_from(Invalid) do |e|
             request.respond(STATUSES.fetch(e.status, e.status), JSON_TYPE, Original.errors(e.original_class, e.message))
           end
+          api.rescue_from(Elah::API::Exceptions::MethodNotAllowed) do |e|
+            request.respond(405, { **JSON_TYPE, "allow" => e.headers["allow"] }, Original.errors("MethodNotAllowed", e.detail))
+          end
+          api.rescue_from(Elah::API::Exceptions::Base) { |e| request.respond(403, JSON_TYPE, Original.errors("RecordInvalid", e.detail)) }
           api.rescue_from(StandardError) do |e|
             handle = Failure.handle(e)
             request.respond(500, JSON_TYPE, Original.errors("InternalServiceError", "Error handle: #{handle}", error_handle: handle))
