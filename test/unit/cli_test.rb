@@ -73,7 +73,8 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "--queue-max", "-3"), "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
     assert_includes refuse("serve", "--workers", "65"), "from 1 to 64, or auto"
     assert_includes refuse("serve", "--log-level", "loud"), "one of debug, info, warn, error"
-    assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT"
+    assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT or unix:///PATH, not \"localhost:80\" (flag --bind)"
+    assert_includes refuse("serve", "--body-bytes-max", "10Q"), "or as 64K, 10M or 1G, not \"10Q\""
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all

@@ -76,7 +76,7 @@ module Links
 
           desc "Lists links, the newest first"
           params do
-            optional :limit, type: Integer, default: 100, values: 1..PAGE_MAX
+            optional :limit, type: Integer, default: 100, values: { value: 1..PAGE_MAX, message: "is a number from 1 to #{PAGE_MAX}" }
             optional :cursor, type: String, desc: "next_cursor of the page before"
             optional :tag, type: String
           end

@@ -46,13 +46,15 @@ module Stats
         def encode(place) = [place].pack("m0").tr("+/", "-_").delete("=")
       end
 
+      one_of = ->(names) { { value: names, message: "is one of #{names.join(', ')}" } }
+
       desc "Events per minute, hour or day, in all or by path, event or kind of robot"
       params do
-        optional :per, type: String, values: Rollups::UNITS.keys, default: "minute"
-        optional :by, type: String, values: Rollups::DIMENSIONS.keys, default: "total"
+        optional :per, type: String, values: one_of.call(Rollups::UNITS.keys), default: "minute"
+        optional :by, type: String, values: one_of.call(Rollups::DIMENSIONS.keys), default: "total"
         optional :from, type: String
         optional :to, type: String
-        optional :limit, type: Integer, values: 1..ROWS_MAX, default: ROWS_MAX
+        optional :limit, type: Integer, values: { value: 1..ROWS_MAX, message: "is a number from 1 to #{ROWS_MAX}" }, default: ROWS_MAX
         optional :cursor, type: String
       end
       get "stats/rollups" do

@@ -22,7 +22,7 @@ module Elah
       JSON_PARSER = lambda do |text, _env|
         Elah::JSON.parse(text, depth_max: Elah.config.json_depth_max)
       rescue Elah::JSON::ParseError => e
-        raise Exceptions::InvalidMessageBody.new("application/json", "The body is no JSON: #{e.message}")
+        raise Exceptions::InvalidMessageBody.new("application/json", e.message)
       end
       PARSERS = { json: JSON_PARSER, jsonapi: JSON_PARSER }.freeze
 

@@ -38,7 +38,7 @@ module Elah
       def expectation
         case type
         when :workers then "a whole number from #{range_text}, or auto"
-        when :integer then "a whole number#{" of #{unit}" if unit} from #{range_text}"
+        when :integer then "a whole number#{" of #{unit}" if unit} from #{range_text}#{', or as 64K, 10M or 1G' if unit == 'bytes'}"
         when :float then "a number#{" of #{unit}" if unit} from #{range_text}"
         when :boolean then "true or false"
         when :choice then "one of #{values.join(', ')}"
@@ -63,7 +63,8 @@ module Elah
         checked = nil if values && !values.include?(checked)
         return checked unless checked.nil?
 
-        raise OptionError, "#{name} must be #{expectation}, not #{value.inspect} (#{source})."
+        given = value.is_a?(Array) && value.one? ? value.first : value
+        raise OptionError, "#{name} must be #{expectation}, not #{given.inspect} (#{source})."
       end
 
       private

@@ -73,7 +73,7 @@ class APIErrorsTest < APICase
       version "v1", using: :header, vendor: "acme", strict: true, cascade: false
       get(:x) { {} }
     end
-    assert_match(/\AThe body is no JSON: .*line 1/, post_json(strict, "/body", "{").json["detail"])
+    assert_match(/\AThe text is not JSON: .* at line 1 column 1\./, post_json(strict, "/body", "{").json["detail"])
     assert_equal "This path takes OPTIONS, GET, HEAD.", put(strict, "/plain").json["detail"]
     assert_equal "Accept header must be set.", get(versioned, "/x").json["detail"]
   end

@@ -32,7 +32,7 @@ class JSONObjectTest < APICase
     ["", "{", '{"a":NaN}', "\xFF", "#{'[' * 200}#{']' * 200}"].each do |text|
       problem = post(scores, "/scores/a", body: text, headers: FORM).json
       assert_equal [400, "invalid_body"], problem.values_at("status", "code"), text
-      assert_match(/\AThe body is no JSON: /, problem["detail"])
+      assert_match(/\AThe text is not (JSON: .* at line 1 column \d+|valid UTF-8)\.\z/, problem["detail"])
     end
   end
 end

@@ -41,7 +41,7 @@ module Elah
         document = Elah::JSON.parse(@request.body, depth_max: Elah.config.json_depth_max)
         document.is_a?(Hash) ? document : error!("The body is a JSON object.", 400, code: "invalid_body")
       rescue Elah::JSON::ParseError => e
-        error!("The body is no JSON: #{e.message}", 400, code: "invalid_body")
+        error!(e.message, 400, code: "invalid_body")
       end
 
       # @return [RequestHeaders]
