@@ -10,7 +10,7 @@ module Leaderboards
       # After how long a listener comes back whose time is over.
       RETRY_MS = 100
       FOLDER = File.expand_path("../live", __dir__)
-      POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
+      POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       HEADERS = { "content-security-policy" => POLICY, "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer",
                   "cache-control" => "no-cache" }.freeze

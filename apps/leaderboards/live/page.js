@@ -3,10 +3,16 @@
 
 const board = location.pathname.replace(/\/live$/, "");
 const state = document.getElementById("state");
+const size = document.getElementById("size");
 const body = document.getElementById("members");
 let ranks = new Map();
 let isReading = false;
 let isStale = false;
+
+function show(name, words = name) {
+  state.dataset.state = name;
+  state.textContent = words;
+}
 
 function text(score) {
   return Array.isArray(score) ? score.join(" / ") : String(score);
@@ -14,13 +20,23 @@ function text(score) {
 
 function row(member) {
   const line = document.createElement("tr");
-  for (const value of [member.rank, member.member, text(member.score)]) {
+  for (const [value, name] of [[member.rank, "number rank"], [member.member, ""], [text(member.score), "number"]]) {
     const cell = document.createElement("td");
-    cell.textContent = value;
+    cell.textContent = cell.title = value;
+    cell.className = name;
     line.append(cell);
   }
   const before = ranks.get(member.member);
   if (ranks.size > 0 && before !== member.rank) line.className = before === undefined || before > member.rank ? "up" : "down";
+  return line;
+}
+
+function nobody() {
+  const line = document.createElement("tr");
+  const cell = line.insertCell();
+  cell.colSpan = 3;
+  cell.className = "quiet";
+  cell.textContent = "No member has a score yet.";
   return line;
 }
 
@@ -34,11 +50,13 @@ async function read() {
       if (!answer.ok) throw new Error(`status ${answer.status}`);
       const list = await answer.json();
       body.replaceChildren(...list.members.map(row));
+      if (list.members.length === 0) body.append(nobody());
       ranks = new Map(list.members.map((member) => [member.member, member.rank]));
-      state.textContent = `live: ${list.size} members, season ${list.season}`;
+      size.textContent = `${list.size.toLocaleString("en")} ${list.size === 1 ? "member" : "members"}, season ${list.season}`;
+      show("live");
     } while (isStale);
   } catch (error) {
-    state.textContent = `not read: ${error.message}`;
+    show("lost", `not read: ${error.message}`);
   } finally {
     isReading = false;
   }
@@ -51,5 +69,7 @@ fetch(board).then((answer) => answer.json()).then((shown) => {
 const feed = new EventSource(`${board}/feed`);
 feed.addEventListener("rank", read);
 feed.addEventListener("reset", read);
-feed.onopen = read;
-feed.onerror = () => { state.textContent = "connecting"; };
+// The stream ends and begins anew every few seconds: only one that stays away is worth a word.
+let absence = null;
+feed.onopen = () => { clearTimeout(absence); absence = null; read(); };
+feed.onerror = () => { absence ??= setTimeout(show, 2000, "lost", "no connection"); };
