@@ -1,5 +1,7 @@
--- Prints wrk's results as one line of JSON. With a file as argument every request takes one of its lines at random: a path, or verb, path and
--- JSON body with tabs between them.
+-- Sends one request again and again. With a file as argument every request takes one of its lines at random: a path, or verb, path and JSON body
+-- with tabs between them.
+
+dofile("bench/wrk/report.lua")
 
 local prepared = {}
 
@@ -13,13 +15,4 @@ function init(args)
   end
   -- Defined only here: wrk builds the request once when no function is asked for it.
   request = function() return prepared[math.random(#prepared)] end
-end
-
-function done(summary, latency)
-  local errors = summary.errors
-  io.write(string.format(
-    '{"requests":%d,"seconds":%.6f,"bytes":%d,"p50_us":%.0f,"p99_us":%.0f,' ..
-    '"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\n',
-    summary.requests, summary.duration / 1e6, summary.bytes, latency:percentile(50), latency:percentile(99),
-    errors.connect, errors.read, errors.write, errors.status, errors.timeout))
 end

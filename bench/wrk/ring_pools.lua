@@ -1,5 +1,7 @@
--- Sends bulk requests, one of the lines of a file at random, and prints wrk's results as one line of JSON. A second argument is the
--- pause of each connection between an answer and its next request, in milliseconds.
+-- Sends bulk requests, one of the lines of a file at random. A second argument is the pause of each connection between an answer and its next
+-- request, in milliseconds.
+
+dofile("bench/wrk/report.lua")
 
 local prepared = {}
 local pause = 0
@@ -14,12 +16,3 @@ function init(args)
 end
 
 function request() return prepared[math.random(#prepared)] end
-
-function done(summary, latency)
-  local errors = summary.errors
-  io.write(string.format(
-    '{"requests":%d,"seconds":%.6f,"bytes":%d,"p50_us":%.0f,"p90_us":%.0f,"p99_us":%.0f,' ..
-    '"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\n',
-    summary.requests, summary.duration / 1e6, summary.bytes, latency:percentile(50), latency:percentile(90), latency:percentile(99),
-    errors.connect, errors.read, errors.write, errors.status, errors.timeout))
-end

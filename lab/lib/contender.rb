@@ -4,8 +4,8 @@ module Lab
   # One server that is measured: what it needs, how it is built and run, which workloads it does. The entry is in contenders.yml; its
   # own code is met over HTTP only.
   class Contender
-    KEYS = %w[title kind folder needs set_up set_up_for_stores build sources run store_options environment settings settings_for version
-              version_pattern workloads stop_signal ready_seconds configuration untried].freeze
+    KEYS = %w[title kind folder needs set_up set_up_for_stores build sources run environment settings settings_for version
+              version_pattern workloads mocks stop_signal ready_seconds configuration untried].freeze
     REQUIRED = %w[title kind run version workloads].freeze
     # What a command may name besides the settings.
     PLACES = %w[port folder build data store].freeze
@@ -46,12 +46,14 @@ module Lab
     # @return [Boolean] whether it does this workload
     def does?(workload) = @entry.fetch("workloads").include?(workload.name)
 
+    # @return [Boolean] whether it answers this workload's requests with constants: a yardstick, which keeps no contract and no data
+    def mocks?(workload) = @entry.fetch("mocks", []).include?(workload.name)
+
     # @param workload [Workload]
     # @param places [Hash{Symbol=>Object}] port and data, and store where the workload has one
     # @return [Array<String>] the command that runs it
     def run_command(workload, **places)
-      words = @entry.fetch("run") + (places[:store] ? @entry.fetch("store_options", []) : [])
-      words.flat_map { |word| expand(word, settings(workload).merge(places)) }
+      @entry.fetch("run").flat_map { |word| expand(word, settings(workload).merge(places)) }
     end
 
     # @return [Hash{String=>String}] added to its environment
@@ -61,14 +63,16 @@ module Lab
 
     private
 
+    # Those of an API hold for it on every store, unless the workload has its own.
     def settings(workload)
-      @entry.fetch("settings", {}).merge(@entry.dig("settings_for", workload.name) || {}).transform_keys(&:to_sym)
+      special = @entry.fetch("settings_for", {}).values_at(workload.api, workload.name).compact
+      special.reduce(@entry.fetch("settings", {}), :merge).transform_keys(&:to_sym)
     end
 
     # A word that is one setting and nothing else may be several words, or none.
     def expand(word, places)
       list = places[word[/\A\{(\w+)\}\z/, 1]&.to_sym]
-      list.is_a?(Array) ? list : [fill(word, places)]
+      list.is_a?(Array) ? list.map { |one| fill(one, places) } : [fill(word, places)]
     end
 
     def fill(word, places)
@@ -90,7 +94,7 @@ module Lab
 
     def check_places
       known = PLACES + @entry.fetch("settings", {}).keys + (@entry["settings_for"] || {}).values.flat_map(&:keys)
-      words = @entry.values_at("run", "build", "store_options").compact.flatten + @entry.fetch("environment", {}).values
+      words = @entry.values_at("run", "build").compact.flatten + @entry.fetch("environment", {}).values
       unknown = words.flat_map { |word| word.to_s.scan(/\{(\w+)\}/) }.flatten - known
       return if unknown.empty?
 

@@ -1,36 +1,28 @@
 # frozen_string_literal: true
 
-require "time"
 require_relative "../../bench/lib/cpu_use"
+require_relative "run"
 
 module Lab
-  # One run of one contender in one workload: a fresh process, the contract, warm-up, saturation, fixed rates, memory. What went wrong is a
-  # result like any other: a run always gives a Hash, with what was measured until then.
-  class Measurement
-    # Above this share of its core the generator was the limit, unless the server was at its own.
+  # The run that gives the figures of the tables: the contract, warm-up, saturation, fixed rates, memory.
+  class Measurement < Run
+    # Above this share of its core the generator, with the database where there is one, was the limit, unless the server was at its own.
     CORE_SHARE_MAX = 0.9
     # Why a contender's other runs of this workload are not worth their time.
-    HOPELESS = %w[contract start].freeze
+    HOPELESS = %w[contract start store].freeze
 
-    # @param contender [Contender]
-    # @param workload [Workload]
     # @param plan [Plan]
-    # @param cores [Cores]
-    # @param store [String, nil] URL of the database server
-    # @param generators [Generators]
-    def initialize(contender, workload, plan:, cores:, generators:, store: nil)
-      @contender = contender
-      @workload = workload
+    # @param tools [Hash] as for Run
+    def initialize(contender, workload, plan:, **tools)
+      super(contender, workload, **tools)
       @plan = plan
-      @server = ServerProcess.new(contender, workload, cores: cores, store: store)
-      @generators = generators
     end
 
     # @param round [Integer] from 1 on; the whole contract is played in the first
     # @return [Hash{Symbol=>Object}]
     def run(round)
-      @result = { workload: @workload.name, contender: @contender.name, round: round, at: Time.now.utc.iso8601, saturated: [], paced: [] }
-      attempt("start") { @server.run { |server| measure(server, round) } }
+      @result = { **heading, round: round, saturated: [], paced: [] }
+      serve { |server| measure(server, round) }
       @result
     end
 
@@ -38,24 +30,15 @@ module Lab
 
     def measure(server, round)
       @result.merge!(command: server.command.join(" "), start_seconds: server.start_seconds)
-      attempt("contract") { check(server, round) } or return
+      @contender.mocks?(@workload) || attempt("contract") { check(server, round) } or return
       attempt("load") do
-        @workload.data&.load(server)
+        fill(server)
         warm_up(server)
         @result[:memory_before] = server.tree.memory
         @workload.connections.each { |connections| saturate(server, connections) }
         rates.each { |name, rate| pace(server, name, rate) }
         @result[:memory] = server.tree.memory
       end
-    end
-
-    # @return [Boolean] whether the step went well; else the result says what failed
-    def attempt(step)
-      yield
-      true
-    rescue Error, SystemCallError, Timeout::Error, EOFError => e
-      @result[:failure] ||= { step: step, message: e.message }
-      false
     end
 
     def check(server, round)
@@ -70,24 +53,27 @@ module Lab
     def warm_up(server)
       return unless @plan.warmup.positive?
 
-      @generators.saturate(url(server), connections: @workload.connections.first, seconds: @plan.warmup, paths_file: paths_file)
+      @generators.saturate(url, connections: @workload.connections.first, seconds: @plan.warmup, paths_file: paths_file)
       server.require_running
     end
 
     def saturate(server, connections)
       load = { connections: connections, seconds: @plan.saturation_seconds(connections), paths_file: paths_file }
       report = nil
-      use = Bench::CpuUse.of(server.tree) { report = @generators.saturate(url(server), **load) }
+      use = Bench::CpuUse.of(server.tree) { report = @generators.saturate(url, **load) }
       answered = report["requests"] - report["errors"]["status"]
       @result[:saturated] << {
         connections: connections, rate: answered / report["seconds"], cpu_us: (use.server_seconds * 1e6 / answered if answered.positive?),
         p50_us: report["p50_us"], p99_us: report["p99_us"], errors: report["errors"].reject { |_, count| count.zero? },
         server_share: use.server_share, generator_share: use.generator_share, foreign_share: use.foreign_share,
-        generator_limited: use.generator_share > CORE_SHARE_MAX && use.server_share < CORE_SHARE_MAX,
-        command: @generators.saturate_command(url(server), **load).join(" ")
+        generator_limited: beside(use) > CORE_SHARE_MAX && use.server_share < CORE_SHARE_MAX,
+        command: @generators.saturate_command(url, **load).join(" ")
       }
       server.require_running
     end
+
+    # @return [Float] share of the generator's core that was busy; what is foreign elsewhere is the database here
+    def beside(use) = use.generator_share + (@workload.store ? use.foreign_share : 0)
 
     # The rate that is the same for all, and shares of what this run managed.
     def rates
@@ -99,16 +85,13 @@ module Lab
     def pace(server, name, rate)
       seconds = name == "same" ? @plan.same_pace_seconds : @plan.pace_seconds
       load = { rate: rate, connections: @workload.pace_connections, seconds: seconds, status: @workload.status, paths_file: paths_file }
-      report = @generators.pace(url(server), **load)
+      report = @generators.pace(url, **load)
       @result[:paced] << {
         at: name, rate: rate, answered_rate: report["requests_per_second"], latency_us: report["latency_us"], spectrum: report["spectrum"],
         errors: report["failures"].reject { |_, count| count.zero? }, generator_limited: report.dig("generator", "is_limit"),
-        command: @generators.pace_command(url(server), **load).join(" ")
+        command: @generators.pace_command(url, **load).join(" ")
       }
       server.require_running
     end
-
-    def url(server) = server.url(@workload.path || "/")
-    def paths_file = @workload.data&.paths_file
   end
 end

@@ -4,6 +4,7 @@ require "fileutils"
 require "socket"
 require "tmpdir"
 require_relative "../../bench/lib/procfs"
+require_relative "subreaper"
 
 module Lab
   # A contender that runs: a process group of its own on a free port, with its output in a file and its data in a folder that goes with it.
@@ -82,13 +83,20 @@ module Lab
       places = { port: @port, data: @folder, store: @store }.compact
       @command = @contender.run_command(@workload, **places)
       @started_at = now
-      output = { in: File::NULL, %i[out err] => log_path, pgroup: true, rlimit_nofile: descriptors }
-      pid = Process.spawn(@contender.environment(@workload, **places), *@cores.server, *@command, **output)
+      pid = fork { become(@contender.environment(@workload, **places), *@cores.server, *@command) }
       @tree = Bench::ProcessTree.new(pid)
       @process = Process.detach(pid)
       wait_until_ready
-    rescue Errno::ENOENT => e
-      raise Failure, "its command is not there: #{e.message}"
+    end
+
+    # The forked process turns into the command.
+    def become(environment, *words)
+      Subreaper.become
+      exec(environment, *words, in: File::NULL, %i[out err] => log_path, pgroup: true, rlimit_nofile: descriptors)
+    rescue SystemCallError => e
+      File.write(log_path, e.message)
+    ensure
+      exit!(127)
     end
 
     # As many as 10,000 connections need, where the system allows it.

@@ -36,7 +36,7 @@ module Lab
       set_up
       @record = Record.create(about, parent: @parent)
       @progress = Progress.new(entrants.sum { |workload, all| all.size * @plan.rounds * seconds(workload) } + soak_seconds, out: @out)
-      entrants.each { |workload, all| on_store(workload) { |store| compete(workload, all, store) } }
+      entrants.each { |workload, all| compete(workload, all) }
       @record
     ensure
       @progress&.finish
@@ -80,35 +80,26 @@ module Lab
         store: one.store, originals: one.originals }
     end
 
-    # A database that does not start takes its workload with it, no other.
-    def on_store(workload, &block)
-      Stores.with(workload.store, @cores, &block)
-    rescue Error => e
-      @progress.say("lab: without #{workload.name}: #{e.message}")
-      @record.about = @record.about.merge(notices: @record.about[:notices] + ["#{workload.name} was not measured: #{e.message}"])
-    end
-
-    def compete(workload, contenders, store)
+    def compete(workload, contenders)
       hopeless = []
       rates = Hash.new { |all, name| all[name] = [] }
       RunOrder.new(contenders, @plan.rounds).each do |contender, round|
         next if hopeless.include?(contender)
 
         @progress.begin_run("#{workload.name} · #{contender.title} · round #{round} of #{@plan.rounds}", seconds(workload))
-        run = measurement(contender, workload, store).run(round)
+        run = Measurement.new(contender, workload, plan: @plan, **tools).run(round)
         @record.append(run)
         report_failure(contender, workload, run)
         rates[contender] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
         hopeless << contender if run[:failure] && Measurement::HOPELESS.include?(run[:failure][:step])
       end
-      soak(workload, rates, store) if @plan.soak_seconds.positive?
+      soak(workload, rates) if @plan.soak_seconds.positive?
     end
 
-    def soak(workload, rates, store)
+    def soak(workload, rates)
       rates.each do |contender, all|
         @progress.begin_run("#{workload.name} · #{contender.title} · #{@plan.soak_seconds} s at half load", @plan.soak_seconds)
-        run = Soak.new(contender, workload, rate: Bench::Statistics.median(all) / 2, seconds: @plan.soak_seconds, cores: @cores,
-                                            generators: @generators, store: store).run
+        run = Soak.new(contender, workload, rate: Bench::Statistics.median(all) / 2, seconds: @plan.soak_seconds, **tools).run
         @record.append(run)
         report_failure(contender, workload, run)
       end
@@ -120,9 +111,7 @@ module Lab
       @progress.say("lab: #{workload.name}, #{contender.title}: #{run[:failure][:step]} failed: #{run[:failure][:message]}")
     end
 
-    def measurement(contender, workload, store)
-      Measurement.new(contender, workload, plan: @plan, cores: @cores, generators: @generators, store: store)
-    end
+    def tools = { cores: @cores, generators: @generators }
 
     def seconds(workload) = @plan.run_seconds(workload) + OVERHEAD_SECONDS
     def soak_seconds = entrants.values.sum(&:size) * @plan.soak_seconds

@@ -1,33 +1,29 @@
 # frozen_string_literal: true
 
+require_relative "run"
+
 module Lab
   # One long run at a fixed rate, in short pieces, so that time shows: latency, answers and memory of each piece, and whether memory grows.
-  class Soak
+  class Soak < Run
     PIECE_SECONDS = 2
     # Memory at the end, over that after a third of the time, from which on the process is said to leak; and the least growth that counts.
     GROWTH_MAX = 1.25
     GROWTH_BYTES_MIN = 8_000_000
 
-    # @param contender [Contender]
-    # @param workload [Workload]
     # @param rate [Float] requests per second
     # @param seconds [Integer]
-    def initialize(contender, workload, rate:, seconds:, cores:, generators:, store: nil)
-      @workload = workload
-      @contender = contender
+    # @param tools [Hash] as for Run
+    def initialize(contender, workload, rate:, seconds:, **tools)
+      super(contender, workload, **tools)
       @rate = rate
       @seconds = seconds
-      @server = ServerProcess.new(contender, workload, cores: cores, store: store)
-      @generators = generators
     end
 
     # @return [Hash{Symbol=>Object}]
     def run
-      @result = { workload: @workload.name, contender: @contender.name, soak: true, at: Time.now.utc.iso8601, rate: @rate, pieces: [] }
-      @server.run { |server| soak(server) }
+      @result = { **heading, soak: true, rate: @rate, pieces: [] }
+      serve { |server| attempt("soak") { soak(server) } }
       @result.merge!(self.class.growth(@result[:pieces].map { |piece| piece[:bytes] }))
-    rescue Error, SystemCallError, Timeout::Error, EOFError => e
-      @result.merge!(failure: { step: "soak", message: e.message })
     end
 
     # @param bytes [Array<Integer>] memory after each piece
@@ -42,10 +38,10 @@ module Lab
     private
 
     def soak(server)
-      @workload.data&.load(server)
+      fill(server)
+      load = { rate: @rate, connections: @workload.pace_connections, seconds: PIECE_SECONDS, status: @workload.status, paths_file: paths_file }
       (@seconds / PIECE_SECONDS).times do |index|
-        report = @generators.pace(server.url(@workload.path || "/"), rate: @rate, connections: @workload.pace_connections, seconds: PIECE_SECONDS,
-                                                                     status: @workload.status, paths_file: @workload.data&.paths_file)
+        report = @generators.pace(url, **load)
         @result[:pieces] << { second: (index + 1) * PIECE_SECONDS, answered_rate: report["requests_per_second"], failed: report["failed"],
                               latency_us: report["latency_us"], bytes: server.tree.memory[:proportional_bytes] }
         server.require_running

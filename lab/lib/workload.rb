@@ -3,7 +3,7 @@
 module Lab
   # What is asked of every contender: requests, the contract that makes the answers comparable, and the load. The entry is in workloads.yml.
   class Workload
-    KEYS = %w[title contract cases path data status connections headline rate store originals].freeze
+    KEYS = %w[title api contract cases path data status connections headline rate store originals].freeze
     REQUIRED = %w[title contract cases status connections rate].freeze
     # A fixed rate needs no more: what waits for a connection counts as latency.
     PACE_CONNECTIONS_MAX = 256
@@ -21,6 +21,9 @@ module Lab
     end
 
     def title = @entry.fetch("title")
+
+    # @return [String] what is asked, whatever it is stored in: contenders know their settings by it
+    def api = @entry.fetch("api", name)
 
     # @return [String] path of the contract
     def contract = @entry.fetch("contract")

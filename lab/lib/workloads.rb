@@ -3,12 +3,19 @@
 require_relative "../workloads/items"
 require_relative "../workloads/leaderboards"
 require_relative "../workloads/links"
+require_relative "../workloads/ring_pools"
+require_relative "../workloads/stats"
 
 module Lab
-  # What is put into servers before they are asked, by the name that workloads.yml gives it. Each has `paths_file`, the paths that are asked for at
-  # random, and `load(server)`, which puts it in over HTTP.
+  # What is put into servers before they are asked, by the name that workloads.yml gives it. Each has `paths_file`, the requests that are sent at
+  # random, one per line, and `load(server)`, which puts it in over HTTP.
   module Workloads
-    KINDS = { "links" => -> { Links.new(WORK_FOLDER) }, "items" => -> { Items.new }, "leaderboards" => -> { Leaderboards.new(WORK_FOLDER) } }.freeze
+    KINDS = {
+      "links" => -> { Links.new(WORK_FOLDER) }, "links_writes" => -> { Links.new(WORK_FOLDER, writes: true) },
+      "items" => -> { Items.new }, "ring_pools" => -> { RingPools.new(WORK_FOLDER) },
+      "leaderboards" => -> { Leaderboards.new(WORK_FOLDER) }, "leaderboards_writes" => -> { Leaderboards.new(WORK_FOLDER, writes: true) },
+      "stats_writes" => -> { Stats.new(WORK_FOLDER) }
+    }.freeze
 
     # @param name [String]
     # @return [Object]

@@ -5,7 +5,7 @@ require "json"
 module Lab
   module Workloads
     # A board of 10,000 members, imported in one request, and its reads: of ten, seven ask for a member's rank, two for the first ten, one for a
-    # member's neighbours.
+    # member's neighbours. Or its writes: a member's new score, about half of which are better than the old one at first, and ever fewer later.
     class Leaderboards
       MEMBERS = 10_000
       SCORE_MAX = 1_000_000_000
@@ -15,8 +15,10 @@ module Lab
       # @return [String] path of the file, which {#load} writes: the server numbers its boards
       attr_reader :paths_file
 
-      def initialize(folder)
-        @paths_file = File.join(FileUtils.mkdir_p(folder).first, "leaderboards.paths")
+      # @param writes [Boolean] whether scores are submitted rather than ranks read
+      def initialize(folder, writes: false)
+        @writes = writes
+        @paths_file = File.join(FileUtils.mkdir_p(folder).first, "leaderboards.#{writes ? 'puts' : 'paths'}")
       end
 
       # @param server [ServerProcess]
@@ -28,7 +30,7 @@ module Lab
           done = post(http, "/leaderboards/#{board}/import", lines, "application/x-ndjson")
           raise Error, "only #{done['imported']} of #{MEMBERS} members were imported" unless done["imported"] == MEMBERS
 
-          File.write(paths_file, paths(board))
+          File.write(paths_file, @writes ? submissions(board) : paths(board))
         end
       end
 
@@ -44,6 +46,13 @@ module Lab
         Array.new(PATHS) do |index|
           member = "members/m#{random.rand(MEMBERS)}"
           "/leaderboards/#{board}/#{{ 7 => 'top', 8 => 'top', 9 => "#{member}/around" }.fetch(index % 10, member)}\n"
+        end.join
+      end
+
+      def submissions(board)
+        random = Random.new(2)
+        Array.new(PATHS) do
+          "PUT\t/leaderboards/#{board}/members/m#{random.rand(MEMBERS)}\t#{JSON.generate({ score: random.rand(SCORE_MAX) })}\n"
         end.join
       end
 

@@ -46,10 +46,7 @@ class LabTest < Minitest::Test
   end
 
   def test_elah_is_measured
-    all = Lab::Catalogue.new
-    record = Lab::Session.new(contenders: all.pick_contenders(["elah"]), workloads: all.pick_workloads(["hello"]), plan: Lab::Plan.new(**PLAN),
-                              command: "bin/lab", out: StringIO.new, parent: @folder, install: false).run
-    run = record.runs.first
+    run = measure("elah", "hello")
     refute run[:failure], run[:failure].inspect
     assert_equal({ passed: 3, total: 3, failures: {} }, run[:contract])
     assert_operator run[:saturated].first[:rate], :>, 100
@@ -60,6 +57,44 @@ class LabTest < Minitest::Test
     assert_match(/not ready within 2 s/, runs.first[:failure][:message])
     refute runs.last[:failure]
     assert_empty contender_pids.select { |pid| alive?(pid) }
+  end
+
+  def test_a_process_that_a_server_lets_go_is_measured_and_ended_with_it
+    all = catalogue("daemon")
+    Lab::ServerProcess.new(all.contenders["daemon"], all.workloads["hello"]).run do |server|
+      wait_until("it has been let go") { contender_pids.size == 2 }
+      assert_empty contender_pids - server.tree.pids
+    end
+    wait_until("both have ended") { contender_pids.none? { |pid| alive?(pid) } }
+  end
+
+  def test_a_yardstick_answers_without_a_contract_and_without_data
+    run = run_lab(catalogue("wrong", "mocks" => ["hello"])).runs.first
+    refute run[:failure]
+    assert_nil run[:contract]
+    assert_operator run[:saturated].first[:rate], :>, 50
+  end
+
+  def test_a_command_that_is_not_there_is_said
+    run = run_lab(catalogue("honest", "run" => ["no-such-command"])).runs.first
+    assert_equal "start", run[:failure][:step]
+    assert_match(/no-such-command/, run[:failure][:message])
+  end
+
+  def test_requests_with_bodies_are_measured_on_the_embedded_store_and_on_a_server
+    %w[ring_pools links_redis].each do |workload|
+      run = measure("sinatra", workload)
+      refute run[:failure], "#{workload}: #{run[:failure]}"
+      assert_empty run[:contract][:failures]
+      (run[:saturated] + run[:paced]).each { |one| assert_empty one[:errors], workload }
+      assert_operator run[:saturated].first[:rate], :>, 0
+    end
+  end
+
+  def test_a_database_that_does_not_start_is_a_failure_of_the_run
+    run = run_lab(catalogue("honest", workload: { "store" => "oracle" })).runs.first
+    assert_equal "store", run[:failure][:step]
+    assert_match(/no store oracle; there are redis/, run[:failure][:message])
   end
 
   def test_a_long_run_shows_who_leaks
@@ -88,6 +123,13 @@ class LabTest < Minitest::Test
   end
 
   private
+
+  # @return [Hash] the run of a contender of the lab's own in one of its workloads
+  def measure(contender, workload)
+    all = Lab::Catalogue.new
+    Lab::Session.new(contenders: all.pick_contenders([contender]), workloads: all.pick_workloads([workload]), plan: Lab::Plan.new(**PLAN),
+                     command: "bin/lab", out: StringIO.new, parent: @folder, install: false).run.runs.last
+  end
 
   # bin/lab with a catalogue of these contenders.
   # @return [Integer] its pid

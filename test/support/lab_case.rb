@@ -23,13 +23,15 @@ module LabCase
   end
 
   # @param modes [Array<String>] of test/support/lab/contender.rb, which are the contenders' names too
+  # @param workload [Hash{String=>Object}] what differs in the one workload
+  # @param more [Hash{String=>Object}] of every contender's entry
   # @return [Lab::Catalogue]
-  def catalogue(*modes)
+  def catalogue(*modes, workload: {}, **more)
     entries = modes.to_h do |mode|
       [mode, { "title" => mode.capitalize, "kind" => "Ruby", "version" => %w[ruby --version], "workloads" => ["hello"], "ready_seconds" => 2,
-               "run" => ["ruby", "--disable=gems", "test/support/lab/contender.rb", "{port}", mode, pids_file] }]
+               "run" => ["ruby", "--disable=gems", "test/support/lab/contender.rb", "{port}", mode, pids_file], **more }]
     end
-    Lab::Catalogue.new(contenders: written("contenders.yml", entries), workloads: written("workloads.yml", { "hello" => WORKLOAD }))
+    Lab::Catalogue.new(contenders: written("contenders.yml", entries), workloads: written("workloads.yml", { "hello" => WORKLOAD.merge(workload) }))
   end
 
   def written(name, content) = File.join(@folder, name).tap { |file| File.write(file, content.is_a?(String) ? content : YAML.dump(content)) }

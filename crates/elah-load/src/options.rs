@@ -46,7 +46,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "10", value_parser = parse_seconds)]
     pub(crate) timeout: Duration,
 
-    /// File with one path per line; each request takes one of them at random
+    /// File with one request per line: a path, or verb, path and JSON body with tabs between them. Each request takes one at random
     #[arg(long)]
     pub(crate) paths: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! The requests as bytes, one per path, built once before the first is sent.
+//! The requests as bytes, one per path or line of a file, built once before the first is sent.
 
 use std::cell::RefCell;
 use std::fs;
@@ -26,24 +26,18 @@ impl Requests {
     /// Builds the bytes of every request.
     ///
     /// # Errors
-    /// A sentence when a file cannot be read, holds no path, or a header has no colon.
+    /// A sentence when a file cannot be read, holds no request or a wrong one, or a header has no colon.
     pub(crate) fn new(options: &Options) -> Result<Self, String> {
-        let paths = match &options.paths {
-            None => vec![options.url.path.clone()],
-            Some(file) => {
-                let text = fs::read_to_string(file).map_err(|error| format!("--paths {}: {error}", file.display()))?;
-                text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-            }
+        let text = match &options.paths {
+            None => options.url.path.clone(),
+            Some(file) => fs::read_to_string(file).map_err(|error| format!("--paths {}: {error}", file.display()))?,
         };
-        if paths.is_empty() {
+        let shared = Shared::new(options)?;
+        let bytes =
+            text.lines().filter(|line| !line.is_empty()).map(|line| shared.request(line)).collect::<Result<Vec<_>, _>>()?;
+        if bytes.is_empty() {
             return Err("--paths names a file without a path in it".to_owned());
         }
-        if let Some(path) = paths.iter().find(|path| !path.starts_with('/') || path.contains(' ')) {
-            return Err(format!("the path {path:?} must start with / and hold no space"));
-        }
-        let tail = tail(options)?;
-        let bytes =
-            paths.iter().map(|path| [format!("{} {path} HTTP/1.1\r\n", options.method).as_bytes(), &tail].concat()).collect();
         Ok(Self {
             bytes,
             random: RefCell::new(fastrand::Rng::with_seed(options.seed)),
@@ -62,23 +56,49 @@ impl Requests {
     }
 }
 
-/// Everything after the request line, the same for every path: headers and body.
-fn tail(options: &Options) -> Result<Vec<u8>, String> {
-    let body = match options.body.as_deref() {
-        None => None,
-        Some(text) => Some(match text.strip_prefix('@') {
-            Some(file) => fs::read(file).map_err(|error| format!("--body {text}: {error}"))?,
-            None => text.as_bytes().to_vec(),
-        }),
-    };
-    let mut head = format!("Host: {}\r\n", options.url.authority);
-    for header in &options.headers {
-        let (name, value) = header.split_once(':').ok_or_else(|| format!("--header {header:?} must read \"Name: value\""))?;
-        head.push_str(&format!("{}: {}\r\n", name.trim(), value.trim()));
+/// What all requests have, unless a line says otherwise.
+struct Shared {
+    method: String,
+    headers: String,
+    body: Option<Vec<u8>>,
+}
+
+impl Shared {
+    fn new(options: &Options) -> Result<Self, String> {
+        let body = match options.body.as_deref() {
+            None => None,
+            Some(text) => Some(match text.strip_prefix('@') {
+                Some(file) => fs::read(file).map_err(|error| format!("--body {text}: {error}"))?,
+                None => text.as_bytes().to_vec(),
+            }),
+        };
+        let mut headers = format!("Host: {}\r\n", options.url.authority);
+        for header in &options.headers {
+            let (name, value) = header.split_once(':').ok_or_else(|| format!("--header {header:?} must read \"Name: value\""))?;
+            headers.push_str(&format!("{}: {}\r\n", name.trim(), value.trim()));
+        }
+        Ok(Self { method: options.method.clone(), headers, body })
     }
-    if let Some(body) = &body {
-        head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+
+    /// The bytes of one request: a path, or verb, path and JSON body with tabs between them.
+    fn request(&self, line: &str) -> Result<Vec<u8>, String> {
+        let mut parts = line.splitn(3, '\t');
+        let (verb, path, json) = match (parts.next(), parts.next(), parts.next()) {
+            (Some(verb), Some(path), Some(json)) => (verb, path, Some(json.as_bytes())),
+            _ => (self.method.as_str(), line, None),
+        };
+        if !path.starts_with('/') || path.contains([' ', '\t']) {
+            return Err(format!("the path {path:?} must start with / and hold no space"));
+        }
+        let mut head = format!("{verb} {path} HTTP/1.1\r\n{}", self.headers);
+        if json.is_some() {
+            head.push_str("Content-Type: application/json\r\n");
+        }
+        let body = json.or(self.body.as_deref());
+        if let Some(body) = body {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        Ok([head.as_bytes(), body.unwrap_or_default()].concat())
     }
-    head.push_str("\r\n");
-    Ok([head.into_bytes(), body.unwrap_or_default()].concat())
 }

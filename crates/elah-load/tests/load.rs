@@ -160,6 +160,22 @@ fn method_headers_body_and_paths_reach_the_server() {
 }
 
 #[test]
+fn a_line_of_the_file_may_have_its_own_verb_and_body() {
+    let server = answering(ok("hello"));
+    let file = std::env::temp_dir().join(format!("elah-load-lines-{}", std::process::id()));
+    std::fs::write(&file, "/one\nPUT\t/two\t{\"score\":7}\n").unwrap();
+    let lines = ["--paths", file.to_str().unwrap(), "--once", "--connections", "40"];
+    assert_eq!(report(server.address, &lines)["answered"], 40);
+    std::fs::write(&file, "PUT\ttwo\t{}\n").unwrap();
+    assert_eq!(run(server.address, &lines).status.code(), Some(2), "a path begins with /");
+    std::fs::remove_file(&file).unwrap();
+    let heads = server.heads.lock().unwrap();
+    let host = server.address;
+    let head = format!("PUT /two HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n");
+    assert!(heads.contains(&head) && heads.contains(&format!("GET /one HTTP/1.1\r\nHost: {host}\r\n\r\n")), "{heads:?}");
+}
+
+#[test]
 fn the_exit_status_tells_failures_and_wrong_options_apart() {
     let server = answering(ok("hello"));
     let status = |arguments: &[&str]| run(server.address, arguments).status.code();

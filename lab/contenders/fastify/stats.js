@@ -1,10 +1,7 @@
-// specs/stats.md in LMDB, as far as the lab measures it: a record for each event, answered when it is where sums are read from. What was acknowledged
-// outlives the process: it is written, many at a time, and not synced.
+// specs/stats.md as far as the lab measures it, in LMDB or in a database server: a record for each event, answered when it is where sums are read from.
 "use strict";
 const { createHash, randomBytes } = require("node:crypto");
-const path = require("node:path");
 const querystring = require("node:querystring");
-const { open } = require("lmdb");
 const { Problem, answerProblems } = require("./problem");
 
 const UNITS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
@@ -31,9 +28,8 @@ const paramsOf = ({ body, query, headers }) => {
   return type.startsWith("application/json") || body.startsWith("{") ? parse(body) : { ...query, text: body };
 };
 
-module.exports = (fastify, folder) => {
-  const events = open({ path: path.join(folder, "stats.lmdb"), noSync: true, encoding: "json" }); // accepted_ms, number: event
-  let number = 0;
+module.exports = async (fastify, folder, url) => {
+  const events = await (url ? require("./stats_sql")(url) : require("./stats_lmdb")(folder));
 
   answerProblems(fastify);
   fastify.removeAllContentTypeParsers();
@@ -43,7 +39,7 @@ module.exports = (fastify, folder) => {
     const [headers, agent] = [{ ...request.headers }, request.headers["user-agent"]];
     for (const name of PRIVATE_HEADERS) delete headers[name];
     const accepted_ms = Date.now();
-    await events.put([accepted_ms, (number += 1)], {
+    await events.put({
       accepted_ms, path: "/stats", params: paramsOf(request), headers, ip: request.ip.replace(/\.\d+$/, ".0"),
       visitor: visitorOf(request.ip, agent), bot: botOf(agent),
     });
@@ -58,17 +54,9 @@ module.exports = (fastify, folder) => {
     const since = from ? Date.parse(from) : Date.now() - (BUCKETS - 1) * unit;
     if (Number.isNaN(since)) throw new Problem(400, "invalid_time");
 
-    const buckets = new Map();
-    for (const { value } of events.getRange({ start: [since - (since % unit)] })) {
-      const at = value.accepted_ms - (value.accepted_ms % unit);
-      const bucket = buckets.get(at) ?? { events: 0, bots: 0, visitors: new Set() };
-      bucket.events += 1;
-      if (value.bot) bucket.bots += 1;
-      bucket.visitors.add(value.visitor);
-      buckets.set(at, bucket);
-    }
-    const rows = [...buckets].map(([at, { visitors, ...counts }]) => (
-      { at: new Date(at).toISOString().replace(".000", ""), ...counts, ...(per === "day" ? { visitors: visitors.size } : {}) }));
-    return { per, by: "total", as_of: { offset: events.getKeysCount(), queued: 0 }, rows, next_cursor: null };
+    const sums = await events.sums(since - (since % unit), unit);
+    const rows = sums.map(({ at, visitors, ...counts }) => (
+      { at: new Date(at).toISOString().replace(".000", ""), ...counts, ...(per === "day" ? { visitors } : {}) }));
+    return { per, by: "total", as_of: { offset: await events.count(), queued: 0 }, rows, next_cursor: null };
   });
 };

@@ -4,22 +4,26 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/sha1"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-
-	bolt "go.etcd.io/bbolt"
 )
 
-// items keeps specs/items.md in bbolt, as far as the lab measures it. Each item has one position among all and among those of each of its tags,
-// without holes, so that a draw is one number and two look-ups by key. What was acknowledged outlives the process: it is written, and not synced.
-type items struct{ db *bolt.DB }
+// items keeps specs/items.md as far as the lab measures it, in bbolt or in a database server. Each item has one position among all and among those of
+// each of its tags, without holes, so that a draw is one number.
+type items struct{ store itemStore }
+
+// An itemStore answers problems of the contract: item_not_found, no_items.
+type itemStore interface {
+	// draw returns documents of different items.
+	draw(scope string, wanted uint64) ([][]byte, error)
+	insert(one *itemDocument) ([]byte, error)
+	get(uuid string) ([]byte, error)
+	remove(uuid string) error
+}
 
 type itemDocument struct {
 	ID          uint64   `json:"id"`
@@ -34,16 +38,13 @@ type itemDocument struct {
 // all is the scope of every item; any other scope is a tag.
 const all = ""
 
-var (
-	itemBucket     = []byte("items")     // uuid: document
-	placeBucket    = []byte("places")    // scope, 0, position: uuid
-	positionBucket = []byte("positions") // uuid, scope: position
-	totalBucket    = []byte("totals")    // 0, scope: how many
-)
-
-func openItems(path string) (*items, error) {
-	db, err := openBolt(path, itemBucket, placeBucket, positionBucket, totalBucket)
-	return &items{db}, err
+func openItems(path, url string) (*items, error) {
+	if url != "" {
+		store, err := openSQLItems(url)
+		return &items{store}, err
+	}
+	store, err := openBoltItems(path)
+	return &items{store}, err
 }
 
 func (i *items) routes(mux *http.ServeMux) {
@@ -53,29 +54,34 @@ func (i *items) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /items/{uuid}", i.remove)
 }
 
-func number(value uint64) []byte { return binary.BigEndian.AppendUint64(nil, value) }
-
-func place(scope string, position uint64) []byte {
-	return append([]byte(scope+"\x00"), number(position)...)
-}
-
-func total(tx *bolt.Tx, scope string) uint64 {
-	if value := tx.Bucket(totalBucket).Get([]byte("\x00" + scope)); value != nil {
-		return binary.BigEndian.Uint64(value)
-	}
-	return 0
-}
-
-func setTotal(tx *bolt.Tx, scope string, value uint64) error {
-	return tx.Bucket(totalBucket).Put([]byte("\x00"+scope), number(value))
-}
-
-// setPlace puts an item at a position of a scope.
-func setPlace(tx *bolt.Tx, scope string, position uint64, uuid string) error {
-	if err := tx.Bucket(placeBucket).Put(place(scope, position), []byte(uuid)); err != nil {
+// complete makes a new item of what came from outside, but for its id.
+func (one *itemDocument) complete() error {
+	var err error
+	if one.UUID, err = newUUID(); err != nil {
 		return err
 	}
-	return tx.Bucket(positionBucket).Put([]byte(uuid+scope), number(position))
+	one.CreatedAt = now()
+	sum := sha1.Sum([]byte(one.Name + "-" + one.UUID + "-" + one.CreatedAt))
+	one.HashCode = hex.EncodeToString(sum[:])
+	tags := []string{}
+	for _, tag := range one.Tags {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	one.Tags = tags
+	return nil
+}
+
+// scopes returns those in which it has a position.
+func (one *itemDocument) scopes() []string { return append([]string{all}, one.Tags...) }
+
+func (one *itemDocument) text() ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(one)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
 func newUUID() (string, error) {
@@ -94,24 +100,7 @@ func (i *items) random(w http.ResponseWriter, r *http.Request) {
 	if n, err := strconv.ParseUint(query.Get("n"), 10, 32); err == nil {
 		wanted = n
 	}
-	var documents [][]byte
-	err := i.db.View(func(tx *bolt.Tx) error {
-		count := total(tx, scope)
-		if count == 0 {
-			return problem{404, "no_items"}
-		}
-		var drawn []uint64
-		for uint64(len(drawn)) < min(wanted, count) {
-			position := mathrand.Uint64N(count)
-			if slices.Contains(drawn, position) {
-				continue
-			}
-			drawn = append(drawn, position)
-			uuid := tx.Bucket(placeBucket).Get(place(scope, position))
-			documents = append(documents, bytes.Clone(tx.Bucket(itemBucket).Get(uuid)))
-		}
-		return nil
-	})
+	documents, err := i.store.draw(scope, wanted)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -130,15 +119,14 @@ func (i *items) create(w http.ResponseWriter, r *http.Request) {
 	if err == nil && one.Name == "" {
 		err = problem{400, "validation_failed"}
 	}
+	if err == nil {
+		err = one.complete()
+	}
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	var document []byte
-	err = i.db.Update(func(tx *bolt.Tx) (err error) {
-		document, err = insertItem(tx, &one)
-		return err
-	})
+	document, err := i.store.insert(&one)
 	if err != nil {
 		refuse(w, err)
 		return
@@ -147,94 +135,19 @@ func (i *items) create(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, http.StatusCreated, document)
 }
 
-// insertItem completes one, stores it at the end of all its scopes and returns its document.
-func insertItem(tx *bolt.Tx, one *itemDocument) ([]byte, error) {
-	var err error
-	if one.ID, err = tx.Bucket(itemBucket).NextSequence(); err != nil {
-		return nil, err
-	}
-	if one.UUID, err = newUUID(); err != nil {
-		return nil, err
-	}
-	one.CreatedAt = now()
-	sum := sha1.Sum([]byte(one.Name + "-" + one.UUID + "-" + one.CreatedAt))
-	one.HashCode = hex.EncodeToString(sum[:])
-	var tags []string
-	for _, tag := range one.Tags {
-		if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	}
-	one.Tags = append([]string{}, tags...)
-	for _, scope := range append(tags, all) {
-		position := total(tx, scope)
-		if err := setPlace(tx, scope, position, one.UUID); err != nil {
-			return nil, err
-		}
-		if err := setTotal(tx, scope, position+1); err != nil {
-			return nil, err
-		}
-	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(one); err != nil {
-		return nil, err
-	}
-	document := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
-	return document, tx.Bucket(itemBucket).Put([]byte(one.UUID), document)
-}
-
 func (i *items) show(w http.ResponseWriter, r *http.Request) {
-	var document []byte
-	_ = i.db.View(func(tx *bolt.Tx) error {
-		document = bytes.Clone(tx.Bucket(itemBucket).Get([]byte(r.PathValue("uuid"))))
-		return nil
-	})
-	if document == nil {
-		refuse(w, problem{404, "item_not_found"})
+	document, err := i.store.get(r.PathValue("uuid"))
+	if err != nil {
+		refuse(w, err)
 		return
 	}
 	answerJSON(w, http.StatusOK, document)
 }
 
 func (i *items) remove(w http.ResponseWriter, r *http.Request) {
-	uuid := r.PathValue("uuid")
-	err := i.db.Update(func(tx *bolt.Tx) error {
-		if len(uuid) != 36 || tx.Bucket(itemBucket).Get([]byte(uuid)) == nil {
-			return problem{404, "item_not_found"}
-		}
-		holes := map[string]uint64{}
-		cursor := tx.Bucket(positionBucket).Cursor()
-		for key, value := cursor.Seek([]byte(uuid)); key != nil && strings.HasPrefix(string(key), uuid); key, value = cursor.Next() {
-			holes[string(key[len(uuid):])] = binary.BigEndian.Uint64(value)
-		}
-		for scope, hole := range holes {
-			if err := closeHole(tx, scope, hole, uuid); err != nil {
-				return err
-			}
-		}
-		return tx.Bucket(itemBucket).Delete([]byte(uuid))
-	})
-	if err != nil {
+	if err := i.store.remove(r.PathValue("uuid")); err != nil {
 		refuse(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// closeHole moves a scope's last item to where uuid was.
-func closeHole(tx *bolt.Tx, scope string, hole uint64, uuid string) error {
-	last := total(tx, scope) - 1
-	mover := string(tx.Bucket(placeBucket).Get(place(scope, last)))
-	if err := setPlace(tx, scope, hole, mover); err != nil {
-		return err
-	}
-	if err := tx.Bucket(placeBucket).Delete(place(scope, last)); err != nil {
-		return err
-	}
-	if err := tx.Bucket(positionBucket).Delete([]byte(uuid + scope)); err != nil {
-		return err
-	}
-	return setTotal(tx, scope, last)
 }

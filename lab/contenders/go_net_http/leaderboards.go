@@ -63,7 +63,7 @@ var (
 	sizeBucket  = []byte("sizes")  // board: how many members
 )
 
-func openLeaderboards(path string) (*leaderboards, error) {
+func openLeaderboards(path, _ string) (*leaderboards, error) {
 	db, err := openBolt(path, gameBucket, boardBucket, scoreBucket, orderBucket, sizeBucket)
 	return &leaderboards{db}, err
 }

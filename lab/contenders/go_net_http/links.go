@@ -7,17 +7,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
-// links keeps specs/links.md in bbolt, as far as the lab measures it. What a commit acknowledged outlives the process: the file is written, and not synced.
-type links struct{ db *bolt.DB }
+// links keeps specs/links.md as far as the lab measures it, in bbolt or Redis.
+type links struct{ store linkStore }
+
+// A linkStore answers problems of the contract: link_not_found, and why a link does not redirect.
+type linkStore interface {
+	get(code string) (*link, error)
+	// insert returns which of the links are new; of the others the code is taken.
+	insert(all []*link) ([]bool, error)
+	change(code string, work func(*link) error) (*link, error)
+	remove(code string) error
+	// visit counts and returns what the redirect needs.
+	visit(code string) (*link, error)
+}
 
 type link struct {
 	Code      string   `json:"code"`
@@ -34,22 +43,13 @@ type link struct {
 	ShortURL  string   `json:"short_url,omitempty"`
 }
 
-type problem struct {
-	status int
-	code   string
-}
-
-func (p problem) Error() string { return strings.ReplaceAll(p.code, "_", " ") }
-
 const (
-	timeLayout   = "2006-01-02T15:04:05.000Z"
-	characters   = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	codeLength   = 6
-	bodyBytesMax = 10 << 20
+	timeLayout = "2006-01-02T15:04:05.000Z"
+	characters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	codeLength = 6
 )
 
 var (
-	bucket    = []byte("links")
 	scheme    = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:`)
 	httpOnly  = regexp.MustCompile(`(?i)^https?:`)
 	target    = regexp.MustCompile(`(?i)^https?://[\w.-]+(:\d{1,5})?([/?#][!-~]*)?$`)
@@ -57,16 +57,13 @@ var (
 	permanent = []int{301, 308}
 )
 
-func openLinks(path string) (*links, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, FreelistType: bolt.FreelistMapType})
-	if err != nil {
-		return nil, err
+func openLinks(path, url string) (*links, error) {
+	if url != "" {
+		store, err := openRedisLinks(url)
+		return &links{store}, err
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(bucket)
-		return err
-	})
-	return &links{db}, err
+	store, err := openBoltLinks(path)
+	return &links{store}, err
 }
 
 func (l *links) routes(mux *http.ServeMux) {
@@ -79,23 +76,6 @@ func (l *links) routes(mux *http.ServeMux) {
 }
 
 func now() string { return time.Now().UTC().Format(timeLayout) }
-
-func get(tx *bolt.Tx, code string) (*link, error) {
-	bytes := tx.Bucket(bucket).Get([]byte(code))
-	if bytes == nil {
-		return nil, problem{404, "link_not_found"}
-	}
-	var found link
-	return &found, json.Unmarshal(bytes, &found)
-}
-
-func put(tx *bolt.Tx, one *link) error {
-	bytes, err := json.Marshal(one)
-	if err != nil {
-		return err
-	}
-	return tx.Bucket(bucket).Put([]byte(one.Code), bytes)
-}
 
 // refuse says why a link does not redirect now, if it does not.
 func (one *link) refuse() error {
@@ -155,8 +135,8 @@ func (one *link) check(past bool) error {
 	return nil
 }
 
-// insert stores a new link in tx.
-func insert(tx *bolt.Tx, one *link, past bool) error {
+// complete makes a new link of what came from outside.
+func (one *link) complete(past bool) error {
 	if err := one.check(past); err != nil {
 		return err
 	}
@@ -169,8 +149,6 @@ func insert(tx *bolt.Tx, one *link, past bool) error {
 			code[index] = characters[int(code[index])%len(characters)]
 		}
 		one.Code = string(code)
-	} else if tx.Bucket(bucket).Get([]byte(one.Code)) != nil {
-		return problem{409, "code_taken"}
 	}
 	if !past {
 		one.Visits = 0
@@ -182,20 +160,7 @@ func insert(tx *bolt.Tx, one *link, past bool) error {
 	}
 	one.UpdatedAt = one.CreatedAt
 	one.ShortURL = ""
-	return put(tx, one)
-}
-
-func base(r *http.Request) string { return "http://" + r.Host }
-
-func answer(w http.ResponseWriter, status int, kind string, value any) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", kind)
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	return nil
 }
 
 func (one *link) answer(w http.ResponseWriter, r *http.Request, status int) {
@@ -203,20 +168,17 @@ func (one *link) answer(w http.ResponseWriter, r *http.Request, status int) {
 	answer(w, status, "application/json", one)
 }
 
-func refuse(w http.ResponseWriter, err error) {
-	var why problem
-	if !errors.As(err, &why) {
-		why = problem{http.StatusInternalServerError, "internal_error"}
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	answer(w, why.status, "application/problem+json", map[string]any{"type": "about:blank", "title": why.Error(), "status": why.status, "detail": err.Error(), "code": why.code, "request_id": rand.Text()})
-}
-
 func (l *links) create(w http.ResponseWriter, r *http.Request) {
 	var one link
 	err := readJSON(r, &one)
 	if err == nil {
-		err = l.db.Update(func(tx *bolt.Tx) error { return insert(tx, &one, false) })
+		err = one.complete(false)
+	}
+	if err == nil {
+		var isNew []bool
+		if isNew, err = l.store.insert([]*link{&one}); err == nil && !isNew[0] {
+			err = problem{409, "code_taken"}
+		}
 	}
 	if err != nil {
 		refuse(w, err)
@@ -227,11 +189,7 @@ func (l *links) create(w http.ResponseWriter, r *http.Request) {
 }
 
 func (l *links) show(w http.ResponseWriter, r *http.Request) {
-	var found *link
-	err := l.db.View(func(tx *bolt.Tx) (err error) {
-		found, err = get(tx, r.PathValue("code"))
-		return err
-	})
+	found, err := l.store.get(r.PathValue("code"))
 	if err != nil {
 		refuse(w, err)
 		return
@@ -240,20 +198,13 @@ func (l *links) show(w http.ResponseWriter, r *http.Request) {
 }
 
 func (l *links) change(w http.ResponseWriter, r *http.Request) {
-	var changed *link
-	err := l.db.Update(func(tx *bolt.Tx) (err error) {
-		if changed, err = get(tx, r.PathValue("code")); err != nil {
+	changed, err := l.store.change(r.PathValue("code"), func(one *link) error {
+		code := one.Code
+		if err := readJSON(r, one); err != nil {
 			return err
 		}
-		code := changed.Code
-		if err := readJSON(r, changed); err != nil {
-			return err
-		}
-		if err := changed.check(false); err != nil {
-			return err
-		}
-		changed.Code, changed.UpdatedAt = code, now()
-		return put(tx, changed)
+		one.Code, one.UpdatedAt = code, now()
+		return one.check(false)
 	})
 	if err != nil {
 		refuse(w, err)
@@ -263,40 +214,23 @@ func (l *links) change(w http.ResponseWriter, r *http.Request) {
 }
 
 func (l *links) remove(w http.ResponseWriter, r *http.Request) {
-	err := l.db.Update(func(tx *bolt.Tx) error {
-		if _, err := get(tx, r.PathValue("code")); err != nil {
-			return err
-		}
-		return tx.Bucket(bucket).Delete([]byte(r.PathValue("code")))
-	})
-	if err != nil {
+	if err := l.store.remove(r.PathValue("code")); err != nil {
 		refuse(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// visit counts in the transaction that looks up; HEAD looks only.
+// visit counts; HEAD looks only.
 func (l *links) visit(w http.ResponseWriter, r *http.Request) {
 	var found *link
-	look := func(tx *bolt.Tx) (err error) {
-		if found, err = get(tx, r.PathValue("code")); err != nil {
-			return err
-		}
-		return found.refuse()
-	}
-	count := func(tx *bolt.Tx) error {
-		if err := look(tx); err != nil {
-			return err
-		}
-		found.Visits++
-		return put(tx, found)
-	}
 	var err error
 	if r.Method == http.MethodHead {
-		err = l.db.View(look)
+		if found, err = l.store.get(r.PathValue("code")); err == nil {
+			err = found.refuse()
+		}
 	} else {
-		err = l.db.Update(count)
+		found, err = l.store.visit(r.PathValue("code"))
 	}
 	if err != nil {
 		refuse(w, err)
@@ -311,41 +245,64 @@ func (l *links) visit(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(found.Status)
 }
 
-func (l *links) importAll(w http.ResponseWriter, r *http.Request) {
-	var results bytes.Buffer
-	encoder := json.NewEncoder(&results)
-	lines, created := 0, 0
-	err := l.db.Update(func(tx *bolt.Tx) error {
-		scanner := bufio.NewScanner(http.MaxBytesReader(w, r.Body, bodyBytesMax))
-		for number := 1; scanner.Scan(); number++ {
-			if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
-				continue
-			}
-			lines++
-			var one link
-			err := json.Unmarshal(scanner.Bytes(), &one)
-			if err != nil {
-				err = problem{422, "invalid_line"}
-			} else {
-				err = insert(tx, &one, true)
-			}
-			var why problem
-			if errors.As(err, &why) {
-				_ = encoder.Encode(map[string]any{"line": number, "status": why.status, "error": map[string]string{"code": why.code, "detail": why.Error()}})
-			} else if err != nil {
-				return err
-			} else {
-				created++
-				_ = encoder.Encode(map[string]any{"line": number, "status": 201, "code": one.Code, "short_url": fmt.Sprintf("%s/%s", base(r), one.Code)})
-			}
+// An importLine is a link, or what is wrong with it.
+type importLine struct {
+	number int
+	one    link
+	why    error
+}
+
+func readImport(body io.Reader) ([]*importLine, error) {
+	var lines []*importLine
+	scanner := bufio.NewScanner(body)
+	for number := 1; scanner.Scan(); number++ {
+		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
+			continue
 		}
-		return scanner.Err()
-	})
+		line := &importLine{number: number}
+		if json.Unmarshal(scanner.Bytes(), &line.one) != nil {
+			line.why = problem{422, "invalid_line"}
+		} else {
+			line.why = line.one.complete(true)
+		}
+		lines = append(lines, line)
+	}
+	return lines, scanner.Err()
+}
+
+func (l *links) importAll(w http.ResponseWriter, r *http.Request) {
+	lines, err := readImport(http.MaxBytesReader(w, r.Body, bodyBytesMax))
+	var good []*importLine
+	var all []*link
+	for _, line := range lines {
+		if line.why == nil {
+			good, all = append(good, line), append(all, &line.one)
+		}
+	}
+	var isNew []bool
+	if err == nil {
+		isNew, err = l.store.insert(all)
+	}
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	_ = encoder.Encode(map[string]any{"summary": map[string]int{"lines": lines, "created": created, "found": 0, "failed": lines - created}})
+	for index, line := range good {
+		if !isNew[index] {
+			line.why = problem{409, "code_taken"}
+		}
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	_, _ = w.Write(results.Bytes())
+	encoder := json.NewEncoder(w)
+	created := 0
+	for _, line := range lines {
+		var why problem
+		if errors.As(line.why, &why) {
+			_ = encoder.Encode(map[string]any{"line": line.number, "status": why.status, "error": map[string]string{"code": why.code, "detail": why.Error()}})
+			continue
+		}
+		created++
+		_ = encoder.Encode(map[string]any{"line": line.number, "status": 201, "code": line.one.Code, "short_url": fmt.Sprintf("%s/%s", base(r), line.one.Code)})
+	}
+	_ = encoder.Encode(map[string]any{"summary": map[string]int{"lines": len(lines), "created": created, "found": 0, "failed": len(lines) - created}})
 }

@@ -1,4 +1,4 @@
-// The lab's APIs on Go's net/http, as far as they are measured: `server PORT FOLDER API`.
+// The lab's APIs on Go's net/http, as far as they are measured: `server PORT FOLDER API [STORE]`.
 package main
 
 import (
@@ -39,9 +39,9 @@ func plain(mux *http.ServeMux) {
 	})
 }
 
-// serve opens an API's store and adds its routes.
-func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder string, open func(path string) (S, error)) {
-	store, err := open(filepath.Join(folder, "store.bolt"))
+// serve opens an API's store, in a file or at a URL, and adds its routes.
+func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder, url string, open func(path, url string) (S, error)) {
+	store, err := open(filepath.Join(folder, "store.bolt"), url)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,18 +50,24 @@ func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder str
 
 func main() {
 	port, folder, api := os.Args[1], os.Args[2], os.Args[3]
+	url := ""
+	if len(os.Args) > 4 {
+		url = os.Args[4]
+	}
 	mux := http.NewServeMux()
 	switch api {
 	case "plain":
 		plain(mux)
 	case "links":
-		serve(mux, folder, openLinks)
+		serve(mux, folder, url, openLinks)
 	case "leaderboards":
-		serve(mux, folder, openLeaderboards)
+		serve(mux, folder, url, openLeaderboards)
 	case "stats":
-		serve(mux, folder, openStats)
+		serve(mux, folder, url, openStats)
+	case "ring_pools":
+		serve(mux, folder, url, openRingPools)
 	case "items":
-		serve(mux, folder, openItems)
+		serve(mux, folder, url, openItems)
 	default:
 		log.Fatalf("there is no API %s", api)
 	}

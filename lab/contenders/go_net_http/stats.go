@@ -14,15 +14,19 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
-// stats keeps specs/stats.md in bbolt, as far as the lab measures it: a record for each event, answered when it is where sums are read from. What was
-// acknowledged outlives the process: it is written, many at a time, and not synced.
+// stats keeps specs/stats.md as far as the lab measures it, in bbolt or in a database server: a record for each event, answered when it is where sums
+// are read from.
 type stats struct {
-	db     *bolt.DB
+	store  eventStore
 	secret string
+}
+
+type eventStore interface {
+	put(one *event) error
+	// sums adds up the events from since on, by units of milliseconds, and says how many events there are in all.
+	sums(since, unit int64, visitors bool) ([]rollup, uint64, error)
 }
 
 type event struct {
@@ -43,25 +47,24 @@ type rollup struct {
 }
 
 const (
-	rollupBuckets   = 60
-	eventBatchDelay = time.Millisecond
-	dayMS           = 86_400_000
+	rollupBuckets = 60
+	dayMS         = 86_400_000
 )
 
 var (
-	eventBucket    = []byte("events") // accepted_ms, number: event
 	rollupUnits    = map[string]int64{"minute": 60_000, "hour": 3_600_000, "day": dayMS}
 	bots           = regexp.MustCompile(`(?i)bot|crawl|spider`)
 	lastPart       = regexp.MustCompile(`\.\d+$`)
 	privateHeaders = []string{"Cookie", "Authorization", "X-Forwarded-For"}
 )
 
-func openStats(path string) (*stats, error) {
-	db, err := openBolt(path, eventBucket)
-	if err == nil {
-		db.MaxBatchDelay = eventBatchDelay
+func openStats(path, url string) (*stats, error) {
+	if url != "" {
+		store, err := openSQLEvents(url)
+		return &stats{store, rand.Text()}, err
 	}
-	return &stats{db, rand.Text()}, err
+	store, err := openBoltEvents(path)
+	return &stats{store, rand.Text()}, err
 }
 
 func (s *stats) routes(mux *http.ServeMux) {
@@ -139,18 +142,8 @@ func (s *stats) record(w http.ResponseWriter, r *http.Request) {
 	}
 	address, _, _ := net.SplitHostPort(r.RemoteAddr)
 	at := time.Now().UnixMilli()
-	value, err := json.Marshal(event{at, r.URL.Path, params, headers, lastPart.ReplaceAllString(address, ".0"), s.visitor(address, r.UserAgent(), at), botOf(r.UserAgent())})
-	if err == nil {
-		err = s.db.Batch(func(tx *bolt.Tx) error {
-			events := tx.Bucket(eventBucket)
-			number, err := events.NextSequence()
-			if err != nil {
-				return err
-			}
-			return events.Put(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(at)), number), value)
-		})
-	}
-	finish(w, http.StatusOK, map[string]string{"durability": "delivered"}, err)
+	one := event{at, r.URL.Path, params, headers, lastPart.ReplaceAllString(address, ".0"), s.visitor(address, r.UserAgent(), at), botOf(r.UserAgent())}
+	finish(w, http.StatusOK, map[string]string{"durability": "delivered"}, s.store.put(&one))
 }
 
 func (s *stats) rollups(w http.ResponseWriter, r *http.Request) {
@@ -172,41 +165,6 @@ func (s *stats) rollups(w http.ResponseWriter, r *http.Request) {
 		}
 		since = parsed.UnixMilli()
 	}
-	var offset uint64
-	rows := []rollup{}
-	err := s.db.View(func(tx *bolt.Tx) (err error) {
-		offset = tx.Bucket(eventBucket).Sequence()
-		rows, err = rollUp(tx, since-since%unit, unit, per == "day")
-		return err
-	})
+	rows, offset, err := s.store.sums(since-since%unit, unit, per == "day")
 	finish(w, http.StatusOK, map[string]any{"per": per, "by": "total", "as_of": map[string]uint64{"offset": offset, "queued": 0}, "rows": rows, "next_cursor": nil}, err)
-}
-
-// rollUp adds up the events from since on, which come in the order of time.
-func rollUp(tx *bolt.Tx, since, unit int64, countVisitors bool) ([]rollup, error) {
-	rows := []rollup{}
-	visitors := map[string]bool{}
-	last := int64(-1)
-	cursor := tx.Bucket(eventBucket).Cursor()
-	for key, value := cursor.Seek(binary.BigEndian.AppendUint64(nil, uint64(since))); key != nil; key, value = cursor.Next() {
-		var one event
-		if err := json.Unmarshal(value, &one); err != nil {
-			return nil, err
-		}
-		if at := one.AcceptedMS / unit * unit; at != last {
-			last = at
-			clear(visitors)
-			rows = append(rows, rollup{At: time.UnixMilli(at).UTC().Format(time.RFC3339)})
-		}
-		row := &rows[len(rows)-1]
-		row.Events++
-		if one.Bot != nil {
-			row.Bots++
-		}
-		if visitors[one.Visitor] = true; countVisitors {
-			count := len(visitors)
-			row.Visitors = &count
-		}
-	}
-	return rows, nil
 }

@@ -3,7 +3,7 @@
 # What the APIs in Grape have in common: problems, and JSON that may be a text already.
 require "grape"
 require "json"
-require_relative "../active_record/problem"
+require_relative "../ruby_apis/problem"
 
 module API
   def self.included(api)

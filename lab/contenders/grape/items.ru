@@ -2,7 +2,7 @@
 
 # The routes of specs/items.md in Grape.
 require_relative "api"
-require_relative "../active_record/items"
+require_relative "../ruby_apis/items"
 
 class ItemsApp < Grape::API
   include API

@@ -2,7 +2,7 @@
 
 # The routes of specs/leaderboards.md in Grape.
 require_relative "api"
-require_relative "../active_record/leaderboards"
+require_relative "../ruby_apis/leaderboards"
 
 class LeaderboardsApp < Grape::API
   include API

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 # The routes of specs/links.md in Grape.
-require "grape"
-require_relative "../active_record/links"
+require_relative "api"
+require_relative "../ruby_apis/links"
 
 class LinksApp < Grape::API
+  include API
   content_type :json, "application/json"
-  content_type :problem, "application/problem+json"
   content_type :ndjson, "application/x-ndjson"
   content_type :txt, "text/plain"
   formatter :ndjson, ->(text, _env) { text }
@@ -14,18 +14,9 @@ class LinksApp < Grape::API
   parser :ndjson, ->(text, _env) { { "lines" => text } }
   default_format :json
 
-  rescue_from Links::Problem do |problem|
-    error!(problem.to_h, problem.status, "Content-Type" => "application/problem+json", "Cache-Control" => "no-store")
-  end
-
   helpers do
     def base = request.base_url
     def with_url(link) = link.merge(short_url: "#{base}/#{link[:code]}")
-
-    def document
-      fields = env["api.request.body"]
-      fields.is_a?(Hash) ? fields : raise(Links::Problem.new(400, "validation_failed"))
-    end
 
     def send_away(code, target, cache_control)
       status code

@@ -2,7 +2,7 @@
 
 # The routes of specs/stats.md in Grape.
 require_relative "api"
-require_relative "../active_record/stats"
+require_relative "../ruby_apis/stats"
 
 class StatsApp < Grape::API
   include API

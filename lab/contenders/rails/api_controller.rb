@@ -2,7 +2,10 @@
 
 # What the APIs in Rails have in common: problems, and the body as a Hash.
 require_relative "application"
-require_relative "../active_record/problem"
+require_relative "../ruby_apis/problem"
+
+# The APIs read their bodies themselves, and once.
+ActionDispatch::Request.parameter_parsers = ActionDispatch::Request.parameter_parsers.except(:json)
 
 class APIController < ActionController::API
   rescue_from(Problem) do |problem|

@@ -2,7 +2,7 @@
 
 # The routes of specs/items.md in Rails.
 require_relative "api_controller"
-require_relative "../active_record/items"
+require_relative "../ruby_apis/items"
 
 LabApplication.routes.append do
   get "/items/random", to: "items#random"

@@ -2,7 +2,7 @@
 
 # The routes of specs/leaderboards.md in Rails.
 require_relative "api_controller"
-require_relative "../active_record/leaderboards"
+require_relative "../ruby_apis/leaderboards"
 
 LabApplication.routes.append do
   post "/games", to: "leaderboards#create_game"

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # The routes of specs/links.md in Rails.
-require_relative "application"
-require_relative "../active_record/links"
+require_relative "api_controller"
+require_relative "../ruby_apis/links"
 
 LabApplication.routes.append do
   post "/links/import", to: "links#import"
@@ -26,12 +26,7 @@ class CacheControl
   end
 end
 
-class LinksController < ActionController::API
-  rescue_from(Links::Problem) do |problem|
-    response.set_header("Cache-Control", "no-store")
-    render(json: problem.to_h, status: problem.status, content_type: "application/problem+json")
-  end
-
+class LinksController < APIController
   def import = render(plain: Links.import(request.raw_post, request.base_url), content_type: "application/x-ndjson")
 
   def create
@@ -55,12 +50,6 @@ class LinksController < ActionController::API
   end
 
   private
-
-  def document
-    JSON.parse(request.raw_post).tap { |fields| raise Links::Problem.new(400, "validation_failed") unless fields.is_a?(Hash) }
-  rescue JSON::ParserError
-    raise Links::Problem.new(400, "invalid_body")
-  end
 
   def with_url(link) = link.merge(short_url: "#{request.base_url}/#{link[:code]}")
 end

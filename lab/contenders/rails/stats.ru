@@ -2,7 +2,7 @@
 
 # The routes of specs/stats.md in Rails.
 require_relative "api_controller"
-require_relative "../active_record/stats"
+require_relative "../ruby_apis/stats"
 
 LabApplication.routes.append do
   match "/stats", to: "stats#record", via: %i[get post]

@@ -3,7 +3,7 @@
 # What the APIs in Sinatra have in common: production without what an API does not need, problems, JSON in and out.
 require "json"
 require "sinatra/base"
-require_relative "../active_record/problem"
+require_relative "../ruby_apis/problem"
 
 class API < Sinatra::Base
   set :environment, :production

@@ -2,7 +2,7 @@
 
 # The routes of specs/items.md in Sinatra, for the contenders sinatra and em_synchrony.
 require_relative "api"
-require_relative "../active_record/items"
+require_relative "../ruby_apis/items"
 
 class ItemsApp < API
   get("/items/random") do

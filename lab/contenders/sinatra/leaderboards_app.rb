@@ -2,7 +2,7 @@
 
 # The routes of specs/leaderboards.md in Sinatra, for the contenders sinatra and em_synchrony.
 require_relative "api"
-require_relative "../active_record/leaderboards"
+require_relative "../ruby_apis/leaderboards"
 
 class LeaderboardsApp < API
   post("/games") { answer(Leaderboards.create_game(document), 201) }

@@ -1,22 +1,10 @@
 # frozen_string_literal: true
 
 # The routes of specs/links.md in Sinatra, for the contenders sinatra and em_synchrony.
-require "sinatra/base"
-require_relative "../active_record/links"
+require_relative "api"
+require_relative "../ruby_apis/links"
 
-class LinksApp < Sinatra::Base
-  set :environment, :production
-  set :logging, false
-  set :protection, false
-  set :show_exceptions, false
-  set :raise_errors, false
-  disable :static
-
-  error(Links::Problem) do |problem|
-    headers "Cache-Control" => "no-store"
-    answer(problem.to_h, problem.status, "application/problem+json")
-  end
-
+class LinksApp < API
   post("/links/import") do
     content_type "application/x-ndjson"
     Links.import(request.body.read, request.base_url)
@@ -40,23 +28,11 @@ class LinksApp < Sinatra::Base
 
   private
 
-  def document
-    JSON.parse(request.body.read).tap { |fields| raise Links::Problem.new(400, "validation_failed") unless fields.is_a?(Hash) }
-  rescue JSON::ParserError
-    raise Links::Problem.new(400, "invalid_body")
-  end
-
   def with_url(link) = link.merge(short_url: "#{request.base_url}/#{link[:code]}")
 
   def send_away(code, target, cache_control)
     status code
     headers Links::REDIRECT_HEADERS.merge("Location" => target, "Cache-Control" => cache_control)
     nil
-  end
-
-  def answer(object, code = 200, type = "application/json")
-    status code
-    content_type type
-    JSON.generate(object)
   end
 end

@@ -2,7 +2,7 @@
 
 # The routes of specs/stats.md in Sinatra, for the contenders sinatra and em_synchrony.
 require_relative "api"
-require_relative "../active_record/stats"
+require_relative "../ruby_apis/stats"
 
 class StatsApp < API
   get("/stats") { answer(Stats.record(env)) }

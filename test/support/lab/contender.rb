@@ -10,7 +10,17 @@ LEAK_BYTES = 20_000
 File.open(pids_file, "a") { |file| file.puts(Process.pid) } if pids_file
 abort "this server cannot start" if mode == "mute"
 trap("TERM") { nil } if mode == "stubborn"
-IO.pipe.then { |reader, _writer| reader.read } if mode == "late" # never listens
+wait_for_ever = -> { IO.pipe.then { |reader, _writer| reader.read } }
+wait_for_ever.call if mode == "late" # never listens
+if mode == "daemon" # lets go a process of a session of its own
+  Process.wait(fork do
+    Process.setsid
+    fork do
+      File.open(pids_file, "a") { |file| file.puts(Process.pid) }
+      wait_for_ever.call
+    end
+  end)
+end
 
 body = mode == "wrong" ? "hello w0rld" : "hello world"
 answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"

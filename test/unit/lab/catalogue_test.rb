@@ -31,6 +31,23 @@ class LabCatalogueTest < Minitest::Test
     assert_equal %w[one 80 a b --n=1], contender.run_command(waiting, port: 80)
   end
 
+  def test_settings_of_an_api_hold_on_every_store_unless_the_workload_has_its_own
+    entry = ENTRY.merge("run" => ["one", "{app}", "{more}"], "settings" => { "app" => "plain", "more" => [] },
+                        "settings_for" => { "links" => { "app" => "links.rb" }, "links_redis" => { "more" => %w[--store {store}] } })
+    contender = Lab::Contender.new("one", entry)
+    embedded, redis = %w[links links_redis].map { |name| Lab::Catalogue.new.workloads[name] }
+    assert_equal %w[one links.rb], contender.run_command(embedded)
+    assert_equal %w[one links.rb --store redis://x], contender.run_command(redis, store: "redis://x")
+  end
+
+  def test_requests_with_bodies_are_lines_of_verb_path_and_json
+    { "links_writes" => %r{\APOST\t/links\t\{"target":}, "stats_writes" => %r{\APOST\t/stats\t\{"event":} }.each do |name, form|
+      lines = File.readlines(Lab::Workloads.for(name).paths_file)
+      assert_operator lines.size, :>, 100
+      assert(lines.all? { |line| line.match?(form) && JSON.parse(line.split("\t").last) }, name)
+    end
+  end
+
   def test_what_is_wrong_with_an_entry_is_said
     { ENTRY.merge("rum" => []) => /unknown key rum; the keys are/, ENTRY.reject { |key, _| key == "run" } => /one lacks run/,
       ENTRY.merge("run" => ["{prot}"]) => /\{prot\}, which is neither a setting/, nil => /no mapping/ }.each do |entry, message|

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Leaderboards on ActiveRecord and SQLite, with the rules of specs/leaderboards.md that the lab measures. A rank is counted over an index, as in the
+# Leaderboards on ActiveRecord, with the rules of specs/leaderboards.md that the lab measures. A rank is counted over an index, as in the
 # original. What rails, grape, sinatra and em_synchrony have in common.
 require "active_record"
 require "json"
+require_relative "database"
 require_relative "problem"
-require_relative "sqlite"
 
 module Leaderboards
   class Game < ActiveRecord::Base; end
@@ -25,15 +25,11 @@ module Leaderboards
   LIMIT = 10
   DISTANCE = 5
   ROWS_PER_STATEMENT = 500
-  # SQLite has one writer at a time; threads wait here rather than in its busy loop.
-  WRITING = Mutex.new
 
   # @param folder [String] of the database
   # @param threads [Integer] that will use it
   def open(folder, threads)
-    SQLite.open(File.expand_path("leaderboards.sqlite3", folder), threads)
-    ActiveRecord::Schema.verbose = false
-    ActiveRecord::Schema.define do
+    Database.open(folder, "leaderboards", threads) do
       create_table(:games) { |table| table.string :name, null: false }
       create_table(:boards) do |table|
         table.references :game, null: false
@@ -69,7 +65,7 @@ module Leaderboards
     score = fields["score"]
     raise Problem.new(422, "invalid_score") unless score.is_a?(Integer)
 
-    write do
+    Database.write do
       board = board(board_id)
       old = board.standings.find_by(member: member)
       previous = { previous_rank: old && rank(old), previous_score: old&.score }
@@ -83,7 +79,7 @@ module Leaderboards
   # @return [Hash]
   def import(board_id, text)
     members = text.each_line.map { |line| JSON.parse(line).then { |fields| [fields.fetch("member"), Integer(fields.fetch("score"))] } }
-    write do
+    Database.write do
       board = board(board_id)
       rows = members.each.with_index(board.turns + 1).map { |(member, score), turn| { board_id: board.id, member: member, score: score, turn: turn } }
       rows.each_slice(ROWS_PER_STATEMENT) { |some| Standing.upsert_all(some, unique_by: %i[board_id member]) }
@@ -113,7 +109,6 @@ module Leaderboards
     list(standings, standings.by_rank.offset(first - 1).limit(middle - first + (distance || DISTANCE).to_i + 1), first)
   end
 
-  def write(&block) = WRITING.synchronize { Board.transaction(&block) }
   def board(id) = Board.find_by(id: id) || raise(Problem.new(404, "leaderboard_not_found"))
   def standing_of(board_id, member) = board(board_id).standings.find_by(member: member) || raise(Problem.new(404, "member_not_found"))
 
