@@ -12,9 +12,9 @@ module Bench
     # @param record [Record]
     def initialize(record)
       @date = File.basename(record.directory)
-      @ratios, @noise, @connections, @memory, @redis, @items =
-        %w[ratios noise connections memory redis items].map { |name| record.read(name) }
-      @machine = [@ratios, @connections, @memory, @redis, @items].compact.first&.fetch(:machine) or
+      @ratios, @noise, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast =
+        %w[ratios noise connections memory redis items stats long_run broadcast].map { |name| record.read(name) }
+      @machine = [@ratios, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast].compact.first&.fetch(:machine) or
         raise "#{record.directory} holds no results"
     end
 
@@ -46,13 +46,17 @@ module Bench
 
     def tables
       [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
-       @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels])].compact
+       @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels]),
+       @stats && Tables.stats(@stats[:duels]), @long_run && Tables.long_run(@long_run), @broadcast && Tables.broadcast(@broadcast)].compact
     end
 
-    # When each was taken, of which commit: commands are recorded one by one, and the contests of bench/items as well.
+    # When each was taken, of which commit: commands are recorded one by one, and the contests of bench/items and bench/stats as well.
     def times
-      records = { "ratios" => @ratios, "noise" => @noise, "connections" => @connections, "memory" => @memory, "redis" => @redis }.compact
-      @items&.fetch(:duels)&.each { |duel| records["items, #{duel[:workload]}"] = { machine: duel[:machine] || @items[:machine] } }
+      records = { "ratios" => @ratios, "noise" => @noise, "connections" => @connections, "memory" => @memory, "redis" => @redis,
+                  "long_run" => @long_run, "broadcast" => @broadcast }.compact
+      { "items" => @items, "stats" => @stats }.compact.each do |name, record|
+        record[:duels].each { |duel| records["#{name}, #{duel[:workload]}"] = { machine: duel[:machine] || record[:machine] } }
+      end
       ["## When\n", Tables.table(%w[what date commit], records.map { |name, record| [name, *record[:machine].values_at(:date, :commit)] })].join("\n")
     end
 
@@ -85,9 +89,10 @@ module Bench
       lines = (@ratios ? @ratios[:duels] : []).flat_map do |duel|
         duel[:commands].flat_map { |_side, commands| commands.values }
       end
-      lines += [@connections, @memory].compact.map { |result| result[:command] }
+      lines += [@connections, @memory, @long_run, @broadcast].compact.map { |result| result[:command] }
       lines += @redis[:commands].values if @redis
       lines += @items[:duels].flat_map { |duel| duel[:commands].values.flat_map(&:values) } if @items
+      lines += @stats[:duels].flat_map { |duel| duel[:commands].values } if @stats
       ["## Commands\n", "```\n#{lines.uniq.join("\n")}\n```\n"].join("\n")
     end
   end

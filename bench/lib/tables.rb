@@ -88,20 +88,21 @@ module Bench
       rows = duels.map do |duel|
         medians = %i[elah other].map { |side| Statistics.median(duel[:runs][side].map { |run| run[:rate] }) }
         events = duel[:events] > 1 ? thousands(medians.first * duel[:events]) : ""
-        target = duel[:target] ? format("≥ %.2f", duel[:target]) : ""
-        [duel[:title], *medians.map { |rate| thousands(rate) }, events, spread(duel[:ratios][:rate]), target, spread(duel[:ratios][:p95])]
+        [duel[:title], *medians.map { |rate| thousands(rate) }, events, spread(duel[:ratios][:rate]), stats_target(duel), spread(duel[:ratios][:p95])]
       end
-      table(["apps/stats, 250 connections", "requests/s", "of the other", "events/s", "ratio", "target", "p95, Elah ÷ the other"], rows)
+      table(["apps/stats, 250 connections", "requests/s", "of the other", "events/s", "ratio", "target",
+             format("p95, Elah ÷ the other; ≤ %.1f of bare hyper", P95_FACTOR_MAX)], rows)
     end
 
     # @param result [Hash] what bench/long_run records
     # @return [String] one row per million requests
     def long_run(result)
+      target = "≤ #{megabytes(MEMORY_BYTES_MAX)}, the last within 2 % of the first"
       rows = result[:readings].map do |reading|
         [thousands(reading[:requests]), thousands(reading[:rate]), format("%.1f ms", reading[:p99_us] / 1000.0), megabytes(reading[:private_bytes]),
-         megabytes(reading[:store_bytes])]
+         megabytes(reading[:store_bytes]), target]
       end
-      table(["apps/stats, requests served", "requests/s", "p99", "private memory", "mapped store and journal"], rows)
+      table(["apps/stats, requests served", "requests/s", "p99", "private memory", "mapped store and journal", "target of private memory"], rows)
     end
 
     # @param result [Hash] what bench/links records
@@ -126,6 +127,13 @@ module Bench
       lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]
       lines.map { |cells| "| #{cells.join(" | ")} |\n" }.join
     end
+
+    def stats_target(duel)
+      return "≥ #{thousands(duel[:events_target])} events/s" if duel[:events_target]
+
+      duel[:target] ? format("≥ %.2f", duel[:target]) : ""
+    end
+    private_class_method :stats_target
 
     def ratios_row(duel)
       saturated = duel[:saturated]

@@ -32,6 +32,9 @@ module Bench
   # How much slower Elah's p99 may be at half load.
   P99_FACTOR_MAX = 2.0
 
+  # p95 of apps/stats at its limit may be so many times bare hyper's.
+  P95_FACTOR_MAX = 2.0
+
   # What a worker with 10,000 sleeping requests may take.
   CONNECTIONS_BYTES_MAX = 250_000_000
 
