@@ -1,16 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "cors"
+require_relative "express"
 require_relative "sender"
 
 module Stats
   # Owns how an endpoint gives events to the sink, as safely as the request prefers, and which durability it says was met. Mixed into endpoints.
   module Accepting
-    JSON_TYPE = { "content-type" => "application/json" }.freeze
-    HEADERS = Elah::HeaderSet.new({ **JSON_TYPE, **CORS::ANYBODY })
-    ANSWERS = %i[memory disk].to_h { |durability| [durability, %({"durability":"#{durability}"})] }.freeze
-
-    # Records the request and answers. One that asks for nothing is written to the journal as it is, without an object for it in between.
+    # Records the request and answers. One that asks for nothing is written to the journal as it is, without an object for it in between;
+    # most of those have taken the way of {Express}.
     #
     # @param params [Hash{String=>Object}]
     def accept(params)
@@ -24,7 +21,7 @@ module Stats
       path = params["path"]
       service.pulse.accepted(path.is_a?(String) ? path : request.path)
       service.pulse.took(now - started_at) if started_at
-      request.respond(200, HEADERS, ANSWERS[met])
+      request.respond(200, *Express::ANSWERS[met])
     end
 
     # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
@@ -88,7 +85,7 @@ module Stats
     # @param body [Hash]
     # @param receipt [#durability, nil]
     def answer(status, body, receipt = nil)
-      request.respond(status, { **JSON_TYPE, **told(receipt) }, Elah::JSON.generate(body))
+      request.respond(status, { **Express::TYPE, **told(receipt) }, Elah::JSON.generate(body))
     end
 
     # @return [Hash{String=>String}] what the headers of an answer tell beside its type

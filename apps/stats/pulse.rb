@@ -26,7 +26,7 @@ module Stats
       @second = 0
       @total = 0
       @latencies = Array.new(BUCKETS.size + 1, 0)
-      @paths = Hash.new(0)
+      @paths = {}
       @paths_before = {}
       @minute = 0
     end
@@ -40,13 +40,18 @@ module Stats
     # @param count [Integer]
     # @return [void]
     def accepted(path, count = 1)
-      now = @clock.call
-      turn(now) unless now == @second
-      @events[now % SECONDS] += count
-      @total += count
-      paths = @paths
-      path = OTHER unless paths.key?(path) || (paths.size < PATHS_MAX && path.bytesize <= PATH_BYTES_MAX)
-      paths[path] += count
+      count_events(count)
+      count_path(path, count)
+    end
+
+    # Notes events of one request that were accepted together.
+    #
+    # @param counts [Hash{(String, nil)=>Integer}] how many named which path
+    # @param path [String] of those that named none
+    # @return [void]
+    def accepted_all(counts, path)
+      count_events(counts.sum { |_, count| count })
+      counts.each { |named, count| count_path(named || path, count) }
     end
 
     # @return [Boolean] whether the next request that only writes to memory is one of the few that are timed
@@ -82,6 +87,24 @@ module Stats
 
     private
 
+    def count_events(count)
+      now = @clock.call
+      turn(now) unless now == @second
+      @events[now % SECONDS] += count
+      @total += count
+    end
+
+    def count_path(path, count)
+      paths = @paths
+      if (counted = paths[path])
+        paths[path] = counted + count
+      elsif paths.size < PATHS_MAX && path.bytesize <= PATH_BYTES_MAX
+        paths[path] = count
+      else
+        paths[OTHER] = paths.fetch(OTHER, 0) + count
+      end
+    end
+
     # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
     def turn(now)
       ([@second + 1, now - SECONDS + 1].max..now).each { |second| @events[second % SECONDS] = 0 }
@@ -89,7 +112,7 @@ module Stats
       return if now / 60 == @minute
 
       @paths_before = now / 60 == @minute + 1 ? @paths : {}
-      @paths = Hash.new(0)
+      @paths = {}
       @minute = now / 60
     end
   end

@@ -7,6 +7,7 @@ require_relative "cors"
 require_relative "destination"
 require_relative "erasure"
 require_relative "errors"
+require_relative "express"
 require_relative "keys"
 require_relative "live/ticker"
 require_relative "parked"
@@ -54,6 +55,8 @@ module Stats
     attr_reader :quota
     # @return [CORS]
     attr_reader :cors
+    # @return [Express, nil] nil where every request has to be looked at
+    attr_reader :express
     # @return [Symbol] the durability of a request that names none
     attr_reader :durability
     # @return [Integer] what a compressed body may inflate to
@@ -92,6 +95,7 @@ module Stats
       @visitors = Visitors.new(@salts, addresses: addresses)
       @is_plain = keys.nil? && durability != :delivered && @cors.uniform?
       build_late_half(Destination.of(destination), kept_seconds, sink)
+      @express = (Express.new(self, clock: clock) if plain? && !@client_address.proxied?)
     end
 
     # @return [Boolean] whether a request that asks for nothing needs nothing but to be noted

@@ -11,7 +11,7 @@ module Elah
       # @return [Integer, nil] nil before the answer
       attr_reader :status
 
-      %i[respond redirect respond_with_file respond_with_problem respond_to_rack start].each do |answer|
+      %i[respond redirect respond_with_file respond_with_problem respond_to_rack record start].each do |answer|
         define_method(answer) do |status, *rest|
           @status = status
           super(status, *rest)

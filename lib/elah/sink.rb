@@ -28,6 +28,7 @@ module Elah
   #   VISITS.push({ path: "/" }, durability: :disk).id       # when it is on the disk
   class Sink
     autoload :Account, "elah/sink/account"
+    autoload :Intake, "elah/sink/intake"
     autoload :JetStream, "elah/sink/jet_stream"
     autoload :MongoCollection, "elah/sink/mongo_collection"
     autoload :ParquetFiles, "elah/sink/parquet_files"
@@ -148,6 +149,15 @@ module Elah
     def flush(wait_seconds: 30)
       journal = self.journal
       released?(journal, journal.end, wait_seconds)
+    end
+
+    # Waits until everything that this process has accepted so far is on the disk.
+    #
+    # @return [void]
+    # @raise [Failed]
+    def sync
+      journal = self.journal
+      journal.wait_synced(journal.end)
     end
 
     # Opens the journal and begins to deliver what is in it. The first event does so, and the start of a worker.

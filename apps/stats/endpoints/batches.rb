@@ -39,7 +39,7 @@ module Stats
           return unless receipt
 
           service.pulse.took(now - started_at)
-          paths.each { |path, events| service.pulse.accepted(path || request.path, events) }
+          service.pulse.accepted_all(paths, request.path)
           results = minimal? ? [] : receipt.ids.map { |id| { status: 202, id: id } }
           [answer(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
         rescue Elah::Sink::TooLarge

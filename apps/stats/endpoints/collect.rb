@@ -16,11 +16,16 @@ module Stats
 
       desc "Records the request"
       get "stats", raw: true do
+        next if service.express&.take(request, false)
+
         accept(request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
       end
 
       desc "Records the request with the parameters in its body"
-      post "stats", raw: true do
+      post "stats", raw: true, late_body: true do
+        next if service.express&.take(request, true)
+
+        read_body
         accept(Parameters.of(request, service.inflated_bytes_max))
       end
     end

@@ -42,6 +42,15 @@ enum Stage {
     Running,
 }
 
+/// Whether the answer of a running request is kept back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    No,
+    Yes,
+    /// And its handler has ended.
+    Alone,
+}
+
 #[derive(Debug)]
 struct Entry {
     serial: u32,
@@ -52,7 +61,18 @@ struct Entry {
     is_taken_over: bool,
     /// It was reported that nobody reads its streamed answer.
     is_known_unread: bool,
+    kept: Kept,
     exchange: Rc<Exchange>,
+}
+
+impl Entry {
+    fn outlives_handler(&mut self) -> bool {
+        if self.kept == Kept::No {
+            return false;
+        }
+        self.kept = Kept::Alone;
+        true
+    }
 }
 
 #[derive(Debug, Default)]
@@ -88,7 +108,7 @@ impl Admission {
         let serial = self.next_serial.get();
         self.next_serial.set(serial.wrapping_add(1));
         let exchange = Rc::clone(exchange);
-        let entry = Entry { serial, stage, gate, is_taken_over: false, is_known_unread: false, exchange };
+        let entry = Entry { serial, stage, gate, is_taken_over: false, is_known_unread: false, kept: Kept::No, exchange };
         let key = self.entries.borrow_mut().insert(entry);
         let id = RequestId { key: u32::try_from(key).expect("fewer than 2^32 requests are open at once"), serial };
         match (stage, gate) {
@@ -145,8 +165,11 @@ impl Admission {
         Some(Rc::clone(&entry.exchange))
     }
 
-    /// Removes a request whose handler has ended, and lets the next one run.
+    /// Removes a request whose handler has ended, and lets the next one run. One whose answer is kept back stays until that is given.
     pub(crate) fn finish(&self, id: RequestId, limits: &Limits, now_ms: u64) -> Option<Rc<Exchange>> {
+        if self.entry_mut(id, Entry::outlives_handler)? {
+            return None;
+        }
         let entry = self.remove(id)?;
         if entry.stage == Stage::Running {
             self.running.set(self.running.get() - 1);
@@ -174,6 +197,32 @@ impl Admission {
     /// True while a handler runs whose answer is the server's affair.
     pub(crate) fn is_served(&self, id: RequestId) -> bool {
         self.entry(id, |entry| entry.stage == Stage::Running && !entry.is_taken_over).unwrap_or(false)
+    }
+
+    /// Keeps the answer of a running request back, so that it outlives its handler. False when it has an answer already.
+    pub(crate) fn keep_back(&self, id: RequestId) -> bool {
+        let keep = |entry: &mut Entry| {
+            let is_unanswered = entry.exchange.reply.is_waiting();
+            if is_unanswered {
+                entry.kept = Kept::Yes;
+            }
+            is_unanswered
+        };
+        self.entry_mut(id, keep).unwrap_or(false)
+    }
+
+    /// Ends that, and says whether the handler has ended meanwhile.
+    pub(crate) fn let_go(&self, id: RequestId) -> bool {
+        self.entry_mut(id, |entry| std::mem::replace(&mut entry.kept, Kept::No) == Kept::Alone).unwrap_or(false)
+    }
+
+    /// Has the handler of a running request begin anew.
+    pub(crate) fn run_again(&self, id: RequestId) {
+        self.ready.borrow_mut().push_back(id);
+    }
+
+    fn entry_mut<R>(&self, id: RequestId, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+        self.entries.borrow_mut().get_mut(id.key as usize).filter(|entry| entry.serial == id.serial).map(change)
     }
 
     fn entry<R>(&self, id: RequestId, read: impl FnOnce(&Entry) -> R) -> Option<R> {

@@ -1,8 +1,10 @@
 //! The journal of a sink: an append-only log of events in segment files, written by one process and read by whoever delivers it.
 //!
 //! An append is a copy into the mapped last segment, which the kernel keeps when the process is killed. A writer thread syncs: at once
-//! when somebody waits for the disk, and otherwise within `sync_pause`. There is no timer in front of a waiter: all that was
-//! appended while one sync ran shares the next. Segments whose events are delivered are deleted.
+//! when somebody asks for it, and otherwise within `sync_pause`. There is no timer in front of a waiter: all that was appended while one
+//! sync ran shares the next. Whoever will append more first, as a loop in the middle of a turn, waits by [`SinkLog::when_next_synced`] and
+//! asks by [`SinkLog::sync`] when the turn ends: a sync takes as much CPU time as several requests, so that one for each would be most
+//! of their cost. Segments whose events are delivered are deleted.
 //!
 //! A journal is a folder `journal-N` with a lock file. Whoever holds the lock owns it; the journal of a dead process has none.
 
@@ -24,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use error::Error;
-pub use id::Id;
+pub use id::{Id, id_text};
 pub use record::{Kind, Record, STREAM_BYTES_MAX};
 pub use scan::{Queued, scan};
 pub use tally::Tallied;
@@ -129,8 +131,7 @@ impl SinkLog {
 
     /// Several new ids, in order.
     pub fn next_ids(&self, count: usize) -> Vec<Id> {
-        let mut log = self.shared.lock();
-        (0..count).map(|_| log.next_id()).collect()
+        self.shared.lock().next_ids(count)
     }
 
     /// The time of the journal's clock, in milliseconds since 1970.
@@ -150,11 +151,8 @@ impl SinkLog {
         payload: &[u8],
     ) -> Result<Position, Error> {
         let mut log = self.shared.lock();
-        let was_synced = log.is_synced();
         let end = log.append(id, accepted_ms, stream, kind, payload)?;
-        let reader = log.take_reader();
-        drop(log);
-        self.after_append(was_synced, reader);
+        self.after_append(log);
         Ok(end)
     }
 
@@ -164,20 +162,20 @@ impl SinkLog {
         events: impl Iterator<Item = (&'a [u8], Id, Kind, &'a [u8])> + Clone,
     ) -> Result<Position, Error> {
         let mut log = self.shared.lock();
-        let was_synced = log.is_synced();
         log.reserve(events.clone().map(|(stream, _, _, payload)| (stream.len(), payload.len())))?;
         let mut end = log.end();
+        let now_ms = log.options.clock.now_ms();
         for (stream, id, kind, payload) in events {
-            end = log.append(Some(id), None, stream, kind, payload)?;
+            end = log.append(Some(id), Some(now_ms), stream, kind, payload)?;
         }
-        let reader = log.take_reader();
-        drop(log);
-        self.after_append(was_synced, reader);
+        self.after_append(log);
         Ok(end)
     }
 
-    fn after_append(&self, was_synced: bool, reader: Option<Done>) {
-        if was_synced {
+    fn after_append(&self, mut log: MutexGuard<'_, Log>) {
+        let (reader, writer_sleeps) = (log.take_reader(), std::mem::take(&mut log.writer_sleeps));
+        drop(log);
+        if writer_sleeps {
             self.shared.changed.notify_one();
         }
         if let Some(reader) = reader {
@@ -187,10 +185,31 @@ impl SinkLog {
 
     /// Tells `done` when everything before `position` is on the disk.
     pub fn when_synced(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        self.when_next_synced(position, done);
+        self.sync_up_to(position);
+    }
+
+    /// The same, without asking for a sync: whoever calls this asks by [`SinkLog::sync`] soon.
+    pub fn when_next_synced(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         let settled = self.shared.lock().wait_for_sync(position, Box::new(done));
-        match settled {
-            None => self.shared.changed.notify_one(),
-            Some((done, result)) => done(result),
+        if let Some((done, result)) = settled {
+            done(result);
+        }
+    }
+
+    /// Asks for a sync of everything that was appended so far.
+    pub fn sync(&self) {
+        self.sync_up_to(self.end());
+    }
+
+    fn sync_up_to(&self, position: Position) {
+        let is_wanted = {
+            let mut log = self.shared.lock();
+            log.want_sync(position);
+            log.is_sync_wanted()
+        };
+        if is_wanted {
+            self.shared.changed.notify_one();
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod exchanges;
 mod links;
+mod synced;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -34,6 +35,7 @@ use crate::shared::{Shared, TICK};
 use crate::task::Task;
 use crate::timers::Timers;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
+use synced::Round;
 
 /// Ends a wait however the work for it ends.
 struct EndOnDrop {
@@ -60,6 +62,8 @@ pub struct Worker {
     audiences: RefCell<Slab<Audience>>,
     /// Links by their keys, which are not used again.
     links: RefCell<Vec<Option<Rc<Links>>>>,
+    /// What waits for the syncs that are asked for when this turn ends, by journal.
+    rounds: RefCell<Vec<Round>>,
 }
 
 impl Worker {
@@ -94,6 +98,7 @@ impl Worker {
             streams: RefCell::new(Slab::new()),
             audiences: RefCell::new(Slab::new()),
             links: RefCell::default(),
+            rounds: RefCell::default(),
         })
     }
 
@@ -110,6 +115,7 @@ impl Worker {
         let shared = &self.shared;
         shared.clock.refresh();
         shared.metrics.turned();
+        self.sync_rounds();
         self.tasks.block_on(&self.runtime, async {
             let mut remote = pin!(self.waker.notified());
             let mut timer = self.timers.next_due().map(|due| Box::pin(tokio::time::sleep_until(due.into())));

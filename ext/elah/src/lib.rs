@@ -19,6 +19,7 @@ mod listening_socket;
 mod mongo;
 mod multipart;
 mod native_class;
+mod params_text;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod peer_links;
@@ -35,6 +36,7 @@ mod request_text;
 mod response_stream;
 mod router;
 mod shards;
+mod sink_intake;
 mod sink_journal;
 #[cfg(feature = "sql")]
 mod sql;
@@ -70,6 +72,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
     sink_journal::init(ruby, elah)?;
+    sink_intake::init(ruby, elah)?;
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;
     store::init(ruby, elah)?;

@@ -298,7 +298,7 @@ fn finished(ruby: &Ruby) -> Error {
     Error::new(errors::class(ruby, "RequestFinished"), "The request is finished, or its answer has begun.")
 }
 
-fn invalid_status(ruby: &Ruby, status: u16) -> Error {
+pub(crate) fn invalid_status(ruby: &Ruby, status: u16) -> Error {
     Error::new(errors::class(ruby, "InvalidStatus"), format!("{status} is not the status of an answer; those are 200 to 599."))
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use elah_core::sink_log::{self, Batch, Id, Kind, Options, Position, Progress, Queued, Record, SinkLog, Tallied};
@@ -10,12 +11,13 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method};
 use rustc_hash::FxHashMap;
 
+use crate::event_loop::worker;
 use crate::json_items::read_items;
 use crate::json_writer::append_json;
 use crate::native_class;
-use crate::receiver::Receiver;
+use crate::receiver::{ExactClass, Receiver};
 use crate::request;
-use crate::request_text::write_request;
+use crate::request_text::{is_not_in, write_request};
 use crate::store::RubyClock;
 use crate::wait::suspend;
 
@@ -28,10 +30,17 @@ thread_local! {
 
 #[magnus::wrap(class = "Elah::SinkJournal", size)]
 pub(crate) struct RubyJournal {
-    log: SinkLog,
+    log: Arc<SinkLog>,
 }
 
+/// `Elah::SinkJournal`, to know its instances at a glance.
+pub(crate) static CLASS: ExactClass = ExactClass::new();
+
 impl RubyJournal {
+    pub(crate) fn log(&self) -> &Arc<SinkLog> {
+        &self.log
+    }
+
     /// `bounds` are segment_bytes, segments_max, event_bytes_max and the milliseconds in which an event is synced that nobody waits
     /// for; `progress` is the released and the counted position. Answers nil when somebody else owns the journal.
     fn open(
@@ -48,7 +57,7 @@ impl RubyJournal {
         let opened = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(SinkLog::open(Path::new(&dir), to_progress(progress), options)));
         })?;
-        Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log }))
+        Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log: Arc::new(log) }))
     }
 
     /// Appends a Hash as JSON, or a String as bytes. Time and id are made when they are nil.
@@ -89,7 +98,7 @@ impl RubyJournal {
             // SAFETY: both are on this stack, and Ruby does not run while the request is written.
             let (head, unkept) = unsafe { (head.as_slice(), unkept.as_slice()) };
             buffer.extend_from_slice(head);
-            write_request(&mut buffer, request, unkept);
+            write_request(&mut buffer, &request, |name| is_not_in(unkept, name));
             buffer.extend_from_slice(b",\"params\":");
         });
         let encoded = written.and_then(|()| {
@@ -205,8 +214,16 @@ impl RubyJournal {
         self.log.now_ms()
     }
 
+    /// Fibers of a loop share the sync that it asks for when its turn ends.
     fn wait_synced(ruby: &Ruby, journal: &Self, position: u64) -> Result<(), Error> {
-        let synced = suspend(ruby, |completer| journal.log.when_synced(Position(position), |done| completer.complete(done)))?;
+        let (log, position) = (&journal.log, Position(position));
+        let synced = suspend(ruby, |completer| match worker(ruby) {
+            Ok(worker) if completer.is_for_fiber() => {
+                log.when_next_synced(position, |done| completer.complete(done));
+                worker.sync_after_turn(log);
+            }
+            _ => log.when_synced(position, |done| completer.complete(done)),
+        })?;
         synced.map_err(|error| raised(ruby, &error))
     }
 
@@ -345,6 +362,14 @@ fn to_id(ruby: &Ruby, id: RString) -> Result<Id, Error> {
     bytes.try_into().map_err(|_| Error::new(ruby.exception_arg_error(), format!("An id has 16 bytes, not {}.", bytes.len())))
 }
 
+/// Calls `work` with this thread's buffer, which is empty.
+pub(crate) fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    let mut buffer = BUFFER.take();
+    let result = work(&mut buffer);
+    give_back(buffer);
+    result
+}
+
 fn give_back(mut buffer: Vec<u8>) {
     if buffer.capacity() <= KEPT_BYTES_MAX {
         buffer.clear();
@@ -353,7 +378,7 @@ fn give_back(mut buffer: Vec<u8>) {
 }
 
 /// The Ruby exception for an error of the core; the classes are declared in `lib/elah/sink/errors.rb`.
-fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
+pub(crate) fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
     use sink_log::Error as E;
     let name = match error {
         E::Full { .. } => "Full",
@@ -368,6 +393,7 @@ fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyJournal>(ruby, elah, "SinkJournal")?;
+    CLASS.set(ruby, class);
     class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
     class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
     class.define_method("append", method!(RubyJournal::append, 4))?;

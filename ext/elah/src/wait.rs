@@ -68,6 +68,11 @@ pub(crate) struct Completer<T> {
 }
 
 impl<T> Completer<T> {
+    /// Whether a fiber of this thread's loop waits, and not the thread.
+    pub(crate) fn is_for_fiber(&self) -> bool {
+        self.slot.as_ref().is_some_and(|slot| slot.on_loop.is_some())
+    }
+
     pub(crate) fn complete(mut self, value: T) {
         if let Some(slot) = self.slot.take() {
             slot.fill(Filled::With(value));

@@ -108,7 +108,7 @@ module Elah
         lines << "@version = VERSION" if @version
         lines << "@version = VERSIONER.#{version_of}(@request)" if @blueprint.versioner
         lines << negotiation unless raw?
-        lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options[:stream_body]
+        lines << "_read_body" if BODY_VERBS.include?(@verb) && !@blueprint.route.options.values_at(:stream_body, :late_body).any?
         lines.join("\n")
       end
 

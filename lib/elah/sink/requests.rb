@@ -28,6 +28,23 @@ module Elah
         durability
       end
 
+      # Accepts a plain request as an event and answers it, without an object of Ruby for any part of it. With the durability `:disk`, asked
+      # for by the request or by default, the answer is given when the next sync is done, also after the endpoint has ended; all that came
+      # in one turn of the loop share that sync.
+      #
+      # Plain is a request with parameters of one level, by query, form or JSON, none of the `careful` headers of the intake, and
+      # `Prefer: durability=memory` or `disk` or no preference, of a sender that the intake knows.
+      #
+      # @param request [Elah::Request, Elah::API::RackRequest]
+      # @param intake [Intake]
+      # @param durability [Symbol] `:memory` or `:disk`, for requests without a preference
+      # @param has_body [Boolean] whether a body counts
+      # @return [String, nil] the path that the event is about; nil, and nothing has happened, when the request is not plain
+      # @raise [Full, Failed]
+      def record(request, intake, durability, has_body)
+        request.record(200, intake, @journal || open, durability == :disk, has_body) if request.instance_of?(Request)
+      end
+
       # Accepts every object of a body, all or, by an exception, none, each as `head`, its own text as it was sent, and `}`. What is in the
       # objects is checked by whoever reads them; here they are only found.
       #

@@ -6,6 +6,21 @@ use std::io::{self, Read};
 /// 128 bits, the first 48 of them milliseconds since 1970.
 pub type Id = [u8; 16];
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// An id as it is shown: hexadecimal digits in five groups.
+pub fn id_text(id: &Id) -> String {
+    let mut text = String::with_capacity(36);
+    for (index, byte) in id.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
 /// Makes the ids of one journal.
 #[derive(Debug)]
 pub(super) struct Ids {

@@ -30,6 +30,8 @@ pub(super) struct Log {
     next_number: u64,
     end: Position,
     synced: Position,
+    /// Up to where a sync is asked for.
+    wanted: Position,
     released: Position,
     /// Whether a segment was made whose name is not on the disk yet.
     has_new_name: bool,
@@ -39,6 +41,8 @@ pub(super) struct Log {
     damaged: usize,
     failure: Option<Error>,
     is_closing: bool,
+    /// Whether the writer has to be told that something was appended.
+    pub(super) writer_sleeps: bool,
 }
 
 /// A segment that takes no more records, and the offset of its end.
@@ -83,6 +87,7 @@ impl Log {
             next_number: progress.released.segment().max(progress.counted.segment()) + 1,
             end: progress.released,
             synced: progress.released,
+            wanted: Position::default(),
             released: progress.released,
             has_new_name: false,
             reader: None,
@@ -91,6 +96,7 @@ impl Log {
             damaged: 0,
             failure: None,
             is_closing: false,
+            writer_sleeps: false,
         };
         for number in Segment::list(dir).map_err(opened)? {
             let segment = Segment::open(dir, number).map_err(opened)?;
@@ -139,6 +145,11 @@ impl Log {
         self.ids.next(now_ms)
     }
 
+    pub(super) fn next_ids(&mut self, count: usize) -> Vec<Id> {
+        let now_ms = self.options.clock.now_ms();
+        (0..count).map(|_| self.ids.next(now_ms)).collect()
+    }
+
     pub(super) fn append(
         &mut self,
         id: Option<Id>,
@@ -148,10 +159,9 @@ impl Log {
         payload: &[u8],
     ) -> Result<Position, Error> {
         let bytes = self.check(stream.len(), payload.len())?;
-        let now_ms = self.options.clock.now_ms();
-        let id = id.unwrap_or_else(|| self.ids.next(now_ms));
-        let record =
-            Record { accepted_ms: accepted_ms.unwrap_or(now_ms), id, kind, stream: stream.into(), payload: payload.into() };
+        let accepted_ms = accepted_ms.unwrap_or_else(|| self.options.clock.now_ms());
+        let id = id.unwrap_or_else(|| self.ids.next(accepted_ms));
+        let record = Record { accepted_ms, id, kind, stream: stream.into(), payload: payload.into() };
         let segment_bytes = self.options.segment_bytes;
         let active = match &mut self.active {
             Some(active) if active.end + bytes <= segment_bytes => active,
@@ -327,8 +337,13 @@ impl Log {
         self.synced >= self.end
     }
 
-    pub(super) fn has_sync_waiters(&self) -> bool {
-        !self.sync_waiters.is_empty()
+    /// Asks for a sync of everything before `position`.
+    pub(super) fn want_sync(&mut self, position: Position) {
+        self.wanted = self.wanted.max(position);
+    }
+
+    pub(super) fn is_sync_wanted(&self) -> bool {
+        self.wanted > self.synced
     }
 
     pub(super) fn is_closing(&self) -> bool {

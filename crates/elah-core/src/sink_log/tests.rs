@@ -236,3 +236,41 @@ fn ids_are_ordered_unique_and_of_version_7() {
     assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "also when the clock jumps back");
     assert!(ids.iter().all(|id| id[6] >> 4 == 7 && id[8] >> 6 == 2));
 }
+
+#[test]
+fn who_appends_more_first_asks_for_the_sync_of_all() {
+    let folder = Folder::new();
+    let log = folder.open();
+    let (sender, receiver) = mpsc::channel();
+    for n in 0..3 {
+        let sender = sender.clone();
+        let position = append(&log, "x").expect("has room");
+        log.when_next_synced(position, move |result| sender.send((n, result)).expect("somebody waits"));
+    }
+    assert!(receiver.try_recv().is_err(), "nobody has asked");
+    log.sync();
+    let told: Vec<_> = receiver.iter().take(3).collect();
+    assert_eq!(told, [(0, Ok(())), (1, Ok(())), (2, Ok(()))]);
+    let synced = log.end();
+    log.when_next_synced(synced, move |result| sender.send((3, result)).expect("somebody waits"));
+    assert_eq!(receiver.try_recv(), Ok((3, Ok(()))), "what is on the disk needs no sync");
+}
+
+#[test]
+fn what_nobody_waits_for_is_synced_again_and_again() {
+    let folder = Folder::new();
+    let options = Options { sync_pause: Duration::from_millis(5), ..options() };
+    let log = SinkLog::open(&folder.0, Progress::default(), options).expect("opens").expect("is free");
+    for _ in 0..5 {
+        let position = append(&log, "x").expect("has room");
+        let (sender, receiver) = mpsc::channel();
+        log.when_next_synced(position, move |result| sender.send(result).expect("somebody waits"));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(Ok(())), "without being asked");
+    }
+}
+
+#[test]
+fn an_id_is_shown_as_a_uuid() {
+    let id = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0x7c, 0xde, 0x8f, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd];
+    assert_eq!(id_text(&id), "01234567-89ab-7cde-8f01-23456789abcd");
+}

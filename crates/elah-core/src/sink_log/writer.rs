@@ -1,4 +1,7 @@
 //! The thread that brings a journal to the disk.
+//!
+//! After a sync it looks again within `sync_pause`, and goes to sleep only when nothing was appended meanwhile: under load an append
+//! wakes nobody.
 
 use std::fs::File;
 use std::sync::PoisonError;
@@ -20,25 +23,27 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// Waits until there is something to sync that somebody waits for, or that has lain for `sync_pause`.
+/// Waits until there is something to sync that somebody waits for, or that has lain for up to `sync_pause`.
 fn next(shared: &Shared) -> Option<Unsynced> {
     let mut log = shared.lock();
-    let mut due = None;
+    let mut due = Instant::now() + log.options.sync_pause;
     loop {
         let is_dirty = !log.is_synced() && !log.has_failed();
         if log.is_closing() && !is_dirty {
             return None;
         }
         let now = Instant::now();
-        if is_dirty {
-            let at = *due.get_or_insert(now + log.options.sync_pause);
-            if log.has_sync_waiters() || log.is_closing() || at <= now {
-                return Some(log.unsynced());
-            }
-            log = shared.changed.wait_timeout(log, at - now).unwrap_or_else(PoisonError::into_inner).0;
-        } else {
-            log = shared.changed.wait(log).unwrap_or_else(PoisonError::into_inner);
+        if is_dirty && (log.is_sync_wanted() || log.is_closing() || due <= now) {
+            return Some(log.unsynced());
         }
+        if due > now {
+            log = shared.changed.wait_timeout(log, due - now).unwrap_or_else(PoisonError::into_inner).0;
+            continue;
+        }
+        log.writer_sleeps = true;
+        log = shared.changed.wait(log).unwrap_or_else(PoisonError::into_inner);
+        log.writer_sleeps = false;
+        due = Instant::now() + log.options.sync_pause;
     }
 }
 

@@ -81,6 +81,12 @@ module Elah
         filter.filter(params, include_missing)
       end
 
+      # Reads the body as other routes do before their handlers. In a route with `late_body: true` the handler decides whether and when.
+      #
+      # @return [void]
+      # @raise [Halt] 415 for a type that the API does not take, 400 for what is malformed
+      def read_body = _read_body
+
       # Reads a body that a parser understands, before hooks run: an unknown type is 415, a broken document 400.
       def _read_body
         type = @request.header("content-type")
