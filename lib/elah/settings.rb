@@ -44,11 +44,13 @@ module Elah
 
     # What is misspelled is asked for by nobody: an API key, for example, that keeps nobody out.
     #
-    # @return [Array<String>] a sentence for each setting of `--set` and of the config file for which nobody has asked so far
+    # @return [Array<String>] a sentence for each setting of `--set` and of the config file, and each variable that begins with ELAH_, for
+    #   which nobody has asked so far
     def warnings
-      ((@flags.keys | @file.keys) - @asked.keys).map do |name|
-        "No part of the app has asked for the setting #{name} so far.#{Options.did_you_mean(name, @asked.keys)}"
-      end
+      settings = (@flags.keys | @file.keys) - @asked.keys
+      variables = Options::Environment.unknown(@env) - @asked.keys.map { |name| Options::Environment.variable(name) }
+      settings.map { |name| "No part of the app has asked for the setting #{name} so far.#{Options.did_you_mean(name, @asked.keys)}" } +
+        variables.map { |name| "No option has the variable #{name}.#{Options.did_you_mean(name, Options::Environment.variables)}" }
     end
 
     # Values may be secrets, so they are not shown.

@@ -104,6 +104,13 @@ class CliTest < Minitest::Test
     assert_includes elah("help", "routes")[1], "elah routes"
   end
 
+  def test_sinks_and_servers_that_are_not_there_are_told_with_where
+    Dir.mktmpdir do |folder|
+      assert_equal [1, "", "elah: There is no sink in #{folder}/sinks: --data names the folder of the app's data.\n"], elah("sink", "status", "--data", folder)
+      assert_equal [1, "", "elah: There is no pid file #{folder}/pid.\n"], elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
+    end
+  end
+
   def test_version
     assert_equal [0, "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n", ""], elah("version")
     assert_equal elah("version"), elah("--version")

@@ -114,6 +114,16 @@ class ConfigTest < Minitest::Test
     assert_equal ["No part of the app has asked for the setting links_api_kye so far. Did you mean links_api_key?"], settings.warnings
   end
 
+  def test_variables_that_no_option_has_are_told
+    settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello", "LINKS_HOSTS" => "a" }).settings
+    settings["elah_greeting"]
+    assert_equal ["No option has the variable ELAH_WORKRES. Did you mean ELAH_WORKERS?"], settings.warnings
+  end
+
+  def test_a_config_file_that_is_no_ruby_is_told_with_its_line
+    assert_match(/\A\S+:1: syntax error/, refuse(file: "workers 2 +"))
+  end
+
   def test_settings_come_from_flags_the_environment_and_the_file
     file = %(set :links_api_key, "file"\nset "links_sizes", [1, 2])
     settings = load(file: file).settings

@@ -34,6 +34,8 @@ module Elah
         private
 
         def status(name, out)
+          raise Error, "There is no sink in #{parent}: --data names the folder of the app's data." if known.empty?
+
           out.puts row("sink", %w[accepted delivered queued dead])
           (name ? [name] : known).each do |each|
             sink = sink(each)

@@ -26,8 +26,9 @@ module Elah
       end
 
       def self.servers(config)
+        process_id = File.read(config.pidfile).to_i if config.pidfile
         dirs = RunDir.all(config.run_dir)
-        dirs.select! { |dir| dir.process_id == File.read(config.pidfile).to_i } if config.pidfile
+        dirs.select! { |dir| dir.process_id == process_id } if process_id
         raise Error, "No server of this user runs below #{RunDir.base(config.run_dir)}." if dirs.empty?
 
         dirs.to_h { |dir| [dir, Elah::Status.new(Board.open(dir.board_path))] }

@@ -19,7 +19,11 @@ module Elah
       # @param path [String]
       # @return [Elah::Config::Dsl] after the file was evaluated
       # @raise [Elah::OptionError] with the file and the line of a wrong word or value
-      def self.read(path) = new.tap { |dsl| dsl.instance_eval(File.read(path), path, 1) }
+      def self.read(path)
+        new.tap { |dsl| dsl.instance_eval(File.read(path), path, 1) }
+      rescue SyntaxError => e
+        raise OptionError, e.message
+      end
 
       def initialize
         @values = {}

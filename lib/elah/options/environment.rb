@@ -19,6 +19,12 @@ module Elah
         end
       end
 
+      # @return [Array<String>] the variables that begin as those of options do, and are none
+      def unknown(env = ENV) = env.keys.grep(/\AELAH_/) - variables - ["ELAH_RESTART"]
+
+      # @return [Array<String>] of all options
+      def variables = Options.all.flat_map(&:variables)
+
       # @param name [String, Symbol] of a setting, as links_api_key
       # @return [String] its variable, as LINKS_API_KEY
       def variable(name) = name.to_s.upcase
