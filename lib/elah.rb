@@ -11,6 +11,7 @@ require_relative "elah/concurrency"
 require_relative "elah/request"
 require_relative "elah/store"
 require_relative "elah/ranked_set"
+require_relative "elah/slot_queues"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
 module Elah

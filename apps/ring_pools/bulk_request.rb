@@ -44,7 +44,7 @@ module RingPools
     def answer
       @directory.refresh
       @now = @service.clock.now
-      failures = @rows.texts.map { |suffix| prepare(suffix) }
+      failures = Array.new(@rows.size) { |row| prepare(row) }
       answers = @service.scatter(@calls)
       answers.each_with_index do |answer, index|
         answers[index] = without_number(@entries[index], answer) unless answer.is_a?(String)
@@ -58,16 +58,13 @@ module RingPools
     # compared in one go with what they must be for the pool. (The comparison ends at the first difference, many bytes at a time: across
     # a network that cannot be measured.)
     #
-    # @param suffix [String, nil] of the row
+    # @param row [Integer]
     # @return [String, nil] the members of the answer when something is wrong with the row
-    def prepare(suffix)
-      return failure("InvalidRequest", Credentials::SUFFIX_RULE) unless suffix
-
-      entry = @directory[suffix.to_i]
-      parameters = suffix.delete_prefix(entry.prefix) if entry
-      unless entry && parameters.bytesize == suffix.bytesize - entry.prefix_bytes && !parameters.empty?
-        entry, parameters = Credentials.read(suffix, @directory, @service.api_key, @header_key)
-      end
+    def prepare(row)
+      id = @rows.number(row)
+      entry = @directory[id] if id
+      parameters = @rows.rest(row, entry.prefix) if entry
+      entry, parameters = read(row) unless parameters
       return failure("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
 
       @entries << entry
@@ -75,6 +72,13 @@ module RingPools
       nil
     rescue Failure => e
       failure(e.error_class, e.message)
+    end
+
+    # @return [Array(Entry, String)] the pool, and the parameters
+    # @raise [Failure]
+    def read(row)
+      suffix = @rows.text(row) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
+      Credentials.read(suffix, @directory, @service.api_key, @header_key)
     end
 
     # @return [Array<String>] the members of each row of the answer

@@ -11,8 +11,6 @@ module RingPools
     attr_reader :key
     # @return [String] that a request for a number begins with, its key included
     attr_reader :prefix
-    # @return [Integer] length of the prefix in bytes
-    attr_reader :prefix_bytes
     # @return [String, nil] what follows the request_id in a row with the overflow number; nil when the pool has none
     attr_reader :overflow
 
@@ -21,7 +19,6 @@ module RingPools
       @definition = definition
       @key = definition.id.to_s
       @prefix = "#{definition.id}/allocate_number.json?ring_pool_key=#{definition.api_key}&"
-      @prefix_bytes = @prefix.bytesize
       number = definition.overflow
       @session = definition.session_parameter && /(?:\A|&)#{Regexp.escape(definition.session_parameter)}=([^&]*)/
       @overflow = number && "#{WireRow.new(definition.tracking_url).of(number)},\"overflow\":true"

@@ -4,6 +4,8 @@ require "fileutils"
 require "json"
 require "net/http"
 require "open3"
+$LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
+require "elah"
 require_relative "../../apps/ring_pools/pools/pool"
 require_relative "paused_worker"
 

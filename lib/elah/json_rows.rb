@@ -7,7 +7,7 @@ module Elah
     #
     # @example
     #   rows = Elah::JSON::Rows.read('{"orders":[{"item":"a7","ref":1},{"ref":[2]}]}', lists: ["orders"], member: "item", echo: "ref")
-    #   rows.texts                                             # => ["a7", nil]
+    #   rows.text(0)                                           # => "a7"
     #   rows.answer("results", ['"price":3', '"error":"none"']) # => '{"results":[{"ref":1,"price":3},{"ref":[2],"error":"none"}]}'
     class Rows
       # Reads a text. Of what is neither the list nor one of the two members only the form is looked at.
@@ -23,8 +23,22 @@ module Elah
       # @!method size
       #   @return [Integer]
 
-      # @!method texts
-      #   @return [Array<String, nil>] the member of each row, nil where it is no text
+      # @!method text(row)
+      #   @param row [Integer] from 0 on
+      #   @return [String, nil] the member of the row, nil when it is no text
+
+      # @!method number(row)
+      #   The number that the member of a row begins with, read without a String for it: 12 of "12/price".
+      #
+      #   @param row [Integer]
+      #   @return [Integer, nil] nil when there is none, or one of more than 18 digits
+
+      # @!method rest(row, beginning)
+      #   What follows a beginning in the member of a row: "price" after "12/" of "12/price".
+      #
+      #   @param row [Integer]
+      #   @param beginning [String]
+      #   @return [String, nil] nil when nothing follows, or the member does not begin so
 
       # @!method answer(name, members)
       #   Writes an object with a list of objects, one for each row in their order: what is given back, and then some members.

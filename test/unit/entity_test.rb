@@ -189,6 +189,62 @@ class EntityTest < EntityCase
     assert_equal [7, 4], [@accounts["1"].balance, @accounts["2"].balance]
   end
 
+  # Those of idle entities in memory are made natively: what is said of a call holds for them as well.
+  def test_many_calls_keep_what_is_said_of_a_call
+    3.times { |key| @accounts[key].balance }
+    calls = [["0", :keywords, 1], ["1", :keywords, 1, { rest: 2 }], ["0", :keywords, 7, { more: 3 }], ["2", :keywords, *(1..12)],
+             ["1", :keywords, { rest: 1 }], ["2", :keywords, [1], nil], ["1", :keywords, "last"]]
+    alone = calls.map { |key, name, *arguments| outcome { @accounts[key].public_send(name, *arguments) } }
+    assert_equal alone.map(&:inspect), @accounts.call_many(calls).map(&:inspect)
+  end
+
+  def outcome
+    yield
+  rescue StandardError => e
+    e
+  end
+
+  def test_a_call_among_many_that_fails_leaves_its_entity_as_it_is_stored
+    2.times { |key| @accounts[key].deposit(5) }
+    lives = Account::LIVES.dup
+    answers = @accounts.call_many([["0", :deposit, 1], ["0", :break], ["0", :deposit, 1], ["1", :withdraw, 9], ["1", :balance], ["0", :balance]])
+    assert_equal [6, 7, 5, 7], answers.values_at(0, 2, 4, 5)
+    assert_equal ["broken", Account::Poor], [answers[1].message, answers[3].class]
+    assert_equal({ "0" => lives["0"] + 1, "1" => lives["1"] }, Account::LIVES, "who says no stays in memory")
+    assert_equal 7, @accounts["0"].balance
+  end
+
+  # An exception that ends the task, and a throw, pass through; the entity goes on.
+  def test_what_ends_the_caller_is_no_answer_of_one_call
+    %w[1 2].each { |key| @accounts[key].balance }
+    calls = ->(error) { [["1", :balance], ["2", :break, error], ["1", :balance]].then { |all| [all[0], ["1", :break, error], all[1]] } }
+    assert_raises(Elah::Cancelled) { @accounts.call_many(calls.call(Elah::Cancelled)) }
+    assert_raises(NoMemoryError) { @accounts.call_many([["1", :break, NoMemoryError], ["2", :break, NoMemoryError]]) }
+    assert_equal([0, 0], %w[1 2].map { |key| @accounts[key].balance })
+  end
+
+  def test_one_of_many_calls_that_waits_is_waited_for
+    Elah.run do
+      3.times { |key| @accounts[key].balance }
+      gate = Queue.new
+      many = Elah.async { @accounts.call_many([["0", :wait, gate, 0], ["1", :wait, gate, 1], ["2", :wait, gate, 2], ["1", :wait, gate, 3]]) }
+      gate << nil
+      later = Elah.async { @accounts["1"].deposit(4) }
+      3.times { gate << nil }
+      assert_equal [0, 1, 2, 3], many.value
+      assert_equal 4, later.value
+    end
+  end
+
+  def test_an_entity_that_makes_many_calls_is_not_called_by_them
+    accounts = accounts("many") { define_method(:ask_many) { |region, calls| region.call_many(calls) } }
+    3.times { |key| accounts[key].balance }
+    answers = accounts["0"].ask_many(accounts, [["1", :deposit, 1], ["2", :deposit, 2], ["0", :deposit, 3], ["1", :balance]])
+    assert_equal [1, 2, 1], answers.values_at(0, 1, 3)
+    assert_instance_of Elah::Entity::Reentrant, answers[2]
+    assert_equal([0, 1, 2], 3.times.map { |key| accounts[key].balance })
+  end
+
   def test_a_class_needs_a_name_that_no_other_has
     assert_match(/entity_name/, assert_raises(ArgumentError) { Class.new(Elah::Entity).in(@store) }.message)
     accounts("mine")

@@ -7,13 +7,30 @@ require "elah"
 class JSONRowsTest < Minitest::Test
   def read(text) = Elah::JSON::Rows.read(text, lists: %w[requests request], member: "path", echo: "id")
 
+  def texts(rows) = Array.new(rows.size) { |row| rows.text(row) }
+
   def answer(text, members) = read(text).answer("responses", members)
 
   def test_one_member_is_read_and_one_is_given_back
     rows = read('{"requests":[{"path":"a/1","id":"x"},{"id":7,"path":"b"}]}')
     assert_equal 2, rows.size
-    assert_equal %w[a/1 b], rows.texts
+    assert_equal %w[a/1 b], texts(rows)
     assert_equal '{"responses":[{"id":"x","n":1},{"id":7,"n":2}]}', rows.answer("responses", ['"n":1', '"n":2'])
+  end
+
+  def test_what_a_text_begins_with
+    rows = read('{"requests":[{"path":"12/a"},{"path":"a"},{"path":"7"},{},{"path":"123456789012345678"},{"path":"1234567890123456789"}]}')
+    assert_equal [12, nil, 7, nil, 123_456_789_012_345_678, nil, nil], Array.new(7) { |row| rows.number(row) }
+    assert_equal ["a", nil, nil, nil], Array.new(4) { |row| rows.rest(row, "12/") }
+    assert_equal ["a", "12/a"], [rows.rest(1, ""), rows.text(0)]
+    assert_raises(RangeError) { rows.number(-1) }
+    assert_raises(TypeError) { rows.rest(0, 12) }
+  end
+
+  def test_what_follows_is_text_too
+    rows = read('{"requests":[{"path":"üö"}]}')
+    assert_equal ["ö", Encoding::UTF_8], [rows.rest(0, "ü"), rows.rest(0, "ü").encoding]
+    assert_nil rows.rest(0, "\xc3".b), "it would begin inside a character"
   end
 
   def test_any_value_is_given_back_as_it_was_written
@@ -24,7 +41,7 @@ class JSONRowsTest < Minitest::Test
 
   def test_a_row_without_them_has_nothing
     text = '{"requests":[{},{"path":1,"id":null},{"path":null},7,null,"path",["path"],{"path":{"path":"x"}}]}'
-    assert_equal [nil] * 8, read(text).texts
+    assert_equal [nil] * 8, texts(read(text))
     assert_equal %({"responses":[#{(['{"n":1}'] * 8).join(',')}]}), answer(text, ['"n":1'] * 8)
   end
 
@@ -34,7 +51,7 @@ class JSONRowsTest < Minitest::Test
   end
 
   def test_texts_are_utf_8_and_unescaped
-    texts = read('{"requests":[{"path":"a\\u00fc\\"\\\\\\/"},{"path":"ü"},{"path":""}]}').texts
+    texts = texts(read('{"requests":[{"path":"a\\u00fc\\"\\\\\\/"},{"path":"ü"},{"path":""}]}'))
     assert_equal ["aü\"\\/", "ü", ""], texts
     assert_equal [Encoding::UTF_8] * 3, texts.map(&:encoding)
     assert(texts.all?(&:valid_encoding?))
@@ -42,14 +59,14 @@ class JSONRowsTest < Minitest::Test
   end
 
   def test_of_a_repeated_name_the_last_counts
-    assert_equal ["b"], read('{"requests":[{"path":"z"}],"requests":[{"path":"a","path":"b"}]}').texts
+    assert_equal ["b"], texts(read('{"requests":[{"path":"z"}],"requests":[{"path":"a","path":"b"}]}'))
   end
 
   def test_the_list_has_one_of_two_names_the_first_is_preferred
-    assert_equal ["a"], read('{"request":[{"path":"a"}],"other":[{"path":"c"}]}').texts
-    assert_equal ["b"], read('{"request":[{"path":"a"}],"requests":[{"path":"b"}]}').texts
-    assert_equal ["b"], read('{"requests":[{"path":"b"}],"request":[{"path":"a"}]}').texts
-    assert_equal ["a"], read('{"requests":null,"request":[{"path":"a"}]}').texts
+    assert_equal ["a"], texts(read('{"request":[{"path":"a"}],"other":[{"path":"c"}]}'))
+    assert_equal ["b"], texts(read('{"request":[{"path":"a"}],"requests":[{"path":"b"}]}'))
+    assert_equal ["b"], texts(read('{"requests":[{"path":"b"}],"request":[{"path":"a"}]}'))
+    assert_equal ["a"], texts(read('{"requests":null,"request":[{"path":"a"}]}'))
   end
 
   def test_what_has_no_list_gives_nil
@@ -66,13 +83,13 @@ class JSONRowsTest < Minitest::Test
   end
 
   def test_a_text_in_another_encoding_is_converted
-    assert_equal ["ü"], read('{"requests":[{"path":"ü"}]}'.encode("UTF-16LE")).texts
-    assert_equal ["ü"], read('{"requests":[{"path":"ü"}]}'.b).texts
+    assert_equal ["ü"], texts(read('{"requests":[{"path":"ü"}]}'.encode("UTF-16LE")))
+    assert_equal ["ü"], texts(read('{"requests":[{"path":"ü"}]}'.b))
   end
 
   def test_deep_nesting_is_no_recursion
     deep = "#{'[' * 100_000}#{']' * 100_000}"
-    assert_equal [nil], read(%({"a":#{deep},"requests":[{"a":#{deep},"path":#{deep},"id":#{deep}}]})).texts
+    assert_equal [nil], texts(read(%({"a":#{deep},"requests":[{"a":#{deep},"path":#{deep},"id":#{deep}}]})))
   end
 
   def test_members_have_to_be_texts_one_for_each_row
@@ -87,7 +104,7 @@ class JSONRowsTest < Minitest::Test
     text = %({"requests":[#{(['{"path":"a long path that is no part of its String object","id":[1]}'] * 20).join(',')}]})
     GC.stress = true
     rows = read(text)
-    texts = rows.texts
+    texts = texts(rows)
     written = rows.answer("responses", texts.map { '"n":1' })
     GC.stress = false
     assert_equal ["a long path that is no part of its String object"], texts.uniq
@@ -108,7 +125,7 @@ class JSONRowsTest < Minitest::Test
       rows = read(Elah::JSON.generate({ "other" => values.sample(random: random), "requests" => list }))
       path = list.map { |row| row["path"] if row.is_a?(Hash) && row["path"].is_a?(String) }
       ids = list.map { |row| row.is_a?(Hash) && !row["id"].nil? ? { "id" => row["id"] } : {} }
-      assert_equal path, rows.texts
+      assert_equal path, texts(rows)
       assert_equal ids, Elah::JSON.parse(rows.answer("r", [""] * list.size))["r"]
     end
   end

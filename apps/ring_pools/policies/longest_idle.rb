@@ -5,7 +5,7 @@ module RingPools
     # Gives the number that nobody has had for the longest time, so that a late call for its last holder is least probable.
     # A free number is one link in a queue: everything takes a constant number of steps.
     class LongestIdle
-      # @param queues [Pools::SlotQueues]
+      # @param queues [Elah::SlotQueues]
       # @param queue [Integer] of the free slots
       def initialize(queues, queue)
         @queues = queues
@@ -33,7 +33,7 @@ module RingPools
       def take_again(slot) = remove(slot)
 
       # @return [Array<Integer>] the free slots in the order in which a new policy is to be told of them
-      def to_a = @queues.to_a(@queue)
+      def to_a = @queues.slots(@queue)
     end
   end
 end

@@ -40,10 +40,10 @@ module RingPools
       def dismiss(number)
         slot = @slots[number]
         @leaving[number] = true
-        return @dues[slot] + (@states[slot] == Pool::HELD ? @terms.quarantine : 0) unless @states[slot] == Pool::FREE
+        queue = @queues.queue(slot)
+        return @queues.due(slot) + (held?(slot) ? @terms.quarantine : 0) if queue && queue != Pool::FREE
 
         @free.remove(slot)
-        @free_size -= 1
         forget(slot)
         @now
       end
@@ -58,9 +58,9 @@ module RingPools
       # New holds may end before those that there are, so they get queues of their own.
       def age_queues
         [[Pool::HELD, Pool::HELD_BEFORE], [Pool::QUARANTINED, Pool::QUARANTINED_BEFORE]].each do |queue, before|
-          slots = (@queues.to_a(before) + @queues.to_a(queue)).sort_by { |slot| @dues[slot] }
-          @queues.fill(queue, [])
-          @queues.fill(before, slots)
+          slots = (@queues.slots(before) + @queues.slots(queue)).sort_by { |slot| @queues.due(slot) }
+          slots.each { |slot| @queues.remove(slot) }
+          slots.each { |slot| @queues.append(slot, before) }
         end
         @has_more_queues = true
         plan_expiry

@@ -24,8 +24,7 @@ module RingPools
         counts_next_at = @traffic.count(@now, @grant, @overflows) if @now >= counts_next_at
         return expire_lazily(counts_next_at) if @is_lazy
 
-        slot = end_holds(Pool::HELD)
-        due = slot ? @dues[slot] : Pool::NEVER
+        due = end_holds(Pool::HELD) || Pool::NEVER
         @next_due = due < counts_next_at ? due : counts_next_at
         expire_more if @has_more_queues
       end
@@ -37,15 +36,15 @@ module RingPools
 
       # Most pools have neither a quarantine nor queues of former terms.
       def expire_more
-        slots = [end_holds(Pool::HELD_BEFORE), end_quarantines(Pool::QUARANTINED_BEFORE), end_quarantines(Pool::QUARANTINED)].compact
-        @next_due = slots.map { |slot| @dues[slot] }.push(@next_due).min
+        dues = [end_holds(Pool::HELD_BEFORE), end_quarantines(Pool::QUARANTINED_BEFORE), end_quarantines(Pool::QUARANTINED)].compact
+        @next_due = dues.push(@next_due).min
       end
 
-      # @return [Integer, nil] the slot whose hold ends next
+      # @return [Integer, nil] when the next hold ends
       def end_holds(queue)
         while (slot = @queues.first(queue))
-          due = @dues[slot]
-          return slot if due > @now
+          due = @queues.due(slot)
+          return due if due > @now
 
           @queues.remove(slot)
           end_hold(slot, due)
@@ -56,25 +55,14 @@ module RingPools
       def end_all_holds
         return end_holds(Pool::HELD) unless @leaving.empty? && @by_session.empty?
 
-        after = @queues.after
-        slot = after[Pool::HELD]
-        last = nil
-        ended = 0
-        while slot >= Pool::QUEUES && @dues[slot] <= @now
-          @states[slot] = Pool::FREE
-          ended += 1
-          last = slot
-          slot = after[slot]
-        end
-        @held_size -= ended
-        @free_size += ended
-        @queues.move_until(Pool::HELD, last, Pool::FREE) if last
+        @queues.move_due(Pool::HELD, @now, Pool::FREE)
       end
 
-      # @return [Integer, nil] the slot whose quarantine ends next
+      # @return [Integer, nil] when the next quarantine ends
       def end_quarantines(queue)
         while (slot = @queues.first(queue))
-          return slot if @dues[slot] > @now
+          due = @queues.due(slot)
+          return due if due > @now
 
           @queues.remove(slot)
           free(slot)
@@ -82,14 +70,13 @@ module RingPools
       end
 
       def end_hold(slot, at)
-        @held_size -= 1
         session = @sessions[slot]
         @by_session.delete(session) if session && @by_session[session] == slot
         return free(slot) unless @has_more_queues && at + @terms.quarantine > @now
 
-        @states[slot] = Pool::QUARANTINED
-        @dues[slot] = due = at + @terms.quarantine
+        due = at + @terms.quarantine
         @queues.append(slot, Pool::QUARANTINED)
+        @queues.set_due(slot, due)
         @next_due = due if due < @next_due
       end
     end

@@ -5,7 +5,6 @@ require_relative "changes"
 require_relative "expiry"
 require_relative "lease"
 require_relative "rows"
-require_relative "slot_queues"
 require_relative "terms"
 require_relative "traffic"
 
@@ -47,13 +46,9 @@ module RingPools
       # @param journal [#allocated, #renewed, #released]
       def initialize(terms, journal)
         @journal = journal
-        @queues = SlotQueues.new(QUEUES)
+        @queues = Elah::SlotQueues.new(QUEUES)
         @free = Policies::BY_NAME.fetch(terms.policy).new(@queues, FREE)
         @numbers = Array.new(QUEUES)
-        @states = Array.new(QUEUES)
-        @dues = Array.new(QUEUES)
-        @grants = Array.new(QUEUES)
-        @begins = Array.new(QUEUES)
         @sessions = Array.new(QUEUES)
         @slots = {}
         @by_session = {}
@@ -61,7 +56,7 @@ module RingPools
         @vacant = []
         @traffic = Traffic.new
         @next_due = 0
-        @now = @grant = @overflows = @free_size = @held_size = 0
+        @now = @grant = @overflows = 0
         @has_more_queues = @is_lazy = false
         adopt(terms)
       end
@@ -87,20 +82,16 @@ module RingPools
         @now = now
         expire if now >= @next_due
         held = @by_session[session] if session
-        return held if held && @dues[held] > now
+        return held if held && @queues.due(held) > now
 
         due = now + @hold
-        slot = @is_lazy ? @queues.move_first(FREE, HELD) || next_ended : next_free(session, due)
+        grant = @grant + 1
+        slot = @is_lazy ? @queues.lend_first(FREE, HELD, now, due, grant) || lend_ended(due, grant) : lend_free(session, due, grant)
         unless slot
           @overflows += 1
           return
         end
-        @free_size -= 1
-        @held_size += 1
-        @states[slot] = HELD
-        @dues[slot] = due
-        @grants[slot] = grant = @grant += 1
-        @begins[slot] = now
+        @grant = grant
         @by_session[session] = slot if session
         @sessions[slot] = session
         @journal.allocated(now, @numbers[slot], @hold, grant, session, parameters)
@@ -122,7 +113,7 @@ module RingPools
       # @return [Lease, nil] nil when the hold is over
       def renew(now, number, grant)
         slot = current(now, number, grant) or return
-        return lease(:same, slot) if @leaving.key?(number) || @now + @hold <= @dues[slot]
+        return lease(:same, slot) if @leaving.key?(number) || @now + @hold <= @queues.due(slot)
 
         prolong(slot, @now + @hold)
         @journal.renewed(@now, number, @hold, grant)
@@ -163,16 +154,17 @@ module RingPools
       # @return [Hash{Symbol=>Integer}] how many numbers are in which state
       def occupancy
         expire
-        { numbers: size, free: @free_size, held: @held_size, quarantined: @slots.size - @free_size - @held_size, leaving: @leaving.size }
+        held = queued_size(HELD, HELD_BEFORE)
+        quarantined = queued_size(QUARANTINED, QUARANTINED_BEFORE)
+        { numbers: size, free: @slots.size - held - quarantined, held: held, quarantined: quarantined, leaving: @leaving.size }
       end
 
       # @return [Integer, nil] when a number is free; nil when there is none
       def next_free_at
-        expire
-        return @now if @free_size.positive?
+        return @now if occupancy[:free].positive?
 
         dues = [[HELD, @terms.quarantine], [HELD_BEFORE, @terms.quarantine], [QUARANTINED, 0], [QUARANTINED_BEFORE, 0]]
-        dues.filter_map { |queue, more| (slot = @queues.first(queue)) && (@dues[slot] + more) }.min
+        dues.filter_map { |queue, more| (slot = @queues.first(queue)) && (@queues.due(slot) + more) }.min
       end
 
       private
@@ -194,24 +186,23 @@ module RingPools
       # For a lazy pool that has no free slots.
       #
       # @return [Integer, nil] a slot whose hold had ended; it is in the queue of the held ones again
-      def next_ended
-        held = @queues.first(HELD)
-        return unless held && @dues[held] <= @now
-
+      def lend_ended(due, grant)
         end_all_holds
-        @queues.move_first(FREE, HELD)
+        @queues.lend_first(FREE, HELD, @now, due, grant)
       end
 
-      def next_free(session, due)
+      def lend_free(session, due, grant)
         slot = @free.take(session) unless @draining
         return unless slot
 
         @next_due = due if due < @next_due
-        @queues.append(slot, HELD)
+        @queues.lend(slot, HELD, @now, due, grant)
         slot
       end
 
-      def lease(kind, slot) = Lease.new(kind, @numbers[slot], @grants[slot], @begins[slot], @dues[slot], @sessions[slot])
+      def lease(kind, slot)
+        Lease.new(kind, @numbers[slot], @queues.serial(slot), @queues.begun(slot), @queues.due(slot), @sessions[slot])
+      end
 
       def overflow
         number = @terms.overflow
@@ -221,8 +212,15 @@ module RingPools
       def current(now, number, grant)
         step(now)
         slot = @slots[number]
-        slot if slot && @states[slot] == HELD && @grants[slot] == grant
+        slot if slot && held?(slot) && @queues.serial(slot) == grant
       end
+
+      def held?(slot)
+        queue = @queues.queue(slot)
+        queue == HELD || queue == HELD_BEFORE
+      end
+
+      def queued_size(*queues) = queues.sum { |queue| @queues.size(queue) }
 
       def let_go(slot)
         @queues.remove(slot)
@@ -232,8 +230,6 @@ module RingPools
       def free(slot)
         return forget(slot) if !@leaving.empty? && @leaving.key?(@numbers[slot])
 
-        @states[slot] = FREE
-        @free_size += 1
         @free.put(slot, @sessions[slot])
       end
 
@@ -241,14 +237,14 @@ module RingPools
         number = @numbers[slot]
         @leaving.delete(number)
         @slots.delete(number)
-        @numbers[slot] = @states[slot] = @sessions[slot] = nil
+        @numbers[slot] = @sessions[slot] = nil
         @vacant << slot
       end
 
       def prolong(slot, due)
         @queues.remove(slot)
         @queues.append(slot, HELD)
-        @dues[slot] = due
+        @queues.set_due(slot, due)
         @next_due = due if due < @next_due
       end
     end

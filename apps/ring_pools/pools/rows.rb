@@ -40,7 +40,6 @@ module RingPools
         step(at)
         slot = @slots.fetch(number)
         @free.take_again(slot)
-        @free_size -= 1
         @grant = grant
         hold(slot, at, at + hold, grant, session)
       end
@@ -65,9 +64,10 @@ module RingPools
       private
 
       def queued(state, *queues)
-        queues.flat_map { |queue| @queues.to_a(queue) }.map do |slot|
+        queues.flat_map { |queue| @queues.slots(queue) }.map do |slot|
           number = @numbers[slot]
-          [number, state, @dues[slot], state == "h" ? @grants[slot] : nil, @sessions[slot], @leaving.key?(number), @begins[slot]]
+          grant = @queues.serial(slot) if state == "h"
+          [number, state, @queues.due(slot), grant, @sessions[slot], @leaving.key?(number), @queues.begun(slot)]
         end
       end
 
@@ -79,13 +79,8 @@ module RingPools
       end
 
       def hold(slot, begun, due, grant, session)
-        @queues.append(slot, Pool::HELD)
+        @queues.lend(slot, Pool::HELD, begun, due, grant)
         @next_due = due if due < @next_due
-        @held_size += 1
-        @states[slot] = Pool::HELD
-        @dues[slot] = due
-        @grants[slot] = grant
-        @begins[slot] = begun
         @by_session[session] = slot if session
         @sessions[slot] = session
       end
@@ -101,9 +96,7 @@ module RingPools
         return free(slot) if state == "f"
 
         @has_more_queues = true
-        @states[slot] = Pool::QUARANTINED
-        @dues[slot] = due
-        @queues.append(slot, Pool::QUARANTINED)
+        @queues.lend(slot, Pool::QUARANTINED, begun || 0, due, grant || 0)
       end
     end
   end

@@ -30,6 +30,7 @@ mod route_cache;
 pub mod router;
 mod shared;
 pub mod sink_log;
+pub mod slot_queues;
 pub mod store;
 pub mod task;
 mod timers;

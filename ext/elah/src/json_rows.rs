@@ -51,19 +51,25 @@ impl Rows {
         self.texts.len()
     }
 
-    /// The member of each row that is read, nil where it is no text.
-    fn texts(rows: Receiver<Self>) -> Result<Value, Error> {
-        // SAFETY: protected, with nothing to drop; the Array is on the stack, which Ruby's collector searches.
-        let array = protect(|| unsafe {
-            let array = rb_sys::rb_ary_new_capa(rows.texts.len() as _);
-            for text in rows.texts.iter() {
-                let text = text.map_or(rb_sys::Qnil as _, |text| utf8::raw_string(text, text.is_ascii()));
-                rb_sys::rb_ary_push(array, text);
-            }
-            array
-        })?;
-        // SAFETY: Ruby returned it.
-        Ok(unsafe { Value::from_raw(array) })
+    /// The number in digits that the text of a row begins with; nil when there is none, or one of more than 18 digits.
+    fn number(rows: Receiver<Self>, row: usize) -> Option<u64> {
+        let text = rows.texts.get(row)?;
+        let digits = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+        let is_one = (1..=NUMBER_DIGITS_MAX).contains(&digits);
+        is_one.then(|| text[..digits].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+    }
+
+    /// What follows `beginning` in the text of a row; nil when nothing does, or it does not begin so.
+    fn rest(rows: Receiver<Self>, row: usize, beginning: RString) -> Result<Value, Error> {
+        // SAFETY: `beginning` is on this stack, and no Ruby code runs while it is compared.
+        let rest = rows.texts.get(row).and_then(|text| text.strip_prefix(unsafe { beginning.as_slice() }));
+        // A beginning in another encoding may end inside a character.
+        string(rest.filter(|rest| rest.first().is_some_and(|first| !CONTINUATIONS.contains(first))))
+    }
+
+    /// The text of a row; nil when it has none.
+    fn text(rows: Receiver<Self>, row: usize) -> Result<Value, Error> {
+        string(rows.texts.get(row))
     }
 
     /// `{"NAME":[{ECHO,MEMBERS},...]}`, with the members of each row as JSON.
@@ -88,6 +94,10 @@ impl Rows {
     }
 }
 
+/// The bytes of a character but its first.
+const CONTINUATIONS: std::ops::Range<u8> = 0x80..0xC0;
+/// Of a number that a text begins with.
+const NUMBER_DIGITS_MAX: usize = 18;
 /// Most rows of an answer are no longer.
 const USUAL_ROW_BYTES: usize = 256;
 
@@ -142,6 +152,14 @@ impl Answer<'_> {
     }
 }
 
+/// A String of valid UTF-8, or nil.
+fn string(text: Option<&[u8]>) -> Result<Value, Error> {
+    // SAFETY: protected, with nothing to drop.
+    let string = protect(|| text.map_or(rb_sys::Qnil as _, |text| unsafe { utf8::raw_string(text, text.is_ascii()) }))?;
+    // SAFETY: Ruby returned it.
+    Ok(unsafe { Value::from_raw(string) })
+}
+
 fn converted(ruby: &Ruby, source: RString) -> Result<RString, Error> {
     let converted = utf8::converted(source.as_raw()).map(RString::from_value);
     converted.ok().flatten().ok_or_else(|| unreadable(ruby, "cannot be converted to UTF-8"))
@@ -156,7 +174,9 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<Rows>(ruby, json, "Rows")?;
     class.define_singleton_method("read_native", function!(Rows::read, 4))?;
     class.define_method("size", method!(Rows::size, 0))?;
-    class.define_method("texts", method!(Rows::texts, 0))?;
+    class.define_method("text", method!(Rows::text, 1))?;
+    class.define_method("number", method!(Rows::number, 1))?;
+    class.define_method("rest", method!(Rows::rest, 2))?;
     class.define_method("answer", method!(Rows::answer, 2))?;
     Ok(())
 }

@@ -38,6 +38,7 @@ mod router;
 mod shards;
 mod sink_intake;
 mod sink_journal;
+mod slot_queues;
 #[cfg(feature = "sql")]
 mod sql;
 mod stall;
@@ -75,6 +76,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     sink_intake::init(ruby, elah)?;
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;
+    slot_queues::init(ruby, elah)?;
     store::init(ruby, elah)?;
     shards::init(ruby, elah)?;
     let rack = elah.define_module("Rack")?;

@@ -1,6 +1,7 @@
 //! `Elah::Shards`, the native half of entities: what their calls write, gathered and committed in groups under the claims on shards.
 
 mod commits;
+mod idle_calls;
 mod index;
 mod state;
 
@@ -55,6 +56,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     claim.define_method("failed?", method!(RubyClaim::has_failed, 0))?;
     claim.define_method("renewed", method!(RubyClaim::renewed, 0))?;
     commits::init(ruby, shards)?;
+    idle_calls::init(shards)?;
     index::init(ruby, shards)?;
     state::init(ruby, shards)
 }

@@ -17,17 +17,11 @@ module Elah
       # @return [Elah::Shards::State, nil]
       attr_reader :state
 
-      # @return [Integer] the number of the last batch with writes of this entity, 0 for none
-      attr_reader :batch
-
       # @return [Elah::Task, nil] who calls it now
       attr_reader :runner
 
       # @return [Activation, nil] the one whose method has called this
       attr_reader :outer
-
-      # Whether it was called since this was set to false.
-      attr_accessor :used
 
       # @param region [Region]
       # @param key [String]
@@ -38,9 +32,13 @@ module Elah
         @key = key
         @shard = shard
         @entity = @state = @runner = @outer = @line = nil
-        @batch = 0
-        @used = true
       end
+
+      # @return [Integer] the number of the last batch with writes of this entity, 0 for none
+      def batch = @state ? @state.last_batch : 0
+
+      # @return [Boolean] whether a call has ended since this was asked last
+      def take_used = @state ? @state.take_used : false
 
       # Runs one call, when those before it have ended. What it wrote is gathered in the batch {#batch}.
       #
@@ -50,7 +48,6 @@ module Elah
       # @return [Object] the method's value
       def run(task, name, arguments)
         @runner ? wait_for_turn(task) : @runner = task
-        @used = true
         @outer = task.activation
         task.activation = self
         is_whole = false
@@ -59,7 +56,6 @@ module Elah
           answer = entity.__send__(name, *arguments)
           batch = @state.gather
           @commits.plan(batch) if batch > @commits.planned
-          @batch = batch
           is_whole = true
           answer
         rescue Refusal
@@ -72,11 +68,21 @@ module Elah
         end
       end
 
+      # Ends a call that was made natively.
+      #
+      # @param task [Elah::Task] that has made it
+      # @param error [Exception, nil] what has ended it
+      def abort(task, error)
+        task.activation = @outer
+        forget unless error.is_a?(Refusal) && !@state.gathered?
+        @line ? leave : @runner = nil
+      end
+
       # Whether it can leave memory: nobody calls it, and all that it wrote is settled.
       #
       # @param settled [Integer] the number of a batch
       # @return [Boolean]
-      def idle?(settled) = @runner.nil? && @batch <= settled
+      def idle?(settled) = @runner.nil? && batch <= settled
 
       # Waits for the turn that comes after all calls that have come before.
       def wait_until_idle
@@ -100,7 +106,7 @@ module Elah
 
       def come_to_life
         @entity = nil
-        @commits.settle(@batch)
+        @commits.settle(batch)
         report_loss if @state&.failed? && !@region.durable?
         @state = @region.open_state(@shard, @key)
         @entity = @region.new_entity(@key, @state)
@@ -108,7 +114,7 @@ module Elah
 
       # Nobody waited for these writes, so nobody else says that they are gone.
       def report_loss
-        @state.check(@batch)
+        @state.check(batch)
       rescue Store::Error => e
         lost = Lost.new("The last answers of #{identity} are lost, as they could not be stored: #{e.message}")
         @region.event_loop&.report(lost)

@@ -37,6 +37,11 @@ module Elah
         @event_loop ? @event_loop.post { @native.submit } : @native.submit
       end
 
+      # Has a batch leave, unless that is planned.
+      #
+      # @param batch [Integer]
+      def expect(batch) = (plan(batch) if batch > @planned)
+
       # Waits until a batch is settled.
       #
       # @param batch [Integer]

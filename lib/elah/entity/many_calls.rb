@@ -2,14 +2,19 @@
 
 module Elah
   class Entity
-    # Calls that one fiber makes one after the other, and what became of each.
+    # Calls that one fiber makes one after the other, and what became of each. Those of idle entities in memory are made natively, without a
+    # frame of Ruby but the method's own.
     class ManyCalls
+      include Shards::IdleCalls
+
       # @param region [Region]
       # @param calls [Array<Array>] each a key, the name of a method, and its arguments
       def initialize(region, calls)
         @region = region
+        @here = region.activations
+        @commits = region.commits
         @is_durable = region.durable?
-        @settled = region.commits.settled
+        @settled = @commits.settled
         @calls = calls
         @answers = Array.new(calls.size, NONE)
         @states = []
@@ -29,11 +34,10 @@ module Elah
       # @return [Array] for each its answer, or the exception with which it ended
       # @raise [Exception] what ended the task from outside
       def run(task)
-        calls = @calls
         index = 0
-        while index < calls.size
-          run_one(task, index, calls[index])
-          index += 1
+        while index < @calls.size
+          run_one(task, index, @calls[index])
+          index = run_idle(task, index + 1)
         end
         @region.conclude_all(@last) if @last > @settled
         check_stored
@@ -63,13 +67,24 @@ module Elah
         batch = activation.batch
         note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
         @answers[index] = answer
-      rescue Cancelled, ClientGone
-        raise
       rescue StandardError => e
-        raise if Elah.deadline&.zero?
+        note_failure(index, e)
+      end
+
+      # A call that was made natively has ended with an exception.
+      def call_failed(task, index, activation, error)
+        activation.abort(task, error)
+        raise error unless error.is_a?(StandardError)
+
+        note_failure(index, error)
+      end
+
+      # What ends the task from outside is no answer of one call.
+      def note_failure(index, error)
+        raise error if error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.deadline&.zero?
 
         @is_failed = true
-        @answers[index] = e
+        @answers[index] = error
       end
 
       # Answers that do not wait for the disk are not looked at again.

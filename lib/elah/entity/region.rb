@@ -112,6 +112,10 @@ module Elah
       end
 
       # @api private
+      # @return [Hash{String=>Activation}] the entities in memory, by key; to look at only
+      def activations = @here
+
+      # @api private
       # Waits as the durability asks.
       def conclude_all(batch) = @is_durable ? @commits.settle(batch) : @commits.hold_back(batch)
 

@@ -38,9 +38,8 @@ module Elah
       def make_room(settled)
         (2 * @activations.size).times do
           key, activation = @activations.shift
-          return true if !activation.used && activation.idle?(settled)
+          return true if !activation.take_used && activation.idle?(settled)
 
-          activation.used = false
           @activations[key] = activation
         end
         false

@@ -18,6 +18,13 @@ impl Column {
         self.ends.len()
     }
 
+    /// The text of a row; `None` when it has none, or there is no such row.
+    pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
+        let &(end, is_there) = self.ends.get(row)?;
+        let start = row.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        is_there.then(|| &self.bytes[start..end])
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut start = 0;
         self.ends.iter().map(move |&(end, is_there)| {

@@ -1,7 +1,7 @@
 //! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use elah_core::store::{self, Claim, Gathered, GroupCommits};
@@ -10,10 +10,12 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, funct
 use super::RubyClaim;
 use super::commits::{RubyCommits, wait};
 use crate::native_class;
-use crate::receiver::Receiver;
+use crate::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
 use crate::store::table::{entries, range};
 use crate::store::{read_string, with_bytes};
+
+pub(super) static CLASS: ExactClass = ExactClass::new();
 
 /// The number of the table in which entities have their own keys.
 const OWN_TABLE: u8 = 0;
@@ -32,6 +34,8 @@ pub(crate) struct EntityState {
     gathered: Mutex<Gathered>,
     /// The number of the last batch with writes of this entity.
     last_batch: AtomicU64,
+    /// Whether a call has ended since that was asked last.
+    is_used: AtomicBool,
 }
 
 impl Deref for RubyState {
@@ -82,19 +86,34 @@ impl RubyState {
             prefix,
             gathered: Mutex::default(),
             last_batch: AtomicU64::new(0),
+            is_used: AtomicBool::new(false),
         };
         RubyState { entity: Arc::new(entity) }
     }
 
-    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
     fn gather(state: Receiver<Self>) -> u64 {
-        let mut gathered = state.gathered();
+        state.gather_batch()
+    }
+
+    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
+    pub(super) fn gather_batch(&self) -> u64 {
+        self.is_used.store(true, Ordering::Relaxed);
+        let mut gathered = self.gathered();
         if gathered.is_empty() {
-            return state.last_batch.load(Ordering::Relaxed);
+            return self.last_batch.load(Ordering::Relaxed);
         }
-        let number = state.commits.gather(&state.claim, &mut gathered);
-        state.last_batch.store(number, Ordering::Relaxed);
+        let number = self.commits.gather(&self.claim, &mut gathered);
+        self.last_batch.store(number, Ordering::Relaxed);
         number
+    }
+
+    fn last_batch(state: Receiver<Self>) -> u64 {
+        state.last_batch.load(Ordering::Relaxed)
+    }
+
+    /// Whether a call has ended since this was asked last.
+    fn take_used(&self) -> bool {
+        self.is_used.swap(false, Ordering::Relaxed)
     }
 
     fn put(ruby: &Ruby, state: Receiver<Self>, key: RString, value: RString) -> Result<(), Error> {
@@ -132,7 +151,12 @@ impl RubyState {
     }
 
     fn has_failed(state: Receiver<Self>) -> bool {
-        state.claim.has_failed()
+        state.is_lost()
+    }
+
+    /// Whether nothing may build on it any more, because a batch was not stored.
+    pub(super) fn is_lost(&self) -> bool {
+        self.claim.has_failed()
     }
 
     fn has_gathered(&self) -> bool {
@@ -146,12 +170,15 @@ impl RubyState {
 
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyState>(ruby, shards, "State")?;
+    CLASS.set(ruby, class);
     class.define_singleton_method("open", function!(RubyState::new, 3))?;
     class.define_method("get", method!(RubyState::get, 1))?;
     class.define_method("put", method!(RubyState::put, 2))?;
     class.define_method("delete", method!(RubyState::delete, 1))?;
     class.define_method("range_native", method!(RubyState::range, 3))?;
     class.define_method("gather", method!(RubyState::gather, 0))?;
+    class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
+    class.define_method("take_used", method!(RubyState::take_used, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
     class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;

@@ -1,0 +1,109 @@
+//! `Elah::SlotQueues`: slots that are lent for a time and stand in queues; see `lib/elah/slot_queues.rb`.
+
+use std::cell::RefCell;
+
+use elah_core::slot_queues::{Loan, Misuse, Slot, SlotQueues};
+use magnus::{Error, Module, Object, RArray, RModule, Ruby, function, method};
+
+use crate::native_class;
+use crate::receiver::Receiver;
+
+#[magnus::wrap(class = "Elah::SlotQueues", free_immediately, size)]
+pub(crate) struct RubySlotQueues {
+    queues: RefCell<SlotQueues>,
+}
+
+// SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Sync for RubySlotQueues {}
+
+type This = Receiver<RubySlotQueues>;
+
+impl RubySlotQueues {
+    fn new(queues: Slot) -> Self {
+        RubySlotQueues { queues: RefCell::new(SlotQueues::new(queues)) }
+    }
+
+    fn first(ruby: &Ruby, this: This, queue: Slot) -> Result<Option<Slot>, Error> {
+        raised(ruby, this.queues.borrow().first(queue))
+    }
+
+    fn size(ruby: &Ruby, this: This, queue: Slot) -> Result<u32, Error> {
+        raised(ruby, this.queues.borrow().size(queue))
+    }
+
+    fn slots(ruby: &Ruby, this: This, queue: Slot) -> Result<RArray, Error> {
+        let slots: Vec<Slot> = raised(ruby, this.queues.borrow().slots(queue).map(Iterator::collect))?;
+        Ok(ruby.ary_from_iter(slots))
+    }
+
+    fn queue(this: This, slot: Slot) -> Option<Slot> {
+        this.queues.borrow().queue(slot)
+    }
+
+    fn begun(ruby: &Ruby, this: This, slot: Slot) -> Result<i64, Error> {
+        Ok(raised(ruby, this.queues.borrow().loan(slot))?.begun)
+    }
+
+    fn due(ruby: &Ruby, this: This, slot: Slot) -> Result<i64, Error> {
+        Ok(raised(ruby, this.queues.borrow().loan(slot))?.due)
+    }
+
+    fn serial(ruby: &Ruby, this: This, slot: Slot) -> Result<i64, Error> {
+        Ok(raised(ruby, this.queues.borrow().loan(slot))?.serial)
+    }
+
+    fn append(ruby: &Ruby, this: This, slot: Slot, queue: Slot) -> Result<(), Error> {
+        raised(ruby, this.queues.borrow_mut().append(slot, queue))
+    }
+
+    fn remove(ruby: &Ruby, this: This, slot: Slot) -> Result<(), Error> {
+        raised(ruby, this.queues.borrow_mut().remove(slot))
+    }
+
+    fn lend(ruby: &Ruby, this: This, slot: Slot, queue: Slot, begun: i64, due: i64, serial: i64) -> Result<(), Error> {
+        raised(ruby, this.queues.borrow_mut().lend(slot, queue, Loan { begun, due, serial }))
+    }
+
+    fn lend_first(
+        ruby: &Ruby,
+        this: This,
+        queue: Slot,
+        lent: Slot,
+        begun: i64,
+        due: i64,
+        serial: i64,
+    ) -> Result<Option<Slot>, Error> {
+        raised(ruby, this.queues.borrow_mut().lend_first(queue, lent, Loan { begun, due, serial }))
+    }
+
+    fn set_due(ruby: &Ruby, this: This, slot: Slot, due: i64) -> Result<(), Error> {
+        raised(ruby, this.queues.borrow_mut().set_due(slot, due))
+    }
+
+    fn move_due(ruby: &Ruby, this: This, queue: Slot, now: i64, other: Slot) -> Result<u32, Error> {
+        raised(ruby, this.queues.borrow_mut().move_due(queue, now, other))
+    }
+}
+
+fn raised<R>(ruby: &Ruby, result: Result<R, Misuse>) -> Result<R, Error> {
+    result.map_err(|misuse| Error::new(ruby.exception_arg_error(), format!("In these queues {misuse}.")))
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubySlotQueues>(ruby, elah, "SlotQueues")?;
+    class.define_singleton_method("new", function!(RubySlotQueues::new, 1))?;
+    class.define_method("first", method!(RubySlotQueues::first, 1))?;
+    class.define_method("size", method!(RubySlotQueues::size, 1))?;
+    class.define_method("slots", method!(RubySlotQueues::slots, 1))?;
+    class.define_method("queue", method!(RubySlotQueues::queue, 1))?;
+    class.define_method("begun", method!(RubySlotQueues::begun, 1))?;
+    class.define_method("due", method!(RubySlotQueues::due, 1))?;
+    class.define_method("serial", method!(RubySlotQueues::serial, 1))?;
+    class.define_method("append", method!(RubySlotQueues::append, 2))?;
+    class.define_method("remove", method!(RubySlotQueues::remove, 1))?;
+    class.define_method("lend", method!(RubySlotQueues::lend, 5))?;
+    class.define_method("lend_first", method!(RubySlotQueues::lend_first, 5))?;
+    class.define_method("set_due", method!(RubySlotQueues::set_due, 2))?;
+    class.define_method("move_due", method!(RubySlotQueues::move_due, 3))?;
+    Ok(())
+}
