@@ -156,7 +156,7 @@ module Elah
 
       # Forgets everything that lives here, as a new process does.
       def reset
-        @commits = Commits.new((0..@entity_class.indexes.size).map { |number| table(number) })
+        @commits = Commits.new((0..@entity_class.indexes.size).map { |number| table(number) }, is_durable: @is_durable)
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::claim::Claim;
 use super::error::Error;
@@ -155,13 +156,15 @@ pub(super) struct Batch {
     /// Counts the batches of one owner, from 1.
     pub(super) number: u64,
     pub(super) tables: Arc<[Arc<TableName>]>,
+    /// How long it may wait for others that go to the disk with it.
+    pub(super) commit_delay: Duration,
     bytes: Vec<u8>,
     calls: Vec<(Arc<Claim>, usize)>,
 }
 
 impl Batch {
-    pub(super) fn new(number: u64, tables: Arc<[Arc<TableName>]>) -> Self {
-        Batch { number, tables, bytes: Vec::new(), calls: Vec::new() }
+    pub(super) fn new(number: u64, tables: Arc<[Arc<TableName>]>, commit_delay: Duration) -> Self {
+        Batch { number, tables, commit_delay, bytes: Vec::new(), calls: Vec::new() }
     }
 
     /// Takes what a call has gathered.

@@ -220,6 +220,10 @@ impl Engine {
         }
     }
 
+    pub(super) fn hurry(&self) {
+        self.queue.hurry();
+    }
+
     fn start_writer(self: &Arc<Self>) -> Result<(), Error> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {

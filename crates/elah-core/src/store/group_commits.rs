@@ -19,6 +19,7 @@ type Told = Box<dyn FnOnce() + Send>;
 pub struct GroupCommits {
     handle: Arc<Handle>,
     tables: Arc<[Arc<TableName>]>,
+    commit_delay: Duration,
     open: Mutex<Batch>,
     progress: Arc<Mutex<Progress>>,
 }
@@ -33,8 +34,9 @@ struct Progress {
 }
 
 impl GroupCommits {
-    /// Over tables of one store; writes name them by their place in the list.
-    pub fn new(tables: &[Table]) -> Result<Self, Error> {
+    /// Over tables of one store; writes name them by their place in the list. A batch may wait `commit_delay` for others that go to the
+    /// disk with it, unless somebody waits for it: one transaction of many writes costs far less than many of few.
+    pub fn new(tables: &[Table], commit_delay: Duration) -> Result<Self, Error> {
         let (Some(first), true) = (tables.first(), tables.len() <= 256) else {
             return Err(Error::InvalidName { bytes: 0 });
         };
@@ -44,8 +46,9 @@ impl GroupCommits {
         let names: Arc<[_]> = tables.iter().map(|table| Arc::clone(&table.name)).collect();
         Ok(GroupCommits {
             handle: Arc::clone(&first.handle),
-            open: Mutex::new(Batch::new(1, Arc::clone(&names))),
+            open: Mutex::new(Batch::new(1, Arc::clone(&names), commit_delay)),
             tables: names,
+            commit_delay,
             progress: Arc::default(),
         })
     }
@@ -85,7 +88,7 @@ impl GroupCommits {
             if open.is_empty() {
                 return;
             }
-            let next = Batch::new(open.number + 1, Arc::clone(&self.tables));
+            let next = Batch::new(open.number + 1, Arc::clone(&self.tables), self.commit_delay);
             std::mem::replace(&mut *open, next)
         };
         let (number, bytes) = (batch.number, batch.bytes());
@@ -110,6 +113,10 @@ impl GroupCommits {
         let mut progress = lock(&self.progress);
         if number > progress.settled {
             progress.waiting.push((number, Box::new(told)));
+            drop(progress);
+            if !self.commit_delay.is_zero() {
+                self.handle.hurry();
+            }
         } else {
             drop(progress);
             told();

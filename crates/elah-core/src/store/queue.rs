@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::error::Error;
 use super::write::{Outcome, Work};
@@ -35,6 +35,14 @@ impl Job {
         }
     }
 
+    /// How long it may wait for others before it has to be begun with.
+    fn delay(&self) -> Duration {
+        match self {
+            Job::Change(Work::Batch(batch), _) => batch.commit_delay,
+            Job::Change(..) | Job::Sweep(_) | Job::Flush(_) => Duration::ZERO,
+        }
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Job::Change(work, _) => work.bytes(),
@@ -46,6 +54,8 @@ impl Job {
 #[derive(Default)]
 struct Waiting {
     jobs: Vec<Job>,
+    /// When the first of them has to be begun with; `None` when there is none.
+    due: Option<Instant>,
     bytes: usize,
     has_gathered: bool,
     is_closing: bool,
@@ -89,11 +99,28 @@ impl Queue {
                 job.refuse(error);
             }
             None => {
+                let due = Instant::now() + job.delay();
+                let is_first = waiting.due.is_none_or(|first| due < first);
+                if is_first {
+                    waiting.due = Some(due);
+                }
                 waiting.bytes = bytes;
                 waiting.jobs.push(job);
                 drop(waiting);
-                self.changed.notify_one();
+                if is_first {
+                    self.changed.notify_one();
+                }
             }
+        }
+    }
+
+    /// Has the writer begin at once with what waits, because somebody waits for it.
+    pub(super) fn hurry(&self) {
+        let mut waiting = self.lock();
+        if waiting.due.is_some() {
+            waiting.due = Some(Instant::now());
+            drop(waiting);
+            self.changed.notify_one();
         }
     }
 
@@ -129,6 +156,7 @@ impl Queue {
         let mut waiting = self.lock();
         waiting.failure.get_or_insert_with(|| error.clone());
         waiting.bytes = 0;
+        waiting.due = None;
         let jobs = std::mem::take(&mut waiting.jobs);
         drop(waiting);
         self.has_failed.store(true, Ordering::Release);
@@ -137,13 +165,15 @@ impl Queue {
         }
     }
 
-    /// All that waits, as soon as anything does or `until` has come.
+    /// All that waits, as soon as something of it is due or `until` has come.
     pub(super) fn take(&self, until: Option<Instant>) -> Woken {
         let mut waiting = self.lock();
         loop {
             let now = Instant::now();
-            if !waiting.jobs.is_empty() || waiting.has_gathered || waiting.is_closing || until.is_some_and(|until| until <= now) {
+            let until = [until, waiting.due].into_iter().flatten().min();
+            if waiting.has_gathered || waiting.is_closing || until.is_some_and(|until| until <= now) {
                 waiting.bytes = 0;
+                waiting.due = None;
                 return Woken {
                     jobs: std::mem::take(&mut waiting.jobs),
                     has_gathered: std::mem::take(&mut waiting.has_gathered),

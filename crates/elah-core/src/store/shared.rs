@@ -129,6 +129,15 @@ impl Handle {
         }
     }
 
+    /// Has the writer begin with what waits for it.
+    pub(super) fn hurry(&self) {
+        // A store that is closed has nothing that waits.
+        let _ = self.with(|engine| {
+            engine.hurry();
+            Ok(())
+        });
+    }
+
     pub(super) fn clock(&self) -> &Clock {
         &self.shared.options.clock
     }

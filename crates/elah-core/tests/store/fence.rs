@@ -1,6 +1,7 @@
 //! Owners of shards: what one gathers is stored under its epoch, and not at all once another has claimed the shard.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use elah_core::store::{Claim, Error, Gathered, GroupCommits, Range, Table};
 
@@ -15,9 +16,13 @@ struct Owner {
 
 impl Owner {
     fn new(opened: &Opened, shards: &[u16]) -> Self {
+        Self::with_delay(opened, shards, Duration::ZERO)
+    }
+
+    fn with_delay(opened: &Opened, shards: &[u16], commit_delay: Duration) -> Self {
         let own = opened.store.table("own").expect("a name");
         let index = opened.store.table("index").expect("a name");
-        let commits = GroupCommits::new(&[own.clone(), index]).expect("tables of one store");
+        let commits = GroupCommits::new(&[own.clone(), index], commit_delay).expect("tables of one store");
         let claims = claim(&commits, shards, 8).expect("claims");
         Owner { commits, claims, own }
     }
@@ -58,6 +63,35 @@ fn an_owner_that_was_replaced_stores_nothing() {
     assert_eq!(new.write(0, b"a", b"new"), Ok(()));
     assert_eq!(get(&old.own, b"a"), Some(b"new".to_vec()));
     assert!(old.claims[0].renewed().is_none(), "the right is lost");
+}
+
+#[test]
+fn batches_that_may_wait_go_to_the_disk_together_and_at_once_when_somebody_waits_for_them() {
+    let opened = Opened::new();
+    let owner = Owner::with_delay(&opened, &[3], Duration::from_secs(600));
+    let first = owner.gather(0, b"a", b"1");
+    owner.commits.submit();
+    owner.gather(0, b"b", b"2");
+    owner.commits.submit();
+    assert_eq!((owner.commits.settled(), get(&owner.own, b"a")), (0, None), "both wait for others");
+    wait(|done| owner.commits.when_settled(first, move || done(())));
+    assert_eq!(get(&owner.own, b"b"), Some(b"2".to_vec()), "what waits leaves together");
+    let urgent = Owner::new(&opened, &[4]);
+    let third = owner.gather(0, b"c", b"3");
+    owner.commits.submit();
+    assert_eq!(urgent.write(0, b"d", b"4"), Ok(()));
+    assert_eq!(owner.commits.settled(), third, "and with whatever is urgent");
+}
+
+#[test]
+fn a_delay_that_is_over_ends_the_wait() {
+    let opened = Opened::new();
+    let owner = Owner::with_delay(&opened, &[3], Duration::from_millis(1));
+    owner.gather(0, b"a", b"1");
+    owner.commits.submit();
+    while get(&owner.own, b"a").is_none() {
+        std::thread::yield_now();
+    }
 }
 
 #[test]

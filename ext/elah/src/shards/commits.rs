@@ -1,6 +1,7 @@
 //! `Elah::Shards::Commits`: the batches of one kind of entities in this process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use elah_core::store::GroupCommits;
 use magnus::{Error, Module, Object, RArray, RModule, Ruby, TryConvert, function, method};
@@ -17,12 +18,13 @@ pub(crate) struct RubyCommits {
 }
 
 impl RubyCommits {
-    fn new(ruby: &Ruby, tables: RArray) -> Result<Self, Error> {
+    fn new(ruby: &Ruby, tables: RArray, delay_seconds: f64) -> Result<Self, Error> {
         let tables: Vec<_> = tables
             .into_iter()
             .map(|table| <&RubyTable>::try_convert(table).map(|table| table.table.clone()))
             .collect::<Result<_, _>>()?;
-        let commits = GroupCommits::new(&tables).map_err(|error| raised(ruby, &error))?;
+        let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
+        let commits = GroupCommits::new(&tables, delay).map_err(|error| raised(ruby, &error))?;
         Ok(RubyCommits { commits: Arc::new(commits) })
     }
 
@@ -62,7 +64,7 @@ pub(super) fn wait(ruby: &Ruby, commits: &GroupCommits, number: u64) -> Result<(
 
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
-    class.define_singleton_method("open", function!(RubyCommits::new, 1))?;
+    class.define_singleton_method("open", function!(RubyCommits::new, 2))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;
     class.define_method("settled", method!(RubyCommits::settled, 0))?;
