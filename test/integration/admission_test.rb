@@ -27,6 +27,17 @@ class AdmissionTest < Minitest::Test
     end
   end
 
+  # Requests that had come in together were all answered when the last of them had run.
+  def test_answers_go_out_before_others_run_that_came_in_with_them
+    start do |server|
+      server.connect do |first|
+        first.write("GET /hog/100 HTTP/1.1\r\nHost: a\r\n\r\n") # the others come in meanwhile
+        assert_equal 6, burst(server, "/turn/5", 6).map(&:body).uniq.size
+        assert_equal "hogged", first.read_answer.body
+      end
+    end
+  end
+
   def test_no_more_requests_run_at_once_than_there_are_fibers
     start(fibers_max: 3, queue_seconds: 10) do |server|
       assert_equal [200], burst(server, "/sleep/50", 12).map(&:status).uniq

@@ -34,6 +34,7 @@ pub mod slot_queues;
 pub mod store;
 pub mod task;
 mod timers;
+mod turn_share;
 pub mod wake;
 pub mod worker;
 

@@ -34,6 +34,7 @@ pub use crate::shared::{Cancelled, HandedOver};
 use crate::shared::{Shared, TICK};
 use crate::task::Task;
 use crate::timers::Timers;
+use crate::turn_share::TurnShare;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
 use synced::Round;
 
@@ -56,6 +57,7 @@ pub struct Worker {
     shared: Rc<Shared>,
     waker: RemoteWaker,
     timers: Timers,
+    share: TurnShare,
     watches: Rc<DescriptorWatches>,
     next_wait: Cell<WaitId>,
     streams: RefCell<Slab<Rc<StreamState>>>,
@@ -93,6 +95,7 @@ impl Worker {
             shared,
             waker: RemoteWaker::new(),
             timers: Timers::default(),
+            share: TurnShare::new(),
             watches: Rc::new(DescriptorWatches::new(local_waker)),
             next_wait: Cell::new(1),
             streams: RefCell::new(Slab::new()),
@@ -137,17 +140,22 @@ impl Worker {
             .await;
         });
         shared.clock.refresh();
+        self.share.begin(Instant::now());
         if shared.is_draining() {
             shared.publish(); // the loop may end before its next tick
         }
     }
 
+    /// Whether a request may begin in this turn.
     pub fn is_request_ready(&self) -> bool {
-        self.shared.admission.has_ready()
+        self.shared.admission.has_ready() && !self.share.is_over()
     }
 
-    /// The next request that may run.
+    /// The next request that may begin in this turn.
     pub fn next_request(&self) -> Option<RequestId> {
+        if !self.share.admits(Instant::now) {
+            return None;
+        }
         let id = self.shared.admission.next_ready()?;
         self.shared.metrics.requested();
         Some(id)

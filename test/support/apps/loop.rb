@@ -18,6 +18,12 @@ class LoopApp < Elah::API
     ensure
       self.running -= 1
     end
+
+    # Keeps the loop busy.
+    def hog(milliseconds)
+      finish_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + milliseconds / 1000.0
+      nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish_at # the line that stalls
+    end
   end
   self.running = 0
   self.peak = 0
@@ -47,9 +53,13 @@ class LoopApp < Elah::API
   get(:bad_header) { header("X-Bad", "a\r\nSet-Cookie: b") && "never" }
 
   get("hog/:ms") do
-    finish_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + params[:ms].to_i / 1000.0
-    nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish_at # the line that stalls
+    LoopApp.hog(params[:ms].to_i)
     "hogged"
+  end
+
+  get("turn/:ms") do
+    LoopApp.hog(params[:ms].to_i)
+    Elah.current_loop.counts[:turns].to_s
   end
 
   get("stream/:count/:bytes") do
