@@ -69,6 +69,9 @@ module Elah
       # @return [#info] the logger of the API
       def logger = route.api.logger
 
+      # Ruby puts this into the message of a NameError, which ends in the log: nothing that the request brought is in it.
+      def inspect = "#<#{route.api} #{route.request_method} #{route.path}>"
+
       def _blueprint = self.class.blueprint
     end
   end

@@ -97,6 +97,14 @@ class APIErrorsTest < APICase
     assert_match(/errors_test/, error.backtrace.first)
   end
 
+  # The message of a NameError had the whole endpoint in it, with the parameters of the request.
+  def test_a_misspelled_name_tells_the_route_and_no_parameter
+    misspelled = api { get(:login) { params && parms } }
+    message = assert_raises(NameError) { get(misspelled, "/login?password=s3cret") }.message
+    assert_match(%r{parms' for #<\S+ GET /login}, message)
+    refute_includes message, "s3cret"
+  end
+
   def test_error_format_names_what_it_takes
     error = assert_raises(Elah::API::DefinitionError) { api { error_format :xml } }
     assert_match(/grape, problem, not :xml/, error.message)
