@@ -97,6 +97,15 @@ class APIErrorsTest < APICase
     assert_match(/errors_test/, error.backtrace.first)
   end
 
+  def test_json_that_was_sent_as_a_form_is_told_which_header_it_needs
+    strict.class_eval { params { requires :name } && post(:named) { {} } }
+    form = { "Content-Type" => "application/x-www-form-urlencoded" }
+    assert_equal "name is missing; the body came as a form: JSON needs the header Content-Type: application/json",
+                 post(strict, "/named", body: '{"name":"ann"}', headers: form).json["detail"]
+    assert_equal "name is missing", post(strict, "/named", body: "nme=ann", headers: form).json["detail"]
+    assert_equal "name is missing", post_json(strict, "/named", {}).json["detail"]
+  end
+
   # The message of a NameError had the whole endpoint in it, with the parameters of the request.
   def test_a_misspelled_name_tells_the_route_and_no_parameter
     misspelled = api { get(:login) { params && parms } }

@@ -98,9 +98,15 @@ module Elah
       def _answer_exception(error)
         is_own = error.is_a?(Exceptions::Base)
         status, headers, code = is_own ? [error.status, error.headers, error.code] : []
-        message = is_own && _blueprint.problems? ? error.detail : error.message
+        message = is_own && _blueprint.problems? ? _detail(error) : error.message
         @_invalid = error if error.is_a?(Exceptions::ValidationErrors)
         _answer_error(message, status || _blueprint.default_error_status, headers || {}, code, error.backtrace, error)
+      end
+
+      def _detail(error)
+        return error.detail unless error.is_a?(Exceptions::ValidationErrors) && _json_as_form?
+
+        "#{error.detail}; the body came as a form: JSON needs the header Content-Type: application/json"
       end
 
       def _answer_error(message, status, headers, code, backtrace, original)

@@ -138,6 +138,9 @@ module Elah
 
       def _captures = @request.route_params
 
+      # Whether JSON was sent under the type that `curl --data` gives it: every parameter is missing then.
+      def _json_as_form? = @_media_type == FORM && @request.body.start_with?("{", "[")
+
       # @return [Hash, nil] what the body adds to the parameters
       def _body_params
         return @_document if @_document.is_a?(Hash)
