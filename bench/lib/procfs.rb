@@ -9,8 +9,10 @@ module Bench
     # The files of the embedded store and of a sink's journal: their mapped pages are shared, and the kernel may drop them at any time.
     STORE_FILE = %r{\.(mdb|journal)\b|/journal-\d+/}
 
-    def initialize(root_pid)
+    # @param root [Boolean] whether the root itself counts
+    def initialize(root_pid, root: true)
       @root_pid = root_pid
+      @first = root ? 0 : 1
     end
 
     # @return [Array<Integer>] the root's pid and those of its descendants
@@ -22,6 +24,7 @@ module Bench
       end
       found = [@root_pid]
       found.each { |pid| found.concat(children[pid]) if children.key?(pid) }
+      found.drop(@first)
     end
 
     # @return [Float] user and system time of all threads of all processes, in seconds

@@ -4,7 +4,7 @@ require "fileutils"
 require "socket"
 require "tmpdir"
 require_relative "../../bench/lib/procfs"
-require_relative "subreaper"
+require_relative "keeper"
 
 module Lab
   # A contender that runs: a process group of its own on a free port, with its output in a file and its data in a folder that goes with it.
@@ -83,20 +83,11 @@ module Lab
       places = { port: @port, data: @folder, store: @store }.compact
       @command = @contender.run_command(@workload, **places)
       @started_at = now
-      pid = fork { become(@contender.environment(@workload, **places), *@cores.server, *@command) }
-      @tree = Bench::ProcessTree.new(pid)
+      words = [*@cores.server, *@command]
+      pid = Keeper.start(@contender.environment(@workload, **places), words, log: log_path, rlimit_nofile: descriptors)
+      @tree = Bench::ProcessTree.new(pid, root: false)
       @process = Process.detach(pid)
       wait_until_ready
-    end
-
-    # The forked process turns into the command.
-    def become(environment, *words)
-      Subreaper.become
-      exec(environment, *words, in: File::NULL, %i[out err] => log_path, pgroup: true, rlimit_nofile: descriptors)
-    rescue SystemCallError => e
-      File.write(log_path, e.message)
-    ensure
-      exit!(127)
     end
 
     # As many as 10,000 connections need, where the system allows it.

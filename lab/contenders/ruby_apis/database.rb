@@ -2,10 +2,12 @@
 
 # The database under ActiveRecord: the server that STORE names, or SQLite in the contender's own process.
 require "active_record"
+require "monitor"
 
 module Database
-  # SQLite has one writer at a time; threads wait here rather than in its busy loop. A server has locks of its own.
-  WRITING = Mutex.new
+  # SQLite has one writer at a time. Threads wait here: in its busy loop they would hold the interpreter, for which the writer waits. A server has
+  # locks of its own.
+  WRITING = Monitor.new
   TYPES = { String => ActiveRecord::Type::String.new, Integer => ActiveRecord::Type::BigInteger.new }.freeze
 
   module_function
@@ -29,12 +31,11 @@ module Database
     { adapter: "sqlite3", database: File.expand_path("#{name}.sqlite3", folder), timeout: 5000 }
   end
 
-  # @yield in a transaction that writes
-  def write(&block)
-    return ActiveRecord::Base.transaction(&block) unless ActiveRecord::Base.connection.adapter_name == "SQLite"
+  # @yield what is one statement that writes
+  def exclusively(&block) = ActiveRecord::Base.connection.adapter_name == "SQLite" ? WRITING.synchronize(&block) : yield
 
-    WRITING.synchronize { ActiveRecord::Base.transaction(&block) }
-  end
+  # @yield in a transaction that writes
+  def write(&block) = exclusively { ActiveRecord::Base.transaction(&block) }
 
   # @param statement [String] with a question mark for each value
   # @param values [Array<String, Integer>]

@@ -48,7 +48,7 @@ module Stats
     ip = request.ip.to_s.sub(/\.\d+\z/, ".0")
     row = { accepted_ms: (Time.now.to_f * 1000).to_i, path: request.path, params: JSON.generate(params(request)),
             headers: JSON.generate(headers(env)), ip: ip, visitor: visitor(request.ip, agent), bot: bot(agent) }
-    Database.write { Event.insert!(row) }
+    Database.exclusively { Event.insert!(row) }
     { durability: "delivered" }
   end
 

@@ -36,14 +36,14 @@ module Links
 
     # @return [Boolean] whether its code was free
     def insert(link)
-      Link.insert!(link)
+      Database.exclusively { Link.insert!(link) }
       true
     rescue ActiveRecord::RecordNotUnique
       false
     end
 
     # @return [Hash, nil] target, status and max_visits of a link that redirects, which counts
-    def visit(code, now) = Database.rows(VISIT, code, now, now).first
+    def visit(code, now) = Database.exclusively { Database.rows(VISIT, code, now, now) }.first
 
     # @return [Hash, nil]
     def find(code) = Link.find_by(code: code)&.attributes
