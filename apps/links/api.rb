@@ -14,9 +14,10 @@ module Links
     attr_accessor :service
   end
 
-  # All routes of the shortener.
+  # All routes of the shortener, and what its errors are to clients.
   class API < Elah::API
     error_format :problem
+    rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
 
     mount Endpoints::Health
     mount Endpoints::Resources

@@ -16,9 +16,10 @@ module RingPools
     attr_accessor :service
   end
 
-  # All routes of the allocator: the original's below /api, today's beside it.
+  # All routes of the allocator: the original's below /api, today's beside it. What errors are to clients holds for all but the original's.
   class API < Elah::API
     error_format :problem
+    rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }
 
     mount Endpoints::Health
     mount Endpoints::Bulk

@@ -13,9 +13,10 @@ require_relative "endpoints/visitors"
 require_relative "endpoints/live"
 
 module Stats
-  # All routes of the collector.
+  # All routes of the collector, and what its errors are to clients.
   class API < Elah::API
     error_format :problem
+    Endpoints::Support.rescue_errors(self)
 
     mount Endpoints::Collect
     mount Endpoints::Batches

@@ -13,7 +13,6 @@ module Items
       SEED_MAX = 2**64 - 1
 
       format :json
-      error_format :problem
       helpers Support
       rescue_from(NoItems) { |e| error!(e.message, 404, { "cache-control" => "no-store" }, code: "no_items") }
 

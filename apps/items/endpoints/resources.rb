@@ -14,7 +14,6 @@ module Items
       DESCRIPTION_MAX = 10_000
 
       format :json
-      error_format :problem
       helpers Support
 
       namespace :items do

@@ -19,9 +19,7 @@ module Leaderboards
               .to_h { |name, type| [name, [{ "content-type" => type, **HEADERS }, File.read(File.join(FOLDER, name)).freeze]] }.freeze
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
       get "leaderboards/:id/feed" do

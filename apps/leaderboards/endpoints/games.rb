@@ -7,9 +7,7 @@ module Leaderboards
     # Owns games and the making of boards, under the original's routes.
     class Games < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [Hash{String=>Object}] of a JSON body or a form

@@ -5,7 +5,6 @@ module Leaderboards
     # Owns what load balancers and supervisors ask.
     class Health < Elah::API
       format :json
-      error_format :problem
 
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }

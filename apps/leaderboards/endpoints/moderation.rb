@@ -9,9 +9,7 @@ module Leaderboards
       SEASONS_MAX = 1002
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [String, nil] a time in UTC, nil for one that is not fixed

@@ -7,9 +7,7 @@ module Leaderboards
     # Owns the original's reading of scores: ten users on a page, and one user with score and rank. Equal scores share a rank there.
     class Original < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         def board = directory[params["leaderboard_id"].to_s]

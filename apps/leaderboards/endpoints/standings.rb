@@ -18,9 +18,7 @@ module Leaderboards
       CURSOR = /\A([1-9]\d{0,9})\.([\w-]{1,2000})\z/
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [Array(Integer, Integer)]

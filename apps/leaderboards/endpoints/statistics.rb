@@ -11,9 +11,7 @@ module Leaderboards
       SCORE = /\A-?\d{1,19}(\.\d{1,18})?\z/
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [Array<Numeric>]

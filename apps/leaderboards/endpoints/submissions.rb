@@ -12,9 +12,7 @@ module Leaderboards
       PARTS_MAX = 100
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # Lets also those in who have a token for this member of this board.

@@ -5,7 +5,7 @@ require_relative "../stores"
 
 module Leaderboards
   module Endpoints
-    # Owns what the endpoints share: who may call them, how they read what a client says, and how they speak of errors.
+    # Owns what the endpoints share: who may call them, and how they read what a client says.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -87,13 +87,6 @@ module Leaderboards
       #
       # @param text [String] JSON
       def answer(text) = request.respond(200, JSON_TYPE, text)
-
-      # Says what the errors of this app are to clients.
-      #
-      # @param api [Class]
-      def self.rescue_errors(api)
-        api.rescue_from(Refused) { |e| error!(e.message, e.status, e.status == 503 ? { "retry-after" => "1" } : {}, code: e.code) }
-      end
     end
   end
 end

@@ -9,9 +9,7 @@ module Leaderboards
       SECONDS = (1..2_592_000).freeze
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
       before { authorize! }
 
       desc "A token by which a client may write the score of one member"

@@ -12,9 +12,7 @@ module Leaderboards
       NDJSON = "application/x-ndjson"
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
       before { authorize! }
 
       desc "Submits a member on each line"

@@ -8,9 +8,7 @@ module Links
     # Owns the QR codes of short URLs.
     class QrCodes < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @param type [String] media type

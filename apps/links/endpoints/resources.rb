@@ -11,9 +11,7 @@ module Links
       PAGE_MAX = 1000
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         params :fields do

@@ -4,7 +4,7 @@ require_relative "../presenter"
 
 module Links
   module Endpoints
-    # Owns what the endpoints under /links share: who may call them, and how they name a link and speak of errors.
+    # Owns what the endpoints under /links share: who may call them, and how they name a link.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -24,13 +24,6 @@ module Links
       def shown(link) = presenter.show(link, store.visits(link.code))
 
       def no_link!(code) = error!("There is no link with the code #{code}.", 404, code: "link_not_found")
-
-      # Says what the errors of this app are to clients.
-      #
-      # @param api [Class]
-      def self.rescue_errors(api)
-        api.rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
-      end
     end
   end
 end

@@ -14,9 +14,7 @@ module Links
       NDJSON = "application/x-ndjson"
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
       before { authorize! }
 
       namespace :links do

@@ -15,8 +15,6 @@ module Links
     # were made at boot.
     class Visits < Elah::API
       format :json
-      error_format :problem
-      Support.rescue_errors(self)
 
       PRIVACY = { "referrer-policy" => "strict-origin-when-cross-origin", "x-robots-tag" => "noindex" }.freeze
       GONE = { "cache-control" => "no-store", **PRIVACY }.freeze

@@ -9,7 +9,6 @@ module RingPools
     # Owns the original's RingPool API: one number of one pool, as XML, JSON or CSV.
     class AllocateNumber < Elah::API
       format :json
-      error_format :problem
       helpers Support
 
       NOT_FOR_BULK = "Numbers are automatically allocated by the PNAPI server"

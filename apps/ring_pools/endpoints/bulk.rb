@@ -8,7 +8,6 @@ module RingPools
     # Owns the Bulk RingPool API, version 2013-07-01: many numbers of many pools with one request.
     class Bulk < Elah::API
       format :json
-      error_format :problem
       Original.rescue_errors(self)
       # The rows are read where their errors are known.
       parser :json, ->(text, _env) { text }

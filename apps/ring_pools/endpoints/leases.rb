@@ -11,9 +11,7 @@ module RingPools
       IDEMPOTENCY_KEY = "Idempotency-Key"
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [String, nil] who asks; the Idempotency-Key of a request without a session stands for one

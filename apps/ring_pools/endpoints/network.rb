@@ -8,7 +8,6 @@ module RingPools
     # Owns the original's administration of pools: below a network, an advertiser and a campaign, by the name that the network gave.
     class Network < Elah::API
       format :json
-      error_format :problem
       helpers Support
       Original.rescue_errors(self)
 

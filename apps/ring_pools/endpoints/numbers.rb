@@ -8,9 +8,7 @@ module RingPools
     # Owns the question that a call asks: who had this number when it rang?
     class Numbers < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
       before { authorize! }
 
       helpers do

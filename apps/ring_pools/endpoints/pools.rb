@@ -10,9 +10,7 @@ module RingPools
       PAGE_MAX = 1000
 
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # @return [Hash] the pool and how it does

@@ -7,7 +7,7 @@ require_relative "../timestamp"
 
 module RingPools
   module Endpoints
-    # Owns what the endpoints of today's API share: who may call them, how they name things, and how they speak of errors.
+    # Owns what the endpoints of today's API share: who may call them, and how they name things.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -47,13 +47,6 @@ module RingPools
       end
 
       def show_number(number) = number && E164.format(number)
-
-      # Says what the errors of this app are to clients.
-      #
-      # @param api [Class]
-      def self.rescue_errors(api)
-        api.rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }
-      end
     end
   end
 end

@@ -9,9 +9,7 @@ module Stats
     # Owns the route that takes many events at once and says of each what became of it.
     class Batches < Elah::API
       format :json
-      error_format :problem
       helpers Support, Accepting
-      Support.rescue_errors(self)
       Parameters.accept_bodies(self)
 
       helpers do

@@ -10,9 +10,7 @@ module Stats
     # before it sends.
     class Browsers < Elah::API
       format :json
-      error_format :problem
       helpers Support, Accepting
-      Support.rescue_errors(self)
       Parameters.accept_bodies(self)
 
       GIF = ["47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"].pack("H*").freeze

@@ -9,9 +9,7 @@ module Stats
     # Owns the two routes that take one event each: whatever comes is recorded, and the answer says how safe it is by then.
     class Collect < Elah::API
       format :json
-      error_format :problem
       helpers Support, Accepting
-      Support.rescue_errors(self)
       Parameters.accept_bodies(self)
 
       desc "Records the request"

@@ -7,9 +7,7 @@ module Stats
     # Owns what load balancers and supervisors ask: of the process, and apart from it of the destination.
     class Health < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }

@@ -8,9 +8,7 @@ module Stats
   module Endpoints
     # Owns the live page: its three files, and the stream of events that they show.
     class Live < Elah::API
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       helpers do
         # A browser asks its user for the key when it is challenged so: the password is the key, the name does not matter.

@@ -9,9 +9,7 @@ module Stats
     # Owns the sums that can be asked for, with the number of events that they are exact to.
     class RollupQueries < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       ROWS_MAX = 1000
       # How many buckets are shown unless a time is given.

@@ -8,9 +8,7 @@ module Stats
     # Owns the rules for events, and the events that did not fit.
     class SchemaResources < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       before { authorize! }
 

@@ -11,9 +11,7 @@ module Stats
     # accepted, and 400 for what is too large or no JSON.
     class Segment < Elah::API
       format :json
-      error_format :problem
       helpers Support, Accepting
-      Support.rescue_errors(self)
       Parameters.accept_bodies(self)
 
       helpers do

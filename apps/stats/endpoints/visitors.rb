@@ -9,9 +9,7 @@ module Stats
     # Owns what a person may ask for: what is known of a visitor, and to be forgotten.
     class VisitorResources < Elah::API
       format :json
-      error_format :problem
       helpers Support
-      Support.rescue_errors(self)
 
       EVENTS_MAX = 1000
 
