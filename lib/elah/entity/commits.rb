@@ -10,7 +10,7 @@ module Elah
 
       # A batch that nobody waits for is joined by those of so many seconds: with many rows a page of the store, the transaction costs a
       # fraction for each.
-      DELAY_SECONDS = 0.01
+      DELAY_SECONDS = 0.05
 
       # @param tables [Array<Elah::Store::Table>] which writes name by their place: first that of the entities, then those of the indexes
       # @param is_durable [Boolean] whether answers wait for the disk
