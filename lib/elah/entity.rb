@@ -35,6 +35,9 @@ module Elah
   class Entity
     # What `durability` may be.
     DURABILITIES = %i[disk memory].freeze
+    # For how long writes wait for others before they go to the disk, where answers do not wait for that; and the longest.
+    LINGER_SECONDS = 0.05
+    LINGER_SECONDS_MAX = 60
 
     class << self
       # The entities of this class that a store holds. The same object however often it is asked for.
@@ -55,6 +58,19 @@ module Elah
         raise ArgumentError, "durability must be :disk or :memory, not #{choice.inspect}" unless DURABILITIES.include?(choice)
 
         @durability = choice
+      end
+
+      # With `durability :memory`, for how long writes may wait for others before they go to the disk. Of many writes to one key the last one
+      # alone is written then, and neighbours are written together. What has waited when the process is killed is lost.
+      #
+      # @param seconds [Numeric, nil] sets it: 0 to {LINGER_SECONDS_MAX}, {LINGER_SECONDS} unless a class says so
+      # @return [Numeric] 0 where answers wait for the disk
+      # @raise [ArgumentError]
+      def linger_seconds(seconds = nil)
+        return durability == :memory ? own_linger : 0 unless seconds
+        return @linger_seconds = seconds if seconds.is_a?(Numeric) && seconds.between?(0, LINGER_SECONDS_MAX)
+
+        raise ArgumentError, "linger_seconds must be 0 to #{LINGER_SECONDS_MAX}, not #{seconds.inspect}"
       end
 
       # The name under which the store keeps the entities; the class's own unless it is set. It must not change while there are any.
@@ -81,6 +97,8 @@ module Elah
       private
 
       def own_indexes = @own_indexes ||= []
+
+      def own_linger = @linger_seconds || (superclass <= Entity && superclass != Entity ? superclass.send(:own_linger) : LINGER_SECONDS)
     end
 
     # @return [String]

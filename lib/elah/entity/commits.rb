@@ -8,14 +8,11 @@ module Elah
       # What may be on its way before a call whose answer does not wait for the disk waits all the same.
       WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-      # A batch that nobody waits for is joined by those of so many seconds: with many rows a page of the store, the transaction costs a
-      # fraction for each.
-      DELAY_SECONDS = 0.05
-
       # @param tables [Array<Elah::Store::Table>] which writes name by their place: first that of the entities, then those of the indexes
-      # @param is_durable [Boolean] whether answers wait for the disk
-      def initialize(tables, is_durable:)
-        @native = Shards::Commits.open(tables, is_durable ? 0.0 : DELAY_SECONDS)
+      # @param delay_seconds [Numeric] for how long a batch that nobody waits for is joined by others: with many rows a page of the store, the
+      #   transaction costs a fraction for each
+      def initialize(tables, delay_seconds: 0)
+        @native = Shards::Commits.open(tables, delay_seconds)
         @event_loop = nil
         @planned = @settled = 0
       end

@@ -22,6 +22,10 @@ module Elah
       include Release
       include Routing
 
+      # No batch has a larger number.
+      ANY_BATCH = 1 << 60
+      private_constant :ANY_BATCH
+
       # The longest key of an entity, in bytes.
       KEY_BYTES_MAX = 255
 
@@ -87,6 +91,17 @@ module Elah
         activation ? run_here(task, activation, name, arguments) : call_owner(task, key, name, arguments)
       rescue Moved, Store::Fenced
         call_owner(task, key, name, arguments)
+      end
+
+      # The entity itself, to read from it without a call: only methods that change nothing and never wait may be called, at once.
+      #
+      # @param key [String]
+      # @return [Entity, nil] nil when it is not in memory here, when a call of it runs, and when an answer would have to wait for the disk:
+      #   it is to be called then
+      def at_rest(key)
+        return unless Thread.current.equal?(@thread) && @version == @placement.version
+
+        @here[key]&.at_rest(@is_durable ? @commits.settled : ANY_BATCH)
       end
 
       # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once;
@@ -156,7 +171,8 @@ module Elah
 
       # Forgets everything that lives here, as a new process does.
       def reset
-        @commits = Commits.new((0..@entity_class.indexes.size).map { |number| table(number) }, is_durable: @is_durable)
+        tables = (0..@entity_class.indexes.size).map { |number| table(number) }
+        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil

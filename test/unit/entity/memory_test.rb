@@ -22,6 +22,38 @@ class EntityMemoryTest < EntityCase
     end
   end
 
+  def test_what_lingers_waits_for_others_for_who_reads_it_and_for_the_end
+    lingering = accounts("lingering") do
+      durability :memory
+      linger_seconds 60
+    end
+    Elah.run do
+      3.times { lingering["1"].deposit(1) }
+      20.times { Elah.offload { nil } } # the loop turns, and the writer has its chances
+      assert_equal 0, lingering.index(:history).size
+      @store.table("other").put("a", "b") # a commit that takes along what lingers
+      assert_equal 3, lingering.index(:history).size
+      lingering["1"].deposit(1)
+      assert_equal [["balance", "4"]], lingering["1"].stored
+      lingering["1"].deposit(1)
+      lingering.flush
+      assert_equal 5, lingering.index(:history).size
+      lingering["2"].deposit(7)
+    end
+    assert_equal "7", lingering.index(:history).get("2 7")
+  end
+
+  def test_a_linger_has_bounds_and_concerns_memory_alone
+    assert_equal 0, Class.new(Elah::Entity) { linger_seconds 5 }.linger_seconds
+    assert_equal Elah::Entity::LINGER_SECONDS, Class.new(Elah::Entity) { durability :memory }.linger_seconds
+    parent = Class.new(Elah::Entity) do
+      durability :memory
+      linger_seconds 0.5
+    end
+    assert_equal [0.5, 0.5], [parent, Class.new(parent)].map(&:linger_seconds)
+    [-1, 61, "1", Float::NAN].each { |wrong| assert_raises(ArgumentError, wrong.inspect) { parent.linger_seconds(wrong) } }
+  end
+
   def test_a_graceful_end_stores_everything
     script = <<~RUBY
       require "support/entity_case"

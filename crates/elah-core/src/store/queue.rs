@@ -12,6 +12,9 @@ pub const WAITING_MAX: usize = 65_536;
 /// Bytes of keys and values that may wait; a single job may pass it when nothing else waits.
 pub const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Bytes that may wait for others; when there are more, the writer begins.
+pub const DELAYED_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// Told what came of a job.
 pub(super) type Done<T = Vec<Outcome>> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
@@ -99,7 +102,8 @@ impl Queue {
                 job.refuse(error);
             }
             None => {
-                let due = Instant::now() + job.delay();
+                let delay = if bytes > DELAYED_BYTES_MAX { Duration::ZERO } else { job.delay() };
+                let due = Instant::now() + delay;
                 let is_first = waiting.due.is_none_or(|first| due < first);
                 if is_first {
                     waiting.due = Some(due);

@@ -80,6 +80,11 @@ impl Work {
         }
     }
 
+    /// What calls of entities have gathered, if it is that.
+    pub(super) fn batch(&self) -> Option<&Batch> {
+        if let Work::Batch(batch) = self { Some(batch) } else { None }
+    }
+
     /// See [`Changes::touch_counters`].
     pub(super) fn touches_counters(&self) -> bool {
         matches!(self, Work::Changes(changes) if changes.touch_counters())

@@ -176,10 +176,17 @@ impl Writer<'_> {
             self.fold_pause = engine.options.fold_pause.max(pause);
         }
         let mut outcomes = Vec::with_capacity(changes.len());
-        for (work, _) in changes {
-            match session.apply(work) {
-                Err(error) if !leaves_the_rest_alone(&error) => return Err(error),
-                outcome => outcomes.push(outcome),
+        for run in changes.chunk_by(|(work, _), (next, _)| work.batch().is_some() && next.batch().is_some()) {
+            let batches: Vec<_> = run.iter().filter_map(|(work, _)| work.batch()).collect();
+            if batches.len() == run.len() {
+                outcomes.extend(session.store(&batches)?.into_iter().map(|stored| stored.map(|()| Vec::new())));
+                continue;
+            }
+            for (work, _) in run {
+                match session.apply(work) {
+                    Err(error) if !leaves_the_rest_alone(&error) => return Err(error),
+                    outcome => outcomes.push(outcome),
+                }
             }
         }
         session.commit()?;

@@ -112,6 +112,12 @@ impl RubyState {
     }
 
     /// Whether a call has ended since this was asked last.
+    /// Whether what was written is in batches up to `settled`, and nothing of it was lost. Counts as a use.
+    fn is_settled(state: Receiver<Self>, settled: u64) -> bool {
+        state.is_used.store(true, Ordering::Relaxed);
+        state.last_batch.load(Ordering::Relaxed) <= settled && !state.is_lost()
+    }
+
     fn take_used(&self) -> bool {
         self.is_used.swap(false, Ordering::Relaxed)
     }
@@ -178,6 +184,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("range_native", method!(RubyState::range, 3))?;
     class.define_method("gather", method!(RubyState::gather, 0))?;
     class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
+    class.define_method("settled?", method!(RubyState::is_settled, 1))?;
     class.define_method("take_used", method!(RubyState::take_used, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;

@@ -1,10 +1,10 @@
 //! What entities store, let through only under the epoch of their shard; see [`claim`](crate::store::claim).
 
-use crate::store::batch::Batch;
+use crate::store::batch::{Batch, Packed};
 use crate::store::claim::{Claim, SHARDS_MAX, Takeover, claim_key, encode_claim, shards_key, stored_epoch, stored_shards};
 use crate::store::error::Error;
-use crate::store::layout::{Kind, Value};
-use crate::store::session::Session;
+use crate::store::layout::{Kind, TableId, Value};
+use crate::store::session::{Session, leaves_the_rest_alone};
 use crate::store::write::Outcome;
 
 impl Session<'_> {
@@ -30,24 +30,38 @@ impl Session<'_> {
         }
     }
 
-    /// Stores what calls have gathered. A call whose shard has another owner, or that may build on what was not stored, is left out,
-    /// and its claim says so.
-    pub(super) fn store(&mut self, batch: &Batch) -> Result<(), Error> {
-        let ids: Result<Vec<_>, _> = batch.tables.iter().map(|table| self.registry.id_or_create(table)).collect();
-        let ids = ids.inspect_err(|error| batch.fail(error))?;
-        for (claim, writes) in batch.calls() {
-            if claim.has_failed() || !self.admits(claim, batch.number)? {
-                continue;
-            }
-            for write in writes {
-                let Some(&id) = ids.get(usize::from(write.table)) else { continue };
-                match write.value {
-                    Some(bytes) => drop(self.put(id, write.key, Value { bytes, expires_at_ms: write.expires_at_ms }, false)?),
-                    None => drop(self.delete(Kind::Table, id, write.key)?),
-                }
+    /// Stores what the calls of batches have gathered, and says what became of each batch. A call whose shard has another owner, or that may
+    /// build on what was not stored, is left out, and its claim says so.
+    ///
+    /// All writes go in the order of their keys, so that those of one page meet it once; of several to a key only the last one does.
+    pub(in crate::store) fn store(&mut self, batches: &[&Batch]) -> Result<Vec<Result<(), Error>>, Error> {
+        let mut writes = Vec::new();
+        let stored = batches.iter().map(|batch| self.admit(batch, &mut writes)).collect::<Result<_, _>>()?;
+        writes.sort_by(|(id, write), (other_id, other)| (id, write.key).cmp(&(other_id, other.key)));
+        for same_key in writes.chunk_by(|(id, write), (other_id, other)| (id, write.key) == (other_id, other.key)) {
+            let Some((id, write)) = same_key.last() else { continue };
+            match write.value {
+                Some(bytes) => drop(self.put(*id, write.key, Value { bytes, expires_at_ms: write.expires_at_ms }, false)?),
+                None => drop(self.delete(Kind::Table, *id, write.key)?),
             }
         }
-        Ok(())
+        Ok(stored)
+    }
+
+    /// Takes the writes of a batch's calls that may be stored.
+    fn admit<'b>(&mut self, batch: &'b Batch, writes: &mut Vec<(TableId, Packed<'b>)>) -> Result<Result<(), Error>, Error> {
+        let ids: Result<Vec<_>, _> = batch.tables.iter().map(|table| self.registry.id_or_create(table)).collect();
+        let ids = match ids.inspect_err(|error| batch.fail(error)) {
+            Ok(ids) => ids,
+            Err(error) if leaves_the_rest_alone(&error) => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
+        for (claim, gathered) in batch.calls() {
+            if !claim.has_failed() && self.admits(claim, batch.number)? {
+                writes.extend(gathered.filter_map(|write| Some((*ids.get(usize::from(write.table))?, write))));
+            }
+        }
+        Ok(Ok(()))
     }
 
     fn admits(&mut self, claim: &Claim, number: u64) -> Result<bool, Error> {
