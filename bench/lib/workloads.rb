@@ -29,6 +29,24 @@ module Bench
   # What the shortener on Redis should reach, beside each server.
   REDIS_TARGETS = { bare: "≥ 0.35", sinatra: "≥ 3" }.freeze
 
+  # What bench/ranked_set measures, in words, and its targets.
+  RANKED_SET_FIGURES = {
+    ranks: ["ranks per second, one by one", "≥ 1,500,000"],
+    ranks_of_many: ["ranks per second, 100 in a call", "≥ 1,500,000"],
+    updates: ["updates per second with the rank, one by one", "≥ 500,000"],
+    updates_of_many: ["updates per second, 100 in a call", "≥ 500,000"],
+    tops: ["first tens per second"],
+    arounds: ["members between ten neighbours per second"],
+    redis_ranks: ["ranks per second of a Redis server, in pipelines of 1,000"],
+    redis_updates: ["updates per second with the rank of a Redis server, in pipelines of 1,000"],
+    array_ranks: ["ranks per second of a sorted Array"],
+    array_updates: ["updates per second of a sorted Array"],
+    bytes_beside_names: ["bytes of a member beside its name", "≤ 64"],
+    redis_bytes_beside_names: ["bytes of a member beside its name, in Redis"],
+    loading_seconds: ["seconds until a stored set is loaded", "≤ 2"],
+    p99_ratios: ["p99 of a rank with ten times the members, ÷ with the members", "≤ 1.3"]
+  }.freeze
+
   # How much slower Elah's p99 may be at half load.
   P99_FACTOR_MAX = 2.0
 
