@@ -63,11 +63,15 @@ module Leaderboards
       @text = Text.new(@definition)
       @answers = Boards::Answers.new(rows_of(:answers), board)
       @companions = Boards::Companions.new(board, rows_of(:metadata), index(:bans), region.index(:bans))
+      @more = ->(member) { (metadata = @companions.metadata(member)) && %(,"metadata":#{metadata}) }
       return restore_past(board, past.to_i) if past
 
       @seasons = Boards::Seasons.new(board, @definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
       @seasons.due? ? turn : load(@seasons.current)
     end
+
+    # @return [Boolean] whether a read finds all that it needs in memory, and changes nothing
+    def ready? = !@definition.nil? && !@companions.banned_any? && !@seasons&.due?
 
     private
 

@@ -7,6 +7,7 @@ require_relative "ranked_set/arguments"
 require_relative "ranked_set/reads"
 require_relative "ranked_set/statistics"
 require_relative "ranked_set/stored"
+require_relative "ranked_set/texts"
 
 module Elah
   # An ordered set that knows ranks: members with scores. To submit a score, to delete a member, to ask for the rank of a member, the
@@ -27,6 +28,7 @@ module Elah
   class RankedSet
     include Reads
     include Statistics
+    include Texts
 
     # Members that a set takes unless told otherwise.
     MEMBERS_MAX = 100_000_000
@@ -192,8 +194,8 @@ module Elah
       rows_native(keep, size, :ordinal)
     end
 
-    private :submit_native, :submit_all_native, :place_native, :decide_native, :store_row_native, :restore_native, :rank_native,
-            :ranks_native, :row_native, :rows_native, :around_native, :cursor_native, :page_native, :span_native, :histogram_native,
-            :better_than_native
+    private :submit_native, :submit_all_native, :place_native, :decide_native, :store_row_native, :restore_native, :ranks_native,
+            :row_native, :rows_native, :around_native, :cursor_native, :page_native, :span_native, :histogram_native, :better_than_native,
+            :row_json_native, :rows_json_native, :around_json_native, :submit_json_native
   end
 end

@@ -14,7 +14,7 @@ module Leaderboards
       # @return [String] the first members
       def top(count, style)
         look
-        @tops.fetch(@standings.version + @companions.version, count, style) { members(@set.top(count, style: style)) }
+        @tops.fetch(@standings.version + @companions.version, count, style) { list_of(@set.top_json(count, style: style, &more)) }
       end
 
       # @param member [String]
@@ -22,7 +22,7 @@ module Leaderboards
       # @return [String] the member
       def show(member, style)
         look
-        text(among(member) { |set| set[member, style: style] } || no_member!(member))
+        among(member) { |set| set.row_json(member, style: style, &more) } || no_member!(member)
       end
 
       # @param member [String]
@@ -31,14 +31,17 @@ module Leaderboards
       # @return [String] the member between its neighbours
       def around(member, distance, style)
         look
-        members(among(member) { |set| set.around(member, distance, style: style) } || no_member!(member))
+        list_of(among(member) { |set| set.around_json(member, distance, style: style, &more) } || no_member!(member))
       end
 
       # @param first [Integer] the ordinal rank of the first
       # @param last [Integer]
       # @param style [Symbol]
       # @return [String]
-      def ranks(first, last, style) = members(rows(first, last, style))
+      def ranks(first, last, style)
+        look
+        list_of(@set.range_json(first..last, style: style, &more))
+      end
 
       # @param range [ScoreRange]
       # @param style [Symbol]
@@ -186,10 +189,14 @@ module Leaderboards
         @standings.with(member, score) { |set| yield set }
       end
 
-      def members(rows, more = nil)
-        list = @companions.metadata_any? ? "[#{rows.map { |row| text(row) }.join(',')}]" : @text.rows(rows)
-        %({"season":#{season},"size":#{@set.size},"members":#{list}#{more}})
+      def members(rows, beside)
+        list_of(@companions.metadata_any? ? "[#{rows.map { |row| text(row) }.join(',')}]" : @text.rows(rows), beside)
       end
+
+      def list_of(rows, beside = nil) = %({"season":#{season},"size":#{@set.size},"members":#{rows}#{beside}})
+
+      # What a member's object has beside rank and score.
+      def more = @companions.metadata_any? ? @more : nil
 
       def text(row, position = nil) = @text.row(row, @companions.metadata(row.member), position)
 

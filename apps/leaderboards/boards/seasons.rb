@@ -94,13 +94,14 @@ module Leaderboards
         (known + older).first(limit)
       end
 
+      # @return [Boolean] whether nothing is too old
+      def pruned? = @pruned
+
       # Deletes some of what is too old, if there is such.
       #
       # @param members [Elah::Entity::Index] rows of members, to write
       # @param table [Elah::Store::Table] the same, to read
       def prune(members, table)
-        return if @pruned
-
         oldest = Seasons.first(@table, @board)
         return if oldest.nil? # none is on disk yet
         return @pruned = true if oldest.number >= @current.number - @kept

@@ -14,9 +14,6 @@ module Leaderboards
       # @return [Elah::RankedSet] to read
       attr_reader :set
 
-      # @return [Integer] another after each change
-      attr_reader :version
-
       # @param rows [Elah::Entity::Index] where rows are written
       # @param prefix [String] before the keys of the rows
       # @param definition [Definition]
@@ -24,7 +21,6 @@ module Leaderboards
       def initialize(rows, prefix, definition, table)
         @rows = rows
         @prefix = prefix
-        @version = 0
         @members_max = definition.members_max
         @set = table ? Elah::RankedSet.load(table, prefix: prefix, **definition.set_settings) : Elah::RankedSet.new(**definition.set_settings)
       end
@@ -40,10 +36,24 @@ module Leaderboards
         decision = decide(member, score, operator, is_decided: is_decided)
         return @set.submit(member, score, operator: operator, style: style) unless decision
 
-        @version += 1
         @rows.put(*@set.row(decision, prefix: @prefix))
         @set.apply(decision, style: style)
       end
+
+      # As {#submit}, with JSON as its answer.
+      #
+      # @param (see #submit)
+      # @return [String]
+      # @raise (see #submit)
+      def submit_json(member, score, operator, style, is_decided: false)
+        full! if @set.size >= @members_max && !is_decided && !@set.member?(member)
+        @set.submit_json(member, score, operator: operator, style: style, index: @rows, prefix: @prefix)
+      rescue Elah::RankedSet::InvalidScore, TypeError => e
+        raise InvalidScore, e.message
+      end
+
+      # @return [Integer] a larger one after each change
+      def version = @set.version
 
       # @param (see #submit)
       # @return [Elah::RankedSet::Decision, nil] nil when the score stays as it is
@@ -60,7 +70,6 @@ module Leaderboards
       def delete(member)
         return unless @set.member?(member)
 
-        @version += 1
         @rows.delete(Elah::RankedSet.row_key(member, prefix: @prefix))
         @set.delete(member)
       end
@@ -71,7 +80,6 @@ module Leaderboards
       # @param other [Standings]
       def take(member, other)
         row = other.give(member) or return
-        @version += 1
         @rows.put(Elah::RankedSet.row_key(member, prefix: @prefix), row)
         @set.restore(member, row)
       end

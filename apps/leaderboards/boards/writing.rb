@@ -17,10 +17,10 @@ module Leaderboards
       # @return [String] what the submission did
       def submit(member, score, operator, style, metadata = nil)
         look
-        submission = enter(member, score, operator || @definition.operator, style)
+        text = enter(member, score, operator || @definition.operator, style)
         @companions.keep(member, metadata) if metadata
-        @seasons.prune(@rows, Board.members)
-        @text.submission(submission)
+        @seasons.prune(@rows, Board.members) unless @seasons.pruned?
+        text
       end
 
       # Submits many scores at once.
@@ -50,9 +50,7 @@ module Leaderboards
       # @raise [IdempotencyMismatch]
       def increment(member, amount, key, style)
         look
-        @answers.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") do
-          @text.submission(enter(member, amount, :increment, style))
-        end
+        @answers.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") { enter(member, amount, :increment, style) }
       end
 
       # Says whether a submission can be part of a write to several boards. An increment has to leave so much room that others which come
@@ -77,7 +75,7 @@ module Leaderboards
       # @return [String] what the submission did
       def carry_out(key, member, score, operator, style)
         look
-        @answers.once("together #{key}", "") { @text.submission(enter(member, score, operator, style, is_decided: true)) }.first
+        @answers.once("together #{key}", "") { enter(member, score, operator, style, is_decided: true) }.first
       end
 
       # @param member [String]
@@ -149,17 +147,23 @@ module Leaderboards
 
       private
 
+      # @return [String] what the submission did
       def enter(member, score, operator, style, is_decided: false)
-        unless @companions.banned_any? && @companions.banned?(member)
-          submission = @standings.submit(member, score, operator, style, is_decided: is_decided)
-          @changes.note(@text.submission(submission)) if @changes && submission.changed
-          return submission
-        end
+        return enter_hidden(member, score, operator, style, is_decided: is_decided) if @companions.banned_any? && @companions.banned?(member)
+        return @standings.submit_json(member, score, operator, style, is_decided: is_decided) unless @changes
 
-        submission = shadow.submit(member, score, operator, style)
+        version = @standings.version
+        text = @standings.submit_json(member, score, operator, style, is_decided: is_decided)
+        @changes.note(text) if version != @standings.version
+        text
+      end
+
+      # Who is banned is told the ranks that it would have.
+      def enter_hidden(member, score, operator, style, is_decided:)
+        submission = shadow.submit(member, score, operator, style, is_decided: is_decided)
         submission.rank = @standings.with(member, submission.score) { |set| set.rank(member, style: style) }
         submission.previous_rank &&= @standings.with(member, submission.previous_score) { |set| set.rank(member, style: style) }
-        submission
+        @text.submission(submission)
       end
 
       def shadow_if_any = @companions.banned_any? ? [shadow] : []

@@ -65,7 +65,8 @@ module Leaderboards
 
       desc "The first members"
       get "leaderboards/:id/top", raw: true do
-        next answer(scores.top(definition, TOP, :ordinal)) if plain?
+        board = board_at_hand
+        next answer(board.top(TOP, :ordinal)) if board
 
         answer(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
       end
@@ -91,14 +92,16 @@ module Leaderboards
 
       desc "A member with score and rank"
       get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
-        next answer(scores.show(definition, member, :ordinal)) if plain?
+        board = board_at_hand
+        next answer(board.show(member, :ordinal)) if board
 
         answer(scores.show(definition, member, style, season))
       end
 
       desc "A member and its neighbours"
       get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER do
-        next answer(scores.around(definition, member, DISTANCE, :ordinal)) if plain?
+        board = board_at_hand
+        next answer(board.around(member, DISTANCE, :ordinal)) if board
 
         answer(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
       end

@@ -31,6 +31,9 @@ module Leaderboards
       # @return [Definition] of the board that the path names
       def definition = directory[request.route_param("id")]
 
+      # @return [Board, nil] the board that the path names, for a request without a query, when it is here and at rest: most reads end with it
+      def board_at_hand = request.query? ? nil : Leaderboards.service.board_at_hand(request.route_param("id"))
+
       # @return [String] the member that the path names
       def member = checked(request.route_param("member"))
 
@@ -38,13 +41,13 @@ module Leaderboards
       # @return [String] the same
       # @raise [InvalidMember]
       def checked(member)
-        return member if member.is_a?(String) && member.bytesize.between?(1, MEMBER_BYTES_MAX)
+        return member if member.is_a?(String) && !member.empty? && member.bytesize <= MEMBER_BYTES_MAX
 
         raise InvalidMember, "A member is a text of 1 to #{MEMBER_BYTES_MAX} bytes."
       end
 
       # @return [Boolean] whether the request has no query, so that all is as usual
-      def plain? = request.query_string.to_s.empty?
+      def plain? = !request.query?
 
       # @return [Symbol] how ranks are numbered
       def style

@@ -10,6 +10,9 @@ module Leaderboards
     # Keeps scores in the embedded store: each board is an entity, which one worker has and all workers call. {Stores} says what the
     # methods do.
     class Embedded
+      # What `memory` may lose when the process is killed; so long writes wait for others, and a member's last score alone is written.
+      LINGER_SECONDS = 1
+
       # @param opening [Opening]
       # @return [Embedded]
       def self.open(opening) = new(opening.embedded, durability: opening.durability, deadline: opening.deadline)
@@ -22,6 +25,7 @@ module Leaderboards
       # @param deadline [Float] seconds that the parts of a board may take to answer
       def initialize(store, durability: :disk, deadline: 0.15)
         Board.durability(durability)
+        Board.linger_seconds(LINGER_SECONDS)
         @boards = Board.in(store)
         @seasons = @boards.index(:seasons)
         @deadline = deadline
@@ -71,6 +75,11 @@ module Leaderboards
       def remove(definition)
         board = board(definition)
         nil while board.remove
+      end
+
+      def at_hand(definition)
+        board = @boards.at_rest(definition.key)
+        board if board&.ready?
       end
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)

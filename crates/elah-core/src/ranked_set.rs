@@ -9,6 +9,7 @@ mod chunks;
 mod cursor;
 mod error;
 mod histogram;
+mod json;
 mod key;
 mod load;
 mod members;
@@ -24,6 +25,7 @@ mod tree;
 use std::ops::Range;
 
 pub use error::Error;
+pub use json::name_text;
 pub use load::LoadError;
 pub use operator::Operator;
 pub use order::{COMPONENTS_MAX, Component, DECIMALS_MAX, Direction, Order, Scores, Ties};
@@ -47,6 +49,7 @@ pub struct RankedSet {
     tree: Tree,
     members: Members,
     next_sequence: u64,
+    version: u64,
 }
 
 /// What a member has.
@@ -56,6 +59,13 @@ pub struct Standing {
     pub scores: Scores,
     /// When the score was reached, among all writes of the set; 0 in a set whose ties the name decides.
     pub sequence: u64,
+}
+
+impl Standing {
+    /// Appends the value of the row that holds the standing in a store.
+    pub fn write_row(&self, out: &mut Vec<u8>, order: &Order, name: &[u8]) {
+        row::write_value(out, order, name, &self.scores, self.sequence);
+    }
 }
 
 /// What a submission will do, or `None` for a member whose standing stays. Making one changes nothing in the set.
@@ -82,7 +92,7 @@ impl RankedSet {
         let tree = Tree::new(order.components().len() + 1);
         // Members are counted, and handles are, in 32 bits.
         let members_max = members_max.min(u32::MAX as usize - 1);
-        RankedSet { order, members_max, tree, members: Members::new(), next_sequence: 1 }
+        RankedSet { order, members_max, tree, members: Members::new(), next_sequence: 1, version: 0 }
     }
 
     /// The order of the set.
@@ -103,6 +113,11 @@ impl RankedSet {
     /// The number of distinct scores.
     pub fn scores(&self) -> usize {
         self.tree.scores()
+    }
+
+    /// A larger number after each change.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Memory that the set has allocated, in bytes.
@@ -196,11 +211,27 @@ impl RankedSet {
     /// # Errors
     /// Those of [`RankedSet::decide`]. Nothing has changed then.
     pub fn submit(&mut self, name: &[u8], scores: &[i64], operator: Operator, style: Style) -> Result<Submission, Error> {
+        self.submit_stored(name, scores, operator, style, |_| Ok(()))
+    }
+
+    /// Decides, has `store` keep the standing that was decided, and does it. A standing that stays is not stored.
+    ///
+    /// # Errors
+    /// Those of [`RankedSet::decide`] and of `store`. Nothing has changed then.
+    pub fn submit_stored<E: From<Error>>(
+        &mut self,
+        name: &[u8],
+        scores: &[i64],
+        operator: Operator,
+        style: Style,
+        store: impl FnOnce(&Standing) -> Result<(), E>,
+    ) -> Result<Submission, E> {
         self.check(name, scores)?;
         let handle = self.members.find(name);
         let place = handle.map(|handle| self.tree.place(handle, &self.members));
         let decided = self.decide_at(place, scores, operator)?;
         let standing = decided.map(|scores| Standing { scores, sequence: self.take_sequence() });
+        standing.as_ref().map_or(Ok(()), store)?;
         Ok(self.put(name, handle.zip(place), standing, style))
     }
 
@@ -224,6 +255,7 @@ impl RankedSet {
         let Some(standing) = standing.filter(|standing| previous.as_ref() != Some(standing)) else {
             return self.unchanged(member, previous, style);
         };
+        self.version += 1;
         let key = self.order.key(&standing.scores, standing.sequence, name);
         let (handle, previous_rank) = match member {
             Some((handle, place)) => {
@@ -254,6 +286,7 @@ impl RankedSet {
         let standing = self.standing_at(place);
         self.tree.remove(place, &mut self.members);
         self.members.remove(handle);
+        self.version += 1;
         Some(standing)
     }
 
@@ -261,6 +294,7 @@ impl RankedSet {
     pub fn clear(&mut self) {
         self.tree = Tree::new(self.order.components().len() + 1);
         self.members = Members::new();
+        self.version += 1;
     }
 
     /// The positions of the members whose scores lie between two numbers, either of which may be missing. `from` is the smaller as
@@ -293,12 +327,26 @@ impl RankedSet {
 
     /// The key and the value of the row that holds a standing in a store. `prefix` has up to `PREFIX_BYTES_MAX` bytes.
     pub fn row(&self, prefix: &[u8], name: &[u8], standing: &Standing) -> (Vec<u8>, Vec<u8>) {
-        (row::key(prefix, name), row::value(&self.order, name, &standing.scores, standing.sequence))
+        let mut value = Vec::new();
+        standing.write_row(&mut value, &self.order, name);
+        (row::key(prefix, name), value)
     }
 
     /// The key of a member's row in a store.
     pub fn row_key(prefix: &[u8], name: &[u8]) -> Vec<u8> {
         row::key(prefix, name)
+    }
+
+    /// Appends the key of a member's row in a store.
+    ///
+    /// # Errors
+    /// `PrefixTooLong`.
+    pub fn write_row_key(out: &mut Vec<u8>, prefix: &[u8], name: &[u8]) -> Result<(), Error> {
+        if prefix.len() > PREFIX_BYTES_MAX {
+            return Err(Error::PrefixTooLong { bytes: prefix.len() });
+        }
+        row::write_key(out, prefix, name);
+        Ok(())
     }
 
     /// The standing in the value of a member's row.

@@ -244,6 +244,9 @@ fn after_segments(path: &str, count: usize) -> usize {
 
 type Compiled = (Vec<Step>, Vec<Box<str>>);
 
+/// A requirement that every segment meets: the usual one for values with a point.
+const ANY_SEGMENT: &str = r"\A(?:[^/]+)\z";
+
 fn compile(pattern: &str, requirements: &Requirements) -> Result<Vec<Compiled>, PatternError> {
     let plains = expand(pattern)?;
     let captures = compile_requirements(pattern, requirements, &plains)?;
@@ -313,7 +316,8 @@ fn shape(tokens: &[Token], requirements: &HashMap<String, Regex>) -> Shape {
             _ if requirement.is_some() => Class::Segment,
             _ => Class::Word,
         };
-        shape.push_capture(Capture { class, requirement });
+        let is_implied = class == Class::Segment && requirement.as_ref().is_some_and(|regex| regex.as_str() == ANY_SEGMENT);
+        shape.push_capture(Capture { class, requirement, is_implied });
     }
     shape
 }

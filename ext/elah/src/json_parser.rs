@@ -42,6 +42,15 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
             (arguments.required.0, options.optional.0.unwrap_or(false), options.optional.1.unwrap_or(DEPTH_MAX))
         }
     };
+    parse_text(ruby, source, symbolize_names, depth_max)
+}
+
+/// `Elah::JSON.parse_within(text, depth_max)`: as `parse`, without keywords, whose Hash costs more than to parse a small text.
+fn parse_within(ruby: &Ruby, source: RString, depth_max: usize) -> Result<Value, Error> {
+    parse_text(ruby, source, false, depth_max)
+}
+
+fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: usize) -> Result<Value, Error> {
     let mut source = source;
     let text = loop {
         // SAFETY: `source` stays on this stack. Building calls Ruby's allocator and Hash, which run no Ruby code for Strings.
@@ -368,5 +377,6 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 pub(crate) fn init(elah: RModule) -> Result<(), Error> {
     let json = elah.define_module("JSON")?;
+    json.define_singleton_method("parse_within", function!(parse_within, 2))?;
     json.define_singleton_method("parse", function!(parse, -1))
 }

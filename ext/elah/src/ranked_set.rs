@@ -2,6 +2,7 @@
 //! keywords.
 
 mod errors;
+mod json;
 mod reads;
 mod scores;
 mod structs;
@@ -80,6 +81,7 @@ impl RubyRankedSet {
         Ok(Self::wrap(ruby, loaded.map_err(|error| unloaded(ruby, &error))?))
     }
 
+    #[inline]
     fn report(&self, ruby: &Ruby) {
         self.writes.set(self.writes.get() + 1);
         if self.writes.get() >= WRITES_BETWEEN_REPORTS {
@@ -130,6 +132,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("new_native", function!(RubyRankedSet::new, 3))?;
     class.define_singleton_method("load_native", function!(RubyRankedSet::load, 5))?;
     class.define_singleton_method("structs_native", function!(structs::set, 3))?;
+    json::init(class)?;
     reads::init(class)?;
     writes::init(class)
 }

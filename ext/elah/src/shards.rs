@@ -2,7 +2,7 @@
 
 mod commits;
 mod idle_calls;
-mod index;
+pub(crate) mod index;
 mod state;
 
 use std::sync::Arc;

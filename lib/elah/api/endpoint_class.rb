@@ -49,6 +49,7 @@ module Elah
 
       def set_constants(endpoint)
         endpoint.const_set(:FORMATS, formats)
+        endpoint.const_set(:READS_JSON, formats.reads_json? && @verb != "*")
         endpoint.const_set(:VERSION, @version)
         endpoint.const_set(:VERSIONER, @blueprint.versioner)
         headers = formats.content_types.transform_values { |type| PreparedHeaders.set({ "content-type" => type }) }

@@ -20,10 +20,11 @@ module Elah
       FORMATTERS = { json: JSON_TEXT, jsonapi: JSON_TEXT, serializable_hash: SERIALIZABLE, txt: TEXT, xml: XML }.freeze
 
       JSON_PARSER = lambda do |text, _env|
-        Elah::JSON.parse(text, depth_max: Elah.config.json_depth_max)
+        Elah::JSON.parse_within(text, Elah.config.json_depth_max)
       rescue Elah::JSON::ParseError => e
         raise Exceptions::InvalidMessageBody.new("application/json", e.message)
       end
+      JSON_TYPE = "application/json"
       PARSERS = { json: JSON_PARSER, jsonapi: JSON_PARSER }.freeze
 
       # How many Accept headers are remembered.
@@ -85,6 +86,12 @@ module Elah
 
       # @return [#call] given the object and the env
       def formatter(format) = @formatters.fetch(format)
+
+      # @return [Boolean] whether a body of the type application/json is read as JSON is
+      def reads_json?
+        format = @by_media_type[JSON_TYPE]
+        @content_types.key?(format) && @parsers[format].equal?(JSON_PARSER)
+      end
 
       # The format of a body.
       #

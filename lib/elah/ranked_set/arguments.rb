@@ -35,6 +35,16 @@ module Elah
         raise InvalidPrefix, "A prefix of #{prefix.bytesize} bytes is too long; it may have up to #{PREFIX_BYTES_MAX}."
       end
 
+      # @param ranks [Range<Integer>] from 1; may be open at either end
+      # @param size [Integer] of the set
+      # @return [Array(Integer, Integer)] the first place, counted from 0, and how many
+      def places(ranks, size)
+        first = [ranks.begin || 1, 1].max
+        last = ranks.end || size
+        last -= 1 if ranks.end && ranks.exclude_end?
+        [first - 1, [last - first + 1, 0].max]
+      end
+
       def limit(limit)
         return limit if limit.is_a?(Integer) && limit >= 0
 

@@ -24,13 +24,15 @@ module Elah
       # @!method bytes
       #   @return [Integer] the memory that the set takes, in bytes; Ruby's garbage collector is told about it
 
+      # @!method version
+      #   @return [Integer] a larger one after each change
+      # @!method rank(member, style: :ordinal)
+      #   @param member [String]
+      #   @param style [Symbol] `:ordinal`, `:dense`, `:competition`, `:modified` or `:fractional`
+      #   @return [Integer, Float, nil] from 1; nil for a member that is not there
+
       # @return [Boolean]
       def empty? = size.zero?
-
-      # @param member [String]
-      # @param style [Symbol] `:ordinal`, `:dense`, `:competition`, `:modified` or `:fractional`
-      # @return [Integer, Float, nil] from 1; nil for a member that is not there
-      def rank(member, style: :ordinal) = rank_native(member, style)
 
       # The ranks of many members, several times as fast as asking one by one.
       #
@@ -58,12 +60,7 @@ module Elah
       # @param ranks [Range<Integer>] from 1; may be open at either end
       # @param style [Symbol] of the ranks in the answer, see {#rank}
       # @return [Array<Row>]
-      def range(ranks, style: :ordinal)
-        first = [ranks.begin || 1, 1].max
-        last = ranks.end || size
-        last -= 1 if ranks.end && ranks.exclude_end?
-        rows_native(first - 1, [last - first + 1, 0].max, style)
-      end
+      def range(ranks, style: :ordinal) = rows_native(*Arguments.places(ranks, size), style)
 
       # A member between those just before and just behind it.
       #

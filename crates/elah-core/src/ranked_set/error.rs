@@ -30,6 +30,8 @@ pub enum Error {
     PrefixTooLong { bytes: usize },
     /// A stored row is damaged, or from a set with another order.
     InvalidRow { why: &'static str },
+    /// A member's name is no UTF-8, and so has no form in JSON.
+    NotText { name: String },
 }
 
 impl fmt::Display for Error {
@@ -62,6 +64,7 @@ impl fmt::Display for Error {
                 write!(f, "A prefix of {bytes} bytes is too long; it may have up to {PREFIX_BYTES_MAX}.")
             }
             Error::InvalidRow { why } => write!(f, "A stored row of a ranked set cannot be read: {why}."),
+            Error::NotText { name } => write!(f, "A member's name is no valid UTF-8, which JSON needs: {name:?}."),
         }
     }
 }

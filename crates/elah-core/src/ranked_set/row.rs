@@ -34,24 +34,33 @@ pub(super) fn stem(prefix: &[u8]) -> Vec<u8> {
 
 /// The key of a member's row.
 pub(super) fn key(prefix: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut key = stem(prefix);
-    match name.len() <= PLAIN_NAME_BYTES {
-        true => key.extend([&[PLAIN], name].concat()),
-        false => key.extend([&[HASHED], &Sha256::digest(name)[..]].concat()),
-    }
+    let mut key = Vec::with_capacity(2 + prefix.len() + name.len());
+    write_key(&mut key, prefix, name);
     key
 }
 
-/// The value of a member's row.
-pub(super) fn value(order: &Order, name: &[u8], scores: &[i64], sequence: u64) -> Vec<u8> {
-    let mut value = vec![VERSION, order.components().len() as u8];
-    value.extend(order.components().iter().map(|component| component.decimals));
-    value.extend(sequence.to_be_bytes());
-    scores.iter().for_each(|score| value.extend(score.to_be_bytes()));
-    if name.len() > PLAIN_NAME_BYTES {
-        value.extend(name);
+/// Appends the key of a member's row.
+pub(super) fn write_key(out: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
+    out.push(prefix.len() as u8);
+    out.extend_from_slice(prefix);
+    if name.len() <= PLAIN_NAME_BYTES {
+        out.push(PLAIN);
+        out.extend_from_slice(name);
+    } else {
+        out.push(HASHED);
+        out.extend_from_slice(&Sha256::digest(name));
     }
-    value
+}
+
+/// Appends the value of a member's row.
+pub(super) fn write_value(out: &mut Vec<u8>, order: &Order, name: &[u8], scores: &[i64], sequence: u64) {
+    out.extend_from_slice(&[VERSION, order.components().len() as u8]);
+    out.extend(order.components().iter().map(|component| component.decimals));
+    out.extend_from_slice(&sequence.to_be_bytes());
+    scores.iter().for_each(|score| out.extend_from_slice(&score.to_be_bytes()));
+    if name.len() > PLAIN_NAME_BYTES {
+        out.extend_from_slice(name);
+    }
 }
 
 /// Reads a row whose key has lost its stem.

@@ -23,6 +23,8 @@ pub(super) struct Capture {
     pub(super) class: Class,
     /// Must match the whole of what the capture takes, as it stands in the path.
     pub(super) requirement: Option<Regex>,
+    /// Whether whatever is of the class matches the requirement, so that nobody need look.
+    pub(super) is_implied: bool,
 }
 
 impl Capture {
@@ -33,7 +35,7 @@ impl Capture {
             Class::Segment => memchr::memchr(b'/', bytes).is_none(),
             Class::Rest => true,
         };
-        !bytes.is_empty() && in_class && self.requirement.as_ref().is_none_or(|regex| regex.is_match(text))
+        !bytes.is_empty() && in_class && (self.is_implied || self.requirement.as_ref().is_none_or(|regex| regex.is_match(text)))
     }
 }
 

@@ -6,6 +6,7 @@ use magnus::{Error, Ruby};
 /// The Ruby exception for an error of the core.
 pub(super) fn raised(ruby: &Ruby, error: &E) -> Error {
     let name = match error {
+        E::NotText { .. } => return Error::new(crate::errors::class(ruby, "JSON::GenerateError"), error.to_string()),
         E::NotANumber { .. } | E::TooPrecise { .. } | E::OutOfRange { .. } | E::WrongComponents { .. } => "InvalidScore",
         E::InvalidOrder { .. } => "InvalidOrder",
         E::MemberTooLong { .. } => "InvalidMember",

@@ -2,7 +2,7 @@
 
 use elah_core::ranked_set::{Component, Error as E, Order, Scores, number};
 use magnus::value::ReprValue;
-use magnus::{Error, Float, Integer, Module, RArray, RModule, RString, Ruby, Value};
+use magnus::{Error, Fixnum, Float, Integer, Module, RArray, RModule, RString, Ruby, Value};
 
 use super::errors::raised;
 use crate::utf8::{self, Text};
@@ -45,6 +45,11 @@ fn read_array(ruby: &Ruby, components: &[Component], array: RArray) -> Result<Sc
 pub(super) fn read_number(ruby: &Ruby, component: &Component, value: Value) -> Result<i64, Error> {
     let decimals = component.decimals;
     let refuse = |error: E| raised(ruby, &error);
+    if let Some(small) = Fixnum::from_value(value)
+        && let Some(scaled) = small.to_i64().checked_mul(10_i64.pow(u32::from(decimals)))
+    {
+        return Ok(scaled);
+    }
     if let Some(integer) = Integer::from_value(value) {
         let scaled = integer.to_i64().ok().and_then(|integer| integer.checked_mul(10_i64.pow(u32::from(decimals))));
         return match scaled {

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use elah_core::ranked_set::{Order, Rank, Row, Rows, Standing, Submission};
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Class, Error, RArray, RClass, Ruby, Value};
+use magnus::{Error, RArray, RClass, Ruby, Value};
 
 use super::scores;
 use crate::utf8;
@@ -28,6 +29,21 @@ fn structs(ruby: &Ruby) -> Result<&'static Structs, Error> {
     STRUCTS.get().ok_or_else(missing)
 }
 
+/// A new Struct with its values. `new` would call `initialize`, which costs more than all else.
+fn filled<const N: usize>(ruby: &Ruby, class: Opaque<RClass>, values: [Value; N]) -> Result<Value, Error> {
+    let class = ruby.get_inner(class).as_raw();
+    // SAFETY: protected; the values are on this stack, and the Struct has as many members.
+    let filled = protect(|| unsafe {
+        let filled = rb_sys::rb_struct_alloc_noinit(class);
+        for (place, value) in values.iter().enumerate() {
+            rb_sys::rb_struct_aset(filled, ruby.integer_from_u64(place as u64).as_raw(), value.as_raw());
+        }
+        filled
+    })?;
+    // SAFETY: Ruby returned it.
+    Ok(unsafe { Value::from_raw(filled) })
+}
+
 pub(super) fn rank(ruby: &Ruby, rank: Rank) -> Value {
     match rank {
         Rank::Whole(rank) => ruby.integer_from_u64(rank as u64).as_value(),
@@ -46,8 +62,8 @@ pub(super) fn name(ruby: &Ruby, name: &[u8]) -> Result<Value, Error> {
 }
 
 pub(super) fn row(ruby: &Ruby, order: &Order, row: &Row<'_>) -> Result<Value, Error> {
-    let arguments = (name(ruby, row.name)?, rank(ruby, row.rank), scores::written(ruby, order, &row.scores)?);
-    ruby.get_inner(structs(ruby)?.row).new_instance(arguments).map(|row| row.as_value())
+    let values = [name(ruby, row.name)?, rank(ruby, row.rank), scores::written(ruby, order, &row.scores)?];
+    filled(ruby, structs(ruby)?.row, values)
 }
 
 pub(super) fn rows(ruby: &Ruby, order: &Order, rows: Rows<'_>) -> Result<RArray, Error> {
@@ -62,14 +78,15 @@ pub(super) fn submission(ruby: &Ruby, order: &Order, member: Value, done: &Submi
     let (previous_score, previous_sequence) = standing(ruby, order, done.previous.as_ref())?;
     let (score, sequence) = standing(ruby, order, Some(&done.standing))?;
     let previous_rank = done.previous_rank.map_or(ruby.qnil().as_value(), |previous| rank(ruby, previous));
-    let arguments =
-        (member, score, rank(ruby, done.rank), previous_score, previous_rank, done.is_changed, sequence, previous_sequence);
-    ruby.get_inner(structs(ruby)?.submission).new_instance(arguments).map(|submission| submission.as_value())
+    let is_changed = if done.is_changed { ruby.qtrue().as_value() } else { ruby.qfalse().as_value() };
+    let rank = rank(ruby, done.rank);
+    let values = [member, score, rank, previous_score, previous_rank, is_changed, sequence, previous_sequence];
+    filled(ruby, structs(ruby)?.submission, values)
 }
 
 pub(super) fn decision(ruby: &Ruby, order: &Order, member: Value, decided: &Standing) -> Result<Value, Error> {
     let (score, sequence) = standing(ruby, order, Some(decided))?;
-    ruby.get_inner(structs(ruby)?.decision).new_instance((member, score, sequence)).map(|decision| decision.as_value())
+    filled(ruby, structs(ruby)?.decision, [member, score, sequence])
 }
 
 /// Score and sequence, or two nils.

@@ -7,9 +7,17 @@ use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 use super::errors::raised;
 use super::words::{OPERATORS, STYLES};
 use super::{RubyRankedSet, scores, string, structs, to_bytes, with_name};
+use crate::receiver::Receiver;
 
 impl RubyRankedSet {
-    fn submit(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: Value, style: Value) -> Result<Value, Error> {
+    fn submit(
+        ruby: &Ruby,
+        set: Receiver<Self>,
+        member: RString,
+        score: Value,
+        operator: Value,
+        style: Value,
+    ) -> Result<Value, Error> {
         let (operator, style) = (OPERATORS.read(ruby, operator)?, STYLES.read(ruby, style)?);
         let scores = scores::read(ruby, &set.order, score)?;
         let done = with_name(member, |name| set.set.borrow_mut().submit(name, &scores, operator, style));
@@ -19,7 +27,7 @@ impl RubyRankedSet {
     }
 
     /// Submits `[[member, score], ...]`.
-    fn submit_all(ruby: &Ruby, set: &Self, pairs: RArray, operator: Value) -> Result<usize, Error> {
+    fn submit_all(ruby: &Ruby, set: Receiver<Self>, pairs: RArray, operator: Value) -> Result<usize, Error> {
         let operator = OPERATORS.read(ruby, operator)?;
         let mut submissions = Vec::with_capacity(pairs.len());
         // Owned: reading a score may run Ruby code, which may change a member.
@@ -33,7 +41,7 @@ impl RubyRankedSet {
         done.map_err(|error| raised(ruby, &error))
     }
 
-    fn decide(ruby: &Ruby, set: &Self, member: RString, score: Value, operator: Value) -> Result<Value, Error> {
+    fn decide(ruby: &Ruby, set: Receiver<Self>, member: RString, score: Value, operator: Value) -> Result<Value, Error> {
         let operator = OPERATORS.read(ruby, operator)?;
         let scores = scores::read(ruby, &set.order, score)?;
         let decided = with_name(member, |name| set.set.borrow_mut().decide(name, &scores, operator));
@@ -44,7 +52,14 @@ impl RubyRankedSet {
     }
 
     /// Gives a member a score and a sequence, whatever it has.
-    fn place(ruby: &Ruby, set: &Self, member: RString, score: Value, sequence: u64, style: Value) -> Result<Value, Error> {
+    fn place(
+        ruby: &Ruby,
+        set: Receiver<Self>,
+        member: RString,
+        score: Value,
+        sequence: u64,
+        style: Value,
+    ) -> Result<Value, Error> {
         let style = STYLES.read(ruby, style)?;
         let standing = Standing { scores: scores::read(ruby, &set.order, score)?, sequence };
         let done = with_name(member, |name| set.set.borrow_mut().place(name, standing, style));
@@ -53,7 +68,7 @@ impl RubyRankedSet {
         structs::submission(ruby, &set.order, RString::new_frozen(member).as_value(), &done)
     }
 
-    fn delete(ruby: &Ruby, set: &Self, member: RString) -> Result<Value, Error> {
+    fn delete(ruby: &Ruby, set: Receiver<Self>, member: RString) -> Result<Value, Error> {
         let deleted = with_name(member, |name| set.set.borrow_mut().delete(name));
         set.report(ruby);
         match deleted {
@@ -62,7 +77,7 @@ impl RubyRankedSet {
         }
     }
 
-    fn clear(ruby: &Ruby, set: &Self) {
+    fn clear(ruby: &Ruby, set: Receiver<Self>) {
         set.set.borrow_mut().clear();
         set.report_now(ruby);
     }
@@ -70,7 +85,7 @@ impl RubyRankedSet {
     /// `[key, value]` of the row that holds a score in a store.
     fn store_row(
         ruby: &Ruby,
-        set: &Self,
+        set: Receiver<Self>,
         prefix: RString,
         member: RString,
         score: Value,
@@ -86,7 +101,7 @@ impl RubyRankedSet {
     }
 
     /// Makes a member what its row says; without a row it goes.
-    fn restore(ruby: &Ruby, set: &Self, member: RString, value: Option<RString>) -> Result<(), Error> {
+    fn restore(ruby: &Ruby, set: Receiver<Self>, member: RString, value: Option<RString>) -> Result<(), Error> {
         let name = to_bytes(member);
         let Some(value) = value.map(to_bytes) else {
             set.set.borrow_mut().delete(&name);

@@ -8,9 +8,12 @@ use magnus::{Error, Fixnum, Module, Object, RModule, RString, Ruby, TryConvert, 
 
 use super::state::{EntityState, RubyState};
 use crate::native_class;
-use crate::receiver::Receiver;
+use crate::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
 use crate::store::{ttl, with_bytes};
+
+/// `Elah::Shards::Index`, to know its instances at a glance.
+static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Shards::Index", size)]
 pub(crate) struct RubyIndex {
@@ -21,6 +24,15 @@ pub(crate) struct RubyIndex {
 impl RubyIndex {
     fn new(state: &RubyState, table: u8) -> Self {
         RubyIndex { entity: Arc::clone(&state.entity), table }
+    }
+
+    /// Gathers a row whose key and value are written where it is gathered. After an error nothing of it is.
+    pub(crate) fn put_written<E: From<store::Error>>(
+        &self,
+        key: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+        value: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.entity.gathered().put_joined(self.table, key, value)
     }
 
     fn put(ruby: &Ruby, index: Receiver<Self>, key: RString, value: RString, ttl_ms: Option<u64>) -> Result<(), Error> {
@@ -41,9 +53,7 @@ impl RubyIndex {
             let message = format!("Of {} parts the first {key_parts} cannot be the key.", parts.len());
             return Err(Error::new(ruby.exception_arg_error(), message));
         };
-        let mut gathered = index.entity.gathered();
-        let put = gathered.put_joined(index.table, |row| append(row, key), |row| append(row, value));
-        drop(gathered);
+        let put = index.put_written(|row| append(row, key), |row| append(row, value));
         put.map_err(|refused| match refused {
             Refused::Stored(error) => raised(ruby, &error),
             Refused::Part(part) => {
@@ -62,6 +72,16 @@ impl RubyIndex {
         let key = with_bytes(key, <[u8]>::to_vec);
         index.entity.read(ruby, index.table, &key)
     }
+}
+
+/// The index that a value is.
+///
+/// # Errors
+/// A TypeError when it is none.
+pub(crate) fn native<'v>(ruby: &Ruby, value: &'v Value) -> Result<&'v RubyIndex, Error> {
+    let refuse =
+        || Error::new(ruby.exception_type_error(), format!("index: must be an index of an entity, not {}", value.class()));
+    CLASS.native(value).ok_or_else(refuse)
 }
 
 /// Why a row cannot be gathered.
@@ -92,6 +112,7 @@ fn append(row: &mut Vec<u8>, parts: &[Value]) -> Result<(), Refused> {
 
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyIndex>(ruby, shards, "Index")?;
+    CLASS.set(ruby, class);
     class.define_singleton_method("open", function!(RubyIndex::new, 2))?;
     class.define_method("put_native", method!(RubyIndex::put, 3))?;
     class.define_method("put_joined", method!(RubyIndex::put_joined, -1))?;
