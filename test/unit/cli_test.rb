@@ -194,7 +194,7 @@ class CliTest < Minitest::Test
         FileUtils.mkdir_p(File.dirname(File.join(folder, name)))
         FileUtils.cp(File.join(root, name), File.join(folder, name))
       end
-      out, status = Open3.capture2e(File.join(folder, "exe/elah"), "serve")
+      out, status = Open3.capture2e({ "RUBYLIB" => nil }, File.join(folder, "exe/elah"), "serve")
       assert_equal 1, status.exitstatus
       assert_match(/\Aelah: Elah's native extension is not built for Ruby #{RUBY_VERSION}. In a checkout run bin\/setup[^\n]*\n\z/, out)
     end
