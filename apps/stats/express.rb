@@ -21,15 +21,13 @@ module Stats
     CAREFUL = %w[dnt sec-gpc content-encoding].freeze
 
     # @param service [Service]
-    # @param clock [#call] seconds since 1970
-    def initialize(service, clock:)
+    def initialize(service)
       @sink = service.sink
       @pulse = service.pulse
       @visitors = service.visitors
       @client_address = service.client_address
       @durability = service.durability
-      @clock = clock
-      @intake = Elah::Sink::Intake.prepare(answers: ANSWERS, told: TOLD, except: Sender::UNKEPT.keys, careful: CAREFUL)
+      @intake = Elah::Sink::Intake.prepare(answers: ANSWERS, told: TOLD, except: Sender::UNKEPT.keys, careful: CAREFUL, paths: @pulse.paths)
       @day = 0
     end
 
@@ -40,10 +38,10 @@ module Stats
     # @return [Boolean] false, and nothing has happened, when it has to go the ordinary way
     def take(request, has_body)
       started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) if @pulse.timed?
-      day = @clock.call / Salts::DAY_SECONDS
-      forget(day) unless day == @day
-      path = @sink.record(request, @intake, @durability, has_body) || record_first(request, has_body) or return false
-      @pulse.accepted(path)
+      now = @pulse.tick
+      forget(now / Salts::DAY_SECONDS) unless now / Salts::DAY_SECONDS == @day
+      @sink.record(request, @intake, @durability, has_body) || record_first(request, has_body) or return false
+      @pulse.noted(1, now)
       measure(request, started_at) if started_at
       true
     end

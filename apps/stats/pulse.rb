@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "elah"
 require_relative "clock"
 
 module Stats
@@ -26,7 +27,7 @@ module Stats
       @second = 0
       @total = 0
       @latencies = Array.new(BUCKETS.size + 1, 0)
-      @paths = {}
+      @paths = Elah::Sink::NameCounts.new(names_max: PATHS_MAX, name_bytes_max: PATH_BYTES_MAX, other: OTHER)
       @paths_before = {}
       @minute = 0
     end
@@ -34,24 +35,36 @@ module Stats
     # @return [Integer] events that this process has accepted
     attr_reader :total
 
+    # @return [Elah::Sink::NameCounts] the paths of this minute's events
+    attr_reader :paths
+
     # Notes events that were accepted.
     #
     # @param path [String]
     # @param count [Integer]
     # @return [void]
     def accepted(path, count = 1)
-      count_events(count)
-      count_path(path, count)
+      noted(count)
+      @paths.add(path, count)
     end
 
-    # Notes events of one request that were accepted together.
+    # Lets go of what is too old. Who counts {#paths} by itself calls this before, and {#noted} after.
     #
-    # @param counts [Hash{(String, nil)=>Integer}] how many named which path
-    # @param path [String] of those that named none
+    # @return [Integer] seconds since 1970
+    def tick
+      now = @clock.call
+      turn(now) unless now == @second
+      now
+    end
+
+    # Notes events whose paths are in {#paths} already.
+    #
+    # @param count [Integer]
+    # @param now [Integer] what {#tick} gave
     # @return [void]
-    def accepted_all(counts, path)
-      count_events(counts.sum { |_, count| count })
-      counts.each { |named, count| count_path(named || path, count) }
+    def noted(count, now = tick)
+      @events[now % SECONDS] += count
+      @total += count
     end
 
     # @return [Boolean] whether the next request that only writes to memory is one of the few that are timed
@@ -69,8 +82,7 @@ module Stats
     # @return [Float] events per second over the last whole seconds
     # @param seconds [Integer] how many of them
     def rate(seconds = 5)
-      now = @clock.call
-      turn(now) unless now == @second
+      now = tick
       (1..seconds).sum { |ago| @events[(now - ago) % SECONDS] }.fdiv(seconds)
     end
 
@@ -79,7 +91,7 @@ module Stats
     def snapshot
       rate = self.rate
       seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
-      paths = @paths.merge(@paths_before) { |_, now, before| now + before }
+      paths = @paths.to_h.merge(@paths_before) { |_, now, before| now + before }
       { "total" => @total, "rate" => rate.round(1), "per_second" => seconds,
         "paths" => paths.max_by(TOP) { |_, count| count }.to_h,
         "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies).to_h }
@@ -87,32 +99,14 @@ module Stats
 
     private
 
-    def count_events(count)
-      now = @clock.call
-      turn(now) unless now == @second
-      @events[now % SECONDS] += count
-      @total += count
-    end
-
-    def count_path(path, count)
-      paths = @paths
-      if (counted = paths[path])
-        paths[path] = counted + count
-      elsif paths.size < PATHS_MAX && path.bytesize <= PATH_BYTES_MAX
-        paths[path] = count
-      else
-        paths[OTHER] = paths.fetch(OTHER, 0) + count
-      end
-    end
-
     # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
     def turn(now)
       ([@second + 1, now - SECONDS + 1].max..now).each { |second| @events[second % SECONDS] = 0 }
       @second = now
       return if now / 60 == @minute
 
-      @paths_before = now / 60 == @minute + 1 ? @paths : {}
-      @paths = {}
+      @paths_before = now / 60 == @minute + 1 ? @paths.to_h : {}
+      @paths.clear
       @minute = now / 60
     end
   end

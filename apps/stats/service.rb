@@ -23,6 +23,9 @@ require_relative "visitors"
 module Stats
   # The parts of one collector.
   class Service
+    # How many events the late half works on at once. A batch is in memory as Ruby objects, and no request is answered while it is worked on.
+    BATCH_EVENTS_MAX = 250
+
     # @return [Elah::Store]
     attr_reader :store
     # @return [Elah::Sink] where every event goes
@@ -86,7 +89,7 @@ module Stats
       @durability = durability
       @inflated_bytes_max = inflated_bytes_max
       @batch_events_max = batch_events_max
-      @pulse = Pulse.new
+      @pulse = Pulse.new(clock: clock)
       @cors = CORS.new(origins)
       @quota = Quota.new(store, clock: clock)
       @live = Live::Ticker.new(self)
@@ -95,7 +98,7 @@ module Stats
       @visitors = Visitors.new(@salts, addresses: addresses)
       @is_plain = keys.nil? && durability != :delivered && @cors.uniform?
       build_late_half(Destination.of(destination), kept_seconds, sink)
-      @express = (Express.new(self, clock: clock) if plain? && !@client_address.proxied?)
+      @express = (Express.new(self) if plain? && !@client_address.proxied?)
     end
 
     # @return [Boolean] whether a request that asks for nothing needs nothing but to be noted
@@ -118,7 +121,7 @@ module Stats
       @schemas = Schemas.new(@store)
       quiet = Quiet.new(@pulse) { @sink.fill }
       refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination, quiet: quiet)
-      @sink = Elah::Sink.new("stats", to: refinery, **sink_options)
+      @sink = Elah::Sink.new("stats", to: refinery, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @schemas)
       @erasure = Erasure.new(@archive, destination, @sink)
     end

@@ -31,6 +31,7 @@ module Elah
     autoload :Intake, "elah/sink/intake"
     autoload :JetStream, "elah/sink/jet_stream"
     autoload :MongoCollection, "elah/sink/mongo_collection"
+    autoload :NameCounts, "elah/sink/name_counts"
     autoload :ParquetFiles, "elah/sink/parquet_files"
     autoload :Preference, "elah/sink/preference"
     autoload :Report, "elah/sink/report"

@@ -32,12 +32,14 @@ module Stats
 
           started_at = now
           head = Sender.of(request, service).brief.head("batch", request.path)
-          receipt, count, paths = service.sink.append_items(body, type != Batch::NDJSON, head, max: service.batch_events_max, stream: key&.name,
-                                                                                               durability: options[:durability])
+          service.pulse.tick
+          counts = [service.pulse.paths, request.path]
+          receipt, count = service.sink.append_items(body, type != Batch::NDJSON, head, max: service.batch_events_max, stream: key&.name,
+                                                                                        durability: options[:durability], counts: counts)
           return unless receipt
 
           service.pulse.took(now - started_at)
-          service.pulse.accepted_all(paths, request.path)
+          service.pulse.noted(count)
           results = minimal? ? [] : receipt.ids.map { |id| { status: 202, id: id } }
           [answer(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
         rescue Elah::Sink::TooLarge

@@ -54,4 +54,17 @@ class PulseTest < Minitest::Test
     found = @pulse.snapshot["latency_us"]
     assert_equal [1, 2, 1], found.values_at("50", "250", "more")
   end
+
+  # As the native side counts: the first event of a minute is not let go with the minute before.
+  def test_paths_that_are_counted_elsewhere
+    now = @pulse.tick
+    @pulse.paths.add("/a", 1)
+    @pulse.noted(1, now)
+    assert_equal [{ "/a" => 1 }, 1], @pulse.snapshot.values_at("paths", "total")
+    @now += 60
+    @pulse.tick
+    @pulse.paths.add("/a", 2)
+    @pulse.noted(2)
+    assert_equal({ "/a" => 3 }, @pulse.snapshot["paths"])
+  end
 end

@@ -18,6 +18,7 @@ mod listening_socket;
 #[cfg(feature = "mongo")]
 mod mongo;
 mod multipart;
+mod name_counts;
 mod native_class;
 mod params_text;
 #[cfg(feature = "parquet")]
@@ -73,6 +74,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     response_stream::init(ruby, elah)?;
     router::init(ruby, elah)?;
     sink_journal::init(ruby, elah)?;
+    name_counts::init(ruby, elah)?;
     sink_intake::init(ruby, elah)?;
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;

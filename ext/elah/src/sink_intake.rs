@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::event_loop::worker;
 use crate::header_set::headers;
+use crate::name_counts::{Counts, NameCounts};
 use crate::native_class;
 use crate::params_text::{Member, read_object, write_pairs};
 use crate::receiver::{ExactClass, Receiver};
@@ -34,6 +35,8 @@ struct Intake {
     roles: FxHashMap<Box<str>, Role>,
     /// The member of the parameters that names the event's path.
     member: String,
+    /// How often each path came.
+    paths: Counts,
     /// For events in memory and on the disk, then the same for requests that have said which they prefer.
     answers: [Answer; 4],
     /// What the events of a sender begin with, by its address and its User-Agent.
@@ -62,7 +65,8 @@ struct Answer {
 struct Said {
     /// Whether it wants the disk, if it says so.
     wish: Option<bool>,
-    path: RString,
+    /// What its parameters name.
+    member: Member,
 }
 
 impl Intake {
@@ -72,6 +76,7 @@ impl Intake {
         unkept: Vec<String>,
         careful: Vec<String>,
         member: String,
+        paths: &NameCounts,
         senders_max: usize,
         answers: RArray,
     ) -> Result<Self, Error> {
@@ -84,7 +89,7 @@ impl Intake {
             Ok(Answer { headers: headers(ruby, header)?, text: text.into(), after_id: after_id.map(Bytes::from) })
         };
         let answers = [answer(0)?, answer(1)?, answer(2)?, answer(3)?];
-        Ok(Intake { roles, member, answers, senders: Mutex::default(), senders_max })
+        Ok(Intake { roles, member, paths: paths.counts().clone(), answers, senders: Mutex::default(), senders_max })
     }
 
     /// Whether the sender of a request is known. Requests of other servers, which `record` does not take, have none to know.
@@ -116,7 +121,7 @@ impl Intake {
     }
 
     /// Writes the event of a request. `None` when the request is none of the plain ones, or its sender is not known.
-    fn write(&self, ruby: &Ruby, out: &mut Vec<u8>, request: &RequestView<'_>, has_body: bool) -> Option<Said> {
+    fn write(&self, out: &mut Vec<u8>, request: &RequestView<'_>, has_body: bool) -> Option<Said> {
         let wish = self.wish(request)?;
         *out = sender_key(std::mem::take(out), request);
         let senders = self.senders();
@@ -128,7 +133,7 @@ impl Intake {
         out.extend_from_slice(b",\"params\":");
         let member = self.write_params(out, request, has_body)?;
         out.push(b'}');
-        Some(Said { wish, path: ruby.str_new(member.as_deref().unwrap_or(request.path())) })
+        Some(Said { wish, member })
     }
 
     /// `None` when a header wants more than this can give.
@@ -203,7 +208,7 @@ fn sender_key(mut buffer: Vec<u8>, request: &RequestView<'_>) -> Vec<u8> {
 
 /// `request.record(status, intake, journal, on_disk, has_body)`: appends the request to the journal as an event, and answers it, if it says
 /// no more than an intake can know. One that wants the disk, or has no wish where `on_disk` says so, is answered when the next sync is
-/// done. Gives the event's path, or nil: then nothing has happened.
+/// done. False, and nothing has happened, when it says more.
 fn record(
     ruby: &Ruby,
     request: Receiver<Request>,
@@ -212,21 +217,25 @@ fn record(
     journal: Value,
     on_disk: bool,
     has_body: bool,
-) -> Result<Option<RString>, Error> {
+) -> Result<bool, Error> {
     let (Some(intake), Some(journal)) = (CLASS.native::<Intake>(&intake), sink_journal::CLASS.native::<RubyJournal>(&journal))
     else {
         return Err(Error::new(ruby.exception_type_error(), "An Elah::SinkIntake and an Elah::SinkJournal are wanted."));
     };
     with_buffer(|buffer| {
-        let said = request.read(ruby, |request| intake.write(ruby, buffer, &request, has_body))?;
-        let Some(Said { wish, path }) = said else { return Ok(None) };
+        let said = request.read(ruby, |request| intake.write(buffer, &request, has_body))?;
+        let Some(Said { wish, member }) = said else { return Ok(false) };
         let log = journal.log();
         let id = wish.map(|_| log.next_id());
         match log.append(id, None, &[], Kind::Json, buffer) {
             Ok(_) => {}
             // As it was sent it is too long; written anew it may not be.
-            Err(sink_log::Error::TooLarge { .. }) => return Ok(None),
+            Err(sink_log::Error::TooLarge { .. }) => return Ok(false),
             Err(error) => return Err(raised(ruby, &error)),
+        }
+        match member {
+            Some(path) => intake.paths.lock().add(&path, 1),
+            None => request.read(ruby, |request| intake.paths.lock().add(request.path(), 1))?,
         }
         let is_on_disk = wish.unwrap_or(on_disk);
         let answer = &intake.answers[usize::from(is_on_disk) + 2 * usize::from(wish.is_some())];
@@ -237,14 +246,14 @@ fn record(
         } else {
             worker.respond(request.id(), response);
         }
-        Ok(Some(path))
+        Ok(true)
     })
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<Intake>(ruby, elah, "SinkIntake")?;
     CLASS.set(ruby, class);
-    class.define_singleton_method("open", function!(Intake::new, 5))?;
+    class.define_singleton_method("open", function!(Intake::new, 6))?;
     class.define_method("known?", method!(Intake::is_known, 1))?;
     class.define_method("know", method!(Intake::know, 2))?;
     class.define_method("forget", method!(Intake::forget, 0))?;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::event_loop::worker;
 use crate::json_items::read_items;
 use crate::json_writer::append_json;
+use crate::name_counts::NameCounts;
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
 use crate::request;
@@ -152,15 +153,15 @@ impl RubyJournal {
 
     /// Appends the objects of a body, all or none, each as `head`, its text as it was sent, and `}`. Answers nil when something else
     /// is in the body, an object has an `id`, or there are more than `max`; else the position, their number, their ids as 16 bytes
-    /// each, and how many named which path.
+    /// each, and how many named which path. With `counts` those are counted there, under `path` when an object names none.
     fn append_items(
         ruby: &Ruby,
         journal: &Self,
         body: RString,
-        is_list: bool,
-        max: usize,
+        (is_list, max): (bool, usize),
         head: RString,
         stream: Option<RString>,
+        counts: Option<(&NameCounts, String)>,
     ) -> Result<Option<RArray>, Error> {
         let mut buffer = BUFFER.take();
         // SAFETY: all are on this stack, and Ruby does not run before the append has copied them.
@@ -186,15 +187,20 @@ impl RubyJournal {
         });
         let appended = journal.log.append_all(events.collect::<Vec<_>>().iter().copied()).map_err(|error| raised(ruby, &error));
         give_back(buffer);
+        let answer = ruby.ary_new_capa(4);
+        answer.push(appended?.0)?;
+        answer.push(ids.len())?;
+        answer.push(ruby.str_from_slice(&ids.concat()))?;
+        if let Some((counts, path)) = counts {
+            let mut counts = counts.counts().lock();
+            items.iter().for_each(|item| counts.add(item.path.as_deref().unwrap_or(&path), 1));
+            return Ok(Some(answer));
+        }
         let mut paths = FxHashMap::default();
         for item in items {
             *paths.entry(item.path).or_insert(0_usize) += 1;
         }
         let named = ruby.hash_new();
-        let answer = ruby.ary_new_capa(4);
-        answer.push(appended?.0)?;
-        answer.push(ids.len())?;
-        answer.push(ruby.str_from_slice(&ids.concat()))?;
         for (path, count) in paths {
             named.aset(path, count)?;
         }

@@ -15,11 +15,13 @@ module Elah
       # @param except [Array<String>] names of headers that are not kept, in lower case
       # @param careful [Array<String>] names of headers, in lower case; requests with one of them are left to the app
       # @param member [String] of the parameters: the event is about the path that it names
+      # @param paths [NameCounts] where is counted which path the events are about
       # @param senders_max [Integer]
       # @return [Intake]
-      def self.prepare(answers:, told:, except: [], careful: [], member: "path", senders_max: SENDERS_MAX)
+      def self.prepare(answers:, told:, except: [], careful: [], member: "path",
+                       paths: NameCounts.new, senders_max: SENDERS_MAX)
         rows = DURABILITIES.first(2).map { |durability| [*answers.fetch(durability), nil] } + told.fetch_values(*DURABILITIES.first(2))
-        open(except, careful, member, senders_max, rows)
+        open(except, careful, member, paths, senders_max, rows)
       end
 
       # @!method known?(request)

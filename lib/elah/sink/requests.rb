@@ -39,7 +39,7 @@ module Elah
       # @param intake [Intake]
       # @param durability [Symbol] `:memory` or `:disk`, for requests without a preference
       # @param has_body [Boolean] whether a body counts
-      # @return [String, nil] the path that the event is about; nil, and nothing has happened, when the request is not plain
+      # @return [Boolean, nil] false or nil, and nothing has happened, when the request is not plain
       # @raise [Full, Failed]
       def record(request, intake, durability, has_body)
         request.record(200, intake, @journal || open, durability == :disk, has_body) if request.instance_of?(Request)
@@ -54,14 +54,15 @@ module Elah
       # @param max [Integer] objects
       # @param durability [Symbol] `:memory` or `:disk`
       # @param stream [String, nil]
-      # @return [Array(BatchReceipt, Integer, Hash{(String, nil)=>Integer}), nil] the receipt, the number of objects, and how many have
-      #   which text as their member `path`; nil, and nothing is accepted, when something else is in the body, an object has a member `id`, or
-      #   there are too many
+      # @param counts [Array(NameCounts, String), nil] where is counted which path the objects name, and the path of those that name none
+      # @return [Array(BatchReceipt, Integer, Hash{(String, nil)=>Integer}), nil] the receipt, the number of objects, and, without `counts`,
+      #   how many have which text as their member `path`; nil, and nothing is accepted, when something else is in the body, an object
+      #   has a member `id`, or there are too many
       # @raise [Full, TooLarge, Failed]
-      def append_items(body, is_list, head, max:, durability: :memory, stream: nil)
+      def append_items(body, is_list, head, max:, durability: :memory, stream: nil, counts: nil)
         check(durability, stream)
         journal = @journal || open
-        position, count, ids, paths = journal.append_items(body, is_list, max, head, stream)
+        position, count, ids, paths = journal.append_items(body, [is_list, max], head, stream, counts)
         return if position.nil?
 
         journal.wait_synced(position) if durability == :disk
