@@ -45,7 +45,7 @@ module Elah
       # @return [Elah::PeerLinks::Peer, nil] the worker that owns a slot's shards; nil while there is none
       def owner(slot)
         follow if @version != @placement.version
-        @peers[slot] ||= find(slot)
+        @peers[slot] || find(slot)&.tap { |peer| @peers[slot] = peer }
       end
 
       # @return [Boolean] whether no call of another worker runs

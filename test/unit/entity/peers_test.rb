@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "elah/entity"
+require "elah/peer_links"
+require "tmpdir"
+
+# Which worker a slot leads to, as the board changes.
+class EntityPeersTest < Minitest::Test
+  # What is said of the slots; the test changes it.
+  Slots = Struct.new(:incarnations, :version, :folder) do
+    def incarnation_of(slot) = incarnations[slot]
+    def link_path(slot, incarnation) = File.join(folder, "#{slot}.#{incarnation}")
+  end
+
+  # At the boot of a server, and when a worker had been killed, a slot that was asked for had nobody. That was remembered in the place of a
+  # worker, and the request that met the next change of the board was answered 500.
+  def test_a_slot_that_had_nobody_is_looked_at_again
+    Dir.mktmpdir do |folder|
+      slots = Slots.new([1, 0], 1, folder)
+      Elah.run do
+        links = Elah::PeerLinks.open(Elah.current_loop, File.join(folder, "own")) { |message| message }
+        peers = Elah::Entity::Peers.new(links, slots)
+        assert_nil peers.owner(1)
+        assert_empty peers.limiters
+        slots.incarnations[1] = 2
+        slots.version += 1
+        assert_equal File.join(folder, "1.2"), peers.owner(1).path
+        assert_equal [1], peers.limiters.keys
+      ensure
+        links&.close
+      end
+    end
+  end
+end
