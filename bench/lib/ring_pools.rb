@@ -60,10 +60,14 @@ module Bench
       end
     end
 
-    def run_pace
-      serve("memory") do |server, bodies|
+    def run_pace = [1, 2].flat_map { |workers| paced(workers) }
+
+    def paced(workers)
+      serve("memory", workers: workers) do |server, bodies|
+        wrk(server, bodies, 1, PAUSE_MS)
         load = wrk(server, bodies, @seconds, PAUSE_MS)
-        [result("64 connections that pause #{PAUSE_MS} ms: requests", (load["requests"] / load["seconds"]).round, "per second"),
+        what = "#{CONNECTIONS} connections that pause #{PAUSE_MS} ms, #{workers} workers"
+        [result("#{what.sub('1 workers', '1 worker')}: requests", (load["requests"] / load["seconds"]).round, "per second"),
          result("p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"), result("p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
       end
     end
