@@ -66,6 +66,16 @@ class StatsDiskTest < Minitest::Test
     assert_operator calls.grep(SYNCED).size, :<, 160
   end
 
+  def test_a_drain_waits_for_answers_that_wait_for_the_disk
+    traced("-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_exit=300000") do |server|
+      client = Thread.new { server.get("/stats", headers: DISK) }
+      wait_until("the sync has begun") { File.exist?(@trace) && File.read(@trace).include?("fdatasync") }
+      server.process.signal(:TERM)
+      assert_equal [200, "disk"], client.value.then { |answer| [answer.status, answer.json["durability"]] }
+      assert_predicate server.process.wait_until_ended, :success?
+    end
+  end
+
   def test_a_disk_that_fails_is_said_and_ends_the_journal
     traced("-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO") do |server|
       answers = Array.new(2) { server.get("/stats", headers: DISK) } + [server.get("/stats")]
