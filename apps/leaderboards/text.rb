@@ -15,7 +15,7 @@ module Leaderboards
     # @param position [Integer, nil] among some members
     # @return [String] a member with rank and score
     def row(row, metadata = nil, position = nil)
-      return Elah::JSON.generate(row.to_h) if @is_whole && !metadata && !position
+      return Elah::JSON.generate(whole(row)) if @is_whole && !metadata && !position
 
       %({#{position && %("position":#{position},)}"rank":#{row.rank},"member":#{name(row.member)},) +
         %("score":#{score(row.score)}#{metadata && %(,"metadata":#{metadata})}})
@@ -23,7 +23,7 @@ module Leaderboards
 
     # @param rows [Array<Elah::RankedSet::Row>] of members without metadata
     # @return [String] a list of them
-    def rows(rows) = @is_whole ? Elah::JSON.generate(rows.map(&:to_h)) : "[#{rows.map { |row| row(row) }.join(',')}]"
+    def rows(rows) = @is_whole ? Elah::JSON.generate(rows.map { |row| whole(row) }) : "[#{rows.map { |row| row(row) }.join(',')}]"
 
     # @param submission [Elah::RankedSet::Submission] or what else has its members
     # @return [String] what a submission did
@@ -63,6 +63,8 @@ module Leaderboards
     def name(name) = Elah::JSON.generate(name)
 
     private
+
+    def whole(row) = { rank: row.rank, member: row.member, score: row.score }
 
     def value(number, digits)
       return number.to_i if digits.zero?
