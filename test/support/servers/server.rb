@@ -112,7 +112,11 @@ module Servers
     end
 
     # Halts it in the middle of whatever it does; its connections stay open, and nobody answers.
-    def pause = process_ids.each { |pid| send_signal(:STOP, pid) }
+    def pause
+      ids = process_ids.each { |pid| send_signal(:STOP, pid) }
+      # A thread that runs on another core stops a little after the signal was sent, and may answer until then.
+      wait_for("#{name} to stand still") { ids.flat_map { |pid| thread_states(pid) }.all? { |state| "TXZ".include?(state) } }
+    end
 
     # Ends a {#pause}.
     def resume = process_ids.reverse_each { |pid| send_signal(:CONT, pid) }
@@ -204,6 +208,13 @@ module Servers
 
     def children(pid)
       File.read("/proc/#{pid}/task/#{pid}/children").split.map(&:to_i)
+    rescue Errno::ENOENT, Errno::ESRCH
+      []
+    end
+
+    # @return [Array<String>] a letter for each thread, as proc(5) has it: T is stopped, X and Z are ended
+    def thread_states(pid)
+      Dir["/proc/#{pid}/task/*/stat"].map { |path| File.read(path)[/\) (\S)/, 1] }
     rescue Errno::ENOENT, Errno::ESRCH
       []
     end
