@@ -35,10 +35,10 @@ module Bench
       file
     end
 
-    # @return [Hash{Symbol=>Object}, nil] what `write` wrote under that name
+    # @return [Hash{Symbol=>Object}, nil] what `write` wrote under that name on this day, or else the last time before it
     def read(name)
-      file = File.join(directory, "#{name}.json")
-      JSON.parse(File.read(file), symbolize_names: true) if File.exist?(file)
+      file = Dir.glob(File.join(DIRECTORY, "*", "#{name}.json")).select { |path| File.dirname(path) <= directory }.max
+      JSON.parse(File.read(file), symbolize_names: true) if file
     end
   end
 end

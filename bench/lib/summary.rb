@@ -31,15 +31,15 @@ module Bench
 
     # @return [String] the tables with one sentence on how they were taken
     def brief
-      [*tables, "#{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
+      [*tables, "Until #{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
                 "hyper #{@machine[:hyper]}. Server on one core, generator on the other, runs in turns, median and range. " \
-                "Commands and raw results: [bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
+                "When each was taken, commands and single runs: [bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
     end
 
     # @return [String] the tables with machine, versions, noise, single runs and commands
     def whole
       facts = @machine.map { |name, value| [name, value] }
-      ["# Benchmark of #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
+      ["# Benchmark until #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
         .compact.join("\n")
     end
 
