@@ -164,6 +164,17 @@ class SinkTest < SinkCase
     wait_until("all are settled") { account(events) == [40, 40, 0, 0] }
   end
 
+  # They were once in an ObjectSpace::WeakMap, which gave what had been collected to the next fork, and the process crashed.
+  def test_a_sink_that_nobody_holds_is_closed_before_a_fork
+    sink { |_| Thread.stop } << { n: 1 }
+    id = @sinks.pop.object_id
+    GC.start
+    forgotten = Elah::Sink.all.find { |one| one.object_id == id }
+    assert_operator forgotten.fill, :>, 0
+    assert Process.wait2(fork { exit!(0) }).last.success?
+    assert_equal 0.0, forgotten.fill, "its journal is let go"
+  end
+
   def test_a_fork_shares_no_journal
     delivered = Queue.new
     events = sink { |batch| batch.each { |event| delivered << event["n"] } }

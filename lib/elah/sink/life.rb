@@ -5,8 +5,8 @@ module Elah
     # Owns the sinks of this process: they begin with a worker, end with it, and are let go before a fork, so that neither side has the
     # other's journal.
     module Life
-      # @return [Array<Sink>] every sink that was made and is still used
-      def all = @sinks.keys
+      # @return [Array<Sink>] every sink that was made in this process
+      def all = @sinks.dup
 
       # @param name [String]
       # @return [String] a UUID, always the same for the same text: for senders who name their events otherwise
@@ -14,7 +14,7 @@ module Elah
 
       # @api private
       def add(sink)
-        @sinks[sink] = true
+        @sinks << sink
       end
 
       # Opens every sink, so that what was left is delivered without a new event.
@@ -45,7 +45,8 @@ module Elah
       Process.singleton_class.prepend(Fork)
 
       def self.extended(sink)
-        sink.instance_variable_set(:@sinks, ObjectSpace::WeakMap.new)
+        # Held for good: the weak maps of a Ruby before 3.3 can hand out what has been collected.
+        sink.instance_variable_set(:@sinks, [])
         Config.at(:before_worker_boot) { sink.start_all }
         Config.at(:before_worker_shutdown) { sink.close_all }
       end
