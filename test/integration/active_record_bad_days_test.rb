@@ -12,12 +12,12 @@ class ActiveRecordBadDaysTest < Minitest::Test
 
   APP = File.expand_path("../support/apps/grape_records.ru", __dir__)
   POOL = 5
-  HELLO_SECONDS = 0.3
+  HELLO_SECONDS = 2
 
   RecordsCase::DATABASES.each do |adapter, database_class|
     define_method(:"test_#{adapter}_has_bad_days") do
       database_class.start do |database|
-        serve(adapter, server: database, database: { pool: POOL, checkout_timeout: 0.5 }, request_seconds: 2) do |server|
+        serve(adapter, server: database, database: { pool: POOL, checkout_timeout: 0.5 }, request_seconds: 5) do |server|
           stop_and_start(server, database)
           kill_and_start(server, database)
           pause_and_resume(server, database)

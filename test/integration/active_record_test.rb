@@ -53,7 +53,7 @@ class ActiveRecordTest < Minitest::Test
 
   # A fiber gives its connection back after it has said what it had to say.
   def assert_all_returned
-    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+    give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
     Fiber.scheduler.kernel_sleep(0.001) until stat[:busy].zero? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > give_up_at
     assert_equal 0, stat[:busy]
     assert_equal 0, stat[:waiting]
@@ -99,7 +99,7 @@ class ActiveRecordTest < Minitest::Test
       assert_all_returned
       started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       assert_equal [[]], in_fibers(POOL) { notes }.uniq
-      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 5
+      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 20, "the queries take 30 s"
     end
   end
 

@@ -23,7 +23,7 @@ class AdmissionTest < Minitest::Test
       started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       answers = burst(server, "/sleep/300", 100)
       assert_equal ["slept"], answers.map(&:body).uniq
-      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 5, "one after the other takes 30 s"
+      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 15, "one after the other takes 30 s"
     end
   end
 
@@ -39,15 +39,15 @@ class AdmissionTest < Minitest::Test
   end
 
   def test_no_more_requests_run_at_once_than_there_are_fibers
-    start(fibers_max: 3, queue_seconds: 10) do |server|
+    start(fibers_max: 3, queue_seconds: 60) do |server|
       assert_equal [200], burst(server, "/sleep/50", 12).map(&:status).uniq
       assert_equal "3", server.get("/peak").body
     end
   end
 
   def test_a_full_queue_is_503_with_retry_after_at_once
-    start(fibers_max: 1, queue_max: 2, queue_seconds: 10) do |server|
-      answers = burst(server, "/sleep/300", 10)
+    start(fibers_max: 1, queue_max: 2, queue_seconds: 60) do |server|
+      answers = burst(server, "/sleep/2000", 10)
       assert_equal({ 200 => 3, 503 => 7 }, answers.map(&:status).tally)
       refused = answers.find { |answer| answer.status == 503 }
       assert_equal %w[1 overloaded], [refused["retry-after"], refused.json["code"]]
@@ -56,7 +56,7 @@ class AdmissionTest < Minitest::Test
 
   def test_a_request_that_waits_too_long_for_a_fiber_is_503
     start(fibers_max: 1, queue_seconds: 0.2) do |server|
-      statuses = burst(server, "/sleep/1000", 2).map(&:status)
+      statuses = burst(server, "/sleep/3000", 2).map(&:status)
       assert_equal [200, 503], statuses.sort
     end
   end
@@ -66,7 +66,7 @@ class AdmissionTest < Minitest::Test
       first = HttpClient.new(server.url)
       second = HttpClient.new(server.url)
       assert_equal %w[hello hello], [first, second].map { |client| client.get("/hello").body }
-      third = HttpClient.new(server.url, seconds: 5)
+      third = HttpClient.new(server.url)
       third.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n")
       assert_nil third.socket.wait_readable(0.3), "it is not served while two are open"
       first.close
@@ -86,7 +86,7 @@ class AdmissionTest < Minitest::Test
   def test_a_client_that_reads_nothing_costs_a_bounded_number_of_bytes_and_is_closed
     start(write_seconds: 0.5, response_buffer_bytes: 65_536) do |server|
       before = resident_bytes(server)
-      server.connect(seconds: 20) do |client|
+      server.connect do |client|
         client.socket.setsockopt(:SOCKET, :RCVBUF, 4096)
         client.write("GET /stream/20000/10000 HTTP/1.1\r\nHost: a\r\n\r\n")
         ask_until(server, "/cleaned", /stream/)
@@ -107,14 +107,14 @@ class AdmissionTest < Minitest::Test
       system("prlimit", "--pid", server.pid.to_s, "--nofile=40:40") or skip "prlimit is missing"
       crowd = Array.new(80) { HttpClient.new(server.url) }
       crowd.each(&:close)
-      assert_equal "hello", server.connect(seconds: 5) { |client| client.get("/hello").body }
+      assert_equal "hello", server.connect { |client| client.get("/hello").body }
     end
   end
 
   private
 
   # Repeats a request until its answer matches.
-  def ask_until(server, path, pattern, seconds: 10)
+  def ask_until(server, path, pattern, seconds: 60)
     give_up_at = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     server.connect do |client|
       until pattern.match?(client.get(path).body)

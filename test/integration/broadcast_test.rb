@@ -28,8 +28,6 @@ class BroadcastTest < Minitest::Test
     run App
   RUBY
 
-  def patience_seconds = 60
-
   # A client that listens.
   class Listener
     attr_reader :client, :head

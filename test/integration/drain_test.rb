@@ -9,7 +9,7 @@ class DrainTest < Minitest::Test
 
   %i[TERM INT].each do |signal|
     define_method(:"test_#{signal}_answers_what_runs_and_what_waits") do
-      server = ElahServer.start(APP, fibers_max: 8, queue_seconds: 10)
+      server = ElahServer.start(APP, fibers_max: 8, queue_seconds: 60)
       # 8 run, 8 wait for a fiber, and some may still be with the kernel when the signal comes.
       clients = Array.new(16) { HttpClient.new(server.url) }
       idle = HttpClient.new(server.url)

@@ -19,7 +19,7 @@ class GatesTest < Minitest::Test
 
   def send_all(server, *paths)
     paths.map do |path|
-      HttpClient.new(server.url, seconds: 20).tap { |client| client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
+      HttpClient.new(server.url).tap { |client| client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
     end
   end
 
@@ -33,7 +33,7 @@ class GatesTest < Minitest::Test
 
   def test_other_routes_are_answered_while_a_line_stands_at_the_gate
     start do |server|
-      waiting = send_all(server, *(["/narrow/slow/300"] * 12))
+      waiting = send_all(server, *(["/narrow/slow/1000"] * 12))
       free = Array.new(20) { server.get("/free") }
       assert_equal [200], free.map(&:status).uniq
       assert_nil waiting.last.socket.wait_readable(0), "the line stands still"
@@ -45,7 +45,7 @@ class GatesTest < Minitest::Test
 
   def test_who_waits_too_long_is_503_with_retry_after
     start do |server|
-      answers = burst(server, *(["/impatient/slow/1500"] * 4))
+      answers = burst(server, *(["/impatient/slow/4000"] * 4))
       assert_equal({ 200 => 1, 503 => 3 }, answers.map(&:status).tally)
       refused = answers.find { |answer| answer.status == 503 }
       assert_equal %w[1 overloaded], [refused["retry-after"], refused.json["code"]]
@@ -55,13 +55,13 @@ class GatesTest < Minitest::Test
 
   def test_a_full_line_is_503_at_once
     start do |server|
-      answers = burst(server, *(["/short/slow/300"] * 10))
+      answers = burst(server, *(["/short/slow/2000"] * 10))
       assert_equal({ 200 => 3, 503 => 7 }, answers.map(&:status).tally)
     end
   end
 
   def test_a_failed_request_and_a_client_that_goes_make_room
-    start(request_seconds: 0.3) do |server|
+    start(request_seconds: 3) do |server|
       assert_equal [500], burst(server, *(["/narrow/failing"] * 10)).map(&:status).uniq
       assert_equal [504], burst(server, *(["/narrow/slow/60000"] * 3)).map(&:status).uniq
       send_all(server, *(["/narrow/slow/200"] * 3), *(["/narrow/slow/60000"] * 50)).each(&:close)

@@ -7,7 +7,7 @@ require_relative "../support/elah_server"
 class HandlerFailureTest < Minitest::Test
   APP = File.expand_path("../support/apps/loop.rb", __dir__)
 
-  @server = ElahServer.start(APP, stall_ms: 50, request_seconds: 0.3)
+  @server = ElahServer.start(APP, stall_ms: 50, request_seconds: 3)
   Minitest.after_run { @server.stop }
 
   class << self

@@ -9,8 +9,6 @@ class LabTest < Minitest::Test
   include LabCase
   include Patience
 
-  def patience_seconds = 60
-
   # Built before anything is waited for.
   def setup
     super

@@ -11,8 +11,6 @@ class LeaderboardsPageTest < Minitest::Test
 
   LONG = "x" * 200
 
-  def patience_seconds = 60
-
   def test_it_follows_the_board_and_comes_back_when_the_server_does
     data = Dir.mktmpdir("elah-page")
     server = ElahServer.start(LeaderboardsServer::APP, data: data)

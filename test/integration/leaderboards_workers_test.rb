@@ -10,8 +10,6 @@ class LeaderboardsWorkersTest < Minitest::Test
 
   WRITERS = 4
 
-  def patience_seconds = 60
-
   def test_no_score_is_lost_and_no_increment_counted_twice_when_workers_are_killed_under_load
     LeaderboardsServer.start(workers: 2) do |server|
       boards = Array.new(2) { server.create }

@@ -16,8 +16,9 @@ class OrdinaryGemsTest < Minitest::Test
   APP = File.expand_path("../support/apps/gems.ru", __dir__)
   CALLS = 50
   CALL_SECONDS = 0.2
-  MOST_SECONDS = 0.5
-  HELLO_SECONDS = 0.1
+  # One after the other they take 10 s, and a neighbour waits for the first.
+  MOST_SECONDS = 3
+  HELLO_SECONDS = 1
 
   # A loaded machine may spoil some rounds.
   ROUNDS = 12
@@ -89,11 +90,14 @@ class OrdinaryGemsTest < Minitest::Test
       file = File.join(folder, "database")
       SQLite3::Database.new(file).execute_batch("CREATE TABLE counters (value integer); INSERT INTO counters VALUES (0)")
       serve(sqlite_file: file) do |server|
-        burst = RequestBurst.new(server, ["/sqlite3"] * 5)
-        assert_equal({ 200 => 5 }, burst.statuses)
-        assert_operator burst.seconds, :>=, 5 * CALL_SECONDS
-        assert_operator burst.hello_seconds, :<, CALL_SECONDS
-        assert_equal [[5]], SQLite3::Database.new(file).execute("SELECT value FROM counters")
+        bursts = []
+        until bursts.any? { |burst| burst.hello_seconds < CALL_SECONDS } || bursts.size == ROUNDS
+          bursts << RequestBurst.new(server, ["/sqlite3"] * 5)
+          assert_equal({ 200 => 5 }, bursts.last.statuses)
+          assert_operator bursts.last.seconds, :>=, 5 * CALL_SECONDS
+        end
+        assert_operator bursts.map(&:hello_seconds).min, :<, CALL_SECONDS
+        assert_equal [[5 * bursts.size]], SQLite3::Database.new(file).execute("SELECT value FROM counters")
       end
     end
   end

@@ -10,7 +10,7 @@ class RackBodyEndTest < Minitest::Test
 
   APP = File.expand_path("../support/apps/rack_responses.ru", __dir__)
 
-  @server = ElahServer.start(APP, request_seconds: 0.2)
+  @server = ElahServer.start(APP, request_seconds: 2)
   Minitest.after_run { @server.stop }
 
   class << self

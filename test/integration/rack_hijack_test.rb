@@ -95,13 +95,13 @@ class RackHijackTest < Minitest::Test
     ElahServer.start(APP) do |server|
       server.connect do |client|
         assert_equal "held", client.write(request("/held")).read_bytes(4)
-        server.stop(seconds: 5)
+        server.stop(seconds: 20)
       end
     end
   end
 
   def test_it_is_not_timed
-    ElahServer.start(APP, request_seconds: 0.1, keepalive_seconds: 0.1) do |server|
+    ElahServer.start(APP, request_seconds: 2, keepalive_seconds: 2) do |server|
       server.connect do |client|
         assert_equal "line first\n", client.write(request("/echo_line")).write("first\n").read_bytes(11)
         assert_equal 504, server.get("/sleeps").status, "the same time has passed for others"

@@ -47,25 +47,26 @@ class RedisBadDaysTest < Minitest::Test
       assert_raises(Elah::Unavailable) { redis.get("k") }
       5.times { assert_raises(Elah::Unavailable) { redis.get("k") } }
       server.start
-      assert_operator measure { once_available { redis.ping } }, :<, 2, "the longest pause is a second"
+      assert_operator measure { once_available { redis.ping } }, :<, 20, "the longest pause is a second"
       assert_equal 1, connections(server)
     end
   end
 
   def test_a_silent_server_costs_each_caller_its_time_and_no_more
-    with_server(command_seconds: 0.2, connect_seconds: 0.2) do |server, redis|
+    with_server(command_seconds: 0.5, connect_seconds: 0.5) do |server, redis|
       errors = []
+      in_the_end { redis.ping }
       took = measure do
         Elah.run do
-          redis.ping
+          in_the_end { redis.ping }
           server.pause
           50.times { Fiber.schedule { redis.get("k") rescue errors << $! } }
         end
       end
-      assert_operator took, :<, 1.5
+      assert_operator took, :<, 15, "one after the other takes 25 s"
       assert_equal [Elah::QueryTimeout, 504, "query_timeout"], [errors.first.class, errors.first.status, errors.first.code]
       assert_equal 50, errors.size
-      assert_equal "Redis at #{server.address} gave no answer to GET within 0.2 s.", errors.first.message
+      assert_equal "Redis at #{server.address} gave no answer to GET within 0.5 s.", errors.first.message
       server.resume
       assert_equal "PONG", once_available { redis.ping }
     end
@@ -73,7 +74,7 @@ class RedisBadDaysTest < Minitest::Test
 
   def test_a_connection_to_a_server_that_stays_silent_is_given_up
     with_server(command_seconds: 0.1, connect_seconds: 0.1) do |server, redis|
-      redis.ping
+      in_the_end { redis.ping }
       server.pause
       assert_raises(Elah::QueryTimeout) { redis.get("k") }
       errors = Array.new(6) { assert_raises(Elah::Unavailable) { redis.get("k") } }
@@ -81,7 +82,7 @@ class RedisBadDaysTest < Minitest::Test
       refute_kind_of Elah::QueryTimeout, errors.last
       server.resume
       assert_equal "PONG", once_available { redis.ping }
-      Timeout.timeout(10) { Thread.pass until connections(server) == 1 }
+      wait_until("one connection is left") { connections(server) == 1 }
     end
   end
 
@@ -117,7 +118,7 @@ class RedisBadDaysTest < Minitest::Test
       waiting = Thread.new { redis.eval("while true do end") rescue $! }
       other = Elah::Redis.new(server.url)
       busy = nil
-      Timeout.timeout(10) { busy = refusal { other.get("k") } until busy }
+      wait_until("it is busy") { busy = refusal { other.get("k") } }
       assert_equal [Elah::Unavailable, 503], [busy.class, busy.status]
       assert_match(/ BUSY Redis is busy running a script/, busy.message)
       assert_equal [Elah::QueryTimeout, 504], [waiting.value.class, waiting.value.status]
@@ -157,7 +158,7 @@ class RedisBadDaysTest < Minitest::Test
       Elah.run do
         100.times do |index|
           Fiber.schedule do
-            Timeout.timeout(index.even? ? 0.000_001 : 10) { answers << [index, redis.eval("for i = 1, 20000 do end return redis.call('GET', KEYS[1])", keys: ["k#{index}"])] }
+            Timeout.timeout(index.even? ? 0.000_001 : patience_seconds) { answers << [index, redis.eval("for i = 1, 20000 do end return redis.call('GET', KEYS[1])", keys: ["k#{index}"])] }
           rescue Timeout::Error
             nil
           end
@@ -190,11 +191,11 @@ class RedisBadDaysTest < Minitest::Test
       subscription = redis.subscribe("ch")
       server.restart
       receivers = once_available { redis.publish("ch", "again") }
-      Timeout.timeout(10) { receivers = once_available { redis.publish("ch", "again") } while receivers.zero? }
-      assert_equal "again", subscription.next_message(5)&.payload
+      wait_until("somebody listens") { receivers.positive? || (receivers = once_available { redis.publish("ch", "again") }).positive? }
+      assert_equal "again", subscription.next_message(patience_seconds)&.payload
       assert_operator subscription.losses, :>=, 1
       subscription.close
-      Timeout.timeout(10) { Thread.pass until connections(server) == 1 }
+      wait_until("one connection is left") { connections(server) == 1 }
     end
   end
 
@@ -202,7 +203,7 @@ class RedisBadDaysTest < Minitest::Test
     with_server do |server, redis|
       20.times { Elah.run { Fiber.schedule { redis.ping } } }
       redis.close
-      Timeout.timeout(10) { Thread.pass until connections(server).zero? }
+      wait_until("none is left") { connections(server).zero? }
       assert_raises(Elah::Redis::Closed) { redis.ping }
     end
   end
@@ -225,9 +226,6 @@ class RedisBadDaysTest < Minitest::Test
   end
 
   private
-
-  # The replicas of a cluster vote for some seconds, and then some.
-  def patience_seconds = 30
 
   def key_on(node)
     redis = Elah::Redis.new(node.url)

@@ -217,7 +217,7 @@ class RedisTest < Minitest::Test
       assert_equal "WRONGTYPE", assert_raises(Elah::Redis::Error) { redis.lpush("k1", 1) }.code
       subscription = redis.subscribe("ch")
       redis.publish("ch", "hi")
-      assert_equal "hi", subscription.next_message(5)&.payload
+      assert_equal "hi", subscription.next_message(60)&.payload
       subscription.close
       redis.close
     end

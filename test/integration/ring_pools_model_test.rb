@@ -28,8 +28,6 @@ class RingPoolsModelTest < Minitest::Test
   # What was acknowledged of one lease. ends_at: until when the number is certainly its holder's; an unanswered release ends that
   Held = Struct.new(:pool, :id, :number, :session, :begun_at, :ends_at, :released)
 
-  def patience_seconds = 60
-
   def test_no_number_has_two_holders_and_nothing_acknowledged_is_forgotten
     @lock = Mutex.new
     @held = []

@@ -13,8 +13,6 @@ class RingPoolsWorkersTest < Minitest::Test
   # After so long without an answer a connection is taken for one with the paused worker.
   SLACK_SECONDS = 8
 
-  def patience_seconds = 30
-
   def test_rows_of_a_paused_worker_are_overflow_within_the_deadline_and_come_back_after_it
     serve(lifetime_seconds: 0.5, durability: "memory") do |server, pools|
       stopped = worker(server, 1)

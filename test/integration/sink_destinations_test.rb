@@ -6,8 +6,6 @@ require "support/sink_case"
 require "support/servers"
 
 class SinkDestinationsTest < SinkCase
-  def patience_seconds = 60
-
   # What every destination promises. A case gives `destination`, `rows` (ids and data), `refused` (an event that it cannot hold), and for
   # those with a server `server`.
   module Promises

@@ -10,8 +10,6 @@ require "support/store_process"
 class SinkParquetTest < SinkCase
   HOUR = 3600
 
-  def patience_seconds = 60
-
   def archive = File.join(@folder, "archive")
 
   def query(what) = DuckDB.query(what.sub("ARCHIVE", "read_parquet('#{archive}/**/*.parquet', hive_partitioning = true)"))

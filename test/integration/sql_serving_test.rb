@@ -7,7 +7,7 @@ require "uri"
 # A database behind a served API: what its clients are answered on good days and on bad ones.
 module SQLServing
   APP = <<~RUBY
-    SQL = Elah::SQL.new(ENV.fetch("DATABASE"), connections_max: 2, query_seconds: 20)
+    SQL = Elah::SQL.new(ENV.fetch("DATABASE"), connections_max: 2, query_seconds: 60)
 
     class Shop < Elah::API
       format :json
@@ -17,7 +17,7 @@ module SQLServing
       get(:status) { SQL.status }
 
       namespace :db do
-        behind SQL, queue_seconds: 15
+        behind SQL, queue_seconds: 60
         get(:one) { SQL.value("SELECT 1") }
         get(:wrong) { SQL.value("SELECT nothing") }
         get(:sleep) do
@@ -38,7 +38,7 @@ module SQLServing
 
   def test_a_crowd_behind_a_pool_is_served_in_turn_and_nobody_else_waits
     serve do |elah|
-      clients = Array.new(300) { |number| HttpClient.new(elah.url, seconds: 20).tap { |one| one.write(head(sleeping_path(0.01, number))) } }
+      clients = Array.new(300) { |number| HttpClient.new(elah.url).tap { |one| one.write(head(sleeping_path(0.01, number))) } }
       assert_equal "free", elah.get("/free").json
       assert_operator elah.get("/status").json["waiting"], :<=, 2, "the crowd waits before the gate, without a fiber"
       assert_equal [200], clients.map { |one| one.read_answer.status }.uniq
@@ -50,7 +50,7 @@ module SQLServing
   end
 
   def test_a_request_past_its_deadline_is_504_and_leaves_nothing_behind
-    serve(request_seconds: 0.3) do |elah|
+    serve(request_seconds: 3) do |elah|
       assert_equal 504, elah.get(sleeping_path(60, "late")).status
       wait_until("nothing sleeps") { @admin.value(sleepers_sql).zero? }
       wait_until("no connection is left") { connections.zero? }

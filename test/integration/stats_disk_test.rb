@@ -13,8 +13,6 @@ class StatsDiskTest < Minitest::Test
   SYNCED = /fdatasync.*= 0( \(DELAYED\))?$/.freeze
   ATTACHED = /Process \d+ attached/.freeze
 
-  def patience_seconds = 60
-
   def setup
     skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
     @trace = File.join(Dir.mktmpdir("elah-trace"), "calls")

@@ -15,8 +15,6 @@ class StatsRailsTest < Minitest::Test
   APP = File.join(ROOT, "test/support/apps/rails_stats.ru")
   JSON_TYPE = { "Content-Type" => "application/json" }.freeze
 
-  def patience_seconds = 60
-
   def test_under_elah
     ElahServer.start(APP) { |server| assert_collects(server.url) }
   end

@@ -12,8 +12,6 @@ class StatsTest < Minitest::Test
   DELIVERED = { "Prefer" => "durability=delivered, wait=30" }.freeze
   FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 
-  def patience_seconds = 60
-
   def self.server
     @server ||= StatsServer.new({}, {}).tap { |server| Minitest.after_run { server.remove } }
   end

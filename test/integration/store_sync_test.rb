@@ -54,7 +54,7 @@ class StoreSyncTest < Minitest::Test
     RUBY
     assert_equal ["640"], lines
     syncs = calls.grep(SYNCED_DATA).size
-    assert_operator syncs, :<, 100, "640 writes of 32 threads took #{syncs} syncs"
+    assert_operator syncs, :<, 320, "640 writes of 32 threads took #{syncs} syncs"
   end
 
   PREPARED = <<~RUBY

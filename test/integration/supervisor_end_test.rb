@@ -8,8 +8,8 @@ class SupervisorEndTest < Minitest::Test
   include SupervisedCase
   # Puma 5.6.5 resets six of these sixteen.
   def test_term_answers_what_runs_and_what_waits
-    server = supervised(fibers_max: 4, queue_seconds: 20)
-    clients = Array.new(16) { HttpClient.new(server.url, seconds: 20) }
+    server = supervised(fibers_max: 4, queue_seconds: 60)
+    clients = Array.new(16) { HttpClient.new(server.url) }
     clients.each { |client| client.write(format(REQUEST, 300)) }
     server.signal(:TERM)
     answers = clients.map(&:read_answer)

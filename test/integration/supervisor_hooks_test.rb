@@ -25,7 +25,7 @@ class SupervisorHooksTest < Minitest::Test
       before_fork { raise "not now" if File.exist?(BROKEN) }
       after_worker_exit { raise "nor then" }
     RUBY
-    supervised_with_config(config, boot_seconds: 1) do |server, broken|
+    supervised_with_config(config, boot_seconds: 4) do |server, broken|
       File.write(broken, "")
       Process.kill(:KILL, worker_pids(server).first)
       server.wait_for(/after_worker_exit block failed: RuntimeError: nor then.*Worker 0 was not started: RuntimeError: not now/m)

@@ -49,8 +49,6 @@ class TryTest < Minitest::Test
 
   private
 
-  def patience_seconds = 60
-
   # Events that the collector has taken.
   def accepted(lines)
     url = lines.join[/^stats: (\S+)/, 1]

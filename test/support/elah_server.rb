@@ -83,7 +83,7 @@ class ElahServer
   # @param pattern [Regexp]
   # @return [MatchData]
   # @raise [Failure] when the server ends first, or after `seconds`
-  def wait_for(pattern, seconds: 60)
+  def wait_for(pattern, seconds: 120)
     give_up_at = monotonic + seconds
     @lock.synchronize do
       until (match = pattern.match(@log))
@@ -107,7 +107,7 @@ class ElahServer
   # Ends it and checks that it ended by itself, with status 0.
   #
   # @raise [Failure]
-  def stop(with: :TERM, seconds: 20)
+  def stop(with: :TERM, seconds: 60)
     signal(with)
     status = wait_until_ended(seconds)
     raise Failure, "The server ended with #{status}:\n#{log}" unless status.success?
@@ -117,7 +117,7 @@ class ElahServer
 
   # @return [Process::Status] how it ended
   # @raise [Failure] when it runs on
-  def wait_until_ended(seconds = 20)
+  def wait_until_ended(seconds = 60)
     @process.join(seconds) or raise Failure, "The server did not end within #{seconds} s:\n#{log}"
     @reader.join
     @process.value

@@ -36,7 +36,7 @@ class HttpClient
   # @param url [String] tcp://HOST:PORT or unix://PATH
   # @param seconds [Numeric] how long each read may take
   # @yieldparam client [HttpClient] closed after the block
-  def self.open(url, seconds: 10)
+  def self.open(url, seconds: 60)
     client = new(url, seconds: seconds)
     return client unless block_given?
 
@@ -47,7 +47,7 @@ class HttpClient
     end
   end
 
-  def initialize(url, seconds: 10)
+  def initialize(url, seconds: 60)
     @seconds = seconds
     @buffer = String.new(encoding: Encoding::BINARY)
     @socket = connect(url)

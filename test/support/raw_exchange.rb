@@ -17,7 +17,7 @@ module RawExchange
   # @param bytes [String, Array<String>] one write, or several
   # @param seconds [Numeric] how long the server may be silent before it counts as waiting for more
   # @return [Outcome]
-  def exchange(server, bytes, seconds: 5)
+  def exchange(server, bytes, seconds: 15)
     server.connect(seconds: seconds) do |client|
       Array(bytes).each { |part| client.write(part) }
       collect(client)

@@ -21,7 +21,7 @@ class RequestBurst
   # @param hellos [Integer] how often the neighbour asks
   # @param patience [Numeric] seconds that an answer may take
   # @param before_hello [Proc, nil] called when the requests have been sent
-  def initialize(server, targets, hellos: 5, patience: 20, before_hello: nil)
+  def initialize(server, targets, hellos: 5, patience: 60, before_hello: nil)
     clients = targets.map { server.connect(seconds: patience) }
     neighbour = server.connect(seconds: patience)
     neighbour.get("/hello")

@@ -14,8 +14,6 @@ class StatsLiveTest < Minitest::Test
 
   APP = File.expand_path("../app.rb", __dir__)
 
-  def patience_seconds = 60
-
   def figures(rate, paths, latency, second)
     { "rate" => rate, "per_second" => [0, second], "paths" => paths, "latency_us" => latency }
   end

@@ -23,7 +23,7 @@ class Gated < Elah::API
   get(:peak) { Gated.peak }
 
   namespace :narrow do
-    behind max: 3, queue_max: 200, queue_seconds: 2
+    behind max: 3, queue_max: 200, queue_seconds: 60
     get("slow/:ms") { Gated.slowly(params[:ms].to_i / 1000.0) }
     get("other/:ms") { Gated.slowly(params[:ms].to_i / 1000.0) }
     get(:failing) { raise "always" }
@@ -35,7 +35,7 @@ class Gated < Elah::API
   end
 
   namespace :short do
-    behind max: 1, queue_max: 2, queue_seconds: 5
+    behind max: 1, queue_max: 2, queue_seconds: 60
     get("slow/:ms") { Gated.slowly(params[:ms].to_i / 1000.0) }
   end
 end

@@ -39,6 +39,10 @@ class LoopApp < Elah::API
     "slept"
   end
 
+  WORDS = Thread::Queue.new
+  get(:wait_for_word) { WORDS.pop && "heard" }
+  get(:say_word) { WORDS.push(true) && "said" }
+
   get(:never) do
     sleep
   ensure

@@ -21,11 +21,11 @@ class DeadlineTest < Minitest::Test
   def test_the_deadline_is_the_nearest_and_travels
     Elah.run do
       assert_nil Elah.deadline
-      Elah.timeout(10) do
-        assert_in_delta 10, Elah.deadline, 1
-        Elah.timeout(5) { assert_in_delta 5, Elah.deadline, 1 }
-        Elah.timeout(20) { assert_in_delta 10, Elah.deadline, 1 }
-        assert_in_delta 10, Elah.async { Elah.deadline }.value, 1
+      Elah.timeout(1000) do
+        assert_in_delta 1000, Elah.deadline, 100
+        Elah.timeout(500) { assert_in_delta 500, Elah.deadline, 100 }
+        Elah.timeout(2000) { assert_in_delta 1000, Elah.deadline, 100 }
+        assert_in_delta 1000, Elah.async { Elah.deadline }.value, 100
         assert_nil Elah.async(detached: true) { Elah.deadline }.value
       end
       assert_nil Elah.deadline

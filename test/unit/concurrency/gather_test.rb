@@ -37,7 +37,7 @@ class GatherTest < Minitest::Test
   def test_a_gather_collects_what_came_until_its_deadline
     Elah.run do
       ended = []
-      results = Elah.gather(deadline: 0.05) do |g|
+      results = Elah.gather(deadline: 1) do |g|
         g.call(:quick) { 1 }
         g.call(:slow, fallback: 2) { sleep_noting(ended, :slow) }
         g.call(:broken, fallback: ->(error) { error.message }) { sleep(0.01) && raise("broken") }
@@ -49,12 +49,12 @@ class GatherTest < Minitest::Test
       refute_predicate results, :complete?
       assert_kind_of Elah::DeadlineExceeded, results[:slow].error
       sleep(0)
-      assert_equal [:slow, "Elah::DeadlineExceeded: There was no answer within 0.05 s."], ended
+      assert_equal [:slow, "Elah::DeadlineExceeded: There was no answer within 1 s."], ended
     end
   end
 
   def test_a_gather_without_fallback_raises_the_error_of_that_call
-    results = Elah.gather(deadline: 0.01) do |g|
+    results = Elah.gather(deadline: 0.2) do |g|
       g.call(:broken) { raise KeyError, "mine" }
       g.call(:late) { sleep }
       g.call(:fine) { 1 }
@@ -66,8 +66,8 @@ class GatherTest < Minitest::Test
 
   def test_a_gather_runs_side_by_side_and_waits_no_longer_than_it_must
     started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    results = Elah.gather(deadline: 5) { |g| 50.times { |index| g.call { sleep(0.05) && index } } }
-    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 1
+    results = Elah.gather(deadline: 60) { |g| 50.times { |index| g.call { sleep(0.2) && index } } }
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 8, "one after the other takes 10 s"
     assert_equal [*0...50], results.values
     assert_predicate results, :complete?
     assert_empty(Elah.gather { nil }.to_a)
@@ -92,7 +92,7 @@ class GatherTest < Minitest::Test
     near = Carrier.new({ a: [:answered, 1, nil], b: [:late, nil, nil] })
     far = Carrier.new({ c: [:limited, nil, Elah::Overloaded.new("limited")], d: [:failed, nil, KeyError.new("mine")] })
     full = Carrier.new(:full)
-    results = Elah.gather(deadline: 0.05) do |g|
+    results = Elah.gather(deadline: 1) do |g|
       { a: near, c: far, b: near, d: far, e: full }.each do |name, carrier|
         g.call(name, carrier.deferred(name), fallback: ->(error) { error.class })
         assert_nil carrier.scattered, "it leaves when all are named"
@@ -105,7 +105,7 @@ class GatherTest < Minitest::Test
     assert_equal %i[a c b d e f g], results.map(&:key)
     assert_predicate results[:c], :limited?
     assert_predicate results[:b], :late?
-    assert_in_delta 0.05, near.seconds, 0.05
+    assert_includes 0.01..1, near.seconds
     assert_equal [1, 1], [near.cancels, far.cancels]
   end
 
