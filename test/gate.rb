@@ -13,11 +13,28 @@ class Gate
   GC_STRESS = "/gc_stress/"
 
   # A command that runs longer hangs.
-  COMMAND_SECONDS = 900
+  COMMAND_SECONDS = 1800
   DOT_SECONDS = 10
+
+  # Of the output of a command that failed: its end, or the beginning of Ruby's report of a crash, which ends with pages of addresses.
+  SHOWN_LINES = 100
+  CRASH = "[BUG]"
 
   # One step: how it is called, and the commands that it runs, by what they check.
   Step = Struct.new(:name, :commands)
+
+  # A command that ended badly: the end of its process, and its output.
+  Failure = Struct.new(:title, :status, :output) do
+    def to_s
+      lines = output.lines(chomp: true)
+      first = lines.index { |line| line.include?(CRASH) } || [lines.size - SHOWN_LINES, 0].max
+      ["#{title} ended with #{how}:", *lines.drop(first).first(SHOWN_LINES)].join("\n")
+    end
+
+    private
+
+    def how = status.signaled? ? "signal #{status.termsig} (#{Signal.signame(status.termsig)})" : "status #{status.exitstatus}"
+  end
 
   # What a command's tests came to.
   Tally = Struct.new(:passed, :failed, :skipped) do
@@ -50,11 +67,12 @@ class Gate
   # @return [Boolean] whether all passed
   def run(words)
     steps = choose(words)
-    tallies = steps.to_h { |step| [step, run_step(step)] }
-    failed = tallies.flat_map { |_, results| results.select { |_, tally| tally.failed.positive? }.keys }
-    puts "\nFailed: #{failed.join(', ')}" if failed.any?
-    puts tallies.values.flat_map(&:values).reduce(Tally.new(0, 0, 0), :+)
-    failed.empty?
+    @failures = []
+    tallies = steps.flat_map { |step| run_step(step) }
+    @failures.each { |failure| puts "\n#{failure}" }
+    puts "\nFailed: #{@failures.map(&:title).join(', ')}" if @failures.any?
+    puts tallies.reduce(Tally.new(0, 0, 0), :+)
+    @failures.empty?
   end
 
   private
@@ -72,17 +90,17 @@ class Gate
 
   def run_step(step)
     puts "\n#{step.name}"
-    step.commands.to_h { |title, command| [title, run_command(title, command)] }
+    step.commands.map { |title, command| run_command(title, command) }
   end
 
-  # Shows the output of a command that fails, and of one that passes its line alone.
+  # Shows a line for each command; what those that failed have said comes at the end.
   def run_command(title, command)
     print "  #{title} "
     started_at = monotonic
     output, status = capture(command)
     tally = tally(output, status)
     puts "#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
-    puts output unless status.success?
+    @failures << Failure.new(title, status, output) unless status.success?
     tally
   end
 
@@ -90,7 +108,7 @@ class Gate
   def capture(command)
     Open3.popen2e(*command, pgroup: true) do |input, output, process|
       input.close
-      reader = Thread.new { output.read }
+      reader = Thread.new { output.read.scrub }
       waited = 0
       until process.join(DOT_SECONDS)
         print "."
