@@ -205,6 +205,20 @@ TEXTS
     assert_operator read, :>, 300
   end
 
+  # What the parser has converted, or got by `to_str`, is known to nobody else, and the collector runs while it is read.
+  def test_text_that_nobody_else_holds_under_gc_stress
+    expected = Array.new(6) { |index| "text #{index} that is no part of its object" }
+    text = JSON.generate(expected)
+    converted = text.encode(Encoding::UTF_16LE)
+    made = Object.new.tap { |object| object.define_singleton_method(:to_str) { "#{text} " } }
+    GC.stress = true
+    actual = [parse(converted), parse(made)]
+    GC.stress = false
+    assert_equal [expected] * 2, actual
+  ensure
+    GC.stress = false
+  end
+
   def test_under_gc_stress
     random = Random.new(4)
     texts = Array.new(12) { JSON.generate(random_value(random)) } + VALID.last(3)

@@ -175,6 +175,23 @@ class SinkTest < SinkCase
     assert_equal 0.0, forgotten.fill, "its journal is let go"
   end
 
+  # It took the files of its parent, which had delivered everything, for its own, and deleted them.
+  def test_a_fork_that_is_not_announced_leaves_the_journal_to_its_parent
+    events = sink { |_| nil } << { n: 1 }
+    assert events.flush
+    segments = Dir[File.join(@folder, "events", "**", "*.log")]
+    assert_equal 1, segments.size
+    pid = Process.method(:_fork).super_method.call
+    if pid.zero?
+      events.close
+      exit!(0)
+    end
+    assert_predicate Process.wait2(pid).last, :success?
+    assert_equal segments, Dir[File.join(@folder, "events", "**", "*.log")]
+    events << { n: 2 }
+    assert events.flush
+  end
+
   def test_a_fork_shares_no_journal
     delivered = Queue.new
     events = sink { |batch| batch.each { |event| delivered << event["n"] } }

@@ -92,6 +92,8 @@ pub struct Progress {
 pub struct SinkLog {
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// Who opened it.
+    process_id: u32,
 }
 
 struct Shared {
@@ -121,7 +123,7 @@ impl SinkLog {
                 move || writer::run(&shared)
             })
             .map_err(|error| Error::cannot_open(dir, error))?;
-        Ok(Some(SinkLog { shared, writer: Mutex::new(Some(writer)) }))
+        Ok(Some(SinkLog { shared, writer: Mutex::new(Some(writer)), process_id: std::process::id() }))
     }
 
     /// A new id: ordered by time among those of this process, unique among all.
@@ -279,8 +281,11 @@ impl SinkLog {
     }
 
     /// Syncs, ends the writer and gives the lock back. Whoever waits is told `Closed`. A journal whose events are all released leaves
-    /// no segment.
+    /// no segment. In a fork this does nothing: thread, lock and files are those of its parent.
     pub fn close(&self) {
+        if std::process::id() != self.process_id {
+            return;
+        }
         self.shared.lock().begin_closing();
         self.shared.changed.notify_one();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();

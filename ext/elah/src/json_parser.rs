@@ -53,7 +53,7 @@ fn parse_within(ruby: &Ruby, source: RString, depth_max: usize) -> Result<Value,
 fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: usize) -> Result<Value, Error> {
     let mut source = source;
     let text = loop {
-        // SAFETY: `source` stays on this stack. Building calls Ruby's allocator and Hash, which run no Ruby code for Strings.
+        // SAFETY: `source` is guarded below. Building calls Ruby's allocator and Hash, which run no Ruby code for Strings.
         match unsafe { utf8::text(source.as_raw()) } {
             Text::Utf8 { text, .. } => break text,
             Text::Foreign => source = converted(ruby, source)?,
@@ -63,7 +63,7 @@ fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: us
     let builder = Builder { ruby, symbolize_names, depth_max, numbers: Numbers::new(text), raised: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();
-    catching(ruby, || {
+    let parsed = catching(ruby, || {
         let built = Place { builder: &builder, depth: 0 }.deserialize(&mut deserializer);
         let ended = built.and_then(|built| {
             deserializer.end()?;
@@ -74,7 +74,10 @@ fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: us
             Some(raised) => raised,
             None => Error::new(class(ruby, "JSON::ParseError"), format!("The text is not JSON: {error}.")),
         })
-    })
+    });
+    // One that was converted is known to nobody else, and the collector does not take a pointer into it for one to it.
+    rb_sys::rb_gc_guard!(source.as_raw());
+    parsed
 }
 
 fn converted(ruby: &Ruby, source: RString) -> Result<RString, Error> {

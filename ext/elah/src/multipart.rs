@@ -30,7 +30,7 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     let body = protect(|| unsafe { rb_sys::rb_str_new_frozen(body.as_raw()) })?;
     let body = RString::try_convert(unsafe { Value::from_raw(body) })?;
     let mut reading = Reading { ruby, values: ruby.ary_new(), files: ruby.ary_new(), params: Params::default() };
-    // SAFETY: `body` is frozen and stays on this stack; the content type is read before any Ruby code runs.
+    // SAFETY: `body` is frozen and guarded below; the content type is read before any Ruby code runs.
     let reader = unsafe {
         let content_type = content_type.as_ref().map_or(&[][..], |content_type| content_type.as_slice());
         PartReader::new(body.as_slice(), content_type, options.optional.0.unwrap_or(PARTS_MAX))
@@ -38,6 +38,8 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     let depth_max = options.optional.1.unwrap_or(BOUNDS.depth_max);
     let reader = reader.map_err(|error| refused(ruby, &error))?;
     let read = catching(ruby, || reading.read(reader, depth_max));
+    // Nobody else knows it when the caller has changed his.
+    rb_sys::rb_gc_guard!(body.as_raw());
     if let Err(error) = read {
         reading.discard_files()?;
         return Err(error);

@@ -7,7 +7,7 @@ use elah_core::router::{Requirements, Resolution, Router};
 use magnus::r_hash::ForEach;
 use magnus::{
     Error, Module, Object, RArray, RHash, RModule, RRegexp, RString, Ruby, Symbol, Value, function, method, prelude::*,
-    scan_args::scan_args,
+    rb_sys::AsRawValue, scan_args::scan_args,
 };
 
 use crate::errors::{catching, class};
@@ -54,12 +54,15 @@ impl RubyRouter {
     /// no route for the method; `nil` when it has none at all. Raises `Elah::Router::BadPath`.
     fn find(ruby: &Ruby, router: &Self, method: RString, path: RString) -> Result<Option<RArray>, Error> {
         let router = router.snapshot();
-        // SAFETY: nothing below runs Ruby code that could change the strings, and both stay on this stack.
+        // SAFETY: nothing below runs Ruby code that could change the strings, and the path is guarded below: what was made by `to_str`
+        // is known to nobody else.
         let texts = unsafe { (std::str::from_utf8(method.as_slice()), std::str::from_utf8(path.as_slice())) };
-        let (Ok(method), Ok(path)) = texts else {
+        let (Ok(method), Ok(path_text)) = texts else {
             return Err(Error::new(class(ruby, "Router::BadPath"), "The method or the path is not valid UTF-8."));
         };
-        catching(ruby, || answer(ruby, &router, method, path))
+        let answered = catching(ruby, || answer(ruby, &router, method, path_text));
+        rb_sys::rb_gc_guard!(path.as_raw());
+        answered
     }
 }
 
