@@ -53,7 +53,7 @@ class ActiveRecordBadDaysTest < Minitest::Test
 
   # More requests than the pool can serve in its time.
   def overrun(server)
-    burst = RequestBurst.new(server, ["/slow?seconds=1"] * POOL * 4)
+    burst = RequestBurst.new(server, ["/slow?seconds=3"] * POOL * 4)
     assert_equal({ 200 => POOL, 503 => POOL * 3 }, burst.statuses)
     assert_equal ["pool_exhausted"], burst.answers.select { |answer| answer.status == 503 }.map { |answer| answer.json["code"] }.uniq
     assert_nothing_leaked(server)

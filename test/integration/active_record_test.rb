@@ -8,7 +8,7 @@ require "timeout"
 
 class ActiveRecordTest < Minitest::Test
   POOL = 10
-  CHECKOUT_SECONDS = 2
+  CHECKOUT_SECONDS = 5
   BASE = ActiveRecord::Base
   SLEEP = { "postgresql" => "SELECT 1 FROM pg_sleep(%s)", "mysql2" => "SELECT SLEEP(%s)" }.freeze
 

@@ -65,7 +65,7 @@ class ItemsBadDaysTest < Minitest::Test
 
   def test_while_mongo_java_server_is_silent_or_away_everything_is_unavailable_and_then_goes_on
     Servers::MongoJavaServer.start(durable: true) do |store|
-      ElahServer.start(APP, store: "#{store.url}?socketTimeoutMS=3000&serverSelectionTimeoutMS=1000") do |server|
+      ElahServer.start(APP, store: "#{store.url}?socketTimeoutMS=3000&serverSelectionTimeoutMS=3000") do |server|
         await_answer(server)
         assert_equal 201, create(server, "").status
         store.pause

@@ -21,7 +21,7 @@ class LinksMongoTest < Minitest::Test
   end
 
   def test_clients_are_told_what_is_wrong_and_the_rest_goes_on
-    with_links("socketTimeoutMS=400&serverSelectionTimeoutMS=300") do |server, mongo|
+    with_links("socketTimeoutMS=3000&serverSelectionTimeoutMS=3000") do |server, mongo|
       server.create(code: "abc")
       mongo.pause
       assert_equal [504, "query_timeout"], told(server, "/abc")

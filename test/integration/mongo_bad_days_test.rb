@@ -151,7 +151,8 @@ class MongoBadDaysTest < Minitest::Test
       end
     end
     assert_equal 5000, found
-    assert_includes 10..(10 + MONITORS), most
+    # On a busy machine the driver may take the server for lost and begin its pool anew, while connections of the old one still answer.
+    assert_includes 10..(2 * 10 + MONITORS), most
   end
 
   def test_five_thousand_fibers_and_a_halted_server_end_in_time
@@ -170,7 +171,7 @@ class MongoBadDaysTest < Minitest::Test
       @server.resume
       assert_equal 1, once_available { items.find_one }["_id"]
       assert_equal({ running: 0, waiting: 0 }, mongo.load)
-      assert_operator connections, :<=, 10 + MONITORS
+      assert_operator connections, :<=, 2 * 10 + MONITORS
     end
   end
 

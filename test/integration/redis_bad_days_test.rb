@@ -113,7 +113,7 @@ class RedisBadDaysTest < Minitest::Test
   end
 
   def test_a_script_that_never_ends
-    with_server(command_seconds: 1) do |server, redis|
+    with_server(command_seconds: 3) do |server, redis|
       redis.call("CONFIG", "SET", "busy-reply-threshold", 1)
       waiting = Thread.new { redis.eval("while true do end") rescue $! }
       other = Elah::Redis.new(server.url)
@@ -211,7 +211,7 @@ class RedisBadDaysTest < Minitest::Test
   # Of the node that is killed the client has its URL, a connection and the key.
   def test_a_cluster_whose_master_is_killed_goes_on_with_its_replica
     Servers::RedisCluster.start(replicas: 1) do |cluster|
-      redis = Elah::Redis.new(cluster.url, cluster: true, command_seconds: 1)
+      redis = Elah::Redis.new(cluster.url, cluster: true, command_seconds: 5)
       key = key_on(cluster.nodes.first)
       redis.set(key, "kept")
       await_replica(cluster.nodes.first)

@@ -11,6 +11,8 @@ module RecordsCase
   POOL = 50
   HELLO_SECONDS = 0.15
   ROUNDS = 12
+  # A busy machine takes its time for fifty new connections.
+  CHECKOUT_SECONDS = 60
 
   # @return [String] of the app, on a database
   def self.url(adapter, server, **options)
@@ -22,8 +24,8 @@ module RecordsCase
   # @param database [Hash] options of ActiveRecord
   # @param options [Hash] of Elah
   # @yieldparam server [ElahServer]
-  def serve(adapter, server: DATABASES.fetch(adapter).shared, database: { pool: POOL }, **options, &block)
-    env = { "DATABASE_URL" => RecordsCase.url(adapter, server, **database), "CREATE_TABLES" => "1" }
+  def serve(adapter, server: DATABASES.fetch(adapter).shared, database: {}, **options, &block)
+    env = { "DATABASE_URL" => RecordsCase.url(adapter, server, pool: POOL, checkout_timeout: CHECKOUT_SECONDS, **database), "CREATE_TABLES" => "1" }
     ElahServer.start(self.class::APP, env: env, **options, &block)
   end
 
@@ -60,7 +62,7 @@ module RecordsCase
     end
 
     define_method(:"test_a_request_past_its_deadline_gives_its_connection_to_#{adapter}_back") do
-      serve(adapter, database: { pool: 5 }, request_seconds: 3) do |server|
+      serve(adapter, database: { pool: 5 }, request_seconds: 6) do |server|
         assert_equal({ 504 => 5 }, RequestBurst.new(server, ["/slow?seconds=30"] * 5).statuses)
         assert_equal({ 200 => 5 }, RequestBurst.new(server, ["/widgets"] * 5).statuses)
         assert_nothing_leaked(server)

@@ -19,7 +19,7 @@ module Conformance
     # @param steps [Array<Hash>]
     # @return [String, nil] the first thing that was not as it should be
     def play(steps)
-      Net::HTTP.start(@url.host, @url.port, use_ssl: @url.scheme == "https", read_timeout: 10) do |http|
+      Net::HTTP.start(@url.host, @url.port, use_ssl: @url.scheme == "https", read_timeout: 60) do |http|
         steps.each_with_index do |step, index|
           failure = play_step(http, step)
           return "step #{index + 1}, #{step.fetch('send').values_at('method', 'path').join(' ')}: #{failure}" if failure

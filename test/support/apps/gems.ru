@@ -40,7 +40,7 @@ paths = {
   "/mysql2" => -> { maria.use { |client| client.query("SELECT SLEEP(0.2) AS slept").first["slept"].to_s } },
   "/mysql2/connect" => -> { Mysql2::Client.new(host: "127.0.0.1", port: port["SLOW_MYSQL_PORT"], username: "elah", password: "secret").close.inspect },
   "/mongo" => lambda {
-    mongo ||= Mongo::Client.new(["127.0.0.1:#{port['SLOW_MONGO_PORT']}"], database: "test", connect: :direct, max_pool_size: 50, wait_queue_timeout: 5)
+    mongo ||= Mongo::Client.new(["127.0.0.1:#{port['SLOW_MONGO_PORT']}"], database: "test", connect: :direct, max_pool_size: 50, wait_queue_timeout: 60)
     mongo[:items].find(_id: 1).first["value"]
   },
   "/sqlite3" => lambda {

@@ -21,7 +21,7 @@ class EntityGatherTest < EntityCase
     Elah.run do
       gate = Queue.new
       %w[1 2].each { |key| accounts[key].balance } # they are in memory
-      results = Elah.gather(deadline: 0.05) do |gather|
+      results = Elah.gather(deadline: 1) do |gather|
         gather.call(:quick, accounts["1"].deferred.deposit(1), fallback: :late)
         gather.call(:slow, accounts["2"].deferred.wait(gate), fallback: :late)
       end
