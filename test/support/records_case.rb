@@ -11,6 +11,8 @@ module RecordsCase
   POOL = 50
   HELLO_SECONDS = 0.15
   ROUNDS = 12
+  # One after the other the two hundred take 40 s.
+  MOST_SECONDS = 30
   # A busy machine takes its time for fifty new connections.
   CHECKOUT_SECONDS = 60
 
@@ -41,12 +43,12 @@ module RecordsCase
     define_method(:"test_two_hundred_requests_wait_for_#{adapter}_and_nobody_else_does") do
       serve(adapter) do |server|
         bursts = []
-        until bursts.any? { |burst| burst.usual_hello_seconds < HELLO_SECONDS } || bursts.size == ROUNDS
+        until bursts.any? { |burst| burst.usual_hello_seconds < HELLO_SECONDS && burst.seconds < MOST_SECONDS } || bursts.size == ROUNDS
           bursts << RequestBurst.new(server, ["/slow"] * 200, hellos: 15)
           assert_equal({ 200 => 200 }, bursts.last.statuses)
         end
         assert_operator bursts.map(&:usual_hello_seconds).min, :<, HELLO_SECONDS
-        assert_operator bursts.map(&:seconds).min, :<, 200 * 0.2 / 4, "many connections are used at once"
+        assert_operator bursts.map(&:seconds).min, :<, MOST_SECONDS, "many connections are used at once"
         assert_nothing_leaked(server)
       end
     end
