@@ -28,6 +28,9 @@ module Leaderboards
     index :metadata
     index :bans
 
+    JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
+    private_constant :JSON_TYPE
+
     class << self
       # @return [Elah::Store::Table] the rows of the members of all boards
       def members = region.index(:members)
@@ -55,6 +58,7 @@ module Leaderboards
 
     # Loads the members.
     def restore
+      @responder = nil
       board, past = key.split("@")
       id = board[/\A\d+/]
       @definition = Leaderboards.service.directory.find(id.to_i) or return
@@ -70,8 +74,12 @@ module Leaderboards
       @seasons.due? ? turn : load(@seasons.current)
     end
 
-    # @return [Boolean] whether a read finds all that it needs in memory, and changes nothing
-    def ready? = !@definition.nil? && !@companions.banned_any? && !@seasons&.due?
+    # @return [Elah::RankedSet::Responder, nil] answers plain reads as {Boards::Reading} does; nil when a read needs more than the set, or when
+    #   the season is over
+    def responder = @seasons&.due? ? nil : @responder ||= new_responder
+
+    # @return [Elah::RankedSet::Responder, nil] takes plain submissions as {Boards::Writing#submit} does; nil when one has more to do
+    def writer = @changes.nil? && @seasons&.pruned? ? responder : nil
 
     private
 
@@ -109,11 +117,20 @@ module Leaderboards
     end
 
     def stand(table)
-      @shadow = @changes = nil
+      @shadow = @changes = @responder = nil
       @shadow_table = table
       @standings = Boards::Standings.new(@rows, prefix, @definition, table)
       @set = @standings.set
       @tops = Boards::Tops.new
+    end
+
+    # Of a whole board in its current season, where nobody is banned and nobody has metadata.
+    def new_responder
+      return unless @definition&.key == key && !@companions.banned_any? && !@companions.metadata_any?
+
+      list = [%({"season":#{season},"size":), ',"members":', "}"]
+      Elah::RankedSet::Responder.new(@set, headers: JSON_TYPE, member_bytes_max: Definition::MEMBER_BYTES_MAX, list: list, index: @rows,
+                                           prefix: prefix, operator: @definition.operator, members_max: @definition.members_max)
     end
 
     # Those who are banned, loaded when one of them is asked for.

@@ -19,6 +19,8 @@ module Leaderboards
     DECIMALS = (0..18).freeze
     MEMBERS = (1..100_000_000).freeze
     NAME_LENGTH_MAX = 200
+    # The longest name of a member.
+    MEMBER_BYTES_MAX = 255
     SEASONS_KEPT = (0..1000).freeze
     PARTS = (1..64).freeze
     FIELDS = %w[name operator order decimals ties members_max season zone seasons_kept parts].freeze

@@ -45,11 +45,6 @@ module Leaderboards
       @feeds = Feeds.new(scores, feed_seconds)
     end
 
-    # @param id [String] of a board
-    # @return [Board, nil] to read from, see {Stores}
-    # @raise [BoardNotFound]
-    def board_at_hand(id) = @scores.at_hand(@directory[id])
-
     # Goes on with what a process that was killed has left behind. To be called at the boot of a worker.
     def start
       @scores.start

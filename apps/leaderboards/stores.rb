@@ -27,8 +27,9 @@ module Leaderboards
   # [begin_season(definition)] the current season becomes one of those that have ended; the number of the new, empty one
   # [remove(definition)] everything of a board that the directory has forgotten
   #
-  # [at_hand(definition)] a {Board} of this process to read from at once, by its {Boards::Reading#show}, {Boards::Reading#top} and
-  #   {Boards::Reading#around}; nil when there is none
+  # [responder(id)] an Elah::RankedSet::Responder that answers plain reads of the board with this id, a String as a client wrote it, at once;
+  #   nil when there is none
+  # [writer(id)] the same for plain submissions
   #
   # Reads as JSON, ready to be sent; lists are `{"season":N,"size":N,"members":[Text#row, ...]}` and what is named beside:
   #

@@ -2,9 +2,12 @@
 
 require_relative "../test_helper"
 require_relative "../support/leaderboards_server"
+require_relative "../support/patience"
 
 # The leaderboards when they are killed, when the store is full, and when somebody has no key.
 class LeaderboardsBadDaysTest < Minitest::Test
+  include Patience
+
   def test_what_was_answered_outlives_a_kill
     LeaderboardsServer.start do |server|
       board = server.create
@@ -15,6 +18,19 @@ class LeaderboardsBadDaysTest < Minitest::Test
       server.kill_and_restart
       assert_equal [["bob", 120], ["ann", 120]], server.top(board), "who had the score first is first"
       assert_equal 3, server.submit(board, "cid", 120).json["rank"]
+    end
+  end
+
+  # In memory a score may be lost with the process, but not one of several that belong together.
+  def test_writes_to_several_boards_are_whole_also_where_answers_do_not_wait_for_the_disk
+    LeaderboardsServer.start(settings: { leaderboards_durability: "memory" }) do |server|
+      boards = Array.new(3) { server.create(operator: "sum") }
+      parts = boards.map { |board| { leaderboard: board[/\d+/], member: "ann", score: 1 } }
+      2.times { |n| assert_equal 200, server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-#{n}" }).status }
+      server.kill_and_restart
+      wait_until("what was decided is done") { boards.map { |board| server.top(board) } == [[["ann", 2]]] * 3 }
+      assert_equal 200, server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-0" }).status
+      assert_equal [[["ann", 2]]] * 3, boards.map { |board| server.top(board) }, "once"
     end
   end
 

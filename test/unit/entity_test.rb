@@ -257,7 +257,7 @@ class EntityTest < EntityCase
     others = accounts("others")
     Elah.run { 10.times { [@accounts, others].each { |accounts| (0..9).each { |key| accounts[key].deposit(1) } } } }
     assert_equal [10, 10], [@accounts["3"].balance, others["3"].balance]
-    claims = Elah::Shards::Commits.open([@store.table("any")], 0.0).claim([Elah::Shards.of("3", 256)], 256, 1)
+    claims = Elah::Shards::Commits.open([@store.table("any")], 0.0, true, 0).claim([Elah::Shards.of("3", 256)], 256, 1)
     assert_equal 2, claims.first.epoch, "it was claimed once before"
   end
 

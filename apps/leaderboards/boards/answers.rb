@@ -11,6 +11,13 @@ module Leaderboards
       KEPT_SECONDS = 86_400
       DIGEST_BYTES = 32
 
+      class << self
+        # @param board [String] id
+        # @param name [String] an Idempotency-Key, or what names something else that is done once
+        # @return [String] of the row of an answer
+        def key(board, name) = "#{board}/#{name}"
+      end
+
       # @param rows [Rows]
       # @param board [String] id
       def initialize(rows, board)
@@ -24,7 +31,7 @@ module Leaderboards
       # @return [Array(String, Boolean)] the answer, and whether it is one of before
       # @raise [IdempotencyMismatch] when the key belongs to another request
       def once(key, request)
-        key = "#{@board}/#{key}"
+        key = Answers.key(@board, key)
         digest = Digest::SHA256.digest(request)
         kept = @rows.get(key)
         return [answer(kept, digest), true] if kept

@@ -9,7 +9,8 @@ module Leaderboards
   module Boards
     # Owns writes to several boards, which are done all or not at all. Boards live in different workers, so such a write has two steps: when
     # every board has said that it can, the whole is stored as decided; then each board does its part, once, under a key of its own. What was
-    # decided and not done, because a process was killed in between, is done within {EVERY_SECONDS} of the next start.
+    # decided and not done, because a process was killed in between, is done within {EVERY_SECONDS} of the next start. So what was decided is
+    # kept until every part is on disk, also where an answer does not wait for that.
     #
     # A reader may see the parts one after the other while the write is under way; once it is answered, all of them are there.
     class Together
@@ -34,6 +35,7 @@ module Leaderboards
         @boards = boards
         @decided = store.table("together")
         @keys = store.table("together_keys")
+        @answers = boards.index(:answers)
       end
 
       # @param parts [Array<Part>]
@@ -46,16 +48,19 @@ module Leaderboards
         id, is_replay = known(key, rows)
         id ||= decide(parts, rows, key)
         answers = carry_out(id, parts, style)
-        @decided.delete(id) unless is_replay && @decided.get(id).nil?
-        [answers, is_replay]
+        forget(id, parts, answers) unless is_replay && @decided.get(id).nil?
+        # One that was deleted meanwhile has nothing to do.
+        [answers.map { |answer| answer.is_a?(String) ? answer : "null" }, is_replay]
       end
 
       # Does what was decided and left behind.
       #
       # @return [Integer] how many writes
       def finish
-        left = @decided.range.map { |id, text| [id, Elah::JSON.parse(text)] }.select { |_, write| left_behind?(write.fetch("at")) }
-        errors = left.filter_map { |id, write| finish_one(id, write.fetch("parts").map { |row| Part.of(row) }) }
+        left = left_behind
+        done, undone = left.partition { |id, parts| stored?(id, parts) }
+        @store.transaction { |tx| done.each { |id, _| tx.delete(@decided, id) } } if done.any?
+        errors = undone.filter_map { |id, parts| finish_one(id, parts) }
         raise errors.first if errors.any?
 
         left.size
@@ -65,15 +70,20 @@ module Leaderboards
 
       def now = Leaderboards.service.clock.now
 
-      # Also what was decided in the future: the clock has been set back.
-      def left_behind?(at) = !at.between?(now - EVERY_SECONDS + 1, now)
+      # @return [Array<Array(String, Array<Part>)>] ids and parts; also of what was decided in the future: the clock has been set back
+      def left_behind
+        under_way = (now - EVERY_SECONDS + 1)..now
+        @decided.range.filter_map do |id, text|
+          write = Elah::JSON.parse(text)
+          [id, write.fetch("parts").map { |row| Part.of(row) }] unless under_way.cover?(write.fetch("at"))
+        end
+      end
 
       # One that cannot be done now, since a worker is away, keeps no other from it.
       #
       # @return [Elah::Error, nil] why it is still there
       def finish_one(id, parts)
-        carry_out(id, parts, :ordinal)
-        @decided.delete(id)
+        forget(id, parts, carry_out(id, parts, :ordinal))
         nil
       rescue Elah::Error => e
         e
@@ -111,11 +121,24 @@ module Leaderboards
       end
 
       # Each part is done once, whoever does it and however often.
+      #
+      # @return [Array<String, Refused>] every board had agreed, so that only one that was deleted meanwhile refuses
       def carry_out(id, parts, style)
-        calls = parts.each_with_index.map { |part, index| [part.board, :carry_out, "#{id}/#{index}", part.member, part.score, part.operator, style] }
-        answers = @boards.call_many(calls)
-        raise_first(answers.grep_v(Refused)) # every board had agreed; one that was deleted meanwhile has nothing to do
-        answers.map { |answer| answer.is_a?(String) ? answer : "null" }
+        calls = parts.each_with_index.map { |part, index| [part.board, :carry_out, name(id, index), part.member, part.score, part.operator, style] }
+        @boards.call_many(calls).tap { |answers| raise_first(answers.grep_v(Refused)) }
+      end
+
+      # What stands for a part among the answers of its board.
+      def name(id, index) = "together #{id}/#{index}"
+
+      # With durability :memory parts are on their way for a while: {#finish} comes back to them.
+      def forget(id, parts, answers) = (@decided.delete(id) if stored?(id, parts, answers))
+
+      # @param answers [Array<String, Refused>] as far as they are known: a board that was deleted has nothing to store
+      def stored?(id, parts, answers = [])
+        parts.each_with_index.all? do |part, index|
+          answers[index].is_a?(Refused) || @answers.get(Answers.key(part.board, name(id, index)))
+        end
       end
 
       def raise_first(answers)

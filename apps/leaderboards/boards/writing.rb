@@ -18,7 +18,7 @@ module Leaderboards
       def submit(member, score, operator, style, metadata = nil)
         look
         text = enter(member, score, operator || @definition.operator, style)
-        @companions.keep(member, metadata) if metadata
+        keep(member, metadata) if metadata
         @seasons.prune(@rows, Board.members) unless @seasons.pruned?
         text
       end
@@ -33,7 +33,7 @@ module Leaderboards
         failures = []
         rows.each_with_index do |(member, score, metadata), index|
           enter(member, score, operator, :ordinal)
-          @companions.keep(member, metadata) if metadata
+          keep(member, metadata) if metadata
         rescue Refused => e
           failures << [index, e.code]
         end
@@ -70,12 +70,12 @@ module Leaderboards
 
       # Does a part of a write to several boards that was decided, once.
       #
-      # @param key [String] of the part
+      # @param name [String] of the part, among the answers
       # @param (see #submit)
       # @return [String] what the submission did
-      def carry_out(key, member, score, operator, style)
+      def carry_out(name, member, score, operator, style)
         look
-        @answers.once("together #{key}", "") { enter(member, score, operator, style, is_decided: true) }.first
+        @answers.once(name, "") { enter(member, score, operator, style, is_decided: true) }.first
       end
 
       # @param member [String]
@@ -95,6 +95,7 @@ module Leaderboards
         look
         return if @companions.banned?(member)
 
+        @responder = nil
         @companions.ban(member)
         shadow.take(member, @standings)
         nil
@@ -135,7 +136,7 @@ module Leaderboards
       #
       # @return [Boolean] whether there are more
       def remove
-        @definition = nil
+        @definition = @responder = nil
         Board.region.flush # what is on its way would come after
         rows = Board.all_rows(key, REMOVED_AT_ONCE)
         rows.each { |name, keys| keys.each { |key| index(name).delete(key) } }
@@ -156,6 +157,11 @@ module Leaderboards
         text = @standings.submit_json(member, score, operator, style, is_decided: is_decided)
         @changes.note(text) if version != @standings.version
         text
+      end
+
+      def keep(member, metadata)
+        @responder = nil
+        @companions.keep(member, metadata)
       end
 
       # Who is banned is told the ranks that it would have.

@@ -65,8 +65,7 @@ module Leaderboards
 
       desc "The first members"
       get "leaderboards/:id/top", raw: true do
-        board = board_at_hand
-        next answer(board.top(TOP, :ordinal)) if board
+        next if responder&.top(request, TOP)
 
         answer(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
       end
@@ -92,16 +91,14 @@ module Leaderboards
 
       desc "A member with score and rank"
       get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
-        board = board_at_hand
-        next answer(board.show(member, :ordinal)) if board
+        next if responder&.row(request)
 
         answer(scores.show(definition, member, style, season))
       end
 
       desc "A member and its neighbours"
       get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER do
-        board = board_at_hand
-        next answer(board.around(member, DISTANCE, :ordinal)) if board
+        next if responder&.around(request, DISTANCE)
 
         answer(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
       end

@@ -11,7 +11,6 @@ module Leaderboards
 
       REALM = "leaderboards"
       JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
-      MEMBER_BYTES_MAX = 255
       METADATA_BYTES_MAX = 1024
       # A member's name may contain dots.
       MEMBER = { member: %r{[^/]+} }.freeze
@@ -31,8 +30,8 @@ module Leaderboards
       # @return [Definition] of the board that the path names
       def definition = directory[request.route_param("id")]
 
-      # @return [Board, nil] the board that the path names, for a request without a query, when it is here and at rest: most reads end with it
-      def board_at_hand = request.query? ? nil : Leaderboards.service.board_at_hand(request.route_param("id"))
+      # @return [Elah::RankedSet::Responder, nil] of the board that the path names, when it is here and at rest: most reads end with it
+      def responder = Leaderboards.service.scores.responder(request.route_param("id"))
 
       # @return [String] the member that the path names
       def member = checked(request.route_param("member"))
@@ -41,9 +40,9 @@ module Leaderboards
       # @return [String] the same
       # @raise [InvalidMember]
       def checked(member)
-        return member if member.is_a?(String) && !member.empty? && member.bytesize <= MEMBER_BYTES_MAX
+        return member if member.is_a?(String) && !member.empty? && member.bytesize <= Definition::MEMBER_BYTES_MAX
 
-        raise InvalidMember, "A member is a text of 1 to #{MEMBER_BYTES_MAX} bytes."
+        raise InvalidMember, "A member is a text of 1 to #{Definition::MEMBER_BYTES_MAX} bytes."
       end
 
       # @return [Boolean] whether the request has no query, so that all is as usual

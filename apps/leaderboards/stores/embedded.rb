@@ -77,10 +77,8 @@ module Leaderboards
         nil while board.remove
       end
 
-      def at_hand(definition)
-        board = @boards.at_rest(definition.key)
-        board if board&.ready?
-      end
+      def responder(id) = @boards.at_rest(id)&.responder
+      def writer(id) = @boards.idle(id)&.writer
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)
       def top(definition, count, style, season = nil) = board(definition, season).top(count, style)

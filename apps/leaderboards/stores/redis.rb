@@ -82,7 +82,8 @@ module Leaderboards
       def begin_season(definition) = board(definition).turn.number
       def remove(definition) = board(definition).remove
 
-      def at_hand(_definition) = nil
+      def responder(_id) = nil
+      def writer(_id) = nil
       def show(definition, member, style, season = nil) = board(definition).then { |board| board.row_text(board.one(member, style, season)) }
       def top(definition, count, style, season = nil) = ranks(definition, 1, count, style, season)
       def around(definition, member, distance, style, season = nil) = board(definition).around(member, distance, style, season).to_json

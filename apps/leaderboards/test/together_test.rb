@@ -9,6 +9,8 @@ class TogetherTest < BoardCase
     @boards = Array.new(2) { create(members_max: 2) }
   end
 
+  def durability = :disk
+
   def together(score, key = nil, member: "ann", operator: :set)
     @scores.submit_together(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
   end
@@ -75,5 +77,18 @@ class TogetherTest < BoardCase
     @clock.now += 10
     assert_equal 1, @scores.finish
     assert_equal [["ann", 5]], top(@boards.first)
+  end
+end
+
+# Where answers do not wait for the disk.
+class TogetherInMemoryTest < BoardCase
+  def test_what_was_decided_is_forgotten_when_all_its_parts_are_on_disk
+    boards = Array.new(2) { create }
+    @scores.submit_together(boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
+    @scores.boards.flush
+    @clock.now += 10
+    @scores.finish
+    assert_equal 0, @store.table("together").size
+    assert_equal [[["ann", 5]]] * 2, boards.map { |board| top(board) }
   end
 end

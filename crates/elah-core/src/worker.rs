@@ -2,6 +2,7 @@
 
 mod exchanges;
 mod links;
+mod settled;
 mod synced;
 
 use std::cell::{Cell, RefCell};
@@ -36,6 +37,7 @@ use crate::task::Task;
 use crate::timers::Timers;
 use crate::turn_share::TurnShare;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
+use settled::Gathering;
 use synced::Round;
 
 /// Ends a wait however the work for it ends.
@@ -66,6 +68,8 @@ pub struct Worker {
     links: RefCell<Vec<Option<Rc<Links>>>>,
     /// What waits for the syncs that are asked for when this turn ends, by journal.
     rounds: RefCell<Vec<Round>>,
+    /// What is to be stored when this turn ends, by owner.
+    gatherings: RefCell<Vec<Gathering>>,
 }
 
 impl Worker {
@@ -102,6 +106,7 @@ impl Worker {
             audiences: RefCell::new(Slab::new()),
             links: RefCell::default(),
             rounds: RefCell::default(),
+            gatherings: RefCell::default(),
         })
     }
 
@@ -119,6 +124,7 @@ impl Worker {
         shared.clock.refresh();
         shared.metrics.turned();
         self.sync_rounds();
+        self.submit_gathered();
         self.tasks.block_on(&self.runtime, async {
             let mut remote = pin!(self.waker.notified());
             let mut timer = self.timers.next_due().map(|due| Box::pin(tokio::time::sleep_until(due.into())));

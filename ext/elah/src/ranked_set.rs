@@ -4,8 +4,10 @@
 mod errors;
 mod json;
 mod reads;
+mod responder;
 mod scores;
 mod structs;
+mod submitted;
 mod words;
 mod writes;
 
@@ -16,12 +18,16 @@ use elah_core::ranked_set::{Component, Direction, Order, RankedSet, Ties};
 use magnus::{DataTypeFunctions, Error, Object, RArray, RModule, RString, Ruby, TypedData, Value, function};
 
 use crate::native_class;
+use crate::receiver::ExactClass;
 use crate::store::RubyTable;
 use crate::wait::suspend;
 use errors::{raised, unloaded};
 
 /// Ruby's GC is told after so many writes how much memory the set has taken meanwhile.
 const WRITES_BETWEEN_REPORTS: u32 = 1024;
+
+/// `Elah::RankedSet`, to know its instances at a glance.
+static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
 #[magnus(class = "Elah::RankedSet", free_immediately, size)]
@@ -129,10 +135,12 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     words::STYLES.init(ruby);
     words::OPERATORS.init(ruby);
     let class = native_class::define::<RubyRankedSet>(ruby, elah, "RankedSet")?;
+    CLASS.set(ruby, class);
     class.define_singleton_method("new_native", function!(RubyRankedSet::new, 3))?;
     class.define_singleton_method("load_native", function!(RubyRankedSet::load, 5))?;
     class.define_singleton_method("structs_native", function!(structs::set, 3))?;
     json::init(class)?;
     reads::init(class)?;
+    responder::init(ruby, class)?;
     writes::init(class)
 }

@@ -156,3 +156,21 @@ pub(crate) unsafe fn call(receiver: VALUE, name: ID, arguments: &[VALUE]) -> VAL
     // SAFETY: as for this function; Ruby copies the arguments before the method runs.
     unsafe { rb_sys::rb_funcallv(receiver, name, arguments.len() as _, arguments.as_ptr()) }
 }
+
+/// A struct `Names` of the numbers of names, by fields: `names! { runner: c"@runner", leave: c"leave" }`.
+macro_rules! names {
+    ($($field:ident: $name:literal),* $(,)?) => {
+        /// The variables and methods of the Ruby side.
+        struct Names { $($field: rb_sys::ID),* }
+
+        impl Names {
+            /// # Safety
+            /// Under `protect`.
+            unsafe fn intern() -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { Names { $($field: $crate::raw_objects::name($name)),* } }
+            }
+        }
+    };
+}
+pub(crate) use names;

@@ -3,7 +3,8 @@
 mod commits;
 mod idle_calls;
 pub(crate) mod index;
-mod state;
+mod resting;
+pub(crate) mod state;
 
 use std::sync::Arc;
 
@@ -58,5 +59,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     commits::init(ruby, shards)?;
     idle_calls::init(shards)?;
     index::init(ruby, shards)?;
+    resting::init(shards)?;
     state::init(ruby, shards)
 }

@@ -78,12 +78,6 @@ module Elah
         @line ? leave : @runner = nil
       end
 
-      # @param settled [Integer] the number of a batch
-      # @return [Entity, nil] the entity, while nobody calls it and what it wrote until now is settled
-      def at_rest(settled)
-        @entity if @runner.nil? && @entity && @state.settled?(settled)
-      end
-
       # Whether it can leave memory: nobody calls it, and all that it wrote is settled.
       #
       # @param settled [Integer] the number of a batch

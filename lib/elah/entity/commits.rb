@@ -9,10 +9,11 @@ module Elah
       WAITING_BYTES_MAX = 16 * 1024 * 1024
 
       # @param tables [Array<Elah::Store::Table>] which writes name by their place: first that of the entities, then those of the indexes
+      # @param durable [Boolean] whether answers wait for the disk
       # @param delay_seconds [Numeric] for how long a batch that nobody waits for is joined by others: with many rows a page of the store, the
       #   transaction costs a fraction for each
-      def initialize(tables, delay_seconds: 0)
-        @native = Shards::Commits.open(tables, delay_seconds)
+      def initialize(tables, durable: true, delay_seconds: 0)
+        @native = Shards::Commits.open(tables, delay_seconds, durable, WAITING_BYTES_MAX)
         @event_loop = nil
         @planned = @settled = 0
       end
@@ -65,10 +66,7 @@ module Elah
       end
 
       # Waits until everything is settled that was gathered.
-      def flush
-        @native.submit
-        settle(@planned)
-      end
+      def flush = settle(@native.submit)
 
       # Claims shards for an incarnation.
       #

@@ -21,10 +21,7 @@ module Elah
       include CallsFromElsewhere
       include Release
       include Routing
-
-      # No batch has a larger number.
-      ANY_BATCH = 1 << 60
-      private_constant :ANY_BATCH
+      include Shards::Resting
 
       # The longest key of an entity, in bytes.
       KEY_BYTES_MAX = 255
@@ -93,16 +90,18 @@ module Elah
         call_owner(task, key, name, arguments)
       end
 
-      # The entity itself, to read from it without a call: only methods that change nothing and never wait may be called, at once.
+      # @!method at_rest(key)
+      #   The entity itself, to read from it without a call: only methods that change nothing and never wait may be called, at once.
       #
-      # @param key [String]
-      # @return [Entity, nil] nil when it is not in memory here, when a call of it runs, and when an answer would have to wait for the disk:
-      #   it is to be called then
-      def at_rest(key)
-        return unless Thread.current.equal?(@thread) && @version == @placement.version
+      #   @param key [String]
+      #   @return [Entity, nil] nil when it is not in memory here, when a call of it runs, and when an answer would have to wait for the disk:
+      #     it is to be called then
 
-        @here[key]&.at_rest(@is_durable ? @commits.settled : ANY_BATCH)
-      end
+      # @!method idle(key)
+      #   As {#at_rest}, also when what it wrote is on its way to the disk: for a {RankedSet::Responder}, whose answers wait for that.
+      #
+      #   @param key [String]
+      #   @return [Entity, nil]
 
       # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once;
       # those that meet a change of owner are made again after all the others.
@@ -172,7 +171,7 @@ module Elah
       # Forgets everything that lives here, as a new process does.
       def reset
         tables = (0..@entity_class.indexes.size).map { |number| table(number) }
-        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @commits = Commits.new(tables, durable: @is_durable, delay_seconds: @entity_class.linger_seconds)
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil

@@ -81,12 +81,12 @@ impl GroupCommits {
         open.number
     }
 
-    /// Hands the open batch to the writer, unless it is empty.
-    pub fn submit(&self) {
+    /// Hands the open batch to the writer, unless it is empty, and returns the number of the last one that the writer was given.
+    pub fn submit(&self) -> u64 {
         let batch = {
             let mut open = self.open();
             if open.is_empty() {
-                return;
+                return open.number - 1;
             }
             let next = Batch::new(open.number + 1, Arc::clone(&self.tables), self.commit_delay);
             std::mem::replace(&mut *open, next)
@@ -96,6 +96,7 @@ impl GroupCommits {
         let progress = Arc::clone(&self.progress);
         let done: Done = Box::new(move |_| settle(&progress, number, bytes));
         self.handle.submit(Job::Change(Work::Batch(batch), done));
+        number
     }
 
     /// The number up to which all batches are settled.

@@ -67,7 +67,7 @@ impl Worker {
 
 impl Shared {
     /// Gives an answer that was kept back, or has the handler begin anew when there is none.
-    fn settle(&self, id: RequestId, response: Option<Response>) {
+    pub(super) fn settle(&self, id: RequestId, response: Option<Response>) {
         let Some(exchange) = self.admission.get(id) else { return };
         let has_ended = self.admission.let_go(id);
         match response {

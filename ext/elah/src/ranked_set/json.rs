@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use elah_core::ranked_set::{Error as E, RankedSet, Row, Standing, name_text};
+use elah_core::ranked_set::{Error as E, Order, RankedSet, Row, Rows, Standing, name_text};
 use elah_core::store;
 use magnus::rb_sys::AsRawValue;
 use magnus::value::ReprValue;
@@ -13,11 +13,11 @@ use super::words::{OPERATORS, STYLES};
 use super::{RubyRankedSet, scores, structs, with_name};
 use crate::errors::class;
 use crate::receiver::Receiver;
-use crate::shards::index;
+use crate::shards::index::{self, RubyIndex};
 use crate::utf8::{self, Text};
 
 /// Most rows are no longer.
-const USUAL_ROW_BYTES: usize = 64;
+pub(super) const USUAL_ROW_BYTES: usize = 64;
 
 impl RubyRankedSet {
     /// The object of a member, nil when it is not there.
@@ -59,31 +59,42 @@ impl RubyRankedSet {
         let set = self.set.borrow();
         let rows = set.rows(positions, style);
         let mut out = Vec::with_capacity(2 + rows.len() * USUAL_ROW_BYTES);
-        out.push(b'[');
-        if ruby.block_given() {
-            // The block may change the set, so all of it is read before.
-            let rows: Result<Vec<_>, E> = rows.map(|row| self.owned(&row)).collect();
-            drop(set);
-            for (row, name) in rows.map_err(|error| raised(ruby, &error))? {
-                out.extend_from_slice(&row);
-                push_more(ruby, &mut out, structs::name(ruby, &name)?)?;
-                out.extend_from_slice(b"},");
-            }
-        } else {
-            for row in rows {
-                self.write_row(&mut out, &row).map_err(|error| raised(ruby, &error))?;
-                out.extend_from_slice(b"},");
-            }
+        if !ruby.block_given() {
+            self.write_rows(&mut out, rows).map_err(|error| raised(ruby, &error))?;
+            return text(&out);
         }
-        if out.last() == Some(&b',') {
-            out.pop();
+        // The block may change the set, so all of it is read before.
+        let rows: Result<Vec<_>, E> = rows.map(|row| self.owned(&row)).collect();
+        drop(set);
+        out.push(b'[');
+        for (place, (row, name)) in rows.map_err(|error| raised(ruby, &error))?.into_iter().enumerate() {
+            if place > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&row);
+            push_more(ruby, &mut out, structs::name(ruby, &name)?)?;
+            out.push(b'}');
         }
         out.push(b']');
         text(&out)
     }
 
+    /// Appends the list of rows.
+    pub(super) fn write_rows(&self, out: &mut Vec<u8>, rows: Rows<'_>) -> Result<(), E> {
+        out.push(b'[');
+        for (place, row) in rows.enumerate() {
+            if place > 0 {
+                out.push(b',');
+            }
+            self.write_row(out, &row)?;
+            out.push(b'}');
+        }
+        out.push(b']');
+        Ok(())
+    }
+
     /// Appends the object of a row, without its last brace.
-    fn write_row(&self, out: &mut Vec<u8>, row: &Row<'_>) -> Result<(), E> {
+    pub(super) fn write_row(&self, out: &mut Vec<u8>, row: &Row<'_>) -> Result<(), E> {
         out.push(b'{');
         row.write_json(out, &self.order)
     }
@@ -107,17 +118,10 @@ impl RubyRankedSet {
         let mut out = Vec::with_capacity(2 * USUAL_ROW_BYTES);
         let done = with_name(member, |name| {
             let text = name_text(name)?;
-            let store = |standing: &Standing| {
-                let Some(index) = index else { return Ok::<_, Refused>(()) };
-                index.put_written(
-                    |key| with_name(prefix, |prefix| Ok(RankedSet::write_row_key(key, prefix, name)?)),
-                    |value| {
-                        standing.write_row(value, &set.order, name);
-                        Ok(())
-                    },
-                )
-            };
-            let done = set.set.borrow_mut().submit_stored(name, &scores, operator, style, store)?;
+            let done = with_name(prefix, |prefix| {
+                let store = gathers_row(index, prefix, name, &set.order);
+                set.set.borrow_mut().submit_stored(name, &scores, operator, style, store)
+            })?;
             done.write_json(&mut out, text, &set.order);
             Ok(())
         });
@@ -127,8 +131,27 @@ impl RubyRankedSet {
     }
 }
 
+/// What gathers the row of a member in an index, if there is one.
+pub(super) fn gathers_row(
+    index: Option<&RubyIndex>,
+    prefix: &[u8],
+    name: &[u8],
+    order: &Order,
+) -> impl FnOnce(&Standing) -> Result<(), Refused> {
+    move |standing| {
+        let Some(index) = index else { return Ok(()) };
+        index.put_written(
+            |key| Ok(RankedSet::write_row_key(key, prefix, name)?),
+            |value| {
+                standing.write_row(value, order, name);
+                Ok(())
+            },
+        )
+    }
+}
+
 /// Why a submission was not done.
-enum Refused {
+pub(super) enum Refused {
     Set(E),
     Store(store::Error),
 }

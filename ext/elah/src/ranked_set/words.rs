@@ -60,6 +60,11 @@ impl<T: Copy, const N: usize> Words<T, N> {
         place.map(|place| self.known[place].1).ok_or_else(|| self.unknown(ruby, value))
     }
 
+    /// What a word stands for.
+    pub(super) fn named(&self, word: &str) -> Option<T> {
+        self.known.iter().find(|(name, _)| *name == word).map(|(_, meaning)| *meaning)
+    }
+
     #[cold]
     fn unknown(&self, ruby: &Ruby, value: Value) -> Error {
         let known: Vec<String> = self.known.iter().map(|(name, _)| format!(":{name}")).collect();

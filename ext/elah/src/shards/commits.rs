@@ -15,17 +15,27 @@ use crate::wait::suspend;
 #[magnus::wrap(class = "Elah::Shards::Commits", size)]
 pub(crate) struct RubyCommits {
     pub(super) commits: Arc<GroupCommits>,
+    pub(super) answers: Answers,
+}
+
+/// When answers leave whose writes are gathered here.
+#[derive(Clone, Copy)]
+pub(super) struct Answers {
+    /// When the writes are on disk, else at once.
+    pub(super) wait: bool,
+    /// With more bytes on their way none leaves at once.
+    pub(super) bytes_max: usize,
 }
 
 impl RubyCommits {
-    fn new(ruby: &Ruby, tables: RArray, delay_seconds: f64) -> Result<Self, Error> {
+    fn new(ruby: &Ruby, tables: RArray, delay_seconds: f64, answers_wait: bool, bytes_max: usize) -> Result<Self, Error> {
         let tables: Vec<_> = tables
             .into_iter()
             .map(|table| <&RubyTable>::try_convert(table).map(|table| table.table.clone()))
             .collect::<Result<_, _>>()?;
         let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
         let commits = GroupCommits::new(&tables, delay).map_err(|error| raised(ruby, &error))?;
-        Ok(RubyCommits { commits: Arc::new(commits) })
+        Ok(RubyCommits { commits: Arc::new(commits), answers: Answers { wait: answers_wait, bytes_max } })
     }
 
     /// Claims shards of a store of `of` shards for an incarnation; the claims, once they are on disk.
@@ -37,8 +47,9 @@ impl RubyCommits {
         Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))
     }
 
-    fn submit(&self) {
-        self.commits.submit();
+    /// The number of the last batch that the writer was given.
+    fn submit(&self) -> u64 {
+        self.commits.submit()
     }
 
     fn settled(&self) -> u64 {
@@ -64,7 +75,7 @@ pub(super) fn wait(ruby: &Ruby, commits: &GroupCommits, number: u64) -> Result<(
 
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
-    class.define_singleton_method("open", function!(RubyCommits::new, 2))?;
+    class.define_singleton_method("open", function!(RubyCommits::new, 4))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;
     class.define_method("settled", method!(RubyCommits::settled, 0))?;

@@ -11,29 +11,13 @@ use magnus::{Error, Module, RModule, Value, method};
 use rb_sys::{ID, VALUE, ruby_value_type as Type};
 
 use super::state::{CLASS, RubyState};
-use crate::raw_objects::{call, entry, lookup, name, set_variable, store, symbol_name, variable};
+use crate::raw_objects::{call, entry, lookup, names, set_variable, store, symbol_name, variable};
 
 /// Calls with more arguments take the way of the others.
 const ARGUMENTS_MAX: usize = 8;
 const NIL: VALUE = rb_sys::Qnil as VALUE;
 
 static NAMES: OnceLock<Names> = OnceLock::new();
-
-macro_rules! names {
-    ($($field:ident: $name:literal),* $(,)?) => {
-        /// The variables and methods of the Ruby side.
-        struct Names { $($field: ID),* }
-
-        impl Names {
-            /// # Safety
-            /// Under `protect`.
-            unsafe fn intern() -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { Names { $($field: name($name)),* } }
-            }
-        }
-    };
-}
 
 names! {
     calls: c"@calls", method: c"@name", here: c"@here", answers: c"@answers", commits: c"@commits", is_durable: c"@is_durable",
@@ -196,7 +180,7 @@ impl Run {
     /// # Safety
     /// As for `go_on`.
     unsafe fn gather(&self, turn: &Turn) {
-        let batch = CLASS.native::<RubyState>(&turn.state).map_or(0, RubyState::gather_batch);
+        let batch = CLASS.native::<RubyState>(&turn.state).map_or(0, |state| state.gather_batch());
         // SAFETY: the caller's promise; what is noted are Arrays of the `ManyCalls`.
         unsafe {
             if batch > self.last.get() {

@@ -16,8 +16,9 @@ use crate::store::{ttl, with_bytes};
 static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Shards::Index", size)]
+#[derive(Clone)]
 pub(crate) struct RubyIndex {
-    entity: Arc<EntityState>,
+    pub(crate) entity: Arc<EntityState>,
     table: u8,
 }
 

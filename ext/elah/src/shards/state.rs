@@ -4,11 +4,13 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use elah_core::response::Response;
 use elah_core::store::{self, Claim, Gathered, GroupCommits};
+use elah_core::worker::{RequestId, Worker};
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
 
 use super::RubyClaim;
-use super::commits::{RubyCommits, wait};
+use super::commits::{Answers, RubyCommits, wait};
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
@@ -28,6 +30,7 @@ pub(crate) struct RubyState {
 /// What the state of an entity and its indexes share.
 pub(crate) struct EntityState {
     pub(super) commits: Arc<GroupCommits>,
+    answers: Answers,
     claim: Arc<Claim>,
     /// What every key of the entity begins with.
     prefix: Vec<u8>,
@@ -71,28 +74,32 @@ impl EntityState {
     fn failure(&self, number: u64) -> Option<store::Error> {
         self.claim.failure(number).cloned()
     }
-}
 
-impl RubyState {
-    fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
-        let mut prefix = claim.claim.shard().to_be_bytes().to_vec();
-        with_bytes(key, |key| {
-            prefix.push(key.len() as u8);
-            prefix.extend_from_slice(key);
-        });
-        let entity = EntityState {
-            commits: Arc::clone(&commits.commits),
-            claim: Arc::clone(&claim.claim),
-            prefix,
-            gathered: Mutex::default(),
-            last_batch: AtomicU64::new(0),
-            is_used: AtomicBool::new(false),
-        };
-        RubyState { entity: Arc::new(entity) }
+    /// Whether nothing may build on it any more, because a batch was not stored.
+    pub(super) fn is_lost(&self) -> bool {
+        self.claim.has_failed()
     }
 
-    fn gather(state: Receiver<Self>) -> u64 {
-        state.gather_batch()
+    /// Whether nothing was lost of what was written and, if that has to be, all of it is settled. Counts as a use.
+    pub(super) fn is_whole(&self, has_settled: bool) -> bool {
+        self.is_used.store(true, Ordering::Relaxed);
+        !self.is_lost() && (!has_settled || self.last_batch.load(Ordering::Relaxed) <= self.commits.settled())
+    }
+
+    /// Whether a request may write here without a call: nothing was lost of what was written, and not too much is on its way.
+    pub(crate) fn takes_writes(&self) -> bool {
+        !self.is_lost() && (self.answers.wait || self.commits.waiting_bytes() <= self.answers.bytes_max)
+    }
+
+    /// Answers a request, whose writes were gathered here, as soon as its answer may leave.
+    pub(crate) fn respond(&self, worker: &Worker, request: RequestId, response: Response) {
+        let batch = self.gather_batch();
+        worker.submit_after_turn(&self.commits);
+        if self.answers.wait && batch > self.commits.settled() {
+            worker.respond_when_settled(&self.commits, &self.claim, batch, request, response);
+        } else {
+            worker.respond(request, response);
+        }
     }
 
     /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
@@ -106,18 +113,36 @@ impl RubyState {
         self.last_batch.store(number, Ordering::Relaxed);
         number
     }
+}
+
+impl RubyState {
+    fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
+        let mut prefix = claim.claim.shard().to_be_bytes().to_vec();
+        with_bytes(key, |key| {
+            prefix.push(key.len() as u8);
+            prefix.extend_from_slice(key);
+        });
+        let entity = EntityState {
+            commits: Arc::clone(&commits.commits),
+            answers: commits.answers,
+            claim: Arc::clone(&claim.claim),
+            prefix,
+            gathered: Mutex::default(),
+            last_batch: AtomicU64::new(0),
+            is_used: AtomicBool::new(false),
+        };
+        RubyState { entity: Arc::new(entity) }
+    }
+
+    fn gather(state: Receiver<Self>) -> u64 {
+        state.gather_batch()
+    }
 
     fn last_batch(state: Receiver<Self>) -> u64 {
         state.last_batch.load(Ordering::Relaxed)
     }
 
     /// Whether a call has ended since this was asked last.
-    /// Whether what was written is in batches up to `settled`, and nothing of it was lost. Counts as a use.
-    fn is_settled(state: Receiver<Self>, settled: u64) -> bool {
-        state.is_used.store(true, Ordering::Relaxed);
-        state.last_batch.load(Ordering::Relaxed) <= settled && !state.is_lost()
-    }
-
     fn take_used(&self) -> bool {
         self.is_used.swap(false, Ordering::Relaxed)
     }
@@ -160,11 +185,6 @@ impl RubyState {
         state.is_lost()
     }
 
-    /// Whether nothing may build on it any more, because a batch was not stored.
-    pub(super) fn is_lost(&self) -> bool {
-        self.claim.has_failed()
-    }
-
     fn has_gathered(&self) -> bool {
         !self.gathered().is_empty()
     }
@@ -184,7 +204,6 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("range_native", method!(RubyState::range, 3))?;
     class.define_method("gather", method!(RubyState::gather, 0))?;
     class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
-    class.define_method("settled?", method!(RubyState::is_settled, 1))?;
     class.define_method("take_used", method!(RubyState::take_used, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
