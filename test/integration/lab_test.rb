@@ -52,7 +52,7 @@ class LabTest < Minitest::Test
 
   def test_a_server_that_does_not_listen_in_time_or_does_not_end_is_ended
     runs = run_lab(catalogue("late", "stubborn")).runs
-    assert_match(/not ready within 2 s/, runs.first[:failure][:message])
+    assert_match(/not ready within 5 s/, runs.first[:failure][:message])
     refute runs.last[:failure]
     assert_empty contender_pids.select { |pid| alive?(pid) }
   end

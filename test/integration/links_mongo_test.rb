@@ -8,6 +8,7 @@ require_relative "../support/servers"
 class LinksMongoTest < Minitest::Test
   VISITORS = 200
   MAX_VISITS = 50
+  PATIENT = %w[waitQueueTimeoutMS socketTimeoutMS serverSelectionTimeoutMS].map { |name| "#{name}=60000" }.join("&").freeze
 
   def test_a_limit_is_exact_with_many_clients_at_once
     with_links do |server, _|
@@ -43,7 +44,7 @@ class LinksMongoTest < Minitest::Test
 
   private
 
-  def with_links(options = "")
+  def with_links(options = PATIENT)
     Servers::MongoJavaServer.start(durable: true) do |mongo|
       LinksServer.start(store: "#{mongo.url}?#{options}") { |server| yield server, mongo }
     end
