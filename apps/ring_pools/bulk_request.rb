@@ -34,41 +34,46 @@ module RingPools
       @directory = service.directory
       @rows = rows
       @header_key = header_key
-      @entries = []
-      @calls = []
-      @now = nil
+      @failures = {}
       @reasons = {}
     end
 
     # @return [String] the answer as JSON
     def answer
       @directory.refresh
-      @now = @service.clock.now
-      failures = Array.new(@rows.size) { |row| prepare(row) }
+      @calls = Elah::Entity::CallColumns.of(:allocate_row, texts: 2, arguments: [@service.clock.now])
+      prepare
       answers = @service.scatter(@calls)
-      answers.each_with_index do |answer, index|
-        answers[index] = without_number(@entries[index], answer) unless answer.is_a?(String)
+      unless answers.all?(String)
+        answers.each_with_index { |answer, call| answers[call] = without_number(@calls.key(call), answer) unless answer.is_a?(String) }
       end
-      @rows.answer("responses", merged(failures, answers))
+      @rows.answer("responses", @failures.empty? ? answers : merged(answers))
     end
 
     private
 
-    # Notes the call that a row asks for. One that is written as in the original's documentation costs a few looks: pool, path and key are
-    # compared in one go with what they must be for the pool. (The comparison ends at the first difference, many bytes at a time: across
-    # a network that cannot be measured.)
-    #
+    # Notes the calls that the rows ask for. Those that are written as in the original's documentation are noted natively: pool, path and
+    # key are compared in one go with what they must be for the pool. (The comparison ends at the first difference, many bytes at a
+    # time: across a network that cannot be measured.)
+    def prepare
+      row = 0
+      while (row = @rows.add_calls(row, @directory.beginnings, @calls, Credentials::PARAMETERS_BYTES_MAX)) < @rows.size
+        failure = note(row)
+        @failures[row] = failure if failure
+        row += 1
+      end
+    end
+
     # @param row [Integer]
     # @return [String, nil] the members of the answer when something is wrong with the row
-    def prepare(row)
+    def note(row)
       id = @rows.number(row)
       entry = @directory[id] if id
       parameters = @rows.rest(row, entry.prefix) if entry
       entry, parameters = read(row) unless parameters
       return failure("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
 
-      @entries << entry
-      @calls << [entry.key, :allocate_row, entry.session(parameters), parameters, @now]
+      @calls.add(entry.key, entry.session(parameters), parameters)
       nil
     rescue Failure => e
       failure(e.error_class, e.message)
@@ -82,21 +87,20 @@ module RingPools
     end
 
     # @return [Array<String>] the members of each row of the answer
-    def merged(failures, answers)
-      return answers if answers.size == failures.size
-
-      answer = -1
-      failures.map { |failure| failure || answers[answer += 1] }
+    def merged(answers)
+      call = -1
+      Array.new(@rows.size) { |row| @failures[row] || answers[call += 1] }
     end
 
+    # @param key [String] of the pool
     # @param answer [Symbol, Exception] of the pool: why there is no number
     # @return [String] the members of the row
-    def without_number(entry, answer)
+    def without_number(key, answer)
       reason = answer.is_a?(Symbol) ? answer.name : Failure.reason(answer)
       return failure("InternalServiceError", Failure.handle(answer).to_s) unless reason
 
       @reasons[reason] = @reasons.fetch(reason, 0) + 1
-      entry.overflow || failure("NoNumberAvailable", "No number of RingPool '#{entry.key}' is free (#{reason})")
+      @directory[key.to_i]&.overflow || failure("NoNumberAvailable", "No number of RingPool '#{key}' is free (#{reason})")
     end
 
     def failure(error_class, message) = "\"error_class\":\"#{error_class}\",\"message\":#{Elah::JSON.generate(message)}"

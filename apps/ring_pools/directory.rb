@@ -19,6 +19,8 @@ module RingPools
 
     # @return [Elah::Store::Table]
     attr_reader :service
+    # @return [Elah::JSON::Rows::Beginnings] of requests for the pools that this worker knows, but for those that look for a session
+    attr_reader :beginnings
 
     # @param store [Elah::Store]
     def initialize(store)
@@ -28,7 +30,7 @@ module RingPools
       @tenures = store.table("tenures")
       @overflows = store.table("overflows")
       @service = store.table("service")
-      @entries = {}
+      forget
       @version = nil
     end
 
@@ -41,7 +43,7 @@ module RingPools
       version = @service.get("version")
       return if version == @version
 
-      @entries = {}
+      forget
       @version = version
     end
 
@@ -156,7 +158,14 @@ module RingPools
 
     def load(id)
       text = @definitions.get(key(id)) or return
-      @entries[id] = Entry.new(read(text))
+      entry = Entry.new(read(text))
+      @beginnings.add(id, entry.prefix, entry.key) unless entry.definition.session_parameter
+      @entries[id] = entry
+    end
+
+    def forget
+      @entries = {}
+      @beginnings = Elah::JSON::Rows::Beginnings.new
     end
 
     def read(text)

@@ -42,9 +42,11 @@ module RingPools
     # @return [String, Symbol] the members of the row as JSON; for an overflow its reason
     def allocate_row(session, parameters, now)
       pool = @pool or return :draining
-      slot = pool.take(now, session, parameters) or return pool.reason.to_sym
+      take_over
+      slot = pool.take(now, session, parameters)
       keep if @journal.steps >= @steps_max
-      @members[slot] ||= @wire.of(pool.number(slot)).freeze
+      hand_over
+      slot ? @members[slot] ||= members(slot) : pool.reason.to_sym
     end
 
     # @param session [String, nil]
@@ -76,8 +78,8 @@ module RingPools
 
       @pool ||= Pools::Pool.new(terms, @journal)
       gone = @pool.change(@clock.now, terms, numbers)
-      prepare
       keep
+      prepare
       gone
     end
 
@@ -105,13 +107,27 @@ module RingPools
       @members = []
       @journal.forget
       @steps_max = History::Snapshots.steps_max(@pool)
+      @loans = natively(@pool.loans(:allocate_row, index(:steps), @journal.prefix))
+      hand_over
+    end
+
+    # Most rows need nothing of Ruby: the loans make them until the pool has more to do than that, or is to be kept.
+    def hand_over = @loans.open(@pool.terms.hold, @pool.plain_until, [@steps_max - @journal.steps, 0].max)
+
+    def take_over = @journal.count(@loans.close)
+
+    def members(slot)
+      number = @pool.number(slot)
+      @wire.of(number).freeze.tap { |text| @loans.describe(slot, @journal.head(number, @pool.terms.hold), text) }
     end
 
     def changing
       return unless @pool
 
+      take_over
       lease = yield @clock.now
       keep if @journal.steps >= @steps_max
+      hand_over
       lease&.to_h
     end
 

@@ -45,7 +45,7 @@ module RingPools
     # Makes calls of many pools at once: those of one worker in one message, with one wait for the disk. Who has not answered at the deadline
     # has failed; in a worker that is alone nobody is waited for.
     #
-    # @param calls [Array<Array>] each the key of a pool, the name of a method of {RingPool}, and its arguments
+    # @param calls [Array<Array>, Elah::Entity::CallColumns] each the key of a pool, the name of a method of {RingPool}, and its arguments
     # @return [Array] for each its answer, or the exception with which it ended
     def scatter(calls) = pools.call_many(calls, deadline: @is_alone ? nil : @deadline)
 

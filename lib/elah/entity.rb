@@ -3,6 +3,7 @@
 require_relative "entity/errors"
 require_relative "entity/state"
 require_relative "entity/index"
+require_relative "entity/call_columns"
 require_relative "entity/activation"
 require_relative "entity/reference"
 require_relative "entity/region"
@@ -118,10 +119,16 @@ module Elah
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
+    # Has a native object make calls of one of its methods, as long as it can: {SlotQueues::Loans}, for example.
+    #
+    # @param substitute [SlotQueues::Loans, nil]
+    def natively(substitute) = @natively = substitute
+
     def come_to_life(key, state)
       @key = key
       @state = state
       @indexes = {}
+      @natively = nil
     end
   end
 end

@@ -40,6 +40,25 @@ module Elah
       #   @param beginning [String]
       #   @return [String, nil] nil when nothing follows, or the member does not begin so
 
+      # @!method add_calls(row, beginnings, calls, bytes_max)
+      #   Adds a call for each row from one on whose member begins as is known for its number; what follows is the last text of the call. It ends
+      #   at the first row that does not begin so, or of which nothing follows, or too much.
+      #
+      #   @param row [Integer] the first
+      #   @param beginnings [Beginnings]
+      #   @param calls [Entity::CallColumns]
+      #   @param bytes_max [Integer] of what follows
+      #   @return [Integer] the row at which it has ended, {#size} after the last
+
+      # What members may begin with, each a number in digits and more, and the key of the entity whose calls such rows are.
+      class Beginnings
+        # @!method add(number, text, key)
+        #   @param number [Integer] that the text begins with; what was known for it is forgotten
+        #   @param text [String]
+        #   @param key [String] 1 to 255 bytes
+        #   @return [nil]
+      end
+
       # @!method answer(name, members)
       #   Writes an object with a list of objects, one for each row in their order: what is given back, and then some members.
       #

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "slot_queues/loans"
+
 module Elah
   # Numbered slots that stand in queues and are lent for a time: what is behind a pool of telephone numbers, seats or licences. A slot stands in
   # one queue or in none, and joins, leaves or changes its queue in a constant number of steps, however many there are. It is native, and a slot
@@ -73,6 +75,26 @@ module Elah
     #
     #   @param slot [Integer]
     #   @param due [Integer]
+
+    # @!method now
+    #   @return [Integer] when the last step was, 0 before the first
+
+    # @!method step(now)
+    #   Begins a step. No two have the same time, and none an earlier one than the step before: where the caller's clock says otherwise, a step
+    #   comes one unit after the one before.
+    #
+    #   @param now [Integer]
+    #   @return [Integer] the time of the step
+
+    # @!method advance(now)
+    #   @param now [Integer] moves the time of the last step forward
+    #   @return [Integer] {#now}
+
+    # @!method last_serial
+    #   @return [Integer] the serial number of the last loan, which the caller counts
+
+    # @!method last_serial=(serial)
+    #   @param serial [Integer]
 
     # @!method begun(slot)
     #   @param slot [Integer]

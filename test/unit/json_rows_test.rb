@@ -27,6 +27,19 @@ class JSONRowsTest < Minitest::Test
     assert_raises(TypeError) { rows.rest(0, 12) }
   end
 
+  def test_rows_that_begin_as_is_known_are_calls
+    rows = read('{"requests":[{"path":"12/a?xü"},{"path":"12/a?y"},{"path":"12/b"},{"path":"7"},{"path":"12/a?long"},{"path":"12/a?"},{},{"path":"12/a?z"}]}')
+    beginnings = Elah::JSON::Rows::Beginnings.new
+    beginnings.add(12, "12/a?", "twelve")
+    calls = Elah::Entity::CallColumns.of(:allocate, texts: 2)
+    assert_equal [2, 3, 4, 5, 6, 8], [0, 3, 4, 5, 6, 7].map { |row| rows.add_calls(row, beginnings, calls, 3) }
+    assert_equal [["twelve", :allocate, nil, "xü"], ["twelve", :allocate, nil, "y"], ["twelve", :allocate, nil, "z"]], Array.new(calls.size) { |n| calls[n] }
+    beginnings.add(12, "12/b", "another")
+    assert_equal 0, rows.add_calls(0, beginnings, calls, 3)
+    assert_raises(ArgumentError) { beginnings.add(1, "1", "") }
+    assert_raises(TypeError) { rows.add_calls(0, {}, calls, 3) }
+  end
+
   def test_what_follows_is_text_too
     rows = read('{"requests":[{"path":"üö"}]}')
     assert_equal ["ö", Encoding::UTF_8], [rows.rest(0, "ü"), rows.rest(0, "ü").encoding]

@@ -19,6 +19,13 @@ class SlotQueuesTest < Minitest::Test
     assert_equal [1, 2, nil], [4, 3, 99].map { |slot| queues.queue(slot) }
   end
 
+  def test_steps_have_times_of_their_own_and_loans_are_counted
+    queues = queues(1)
+    assert_equal [0, 5, 6, 7, 9, 9], [queues.now, queues.step(5), queues.step(5), queues.step(-1), queues.advance(9), queues.advance(2)]
+    assert_equal [9, 0], [queues.now, queues.last_serial]
+    assert_equal 7, (queues.last_serial = 7) && queues.last_serial
+  end
+
   def test_what_cannot_be_is_refused
     queues = queues(1)
     { "no queue 3" => [:append, 9, 3], "no queue 4294967295" => [:first, 4_294_967_295], "no slot 2" => [:append, 2, 0], "no slot 9" => [:due, 9],

@@ -18,6 +18,9 @@ module RingPools
         @heads = {}
       end
 
+      # @return [String] that the keys of all rows begin with
+      attr_reader :prefix
+
       # @param at [Integer]
       # @param number [Integer]
       # @param hold [Integer] how long it is the holder's, in microseconds
@@ -26,11 +29,21 @@ module RingPools
       # @param parameters [String]
       def allocated(at, number, hold, grant, session, parameters)
         @steps += 1
-        head = @heads[number] ||= "A #{number} #{hold} ".freeze
+        head = head(number, hold)
         return @rows.put_joined(2, @prefix, at, head, grant, "  ", parameters) unless session
 
         @rows.put_joined(2, @prefix, at, head, grant, " ", session, " ", parameters)
       end
+
+      # @param number [Integer]
+      # @param hold [Integer]
+      # @return [String] what the value of an allocation begins with
+      def head(number, hold) = @heads[number] ||= "A #{number} #{hold} ".freeze
+
+      # Counts steps that others have written down.
+      #
+      # @param steps [Integer]
+      def count(steps) = @steps += steps
 
       # @param (see #allocated)
       def renewed(at, number, hold, grant)

@@ -45,7 +45,7 @@ module RingPools
 
         @free.remove(slot)
         forget(slot)
-        @now
+        now
       end
 
       def change_policy(name)

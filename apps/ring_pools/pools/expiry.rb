@@ -21,7 +21,7 @@ module RingPools
       # Ends all holds and quarantines whose time is over, and counts the traffic when a minute of it is.
       def expire
         counts_next_at = @traffic.counts_next_at
-        counts_next_at = @traffic.count(@now, @grant, @overflows) if @now >= counts_next_at
+        counts_next_at = @traffic.count(now, grant, @overflows) if now >= counts_next_at
         return expire_lazily(counts_next_at) if @is_lazy
 
         due = end_holds(Pool::HELD) || Pool::NEVER
@@ -44,7 +44,7 @@ module RingPools
       def end_holds(queue)
         while (slot = @queues.first(queue))
           due = @queues.due(slot)
-          return due if due > @now
+          return due if due > now
 
           @queues.remove(slot)
           end_hold(slot, due)
@@ -55,14 +55,14 @@ module RingPools
       def end_all_holds
         return end_holds(Pool::HELD) unless @leaving.empty? && @by_session.empty?
 
-        @queues.move_due(Pool::HELD, @now, Pool::FREE)
+        @queues.move_due(Pool::HELD, now, Pool::FREE)
       end
 
       # @return [Integer, nil] when the next quarantine ends
       def end_quarantines(queue)
         while (slot = @queues.first(queue))
           due = @queues.due(slot)
-          return due if due > @now
+          return due if due > now
 
           @queues.remove(slot)
           free(slot)
@@ -72,7 +72,7 @@ module RingPools
       def end_hold(slot, at)
         session = @sessions[slot]
         @by_session.delete(session) if session && @by_session[session] == slot
-        return free(slot) unless @has_more_queues && at + @terms.quarantine > @now
+        return free(slot) unless @has_more_queues && at + @terms.quarantine > now
 
         due = at + @terms.quarantine
         @queues.append(slot, Pool::QUARANTINED)

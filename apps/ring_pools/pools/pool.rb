@@ -31,12 +31,8 @@ module RingPools
 
       # @return [Terms]
       attr_reader :terms
-      # @return [Integer] how many allocations got a number since the pool began
-      attr_reader :grant
       # @return [Integer] how many got none
       attr_reader :overflows
-      # @return [Integer] when the last step was
-      attr_reader :now
       # @return [Traffic]
       attr_reader :traffic
       # @return [#allocated, #renewed, #released]
@@ -55,11 +51,16 @@ module RingPools
         @leaving = {}
         @vacant = []
         @traffic = Traffic.new
-        @next_due = 0
-        @now = @grant = @overflows = 0
-        @has_more_queues = @is_lazy = false
+        @next_due = @overflows = 0
+        @has_more_queues = @is_lazy = @has_sessions = false
         adopt(terms)
       end
+
+      # @return [Integer] how many allocations got a number since the pool began
+      def grant = @queues.last_serial
+
+      # @return [Integer] when the last step was
+      def now = @queues.now
 
       # Gives a number. A session that holds one gets the same again.
       #
@@ -68,9 +69,9 @@ module RingPools
       # @param parameters [String] as they came, kept for whoever asks
       # @return [Lease]
       def allocate(now, session, parameters)
-        grant = @grant
+        before = grant
         slot = take(now, session, parameters)
-        slot ? lease(@grant == grant ? :same : :new, slot) : overflow
+        slot ? lease(grant == before ? :same : :new, slot) : overflow
       end
 
       # The short form of {#allocate}.
@@ -78,22 +79,20 @@ module RingPools
       # @param (see #allocate)
       # @return [Integer, nil] the slot of the number, see {#number}; nil for an overflow, see {#reason}
       def take(now, session, parameters)
-        now = @now + 1 unless now > @now
-        @now = now
+        now = @queues.step(now)
         expire if now >= @next_due
         held = @by_session[session] if session
         return held if held && @queues.due(held) > now
 
         due = now + @hold
-        grant = @grant + 1
+        grant = @queues.last_serial + 1
         slot = @is_lazy ? @queues.lend_first(FREE, HELD, now, due, grant) || lend_ended(due, grant) : lend_free(session, due, grant)
         unless slot
           @overflows += 1
           return
         end
-        @grant = grant
-        @by_session[session] = slot if session
-        @sessions[slot] = session
+        @queues.last_serial = grant
+        remember(session, slot)
         @journal.allocated(now, @numbers[slot], @hold, grant, session, parameters)
         slot
       end
@@ -101,6 +100,18 @@ module RingPools
       # @param slot [Integer]
       # @return [Integer]
       def number(slot) = @numbers[slot]
+
+      # Until when {#take} lends the first of the free slots, whoever asks, or of those whose holds have ended, and does nothing else. What
+      # does that instead goes on with the time and the serial numbers of the queues.
+      #
+      # @return [Integer] microseconds, 0 when it does more
+      def plain_until = @is_lazy && !@has_sessions && @leaving.empty? ? @next_due : 0
+
+      # @param name [Symbol] of the entity's method
+      # @param rows [Elah::Entity::Index]
+      # @param prefix [String] of the rows' keys
+      # @return [Elah::SlotQueues::Loans]
+      def loans(name, rows, prefix) = Elah::SlotQueues::Loans.new(name, @queues, FREE, HELD, rows, prefix)
 
       # @return [String] why there was an overflow
       def reason = @draining ? "draining" : "exhausted"
@@ -113,10 +124,11 @@ module RingPools
       # @return [Lease, nil] nil when the hold is over
       def renew(now, number, grant)
         slot = current(now, number, grant) or return
-        return lease(:same, slot) if @leaving.key?(number) || @now + @hold <= @queues.due(slot)
+        now = @queues.now
+        return lease(:same, slot) if @leaving.key?(number) || now + @hold <= @queues.due(slot)
 
-        prolong(slot, @now + @hold)
-        @journal.renewed(@now, number, @hold, grant)
+        prolong(slot, now + @hold)
+        @journal.renewed(now, number, @hold, grant)
         lease(:renewed, slot)
       end
 
@@ -127,9 +139,9 @@ module RingPools
       def release(now, number, grant)
         slot = current(now, number, grant) or return
         ended = lease(:released, slot)
-        ended.due = @now
+        ended.due = @queues.now
         let_go(slot)
-        @journal.released(@now, number, grant)
+        @journal.released(ended.due, number, grant)
         ended
       end
 
@@ -144,8 +156,7 @@ module RingPools
       #
       # @param now [Integer]
       def advance(now)
-        @now = now if now > @now
-        expire if @now >= @next_due
+        expire if @queues.advance(now) >= @next_due
       end
 
       # @return [Integer] numbers, without those that leave
@@ -161,7 +172,7 @@ module RingPools
 
       # @return [Integer, nil] when a number is free; nil when there is none
       def next_free_at
-        return @now if occupancy[:free].positive?
+        return now if occupancy[:free].positive?
 
         dues = [[HELD, @terms.quarantine], [HELD_BEFORE, @terms.quarantine], [QUARANTINED, 0], [QUARANTINED_BEFORE, 0]]
         dues.filter_map { |queue, more| (slot = @queues.first(queue)) && (@queues.due(slot) + more) }.min
@@ -170,9 +181,17 @@ module RingPools
       private
 
       def step(now)
-        now = @now + 1 unless now > @now
-        @now = now
+        @queues.step(now)
         expire
+      end
+
+      # A pool that has ever seen a session has to look for it each time.
+      def remember(session, slot)
+        @sessions[slot] = session
+        return unless session
+
+        @by_session[session] = slot
+        @has_sessions = true
       end
 
       def adopt(terms)
@@ -188,7 +207,7 @@ module RingPools
       # @return [Integer, nil] a slot whose hold had ended; it is in the queue of the held ones again
       def lend_ended(due, grant)
         end_all_holds
-        @queues.lend_first(FREE, HELD, @now, due, grant)
+        @queues.lend_first(FREE, HELD, @queues.now, due, grant)
       end
 
       def lend_free(session, due, grant)
@@ -196,7 +215,7 @@ module RingPools
         return unless slot
 
         @next_due = due if due < @next_due
-        @queues.lend(slot, HELD, @now, due, grant)
+        @queues.lend(slot, HELD, @queues.now, due, grant)
         slot
       end
 
@@ -224,7 +243,7 @@ module RingPools
 
       def let_go(slot)
         @queues.remove(slot)
-        end_hold(slot, @now)
+        end_hold(slot, @queues.now)
       end
 
       def free(slot)

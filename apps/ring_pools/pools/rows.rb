@@ -21,8 +21,8 @@ module RingPools
       # @param grant [Integer]
       # @param overflows [Integer]
       def restore(now, rows, grant:, overflows:)
-        @now = now
-        @grant = grant
+        @queues.advance(now)
+        @queues.last_serial = grant
         @overflows = overflows
         rows.each { |row| place(*row) }
         age_queues unless in_order?(rows)
@@ -40,7 +40,7 @@ module RingPools
         step(at)
         slot = @slots.fetch(number)
         @free.take_again(slot)
-        @grant = grant
+        @queues.last_serial = grant
         hold(slot, at, at + hold, grant, session)
       end
 
@@ -81,8 +81,7 @@ module RingPools
       def hold(slot, begun, due, grant, session)
         @queues.lend(slot, Pool::HELD, begun, due, grant)
         @next_due = due if due < @next_due
-        @by_session[session] = slot if session
-        @sessions[slot] = session
+        remember(session, slot)
       end
 
       def place(number, state, due, grant, session, leaving, begun)
@@ -93,6 +92,7 @@ module RingPools
         return hold(slot, begun, due, grant, session) if state == "h"
 
         @sessions[slot] = session
+        @has_sessions = true if session
         return free(slot) if state == "f"
 
         @has_more_queues = true

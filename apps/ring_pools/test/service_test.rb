@@ -40,6 +40,20 @@ class ServiceTest < Minitest::Test
     @service.allocate(@service.directory[definition.id], session, parameters)
   end
 
+  # @return [Array<Integer, nil>] the last digits of the numbers of a bulk request, nil for an overflow
+  def bulk(pool, parameters)
+    rows = parameters.map { |text| { api_suffix: "#{pool.id}/allocate_number.json?ring_pool_key=#{pool.api_key}&#{text}" } }
+    request = RingPools::BulkRequest.new(@service, RingPools::BulkRequest.rows(Elah::JSON.generate({ requests: rows })), nil)
+    Elah::JSON.parse(request.answer)["responses"].map { |row| row["overflow"] ? nil : row["promo_number"][-1].to_i }
+  end
+
+  # @return [Array<RingPools::History::Steps::Step>]
+  def steps(pool)
+    @service.pools.flush
+    rows = @service.pools.index(:steps).range(prefix: RingPools::History::Steps.prefix(pool.id), limit: 1000)
+    rows.map { |key, value| RingPools::History::Steps.read(key, value) }
+  end
+
   def who(number) = @service.holder(number, @clock.now)&.last&.step&.session
 
   def test_who_had_a_number_at_any_time
@@ -71,6 +85,36 @@ class ServiceTest < Minitest::Test
     number = allocate(pool, "new")[:number]
     later(1)
     assert_equal "new", who(number)
+  end
+
+  # Most rows are given natively. An ordinary pool and one that looks for a session, which is Ruby's affair, are told the same.
+  def test_rows_of_bulk_requests_are_given_natively_as_by_the_pool
+    plain, seeking = [[0, nil], [3, "gclid"]].map do |from, parameter|
+      create(numbers: Array.new(3) { |index| "+1202555000#{from + index}" }, session_parameter: parameter)
+    end
+    500.times do |round|
+      later(round % 5 * 7)
+      rows = [2, 1][round % 2].times.map { |row| "m=#{round}-#{row}" }
+      answers = [plain, seeking].map { |pool| bulk(pool, rows) }
+      assert_equal answers[0], answers[1].map { |number| number && (number - 3) }
+    end
+    reports = [plain, seeking].map { |pool| @service.pools[pool.id].report.slice(:occupancy, :allocations, :overflows) }
+    assert_equal reports[0], reports[1]
+    steps = [plain, seeking].map { |pool| steps(pool).map { |step| [step.at, step.grant, step.session, step.parameters] } }
+    assert_equal steps[0], steps[1]
+    assert_equal 500 * 1.5, steps[0].size + reports[0][:overflows]
+  end
+
+  def test_a_session_after_rows_without_one_is_known_again
+    pool = create
+    assert_equal [1, 2], bulk(pool, %w[a=1 a=2])
+    lease = allocate(pool, "visitor")
+    assert_equal [3, lease.merge(kind: :same)], [lease[:grant], allocate(pool, "visitor")]
+    assert_equal [nil], bulk(pool, ["a=3"])
+    later(61)
+    assert_equal [1, 2, 3, nil], bulk(pool, %w[a=4 a=5 a=6 a=7])
+    assert_equal [nil, nil, nil], steps(pool).last(3).map(&:session)
+    assert_equal 6, @service.pools[pool.id].report[:allocations]
   end
 
   def test_a_number_that_went_to_another_pool_has_both_histories

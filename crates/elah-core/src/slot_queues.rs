@@ -1,5 +1,5 @@
 //! Queues of numbered slots that are lent for a time: circular doubly linked lists over one flat array, so that a slot joins, leaves and
-//! changes its queue in a constant number of steps wherever it stands.
+//! changes its queue in a constant number of steps wherever it stands. They have a clock of steps and count loans, for whoever lends them.
 
 use std::fmt;
 
@@ -60,13 +60,40 @@ impl Place {
 pub struct SlotQueues {
     queues: Slot,
     places: Vec<Place>,
+    now: i64,
+    serial: i64,
 }
 
 impl SlotQueues {
     /// Queues 0 to `queues` - 1, all of them empty; the first slot is `queues`.
     pub fn new(queues: Slot) -> Self {
         let queues = queues.min(SLOTS_MAX);
-        SlotQueues { queues, places: (0..queues).map(Place::alone).collect() }
+        SlotQueues { queues, places: (0..queues).map(Place::alone).collect(), now: 0, serial: 0 }
+    }
+
+    /// When the last step was.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// When a step is that is taken at `now` by the caller's clock: later than the step before, whatever that clock says.
+    pub fn next_step(&self, now: i64) -> i64 {
+        now.max(self.now.saturating_add(1))
+    }
+
+    /// Moves the clock forward; it never goes back.
+    pub fn advance(&mut self, now: i64) {
+        self.now = self.now.max(now);
+    }
+
+    /// The serial number of the last loan.
+    pub fn serial(&self) -> i64 {
+        self.serial
+    }
+
+    /// Counts on from another serial number.
+    pub fn set_serial(&mut self, serial: i64) {
+        self.serial = serial;
     }
 
     /// The slot that has stood in a queue for longest.
@@ -238,6 +265,17 @@ mod tests {
         queues.set_due(3, 50).unwrap();
         assert_eq!((queues.move_due(LENT, 49, FREE), queues.move_due(LENT, 50, FREE)), (Ok(0), Ok(1)));
         assert_eq!(slots(&queues, FREE), [2, 4, 3]);
+    }
+
+    #[test]
+    fn steps_are_one_after_the_other_whatever_the_clock_says() {
+        let mut queues = queues(1);
+        assert_eq!((queues.now(), queues.next_step(-5), queues.next_step(7)), (0, 1, 7));
+        queues.advance(7);
+        queues.advance(3);
+        assert_eq!((queues.now(), queues.next_step(7), queues.next_step(9)), (7, 8, 9));
+        queues.advance(i64::MAX);
+        assert_eq!(queues.next_step(0), i64::MAX);
     }
 
     #[test]

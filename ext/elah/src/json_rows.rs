@@ -1,6 +1,7 @@
 //! `Elah::JSON::Rows`: the list of objects of a bulk request, of which one member is read and one is echoed, and the answer with an
 //! object for each. In between a row is no Ruby object but its text.
 
+mod beginnings;
 mod column;
 mod reader;
 
@@ -11,7 +12,9 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, funct
 use crate::errors::{catching, class};
 use crate::native_class;
 use crate::receiver::Receiver;
+use crate::shards::call_columns::CallColumns;
 use crate::utf8::{self, Text};
+use beginnings::Beginnings;
 use column::Column;
 use elah_core::json_text::write_string;
 use reader::{Found, Wanted};
@@ -53,10 +56,19 @@ impl Rows {
 
     /// The number in digits that the text of a row begins with; nil when there is none, or one of more than 18 digits.
     fn number(rows: Receiver<Self>, row: usize) -> Option<u64> {
-        let text = rows.texts.get(row)?;
-        let digits = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-        let is_one = (1..=NUMBER_DIGITS_MAX).contains(&digits);
-        is_one.then(|| text[..digits].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+        number_in_front(rows.texts.get(row)?)
+    }
+
+    /// Adds a call for each row from `row` on that begins as `beginnings` say, with what follows as its last text. Ends at the first row
+    /// that does not, or of which nothing or more than `bytes_max` follows, and gives that one.
+    fn add_calls(rows: Receiver<Self>, row: usize, beginnings: &Beginnings, calls: &CallColumns, bytes_max: usize) -> usize {
+        let is_added = |row: &usize| {
+            let text = rows.texts.get(*row)?;
+            let (key, rest) = beginnings.find(number_in_front(text)?, text)?;
+            // SAFETY: `beginnings` has keys that are frozen and of such a length, and both are text, so what follows is.
+            ((1..=bytes_max).contains(&rest.len()) && unsafe { calls.push_plain(key, rest) }).then_some(())
+        };
+        (row..rows.size()).find(|row| is_added(row).is_none()).unwrap_or(rows.size())
     }
 
     /// What follows `beginning` in the text of a row; nil when nothing does, or it does not begin so.
@@ -152,6 +164,12 @@ impl Answer<'_> {
     }
 }
 
+fn number_in_front(text: &[u8]) -> Option<u64> {
+    let digits = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let is_one = (1..=NUMBER_DIGITS_MAX).contains(&digits);
+    is_one.then(|| text[..digits].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+}
+
 /// A String of valid UTF-8, or nil.
 fn string(text: Option<&[u8]>) -> Result<Value, Error> {
     // SAFETY: protected, with nothing to drop.
@@ -177,6 +195,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("text", method!(Rows::text, 1))?;
     class.define_method("number", method!(Rows::number, 1))?;
     class.define_method("rest", method!(Rows::rest, 2))?;
+    class.define_method("add_calls", method!(Rows::add_calls, 4))?;
     class.define_method("answer", method!(Rows::answer, 2))?;
-    Ok(())
+    beginnings::init(ruby, class)
 }

@@ -1,5 +1,7 @@
 //! `Elah::Shards`, the native half of entities: what their calls write, gathered and committed in groups under the claims on shards.
 
+mod answers;
+pub(crate) mod call_columns;
 mod commits;
 mod idle_calls;
 pub(crate) mod index;
@@ -40,12 +42,15 @@ impl RubyClaim {
 
 /// The shard of a key among `shards`: FNV-1a of 64 bits, its halves combined by exclusive or, modulo the number of shards. It is part of
 /// what is stored, so it never changes.
-fn shard_of(key: RString, shards: u32) -> u32 {
+fn shard_of_bytes(key: &[u8], shards: u32) -> u32 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let hash =
-        crate::store::with_bytes(key, |key| key.iter().fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME)));
+    let hash = key.iter().fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
     ((hash >> 32) as u32 ^ hash as u32) % shards.max(1)
+}
+
+fn shard_of(key: RString, shards: u32) -> u32 {
+    crate::store::with_bytes(key, |key| shard_of_bytes(key, shards))
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
@@ -56,6 +61,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     claim.define_method("epoch", method!(RubyClaim::epoch, 0))?;
     claim.define_method("failed?", method!(RubyClaim::has_failed, 0))?;
     claim.define_method("renewed", method!(RubyClaim::renewed, 0))?;
+    answers::init(shards)?;
+    call_columns::init(ruby, shards)?;
     commits::init(ruby, shards)?;
     idle_calls::init(shards)?;
     index::init(ruby, shards)?;

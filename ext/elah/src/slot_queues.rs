@@ -1,12 +1,17 @@
 //! `Elah::SlotQueues`: slots that are lent for a time and stand in queues; see `lib/elah/slot_queues.rb`.
 
+pub(crate) mod loans;
+
 use std::cell::RefCell;
 
 use elah_core::slot_queues::{Loan, Misuse, Slot, SlotQueues};
 use magnus::{Error, Module, Object, RArray, RModule, Ruby, function, method};
 
 use crate::native_class;
-use crate::receiver::Receiver;
+use crate::receiver::{ExactClass, Receiver};
+
+/// `Elah::SlotQueues`, to know its instances at a glance.
+static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::SlotQueues", free_immediately, size)]
 pub(crate) struct RubySlotQueues {
@@ -83,6 +88,31 @@ impl RubySlotQueues {
     fn move_due(ruby: &Ruby, this: This, queue: Slot, now: i64, other: Slot) -> Result<u32, Error> {
         raised(ruby, this.queues.borrow_mut().move_due(queue, now, other))
     }
+
+    fn now(this: This) -> i64 {
+        this.queues.borrow().now()
+    }
+
+    fn step(this: This, now: i64) -> i64 {
+        let mut queues = this.queues.borrow_mut();
+        let now = queues.next_step(now);
+        queues.advance(now);
+        now
+    }
+
+    fn advance(this: This, now: i64) -> i64 {
+        let mut queues = this.queues.borrow_mut();
+        queues.advance(now);
+        queues.now()
+    }
+
+    fn last_serial(this: This) -> i64 {
+        this.queues.borrow().serial()
+    }
+
+    fn set_last_serial(this: This, serial: i64) {
+        this.queues.borrow_mut().set_serial(serial);
+    }
 }
 
 fn raised<R>(ruby: &Ruby, result: Result<R, Misuse>) -> Result<R, Error> {
@@ -91,6 +121,7 @@ fn raised<R>(ruby: &Ruby, result: Result<R, Misuse>) -> Result<R, Error> {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubySlotQueues>(ruby, elah, "SlotQueues")?;
+    CLASS.set(ruby, class);
     class.define_singleton_method("new", function!(RubySlotQueues::new, 1))?;
     class.define_method("first", method!(RubySlotQueues::first, 1))?;
     class.define_method("size", method!(RubySlotQueues::size, 1))?;
@@ -105,5 +136,10 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("lend_first", method!(RubySlotQueues::lend_first, 5))?;
     class.define_method("set_due", method!(RubySlotQueues::set_due, 2))?;
     class.define_method("move_due", method!(RubySlotQueues::move_due, 3))?;
-    Ok(())
+    class.define_method("now", method!(RubySlotQueues::now, 0))?;
+    class.define_method("step", method!(RubySlotQueues::step, 1))?;
+    class.define_method("advance", method!(RubySlotQueues::advance, 1))?;
+    class.define_method("last_serial", method!(RubySlotQueues::last_serial, 0))?;
+    class.define_method("last_serial=", method!(RubySlotQueues::set_last_serial, 1))?;
+    loans::init(ruby, class)
 }

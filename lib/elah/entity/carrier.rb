@@ -15,7 +15,7 @@ module Elah
         # @return [Boolean] whether it leads to another worker
         def away? = false
 
-        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+        # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
         # @param _seconds [Numeric, nil]
         # @return [Local]
         def scatter_calls(calls, _seconds)
@@ -40,7 +40,7 @@ module Elah
         # @return [Boolean] whether it leads to another worker
         def away? = true
 
-        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+        # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
         # @param seconds [Numeric, nil]
         # @return [Remote]
         def scatter_calls(calls, seconds)
@@ -66,6 +66,9 @@ module Elah
           @async.error ? [:failed, nil, @async.error] : @calls.outcome(index)
         end
 
+        # @return [Array, nil] the answers to all calls; nil unless each has one
+        def answers = (@calls.answers unless @async.error || !@async.done?)
+
         # Ends the calls that have not run.
         def cancel = @async.cancel
       end
@@ -78,6 +81,7 @@ module Elah
           @scattered = scattered
           @path = path
           @outcome = nil
+          @is_plain = false
         end
 
         # @param seconds [Numeric, nil]
@@ -86,15 +90,32 @@ module Elah
         # @param index [Integer]
         # @return [Array] outcome, answer and error
         def outcome(index)
-          outcome, answers, error = @outcome ||= @scattered.outcome(0)
+          outcome, answers, error = outcome_of_all
           return [outcome, nil, error] unless outcome == :answered
 
           answer = answers[index]
           Carrier.outcome_of(answer.is_a?(PeerLinks::Failure) ? answer.to_exception(@path) : answer)
         end
 
+        # @return [Array, nil] the answers to all calls; nil unless each has one
+        def answers
+          outcome, answers, = outcome_of_all
+          answers if outcome == :answered && @is_plain
+        end
+
         # Gives up what has no answer yet.
         def cancel = @scattered.cancel
+
+        private
+
+        # Answers that are nothing but texts come as one.
+        def outcome_of_all
+          return @outcome if @outcome
+
+          outcome, answers, error = @scattered.outcome(0)
+          @is_plain = answers.is_a?(String)
+          @outcome = [outcome, @is_plain ? Shards.unpack_answers(answers) : answers, error]
+        end
       end
 
       # @param deferred_calls [Array<DeferredCall>]

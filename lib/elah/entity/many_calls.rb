@@ -8,7 +8,8 @@ module Elah
       include Shards::IdleCalls
 
       # @param region [Region]
-      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
+      # @raise [NoMethodError] when the method of columns is not public
       def initialize(region, calls)
         @region = region
         @here = region.activations
@@ -20,7 +21,7 @@ module Elah
         @states = []
         @batches = []
         @last = @settled
-        @name = nil
+        @name = calls.is_a?(CallColumns) ? region.check_name(calls.name) : nil
         @is_failed = false
       end
 
@@ -34,7 +35,7 @@ module Elah
       # @return [Array] for each its answer, or the exception with which it ended
       # @raise [Exception] what ended the task from outside
       def run(task)
-        index = 0
+        index = @name ? run_idle(task, 0) : 0
         while index < @calls.size
           run_one(task, index, @calls[index])
           index = run_idle(task, index + 1)
@@ -46,6 +47,9 @@ module Elah
 
       # @return [Boolean] whether a call has ended with an exception
       def failed? = @is_failed
+
+      # @return [Array, nil] the answers when all calls have run; nil unless each has ended well
+      def answers = (@answers unless @is_failed)
 
       # @param index [Integer]
       # @return [Array] outcome, answer and error, also while others still run

@@ -22,13 +22,14 @@ module Elah
         # Makes the calls of a message.
         #
         # @param message [Array] the number of the entities, who waits, key and name of the method (nil for many calls), arguments
-        # @return [Object] the answer, or for many calls an Array of answers and failures
+        # @return [Object] the answer, or for many calls an Array of answers and failures; a String when all of them are texts
         def serve(message)
           number, callers, key, method, arguments = message
           region = Region.at(number)
           return region.serve(callers, key, method, arguments) if key
 
-          region.serve_many(callers, arguments).map { |answer| answer.is_a?(Exception) ? PeerLinks::Failure.of(answer) : answer }
+          answers = region.serve_many(callers, arguments)
+          Shards.pack_answers(answers) || answers.map { |answer| answer.is_a?(Exception) ? PeerLinks::Failure.of(answer) : answer }
         end
       end
 

@@ -106,14 +106,16 @@ module Elah
       # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once;
       # those that meet a change of owner are made again after all the others.
       #
-      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
       # @param deadline [Numeric, nil] the seconds after which calls without an answer have ended with DeadlineExceeded
       # @return [Array] for each call its answer, or the exception with which it ended
       def call_many(calls, deadline: nil)
+        task = current_task
+        follow if @version != @placement.version
         return repeat_moved(calls, scatter(calls, deadline)) unless deadline.nil? && alone?
 
         many = ManyCalls.new(self, calls)
-        answers = many.run(current_task)
+        answers = many.run(task)
         many.failed? ? repeat_moved(calls, answers) : answers
       end
 
@@ -122,6 +124,7 @@ module Elah
       # @api private
       def run_many(calls)
         task = current_task
+        follow if @version != @placement.version
         ManyCalls.new(self, calls).run(task)
       end
 
@@ -178,6 +181,7 @@ module Elah
         @version = 0
         @released = {}
         @carriers = {}
+        @shard_carriers = {}
         @owners = {}
       end
 

@@ -5,7 +5,7 @@ module Elah
     # Many calls on their way to the workers that own the entities, all in one message per worker, under one deadline. What {Elah::Gather} does
     # for calls of any kind, without an object for each.
     class ScatteredCalls
-      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
       # @param ways [Hash{Carrier=>Array<Integer>}] the indexes of the calls that each carrier takes
       # @param seconds [Numeric, nil] for all of them
       def initialize(calls, ways, seconds)
@@ -32,7 +32,7 @@ module Elah
       private
 
       def start(carrier, indexes)
-        @scattered << [carrier.scatter_calls(@calls.values_at(*indexes), seconds_left), indexes]
+        @scattered << [carrier.scatter_calls(@ways.size == 1 ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
       rescue Cancelled, ClientGone
         raise
       rescue StandardError => e
@@ -40,6 +40,9 @@ module Elah
       end
 
       def collect(scattered, indexes)
+        answers = scattered.answers
+        return indexes.each_with_index { |index, place| @answers[index] = answers[place] } if answers
+
         indexes.each_with_index do |index, place|
           outcome, answer, error = scattered.outcome(place)
           @answers[index] = outcome == :answered ? answer : error || late

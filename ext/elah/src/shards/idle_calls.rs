@@ -1,5 +1,6 @@
 //! `Elah::Shards::IdleCalls`: the native half of `Elah::Entity::ManyCalls`. It runs calls of entities that are in memory and idle one
-//! after the other; what it does for each is what `Activation#run` does, with no frame of Ruby but the method's own.
+//! after the other; what it does for each is what `Activation#run` does, with no frame of Ruby but the method's own, or with none at all
+//! where a native object of the entity stands for the method.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -10,8 +11,10 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, RModule, Value, method};
 use rb_sys::{ID, VALUE, ruby_value_type as Type};
 
+use super::call_columns::{CLASS as COLUMNS, CallColumns};
 use super::state::{CLASS, RubyState};
 use crate::raw_objects::{call, entry, lookup, names, set_variable, store, symbol_name, variable};
+use crate::slot_queues::loans::{CLASS as LOANS, Loans};
 
 /// Calls with more arguments take the way of the others.
 const ARGUMENTS_MAX: usize = 8;
@@ -23,7 +26,7 @@ names! {
     calls: c"@calls", method: c"@name", here: c"@here", answers: c"@answers", commits: c"@commits", is_durable: c"@is_durable",
     states: c"@states", batches: c"@batches", settled: c"@settled", last: c"@last",
     runner: c"@runner", outer: c"@outer", line: c"@line", entity: c"@entity", state: c"@state",
-    activation: c"@activation", expect: c"expect", leave: c"leave",
+    activation: c"@activation", natively: c"@natively", expect: c"expect", leave: c"leave",
 }
 
 /// One call that can be made: its entity is in memory, and nobody calls it.
@@ -40,7 +43,8 @@ struct Run {
     names: &'static Names,
     many: VALUE,
     task: VALUE,
-    calls: VALUE,
+    /// An Array or a `CallColumns`.
+    calls: Value,
     /// A Symbol, of which `method_id` is the number.
     method: VALUE,
     method_id: ID,
@@ -74,7 +78,7 @@ impl Run {
                 names,
                 many,
                 task,
-                calls: own(names.calls),
+                calls: Value::from_raw(own(names.calls)),
                 method,
                 method_id: symbol_name(method),
                 here: own(names.here),
@@ -97,9 +101,18 @@ impl Run {
     unsafe fn go_on(&self) {
         // SAFETY: the caller's promise.
         unsafe {
-            while let Some(turn) = self.next_turn() {
-                self.take(&turn);
-                self.index.set(self.index.get() + 1);
+            match COLUMNS.native::<CallColumns>(&self.calls) {
+                Some(columns) if columns.method == self.method => {
+                    while self.lend(columns) || self.take_next(self.turn_of_columns(columns)) {
+                        self.index.set(self.index.get() + 1);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    while self.take_next(self.turn_of_array()) {
+                        self.index.set(self.index.get() + 1);
+                    }
+                }
             }
             set_variable(self.task, self.names.activation, self.outer);
             set_variable(self.many, self.names.last, rb_sys::LONG2FIX(self.last.get() as _));
@@ -108,10 +121,17 @@ impl Run {
 
     /// # Safety
     /// As for `go_on`.
-    unsafe fn next_turn(&self) -> Option<Turn> {
+    unsafe fn take_next(&self, turn: Option<Turn>) -> bool {
+        // SAFETY: the caller's promise.
+        turn.map(|turn| unsafe { self.take(&turn) }).is_some()
+    }
+
+    /// # Safety
+    /// As for `go_on`.
+    unsafe fn turn_of_array(&self) -> Option<Turn> {
         // SAFETY: types are looked at first; a call's Array and what is in it are held by `calls`.
         unsafe {
-            let call = entry(self.calls, self.index.get()); // nil after the last
+            let call = entry(self.calls.as_raw(), self.index.get()); // nil after the last
             if !rb_sys::RB_TYPE_P(call, Type::RUBY_T_ARRAY) {
                 return None;
             }
@@ -125,12 +145,73 @@ impl Run {
             for (index, argument) in arguments.iter_mut().enumerate().take(count) {
                 *argument = entry(call, index + 2);
             }
+            self.turn(key, arguments, count)
+        }
+    }
+
+    /// # Safety
+    /// As for `go_on`.
+    unsafe fn turn_of_columns(&self, columns: &CallColumns) -> Option<Turn> {
+        // SAFETY: the caller's promise; the columns hold key and shared arguments, and the Strings are on this stack.
+        unsafe {
+            let key = columns.key(self.index.get())?;
+            let shared = rb_sys::RARRAY_LEN(columns.shared) as usize;
+            let count = columns.width + shared;
+            if count > ARGUMENTS_MAX {
+                return None;
+            }
+            let mut arguments = [NIL; ARGUMENTS_MAX];
+            for (column, argument) in arguments.iter_mut().enumerate().take(count) {
+                *argument = match column.checked_sub(columns.width) {
+                    None => columns.string(self.index.get(), column),
+                    Some(place) => entry(columns.shared, place),
+                };
+            }
+            self.turn(key, arguments, count)
+        }
+    }
+
+    /// # Safety
+    /// As for `go_on`.
+    unsafe fn turn(&self, key: VALUE, arguments: [VALUE; ARGUMENTS_MAX], count: usize) -> Option<Turn> {
+        // SAFETY: the caller's promise.
+        unsafe {
             // A Hash may stand for keywords, which Ruby's own splat knows.
             if count > 0 && rb_sys::RB_TYPE_P(arguments[count - 1], Type::RUBY_T_HASH) {
                 return None;
             }
             self.idle(key).map(|(activation, entity, state)| Turn { activation, entity, state, arguments, count })
         }
+    }
+
+    /// Has a call made by the native object that stands for the method of its entity. False when there is none, or the method itself has
+    /// to be called.
+    ///
+    /// # Safety
+    /// As for `go_on`.
+    unsafe fn lend(&self, columns: &CallColumns) -> bool {
+        let index = self.index.get();
+        let lent = || {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let now = entry(columns.shared, 0);
+                if rb_sys::RARRAY_LEN(columns.shared) != 1 || !rb_sys::FIXNUM_P(now) {
+                    return None;
+                }
+                let (_, entity, state) = self.idle(columns.key(index)?)?;
+                let natively = Value::from_raw(variable(entity, self.names.natively));
+                let loans = LOANS.native::<Loans>(&natively).filter(|loans| loans.stands_for(self.method))?;
+                let answer = columns.with_plain(index, |text| loans.lend(rb_sys::FIX2LONG(now), text))??;
+                Some((answer, state))
+            }
+        };
+        let Some((answer, state)) = lent() else { return false };
+        // SAFETY: the caller's promise; the entity's own object holds the answer.
+        unsafe {
+            self.gather(&state);
+            store(self.answers, index, answer);
+        }
+        true
     }
 
     /// The activation of a key with its entity and state, if they are in memory and idle.
@@ -164,7 +245,7 @@ impl Run {
             set_variable(self.task, names.activation, turn.activation);
             self.running.set(turn.activation);
             let answer = call(turn.entity, self.method_id, &turn.arguments[..turn.count]);
-            self.gather(turn);
+            self.gather(&turn.state);
             self.running.set(NIL);
             if variable(turn.activation, names.line) == NIL {
                 set_variable(turn.activation, names.runner, NIL);
@@ -179,8 +260,8 @@ impl Run {
     ///
     /// # Safety
     /// As for `go_on`.
-    unsafe fn gather(&self, turn: &Turn) {
-        let batch = CLASS.native::<RubyState>(&turn.state).map_or(0, |state| state.gather_batch());
+    unsafe fn gather(&self, state: &Value) {
+        let batch = CLASS.native::<RubyState>(state).map_or(0, |state| state.gather_batch());
         // SAFETY: the caller's promise; what is noted are Arrays of the `ManyCalls`.
         unsafe {
             if batch > self.last.get() {
@@ -189,7 +270,7 @@ impl Run {
             }
             // Answers that do not wait for the disk are not looked at again.
             if self.is_durable && batch > self.settled {
-                store(variable(self.many, self.names.states), self.index.get(), turn.state.as_raw());
+                store(variable(self.many, self.names.states), self.index.get(), state.as_raw());
                 store(variable(self.many, self.names.batches), self.index.get(), rb_sys::LONG2FIX(batch as _));
             }
         }

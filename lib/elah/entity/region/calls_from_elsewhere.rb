@@ -16,12 +16,18 @@ module Elah
         end
 
         # @api private
+        # @param calls [Array] calls, or the message of columns, which begins with the name of their method
         # @return [Array] answers and exceptions
-        def serve_many(callers, calls) = called_by(callers) { run_many(calls) }
+        def serve_many(callers, calls)
+          calls = CallColumns.from_message(calls) if calls.first.is_a?(Symbol)
+          called_by(callers) { run_many(calls) }
+        end
 
         # @api private
         # @return [Array] what {Peers.serve} makes of it
-        def message_of_many(calls) = [@number, Chain.of(current_task), nil, nil, calls]
+        def message_of_many(calls)
+          [@number, Chain.of(current_task), nil, nil, calls.is_a?(CallColumns) ? calls.to_message : calls]
+        end
 
         private
 

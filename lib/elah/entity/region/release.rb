@@ -12,6 +12,7 @@ module Elah
           return unless @claims
 
           shards.each { |shard| @released[shard] = true }
+          @shard_carriers.clear
           leaving = @residents.of(@released)
           leaving.each { |activation| @residents.delete(activation) }
           leaving.each(&:wait_until_idle)

@@ -70,6 +70,7 @@ module Elah
           @version = @placement.version
           @released.delete_if { |shard, _| !@claims.owned?(shard) }
           @carriers.clear
+          @shard_carriers.clear
           @owners.clear
           lost = @claims.lost
           @residents.of(lost).each { |activation| @residents.delete(activation) }
@@ -86,16 +87,26 @@ module Elah
 
         def scatter(calls, deadline)
           ways = {}.compare_by_identity
-          calls.each_with_index { |call, index| (ways[carrier(call[0])] ||= []) << index }
+          calls.is_a?(CallColumns) ? sort_out(calls, ways) : calls.each_with_index { |call, index| (ways[carrier(call[0])] ||= []) << index }
           return ScatteredCalls.new(calls, ways, deadline).run unless ways.key?(nil) || Elah.current_loop.nil?
 
           gather(calls, deadline)
         end
 
+        # Finds the carriers natively, as far as they are known.
+        def sort_out(calls, ways)
+          index = 0
+          while (index = calls.sort_out(@shard_carriers, @placement.shards, ways, index)) < calls.size
+            key = calls.key(index)
+            carrier = carrier(key) or return ways[nil] = []
+            @shard_carriers[shard_of(key)] = carrier
+          end
+        end
+
         # Some calls have to find their own way, because nobody owns their entities at the moment.
         def gather(calls, deadline)
           results = Elah.gather(deadline: deadline) do |gather|
-            calls.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
+            calls.to_a.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
           end
           results.map { |result| result.answered? ? result.value : result.error }
         end
