@@ -6,7 +6,7 @@ require_relative "../support/leaderboards_server"
 # The feed of rank changes over a real connection, and write tokens.
 class LeaderboardsFeedTest < Minitest::Test
   def test_changes_are_told_and_a_listener_goes_on_where_it_left
-    LeaderboardsServer.start(settings: { leaderboards_feed_seconds: 2 }) do |server|
+    LeaderboardsServer.start(settings: { leaderboards_feed_seconds: 6 }) do |server|
       board = server.create
       server.submit(board, "ann", 1)
       last = listen(server, board) do |events|
