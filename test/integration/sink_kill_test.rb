@@ -53,7 +53,7 @@ class SinkKillTest < Minitest::Test
     @server&.kill
     @sql.close
     @database.remove
-    FileUtils.remove_entry(@data)
+    FileUtils.remove_entry(@data, true)
   end
 
   def test_nothing_that_was_accepted_is_lost_and_the_law_holds

@@ -39,7 +39,7 @@ class SinkServingTest < Minitest::Test
 
   def teardown
     @server&.kill
-    FileUtils.remove_entry(@data)
+    FileUtils.remove_entry(@data, true)
   end
 
   def post(event, prefer: nil)

@@ -49,7 +49,7 @@ class AppServer
 
   def remove
     @process&.kill
-    FileUtils.remove_entry(@folder)
+    FileUtils.remove_entry(@folder, true)
   end
 
   # Sends one request; a body that is no String is sent as JSON.

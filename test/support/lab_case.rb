@@ -18,7 +18,7 @@ module LabCase
   end
 
   def teardown
-    FileUtils.remove_entry(@folder)
+    FileUtils.remove_entry(@folder, true)
     super
   end
 

@@ -25,7 +25,7 @@ class PeerLinksCase < Minitest::Test
 
   def teardown
     @peers.each(&:stop)
-    FileUtils.remove_entry(@folder)
+    FileUtils.remove_entry(@folder, true)
   end
 
   # @param options [Hash] of Elah, by name
