@@ -28,6 +28,9 @@ module Lab
     # @return [Array<Workload>]
     def pick_workloads(names) = pick(@workloads, names, "workload")
 
+    # @return [Array(Contender, Workload), nil] against what a generator shows how much it can do
+    def ceiling = [@contenders["bare_hyper"], @workloads["hello"]].then { |both| both if both.all? }
+
     private
 
     def read(path, kind)

@@ -63,7 +63,7 @@ module Lab
 
     def measure
       session = Session.new(contenders: contenders, workloads: workloads, plan: plan, command: @command, install: @options[:install],
-                            parent: @parent)
+                            ceiling: catalogue.ceiling, parent: @parent)
       end_orderly { session.run }
     rescue Interrupt
       @interrupted = true

@@ -4,7 +4,7 @@ module Lab
   # One server that is measured: what it needs, how it is built and run, which workloads it does. The entry is in contenders.yml; its
   # own code is met over HTTP only.
   class Contender
-    KEYS = %w[title kind folder needs set_up set_up_for_stores build sources run environment settings settings_for version
+    KEYS = %w[title kind folder needs set_up set_up_for_stores build sources run environment settings settings_for loaders version
               version_pattern workloads mocks stop_signal ready_seconds configuration untried].freeze
     REQUIRED = %w[title kind run version workloads].freeze
     # What a command may name besides the settings.
@@ -54,6 +54,22 @@ module Lab
     # @return [Array<String>] the command that runs it
     def run_command(workload, **places)
       @entry.fetch("run").flat_map { |word| expand(word, settings(workload).merge(places)) }
+    end
+
+    # @param workload [Workload] one with rows
+    # @return [Array<String>, nil] the command that puts them into its store, as it is written
+    def loader(workload) = @entry.fetch("loaders", {}).values_at(workload.name, workload.api).compact.first
+
+    # @param places [Hash{Symbol=>Object}] data and store, of which one is empty, rows, and rows_file
+    # @return [Array<String>] that command
+    def loader_command(workload, **places)
+      loader(workload).flat_map { |word| expand(word, settings(workload).merge(places)) }
+    end
+
+    # @return [Array<String>] folders that say how a store is filled: those of the files that the command names, or those of its own
+    def loader_sources(workload)
+      files = loader(workload).select { |word| File.file?(word) }
+      files.any? ? files.map { |file| File.dirname(file) } : sources
     end
 
     # @return [Hash{String=>String}] added to its environment

@@ -32,12 +32,12 @@ module Lab
     # @param contender [Contender]
     # @param workload [Workload]
     # @param cores [Cores]
-    # @param store [String, nil] URL of the database server
-    def initialize(contender, workload, cores: Cores.new, store: nil)
+    # @param places [Hash{Symbol=>String}] store, the URL of a database server; data, a folder that stays. Without that it gets an empty one
+    def initialize(contender, workload, cores: Cores.new, **places)
       @contender = contender
       @workload = workload
       @cores = cores
-      @store = store
+      @places = places
     end
 
     # Starts it, yields itself, and ends it with everything that it started, whatever happens.
@@ -80,7 +80,7 @@ module Lab
     # @return [Boolean] false when it has ended
     def launch
       @port = free_port
-      places = { port: @port, data: @folder, store: @store }.compact
+      places = { data: @folder, **@places, port: @port }
       @command = @contender.run_command(@workload, **places)
       @started_at = now
       words = [*@cores.server, *@command]

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "ceiling"
+require_relative "loaded_stores"
 require_relative "progress"
 require_relative "soak"
 require_relative "stores"
@@ -18,16 +20,20 @@ module Lab
     # @param plan [Plan]
     # @param install [Boolean] whether packages may be installed
     # @param command [String] that repeats it
-    def initialize(contenders:, workloads:, plan:, command:, install: true, cores: Cores.new, out: $stderr, parent: Record::FOLDER)
+    # @param ceiling [Array(Contender, Workload), nil] against what the generator shows how much it can do
+    def initialize(contenders:, workloads:, plan:, command:, ceiling: nil, install: true, cores: Cores.new, out: $stderr,
+                   parent: Record::FOLDER, stores_folder: LoadedStores::FOLDER)
       @contenders = contenders
       @workloads = workloads
       @plan = plan
       @command = command
+      @ceiling = ceiling
       @install = install
       @cores = cores
       @out = out
       @parent = parent
       @generators = Generators.new(cores)
+      @loaded_stores = LoadedStores.new(cores, folder: stores_folder) { |line| say(line) }
     end
 
     # @return [Record]
@@ -35,10 +41,12 @@ module Lab
     def run
       set_up
       @record = Record.create(about, parent: @parent)
-      @progress = Progress.new(entrants.sum { |workload, all| all.size * @plan.rounds * seconds(workload) } + soak_seconds, out: @out)
+      runs_seconds = entrants.sum { |workload, all| all.size * @plan.rounds * seconds(workload) + 2 * @plan.seconds }
+      @progress = Progress.new(runs_seconds + soak_seconds, out: @out)
       entrants.each { |workload, all| compete(workload, all) }
       @record
     ensure
+      @loaded_stores.close
       @progress&.finish
     end
 
@@ -50,6 +58,7 @@ module Lab
       @absent = {}
       setup = Setup.new(install: @install) { |line| @out.puts("lab: #{line}") }
       setup.generators
+      set_up_ceiling(setup)
       stores = @workloads.any?(&:store)
       chosen = @contenders.select { |contender| @workloads.any? { |workload| contender.does?(workload) } }
       chosen.each do |contender|
@@ -59,6 +68,13 @@ module Lab
         @out.puts("lab: without #{contender.title}: #{e.message}")
       end
       raise Error, "No contender is left." if @versions.empty?
+    end
+
+    def set_up_ceiling(setup)
+      setup.contender(@ceiling.first) if @ceiling
+    rescue Error => e
+      @ceiling = nil
+      say("without the generator's ceiling: #{e.message}")
     end
 
     # @return [Hash{Workload=>Array<Contender>}]
@@ -77,12 +93,13 @@ module Lab
 
     def workload_facts(one)
       { title: one.title, contract: one.contract, cases: one.cases, connections: one.connections, headline: one.headline, rate: one.rate,
-        store: one.store, originals: one.originals }
+        store: one.store, rows: one.rows, originals: one.originals }
     end
 
     def compete(workload, contenders)
       hopeless = []
       rates = Hash.new { |all, name| all[name] = [] }
+      show_ceiling(workload)
       RunOrder.new(contenders, @plan.rounds).each do |contender, round|
         next if hopeless.include?(contender)
 
@@ -93,7 +110,16 @@ module Lab
         rates[contender] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
         hopeless << contender if run[:failure] && Measurement::HOPELESS.include?(run[:failure][:step])
       end
+      show_ceiling(workload)
       soak(workload, rates) if @plan.soak_seconds.positive?
+      @loaded_stores.close
+    end
+
+    def show_ceiling(workload)
+      return unless @ceiling
+
+      @progress.begin_run("#{workload.name} · the generator's ceiling", @plan.seconds)
+      @record.append(Ceiling.new(*@ceiling, connections: workload.headline, seconds: @plan.seconds, **tools).run(workload.name))
     end
 
     def soak(workload, rates)
@@ -111,7 +137,8 @@ module Lab
       @progress.say("lab: #{workload.name}, #{contender.title}: #{run[:failure][:step]} failed: #{run[:failure][:message]}")
     end
 
-    def tools = { cores: @cores, generators: @generators }
+    def say(line) = @progress ? @progress.say("lab: #{line}") : @out.puts("lab: #{line}")
+    def tools = { cores: @cores, generators: @generators, loaded_stores: @loaded_stores }
 
     def seconds(workload) = @plan.run_seconds(workload) + OVERHEAD_SECONDS
     def soak_seconds = entrants.values.sum(&:size) * @plan.soak_seconds

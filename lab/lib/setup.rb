@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require "digest"
 require "fileutils"
+require_relative "fingerprint"
 require_relative "presence"
 require_relative "shell"
 
@@ -70,17 +70,12 @@ module Lab
     def build(name, command, sources, folder)
       FileUtils.mkdir_p(folder)
       stamp = File.join(folder, "sources.sha256")
-      print = fingerprint(command, sources)
+      print = Fingerprint.of(command, sources)
       return if File.exist?(stamp) && File.read(stamp) == print
 
       @say.call("building #{name}: #{command.join(' ')}")
       Shell.run(*command)
       File.write(stamp, print)
-    end
-
-    def fingerprint(command, sources)
-      files = sources.flat_map { |source| File.directory?(source) ? Dir.glob(File.join(source, "**/*")).select { |file| File.file?(file) } : source }
-      Digest::SHA256.hexdigest([command, files.sort.map { |file| [file, Digest::SHA256.file(file).hexdigest] }].to_s)
     end
 
     def version(contender)

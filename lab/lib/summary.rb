@@ -24,12 +24,15 @@ module Lab
     def workloads
       @workloads ||= about[:workloads].map do |name, facts|
         runs = @runs.select { |run| run[:workload] == name.to_s }
-        { name: name.to_s, **facts, rows: rows(runs, facts) } if runs.any?
+        { name: name.to_s, **facts, ceiling: ceiling(name.to_s), rows: rows(runs, facts, ceiling(name.to_s)) } if runs.any?
       end.compact
     end
 
-    # @return [Float, nil] the most that the generator managed against anybody: its ceiling on this machine
-    def ceiling = @runs.flat_map { |run| (run[:saturated] || []).map { |one| one[:rate] } }.max
+    # What the generator can do at most on this machine: the most that it managed against the yardstick beside a workload, or against anybody where
+    # that was not measured.
+    # @param name [String, nil] of a workload; nil for the most beside any
+    # @return [Float, nil] requests per second
+    def ceiling(name = nil) = rates(@runs.select { |run| run[:ceiling] && (name.nil? || run[:workload] == name) }).max || rates(@runs).max
 
     # Where a contender is better than Elah, worst first.
     # @return [Array<Hash{Symbol=>Object}>] workload, title, what, subject, other, factor
@@ -62,10 +65,12 @@ module Lab
       end
     end
 
-    def rows(runs, facts)
-      all = runs.reject { |run| run[:soak] }.group_by { |run| run[:contender] }.map { |name, own| row(name, own, facts) }
+    def rates(runs) = runs.flat_map { |run| (run[:saturated] || []).map { |one| one[:rate] } }
+
+    def rows(runs, facts, ceiling)
+      all = runs.reject { |run| run[:soak] || run[:ceiling] }.group_by { |run| run[:contender] }.map { |name, own| row(name, own, facts) }
       yardstick, subject = [YARDSTICK, SUBJECT].map { |name| all.find { |row| row[:contender] == name }&.dig(:rate, :median) }
-      all.each { |row| add_ratios(row, yardstick, subject, facts[:originals]) }
+      all.each { |row| add_ratios(row, yardstick, subject, facts[:originals], ceiling) }
       all.sort_by { |row| -(row.dig(:rate, :median) || 0) }
     end
 
@@ -108,7 +113,7 @@ module Lab
 
     def marks(headline) = headline.any? { |one| one[:generator_limited] } ? ["generator"] : []
 
-    def add_ratios(row, yardstick, subject, originals)
+    def add_ratios(row, yardstick, subject, originals, ceiling)
       rate = row.dig(:rate, :median) or return
       row[:of_yardstick] = rate / yardstick if yardstick&.positive?
       row[:of_subject] = rate / subject if subject&.positive?

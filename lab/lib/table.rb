@@ -3,7 +3,7 @@
 module Lab
   # The summary as text: Markdown, which a terminal shows as well.
   class Table
-    HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "memory MB", ""].freeze
+    HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "private MB", "÷ then", ""].freeze
     BEGINS = "<!-- lab:begin -->\n"
     ENDS = "<!-- lab:end -->"
 
@@ -51,18 +51,23 @@ module Lab
       store = workload[:store] ? ", on #{workload[:store]}" : ""
       title = "**#{workload[:name]}**: #{workload[:title]}#{store}; #{workload[:headline]} connections, " \
               "latency at #{Format.count(workload[:rate])} requests/s\n"
-      [title, self.class.grid([HEADINGS, *workload[:rows].map { |row| cells(row) }])].join("\n")
+      [title, self.class.grid([HEADINGS, *workload[:rows].map { |row| cells(row) }, ceiling(workload)])].join("\n")
     end
 
     def cells(row)
       [row[:title], Format.spread(row[:rate]), Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
-       *%i[p50_us p99_us p999_us].map { |key| Format.milliseconds(row.dig(key, :median)) }, Format.megabytes(row.dig(:memory_bytes, :median)),
-       Format.remarks(row)]
+       *%i[p50_us p99_us p999_us].map { |key| Format.milliseconds(row.dig(key, :median)) }, Format.megabytes(row.dig(:private_bytes, :median)),
+       row[:of_original] ? Format.number(row[:of_original]) : Format::NONE, Format.remarks(row)]
     end
+
+    # The last row: the most that the generator can show.
+    def ceiling(workload) = ["(the generator's ceiling)", Format.count(workload[:ceiling]), *[""] * (HEADINGS.size - 2)]
 
     def legend
       marked = @summary.workloads.any? { |one| one[:rows].any? { |row| row[:marks].any? } }
+      then_shown = @summary.workloads.any? { |one| one[:originals].any? }
       [("\n* the generator was at its limit, or close to it: the server may do more.\n" if marked),
+       ("\n÷ then: by the best figure published of the same work between 2011 and 2015, on other hardware.\n" if then_shown),
        *@summary.about[:notices].map { |notice| "\n#{notice}\n" }].compact
     end
   end

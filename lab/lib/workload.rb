@@ -3,7 +3,7 @@
 module Lab
   # What is asked of every contender: requests, the contract that makes the answers comparable, and the load. The entry is in workloads.yml.
   class Workload
-    KEYS = %w[title api contract cases path data status connections headline rate store originals].freeze
+    KEYS = %w[title api contract cases path data rows status connections headline rate store originals].freeze
     REQUIRED = %w[title contract cases status connections rate].freeze
     # A fixed rate needs no more: what waits for a connection counts as latency.
     PACE_CONNECTIONS_MAX = 256
@@ -33,6 +33,9 @@ module Lab
 
     # @return [String, nil] what is asked for; nil when {#data} has a list of paths
     def path = @entry["path"]
+
+    # @return [Integer, nil] how many rows each contender's own loader puts into its store before it starts; see LoadedStores
+    def rows = @entry["rows"]
 
     # @return [Integer] status that counts as an answer
     def status = @entry.fetch("status")

@@ -8,11 +8,11 @@ require_relative "../workloads/stats"
 
 module Lab
   # What is put into servers before they are asked, by the name that workloads.yml gives it. Each has `paths_file`, the requests that are sent at
-  # random, one per line, and `load(server)`, which puts it in over HTTP.
+  # random, one per line, and `load(server)`, which puts it in over HTTP. Items are too many for that: Items has the file of them.
   module Workloads
     KINDS = {
       "links" => -> { Links.new(WORK_FOLDER) }, "links_writes" => -> { Links.new(WORK_FOLDER, writes: true) },
-      "items" => -> { Items.new }, "ring_pools" => -> { RingPools.new(WORK_FOLDER) },
+      "ring_pools" => -> { RingPools.new(WORK_FOLDER) },
       "leaderboards" => -> { Leaderboards.new(WORK_FOLDER) }, "leaderboards_writes" => -> { Leaderboards.new(WORK_FOLDER, writes: true) },
       "stats_writes" => -> { Stats.new(WORK_FOLDER) }
     }.freeze

@@ -90,6 +90,26 @@ class LabTest < Minitest::Test
     end
   end
 
+  def test_rows_are_loaded_once_and_the_contract_is_played_on_an_empty_store
+    loads = File.join(@folder, "loads")
+    run = ["ruby", "--disable=gems", "test/support/lab/contender.rb", "{port}", "honest", pids_file, "{data}"]
+    loader = ["sh", "-c", "echo once >>#{loads}; cp {rows_file} {data}/rows; wc -l <{data}/rows >>#{loads}"]
+    entry = { "run" => run, "sources" => [], "loaders" => { "hello" => loader } }
+    runs = run_lab(catalogue("honest", workload: { "rows" => 3 }, **entry), rounds: 2).runs
+    assert_equal [nil, nil], runs.map { |one| one[:failure] }
+    assert_equal %W[once\n 3\n], File.readlines(loads)
+    stores = runs.map { |one| one[:command].split.last }
+    assert_equal Dir.glob(File.join(@folder, "stores/hello-3-*")), stores.uniq
+    assert_equal 4, contender_pids.size, "for each round a process that keeps the contract, and one that is measured"
+  end
+
+  def test_a_loader_that_fails_is_a_failure_of_the_run_and_leaves_no_store
+    runs = run_lab(catalogue("honest", workload: { "rows" => 3 }, "sources" => [], "loaders" => { "hello" => %w[sh -c] + ["echo full; exit 3"] })).runs
+    assert_equal "store", runs.first[:failure][:step]
+    assert_match(/full/, runs.first[:failure][:message])
+    assert_empty Dir.glob(File.join(@folder, "stores/*"))
+  end
+
   def test_a_database_that_does_not_start_is_a_failure_of_the_run
     run = run_lab(catalogue("honest", workload: { "store" => "oracle" })).runs.first
     assert_equal "store", run[:failure][:step]

@@ -45,6 +45,6 @@ module LabCase
   # @return [Lab::Record] of a run of all of a catalogue's contenders
   def run_lab(catalogue, **plan)
     Lab::Session.new(contenders: catalogue.contenders.values, workloads: catalogue.workloads.values, plan: Lab::Plan.new(**PLAN, **plan),
-                     command: "bin/lab", out: StringIO.new, parent: @folder).run
+                     command: "bin/lab", out: StringIO.new, parent: @folder, stores_folder: File.join(@folder, "stores")).run
   end
 end

@@ -30,6 +30,13 @@ class ItemsLoaderTest < Minitest::Test
     assert_equal uuids.uniq, uuids
   end
 
+  def test_the_documents_may_be_printed
+    out, status = Open3.capture2e(COMMAND, "--rows", "3", "--print", "--data", @folder)
+    assert_predicate status, :success?, out
+    assert_equal Array.new(3) { |number| "#{Items::SampleItems.item(number).document(number + 1)}\n" }, out.lines
+    assert_empty Dir.children(@folder)
+  end
+
   def test_a_killed_loader_goes_on_where_it_ended
     kill_in_the_middle
     out, status = Open3.capture2e(COMMAND, "--rows", "60000", "--data", @folder)

@@ -1,4 +1,4 @@
-// specs/items.md as far as the lab measures it, in LMDB or in a database server. Each item has one position among all and among those of each of its
+// specs/items.md as far as the lab measures it, in LMDB or on a database server. Each item has one position among all and among those of each of its
 // tags, without holes, so that a draw is one number.
 "use strict";
 const { createHash, randomUUID } = require("node:crypto");
@@ -6,8 +6,13 @@ const { Problem, answerProblems } = require("./problem");
 
 const ALL = "";
 
+const open = (folder, url) => {
+  if (!url) return require("./items_lmdb")(folder);
+  return url.startsWith("mongodb:") ? require("./items_mongo")(url) : require("./items_sql")(url);
+};
+
 module.exports = async (fastify, folder, url) => {
-  const items = await (url ? require("./items_sql")(url) : require("./items_lmdb")(folder));
+  const items = await open(folder, url);
 
   answerProblems(fastify);
   const json = (reply, document) => reply.type("application/json").send(document);

@@ -13,6 +13,19 @@ module.exports = async (folder) => {
   const totals = store.openDB("totals", { encoding: "json" }); // scope: how many; "/ids": the last id
 
   const total = (scope) => totals.get(scope) ?? 0;
+  // Stores an item at the end of all its scopes; runs in a write transaction.
+  const put = (id, uuid, scopes, document) => {
+    totals.put("/ids", id);
+    const own = {};
+    for (const scope of scopes) {
+      own[scope] = total(scope);
+      places.put([scope, own[scope]], uuid);
+      totals.put(scope, own[scope] + 1);
+    }
+    positions.put(uuid, own);
+    items.put(uuid, document);
+    return document;
+  };
 
   return {
     draw: (scope, wanted) => {
@@ -22,18 +35,10 @@ module.exports = async (folder) => {
     },
     insert: (uuid, scopes, documentOf) => change(store, () => {
       const id = total("/ids") + 1;
-      totals.put("/ids", id);
-      const own = {};
-      for (const scope of scopes) {
-        own[scope] = total(scope);
-        places.put([scope, own[scope]], uuid);
-        totals.put(scope, own[scope] + 1);
-      }
-      positions.put(uuid, own);
-      const document = documentOf(id);
-      items.put(uuid, document);
-      return document;
+      return put(id, uuid, scopes, documentOf(id));
     }),
+    insertAll: (all) => change(store, () => all.forEach(({ id, uuid, scopes, document }) => put(id, uuid, scopes, document))),
+    close: () => store.close(),
     get: (uuid) => items.get(uuid),
     remove: (uuid) => change(store, () => {
       if (!items.get(uuid)) return false;

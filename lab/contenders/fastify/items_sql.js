@@ -1,4 +1,4 @@
-// Items in PostgreSQL or MariaDB: a draw is one statement.
+// Items in PostgreSQL or MariaDB, in the tables of ../ruby_apis/items.rb: a draw is one statement.
 "use strict";
 const { randomInt } = require("node:crypto");
 const connect = require("./sql");
@@ -9,10 +9,10 @@ const LOOK = `SELECT s.total, p.position, i.document FROM scopes s LEFT JOIN pla
 module.exports = async (url) => {
   const database = connect(url);
   const { rows, transaction } = database;
-  await rows(`CREATE TABLE items (id ${database.id}, uuid char(36) NOT NULL UNIQUE, document text NOT NULL)`);
-  await rows("CREATE TABLE scopes (name varchar(64) PRIMARY KEY, total bigint NOT NULL)");
-  await rows("CREATE TABLE places (scope varchar(64) NOT NULL, position bigint NOT NULL, item_id bigint NOT NULL, PRIMARY KEY (scope, position))");
-  await rows("CREATE INDEX places_by_item ON places (item_id)");
+  await rows(`CREATE TABLE IF NOT EXISTS items (id ${database.id}, uuid char(36) NOT NULL UNIQUE, document text NOT NULL)`);
+  await rows("CREATE TABLE IF NOT EXISTS scopes (name varchar(64) PRIMARY KEY, total bigint NOT NULL)");
+  await rows("CREATE TABLE IF NOT EXISTS places (scope varchar(64) NOT NULL, position bigint NOT NULL, item_id bigint NOT NULL, PRIMARY KEY (scope, position))");
+  await rows("CREATE INDEX IF NOT EXISTS index_places_on_item_id ON places (item_id)");
 
   const lockedTotal = async (using, scope) => Number((await using("SELECT total FROM scopes WHERE name = ? FOR UPDATE", scope))[0].total);
   // How many items a scope had when it was last looked at. A draw out of another number is not fair, and is made again.

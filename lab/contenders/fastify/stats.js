@@ -1,4 +1,4 @@
-// specs/stats.md as far as the lab measures it, in LMDB or in a database server: a record for each event, answered when it is where sums are read from.
+// specs/stats.md as far as the lab measures it, in LMDB or on a database server: a record for each event, answered when it is where sums are read from.
 "use strict";
 const { createHash, randomBytes } = require("node:crypto");
 const querystring = require("node:querystring");
@@ -28,8 +28,13 @@ const paramsOf = ({ body, query, headers }) => {
   return type.startsWith("application/json") || body.startsWith("{") ? parse(body) : { ...query, text: body };
 };
 
+const open = (folder, url) => {
+  if (!url) return require("./stats_lmdb")(folder);
+  return url.startsWith("mongodb:") ? require("./stats_mongo")(url) : require("./stats_sql")(url);
+};
+
 module.exports = async (fastify, folder, url) => {
-  const events = await (url ? require("./stats_sql")(url) : require("./stats_lmdb")(folder));
+  const events = await open(folder, url);
 
   answerProblems(fastify);
   fastify.removeAllContentTypeParsers();

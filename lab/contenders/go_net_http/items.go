@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // items keeps specs/items.md as far as the lab measures it, in bbolt or in a database server. Each item has one position among all and among those of
@@ -39,11 +40,16 @@ type itemDocument struct {
 const all = ""
 
 func openItems(path, url string) (*items, error) {
-	if url != "" {
-		store, err := openSQLItems(url)
-		return &items{store}, err
+	var store itemStore
+	var err error
+	switch {
+	case url == "":
+		store, err = openBoltItems(path)
+	case strings.HasPrefix(url, "mongodb:"):
+		store, err = openMongoItems(url)
+	default:
+		store, err = openSQLItems(url)
 	}
-	store, err := openBoltItems(path)
 	return &items{store}, err
 }
 

@@ -75,21 +75,25 @@ func (b boltItems) insert(one *itemDocument) (document []byte, err error) {
 		if one.ID, err = tx.Bucket(itemBucket).NextSequence(); err != nil {
 			return err
 		}
-		for _, scope := range one.scopes() {
-			position := total(tx, scope)
-			if err := setPlace(tx, scope, position, one.UUID); err != nil {
-				return err
-			}
-			if err := setTotal(tx, scope, position+1); err != nil {
-				return err
-			}
-		}
 		if document, err = one.text(); err != nil {
 			return err
 		}
-		return tx.Bucket(itemBucket).Put([]byte(one.UUID), document)
+		return putItem(tx, one, document)
 	})
 	return document, err
+}
+
+func putItem(tx *bolt.Tx, one *itemDocument, document []byte) error {
+	for _, scope := range one.scopes() {
+		position := total(tx, scope)
+		if err := setPlace(tx, scope, position, one.UUID); err != nil {
+			return err
+		}
+		if err := setTotal(tx, scope, position+1); err != nil {
+			return err
+		}
+	}
+	return tx.Bucket(itemBucket).Put([]byte(one.UUID), document)
 }
 
 func (b boltItems) get(uuid string) (document []byte, err error) {

@@ -21,10 +21,10 @@ const lookText = `SELECT s.total, p.position, i.document FROM scopes s LEFT JOIN
 
 func openSQLItems(url string) (*sqlItems, error) {
 	db, err := openSQL(url,
-		"CREATE TABLE items (ID, uuid char(36) NOT NULL UNIQUE, document text NOT NULL)",
-		"CREATE TABLE scopes (name varchar(64) PRIMARY KEY, total bigint NOT NULL)",
-		"CREATE TABLE places (scope varchar(64) NOT NULL, position bigint NOT NULL, item_id bigint NOT NULL, PRIMARY KEY (scope, position))",
-		"CREATE INDEX places_by_item ON places (item_id)")
+		"CREATE TABLE IF NOT EXISTS items (ID, uuid char(36) NOT NULL UNIQUE, document text NOT NULL)",
+		"CREATE TABLE IF NOT EXISTS scopes (name varchar(64) PRIMARY KEY, total bigint NOT NULL)",
+		"CREATE TABLE IF NOT EXISTS places (scope varchar(64) NOT NULL, position bigint NOT NULL, item_id bigint NOT NULL, PRIMARY KEY (scope, position))",
+		"CREATE INDEX IF NOT EXISTS index_places_on_item_id ON places (item_id)")
 	if err != nil {
 		return nil, err
 	}

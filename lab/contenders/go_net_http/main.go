@@ -1,4 +1,4 @@
-// The lab's APIs on Go's net/http, as far as they are measured: `server PORT FOLDER API [STORE]`.
+// The lab's APIs on Go's net/http, as far as they are measured: `server PORT FOLDER API [STORE]`, or `server load FOLDER FILE` for many items at once.
 package main
 
 import (
@@ -39,9 +39,11 @@ func plain(mux *http.ServeMux) {
 	})
 }
 
+const storeFile = "store.bolt"
+
 // serve opens an API's store, in a file or at a URL, and adds its routes.
 func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder, url string, open func(path, url string) (S, error)) {
-	store, err := open(filepath.Join(folder, "store.bolt"), url)
+	store, err := open(filepath.Join(folder, storeFile), url)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,6 +52,12 @@ func serve[S interface{ routes(*http.ServeMux) }](mux *http.ServeMux, folder, ur
 
 func main() {
 	port, folder, api := os.Args[1], os.Args[2], os.Args[3]
+	if port == "load" {
+		if err := loadItems(filepath.Join(folder, storeFile), api); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	url := ""
 	if len(os.Args) > 4 {
 		url = os.Args[4]

@@ -59,11 +59,16 @@ var (
 )
 
 func openStats(path, url string) (*stats, error) {
-	if url != "" {
-		store, err := openSQLEvents(url)
-		return &stats{store, rand.Text()}, err
+	var store eventStore
+	var err error
+	switch {
+	case url == "":
+		store, err = openBoltEvents(path)
+	case strings.HasPrefix(url, "mongodb:"):
+		store, err = openMongoEvents(url)
+	default:
+		store, err = openSQLEvents(url)
 	}
-	store, err := openBoltEvents(path)
 	return &stats{store, rand.Text()}, err
 }
 

@@ -15,12 +15,12 @@ module Database
   # @param folder [String] of SQLite's file
   # @param name [String] of that file
   # @param threads [Integer] that will use it, each with a connection of its own
-  # @yield in ActiveRecord::Schema: makes the tables
+  # @yield in ActiveRecord::Schema: makes the tables, unless it has some
   def open(folder, name, threads, &schema)
     # The main thread has a connection too.
     ActiveRecord::Base.establish_connection(**settings(folder, name), pool: threads + 1)
     ActiveRecord::Schema.verbose = false
-    ActiveRecord::Schema.define(&schema)
+    ActiveRecord::Schema.define(&schema) if ActiveRecord::Base.connection.tables.empty?
   end
 
   def settings(folder, name)

@@ -1,57 +1,34 @@
 # frozen_string_literal: true
 
-# Items on ActiveRecord, drawn as specs/items.md asks: each has one position among all and among those of each of its tags, without
-# holes, so that a draw is one number and one statement. What rails, grape, sinatra and em_synchrony have in common.
-require "active_record"
+# Items, drawn as specs/items.md asks, in tables or behind MongoDB's protocol: each has one position among all and among those of each of its tags,
+# without holes, so that a draw is one number and one look-up. What rails, grape, sinatra and em_synchrony have in common; each adds its routes.
 require "digest"
 require "json"
 require "securerandom"
-require_relative "database"
 require_relative "problem"
 
 module Items
-  class Item < ActiveRecord::Base
-    has_many :places, dependent: nil
-  end
-
-  # Where an item stands in a scope: a tag, or the empty text for all items.
-  class Place < ActiveRecord::Base
-    belongs_to :item
-  end
-
-  # How many items a scope has.
-  class Scope < ActiveRecord::Base
-    self.primary_key = :name
-  end
-
   module_function
 
+  # The scope of all items; any other is a tag.
   ALL = ""
   # How many items a scope had when it was last looked at. A draw out of another number is not fair, and is made again.
   TOTALS = Hash.new(1)
-  LOOK = <<~SQL
-    SELECT s.total, i.document FROM scopes s LEFT JOIN places p ON p.scope = s.name AND p.position = ? LEFT JOIN items i ON i.id = p.item_id
-    WHERE s.name = ?
-  SQL
+
+  class << self
+    # @return [Rows, Documents]
+    attr_reader :store
+  end
 
   # @param folder [String] of the database
   # @param threads [Integer] that will use it
   def open(folder, threads)
-    Database.open(folder, "items", threads) do
-      create_table(:items) do |table|
-        table.string :uuid, null: false, index: { unique: true }
-        table.text :document, null: false
-      end
-      create_table(:scopes, id: false) do |table|
-        table.string :name, primary_key: true
-        table.integer :total, null: false
-      end
-      create_table(:places) do |table|
-        table.string :scope, null: false
-        table.integer :position, null: false
-        table.references :item, null: false
-        table.index %i[scope position], unique: true
-      end
+    if ENV.fetch("STORE", "").start_with?("mongodb:")
+      require_relative "items/documents"
+      @store = Documents.new(ENV.fetch("STORE"), threads)
+    else
+      require_relative "items/rows"
+      @store = Rows.new(folder, threads)
     end
   end
 
@@ -59,29 +36,28 @@ module Items
   def random(tag)
     scope = tag || ALL
     loop do
-      total = TOTALS[scope]
-      found = Database.rows(LOOK, rand(total), scope).first
-      raise Problem.new(404, "no_items") if found.nil? || found["total"].zero?
+      known = TOTALS[scope]
+      total, document = store.look(scope, rand(known))
+      raise Problem.new(404, "no_items") if total.zero?
 
-      TOTALS[scope] = found["total"]
-      return found["document"] if found["document"] && found["total"] == total
+      TOTALS[scope] = total
+      return document if document && total == known
     end
   end
 
   # @return [Array<String>] documents of different items
   def sample(tag, count)
-    Item.transaction do
-      total = total(tag || ALL)
-      raise Problem.new(404, "no_items") if total.zero?
+    scope = tag || ALL
+    total = store.look(scope, 0).first
+    raise Problem.new(404, "no_items") if total.zero?
 
-      positions = Set.new
-      positions << rand(total) until positions.size == [count, total].min
-      positions.map { |position| document_at(tag || ALL, position) }
-    end
+    positions = Set.new
+    positions << rand(total) until positions.size == [count, total].min
+    positions.map { |position| store.look(scope, position).last }
   end
 
   # @return [String] the document
-  def find(uuid) = Item.where(uuid: uuid).pick(:document) || raise(Problem.new(404, "item_not_found"))
+  def find(uuid) = store.find(uuid) || raise(Problem.new(404, "item_not_found"))
 
   # @return [Array<String>] uuid and document
   def create(fields)
@@ -89,43 +65,14 @@ module Items
 
     uuid = SecureRandom.uuid
     tags = (fields["tags"] || []).uniq
-    Database.write do
-      item = Item.create!(uuid: uuid, document: "")
-      item.update!(document: JSON.generate(document(item.id, uuid, fields, tags)))
-      [ALL, *tags].each { |scope| Place.insert!({ scope: scope, position: grow(scope), item_id: item.id }) }
-      [uuid, item.document]
-    end
+    [uuid, store.insert(uuid, [ALL, *tags]) { |id| JSON.generate(document(id, uuid, fields, tags)) }]
   end
 
-  def delete(uuid)
-    Database.write do
-      item = Item.find_by(uuid: uuid) or raise Problem.new(404, "item_not_found")
-      item.places.each { |place| close(place) }
-      item.delete
-    end
-  end
-
-  def total(scope) = Scope.where(name: scope).pick(:total) || 0
-  def document_at(scope, position) = Place.where(scope: scope, position: position).joins(:item).pick(:document)
+  def delete(uuid) = store.delete(uuid) || raise(Problem.new(404, "item_not_found"))
 
   def document(id, uuid, fields, tags)
     created_at = Time.now.utc.strftime("%Y-%m-%dT%H:%M:%S.%LZ")
     { id: id, uuid: uuid, name: fields["name"], hash_code: Digest::SHA1.hexdigest("#{fields['name']}-#{uuid}-#{created_at}"), created_at: created_at,
       description: fields["description"] || "", tags: tags }
-  end
-
-  # @return [Integer] the position of the scope's next item
-  def grow(scope)
-    Scope.insert_all([{ name: scope, total: 0 }]) # unless it is there
-    Scope.where(name: scope).update_all("total = total + 1")
-    total(scope) - 1
-  end
-
-  # Takes a place away; the scope's last item moves into the hole.
-  def close(place)
-    last = Scope.lock.where(name: place.scope).pick(:total) - 1
-    place.delete
-    Place.where(scope: place.scope, position: last).update_all(position: place.position)
-    Scope.where(name: place.scope).update_all(total: last)
   end
 end

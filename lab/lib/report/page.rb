@@ -58,7 +58,7 @@ module Lab
       end
 
       def failures = workloads.flat_map { |workload| workload[:rows].filter_map { |row| [workload[:name], row] if row[:failure] } }
-      def runs = @record.runs.reject { |run| run[:soak] }
+      def runs = @record.runs.reject { |run| run[:soak] || run[:ceiling] }
     end
 
     # @param row [Hash] of a Summary

@@ -69,6 +69,21 @@ class LabReportTest < Minitest::Test
     assert_equal ["ceiling"], row("puma")[:marks]
   end
 
+  def test_the_ceiling_of_the_generator_is_a_row_and_decides_what_is_marked
+    record.append({ workload: "hello", contender: "bare_hyper", ceiling: true, saturated: [{ connections: 64, rate: 1600.0 }] })
+    assert_equal 1600.0, summary.ceiling("hello")
+    assert_equal %w[bare_hyper elah puma thin], summary.workloads.first[:rows].map { |one| one[:contender] }, "it is no run of a contender"
+    assert_equal 2000.0, row("bare_hyper")[:rate][:median]
+    assert_equal ["ceiling"], row("elah")[:marks]
+    assert_equal [], row("puma")[:marks]
+    assert_match(/the generator's ceiling\) +\| +1,600 /, Lab::Table.new(summary).to_s)
+    assert_includes File.read(Lab::Report.new(summary).write(record)), "the generator's ceiling"
+  end
+
+  def test_private_memory_and_the_ratio_to_what_was_published_are_shown
+    assert_match(/\| Elah .*\| +30\.0 \| +12\.0 \|/, Lab::Table.new(summary).to_s)
+  end
+
   def test_the_page_needs_nothing_besides_itself_and_escapes_what_came_from_outside
     page = File.read(Lab::Report.new(summary).write(record))
     refute_match(/<script|<link|src=|url\(|https?:/, page)
