@@ -10,6 +10,9 @@ class RackGCTest < Minitest::Test
             "enumerator" => 200, "external_enumerator" => 200, "to_ary" => 200, "call" => 200, "call_unclosed" => 200, "file_part" => 200,
             "string_status" => 201, "no_content" => 204, "raises" => 500, "finished" => 200, "finished_error" => 500, "header_break" => 500 }.freeze
 
+  # What a request may take under stress.
+  LONG_SECONDS = 600
+
   def test_gc_stress
     with_server do |server|
       server.get("/stress")
@@ -30,14 +33,14 @@ class RackGCTest < Minitest::Test
 
   private
 
-  def with_server(&block) = ElahServer.start(APP, body_memory_bytes: 1024, request_seconds: 60, stall_ms: 60_000, &block)
+  def with_server(&block) = ElahServer.start(APP, body_memory_bytes: 1024, request_seconds: LONG_SECONDS, body_seconds: LONG_SECONDS, header_seconds: LONG_SECONDS, stall_ms: LONG_SECONDS * 1000, &block)
 
   # Each form with headers of its own, without a body, with one in memory and with one on disk.
   def assert_forms(server)
     FORMS.each.with_index do |(form, status), index|
       headers = { "X-#{form.tr('_', '-')}" => form, "Host" => "h#{index}.example:#{index + 1}" }
       body = [nil, "b" * 100, "b" * 5000][index % 3]
-      answer = server.connect(seconds: 60) { |client| client.request("POST", "/#{form}", headers: headers, body: body) }
+      answer = server.connect(seconds: LONG_SECONDS) { |client| client.request("POST", "/#{form}", headers: headers, body: body) }
       assert_equal status, answer.status, form
     end
   end
