@@ -44,10 +44,9 @@ module RingPools
       @calls = Elah::Entity::CallColumns.of(:allocate_row, texts: 2, arguments: [@service.clock.now])
       prepare
       answers = @service.scatter(@calls)
-      unless answers.all?(String)
-        answers.each_with_index { |answer, call| answers[call] = without_number(@calls.key(call), answer) unless answer.is_a?(String) }
-      end
-      @rows.answer("responses", @failures.empty? ? answers : merged(answers))
+      return @rows.answer("responses", answers) { |answer, call| without_number(@calls.key(call), answer) } if @failures.empty?
+
+      @rows.answer("responses", merged(answers))
     end
 
     private
@@ -88,8 +87,8 @@ module RingPools
 
     # @return [Array<String>] the members of each row of the answer
     def merged(answers)
-      call = -1
-      Array.new(@rows.size) { |row| @failures[row] || answers[call += 1] }
+      texts = answers.each_with_index.map { |answer, call| answer.is_a?(String) ? answer : without_number(@calls.key(call), answer) }
+      Array.new(@rows.size) { |row| @failures[row] || texts.shift }
     end
 
     # @param key [String] of the pool

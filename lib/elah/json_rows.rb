@@ -64,6 +64,9 @@ module Elah
       #
       #   @param name [String] of the list
       #   @param members [Array<String>] of each row as JSON, as `"a":1,"b":2`
+      #   @yieldparam member [Object] each of `members` that is no String
+      #   @yieldparam row [Integer]
+      #   @yieldreturn [String] the members of that row
       #   @return [String]
       #   @raise [ArgumentError] when there are not as many as rows
       #   @raise [JSON::GenerateError] when one is not valid UTF-8

@@ -58,6 +58,16 @@ class JSONRowsTest < Minitest::Test
     assert_equal %({"responses":[#{(['{"n":1}'] * 8).join(',')}]}), answer(text, ['"n":1'] * 8)
   end
 
+  def test_what_is_no_text_is_asked_for
+    rows = read('{"requests":[{"id":1},{"id":2},{}]}')
+    asked = []
+    text = rows.answer("responses", ['"a":1', :full, nil]) { |member, row| (asked << [member, row]) && "\"b\":#{row}" }
+    assert_equal ['{"responses":[{"id":1,"a":1},{"id":2,"b":1},{"b":2}]}', [[:full, 1], [nil, 2]]], [text, asked]
+    assert_raises(TypeError) { rows.answer("responses", ['"a":1', :full, ""]) }
+    assert_raises(TypeError) { rows.answer("responses", ['"a":1', :full, ""]) { 7 } }
+    assert_raises(IOError) { rows.answer("responses", ["", :full, ""]) { raise IOError, "x" } }
+  end
+
   def test_a_row_with_nothing_to_say_is_an_object_too
     assert_equal '{"responses":[{"id":1},{}]}', answer('{"requests":[{"id":1},{}]}', ["", ""])
     assert_equal '{"responses":[]}', answer('{"requests":[]}', [])

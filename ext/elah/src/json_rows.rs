@@ -92,11 +92,13 @@ impl Rows {
         }
         let mut answer = Answer { ruby, out: b"{".to_vec(), is_ascii: true };
         answer.push_name(name)?;
-        // SAFETY: `members` is on this stack, and nothing of Ruby runs that could change it while it is read.
-        let members = unsafe { members.as_slice() };
         answer.out.reserve(members.len() * USUAL_ROW_BYTES);
-        for (echo, members) in rows.echoes.iter().zip(members) {
-            answer.push_row(&rows.echo_name, echo, *members)?;
+        for (row, echo) in rows.echoes.iter().enumerate() {
+            let mut own = members.entry::<Value>(row as isize)?;
+            if ruby.block_given() && RString::from_value(own).is_none() {
+                own = ruby.yield_values((own, row))?;
+            }
+            answer.push_row(&rows.echo_name, echo, own)?;
         }
         if answer.out.last() == Some(&b',') {
             answer.out.pop();

@@ -112,7 +112,7 @@ module Elah
       def call_many(calls, deadline: nil)
         task = current_task
         follow if @version != @placement.version
-        return repeat_moved(calls, scatter(calls, deadline)) unless deadline.nil? && alone?
+        return scatter(calls, deadline) unless deadline.nil? && alone?
 
         many = ManyCalls.new(self, calls)
         answers = many.run(task)

@@ -15,6 +15,7 @@ module Elah
         @due = seconds && Concurrency.now + seconds
         @scattered = []
         @answers = Array.new(calls.size)
+        @is_failed = false
       end
 
       # Sends all, those to other workers first, and waits until they have ended or the time is over.
@@ -29,6 +30,9 @@ module Elah
         @scattered.each { |scattered, _| scattered.cancel }
       end
 
+      # @return [Boolean] whether a call has ended without an answer
+      def failed? = @is_failed
+
       private
 
       def start(carrier, indexes)
@@ -36,16 +40,20 @@ module Elah
       rescue Cancelled, ClientGone
         raise
       rescue StandardError => e
+        @is_failed = true
         indexes.each { |index| @answers[index] = e }
       end
 
       def collect(scattered, indexes)
         answers = scattered.answers
-        return indexes.each_with_index { |index, place| @answers[index] = answers[place] } if answers
+        return Shards.place_answers(@answers, indexes, answers) if answers
 
         indexes.each_with_index do |index, place|
           outcome, answer, error = scattered.outcome(place)
-          @answers[index] = outcome == :answered ? answer : error || late
+          next @answers[index] = answer if outcome == :answered
+
+          @is_failed = true
+          @answers[index] = error || late
         end
       end
 

@@ -73,6 +73,15 @@ class EntityCallColumnsTest < EntityCase
     end
   end
 
+  # A key of another encoding would have been another entity: two of one, in one worker.
+  def test_a_key_keeps_its_encoding_on_the_way
+    calls = columns(:say, [["ü", "a"], ["\xff".b, "b"], ["plain", "c"]])
+    back = there_and_back(calls)
+    assert_equal [["ü", Encoding::UTF_8], ["\xff".b, Encoding::BINARY], ["plain", Encoding::UTF_8]], Array.new(3) { |n| [back.key(n), back.key(n).encoding] }
+    assert(Array.new(3) { |n| back.key(n) }.all?(&:frozen?))
+    assert_match(/UTF-8/, assert_raises(ArgumentError) { calls.add("ü".encode("ISO-8859-1"), "a") }.message)
+  end
+
   def test_what_cannot_be_called_is_refused
     Elah.run do
       assert_raises(NoMethodError) { scribes.call_many(columns(:hide, [["1", "a"]])) }

@@ -2,9 +2,11 @@
 //!
 //! Each text has its length in front (4, little endian).
 
-use magnus::rb_sys::AsRawValue;
+use magnus::rb_sys::{AsRawValue, protect};
 use magnus::{Error, RArray, RModule, RString, Ruby, Value, function};
+use rb_sys::VALUE;
 
+use crate::raw_objects::{entry, store};
 use crate::store::with_bytes;
 use crate::utf8::{self, Text};
 
@@ -33,7 +35,7 @@ fn text<'t>(answer: Value) -> Option<&'t str> {
 }
 
 /// Bytes without an encoding are to come back as such.
-fn is_marked_as_utf8(string: RString) -> bool {
+pub(super) fn is_marked_as_utf8(string: RString) -> bool {
     // SAFETY: a live String; neither call raises.
     unsafe { rb_sys::ENCODING_GET(string.as_raw()) == rb_sys::rb_utf8_encindex() }
 }
@@ -42,19 +44,45 @@ fn is_marked_as_utf8(string: RString) -> bool {
 fn unpack(ruby: &Ruby, packed: RString) -> Result<RArray, Error> {
     let bytes = with_bytes(packed, <[u8]>::to_vec);
     let damaged = || Error::new(ruby.exception_arg_error(), "The answers of a message are damaged.");
-    let answers = ruby.ary_new_capa(bytes.len() / TEXT_BYTES);
+    let mut texts = Vec::with_capacity(bytes.len() / TEXT_BYTES);
     let mut rest = &bytes[..];
     while !rest.is_empty() {
-        let (length, texts) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-        let (text, others) = texts.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
-        let text = std::str::from_utf8(text).map_err(|_| damaged())?;
-        answers.push(utf8::new_string(text.as_bytes(), text.is_ascii())?)?;
+        let (length, others) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (text, others) = others.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+        texts.push(std::str::from_utf8(text).map_err(|_| damaged())?);
         rest = others;
     }
+    let answers = ruby.ary_new_capa(texts.len());
+    // Nothing that the closure holds has to be dropped when it raises.
+    protect(|| {
+        for text in &texts {
+            // SAFETY: protected; the Array is on this stack.
+            unsafe { rb_sys::rb_ary_push(answers.as_raw(), utf8::raw_string(text.as_bytes(), text.is_ascii())) };
+        }
+        rb_sys::Qnil as VALUE
+    })?;
     Ok(answers)
+}
+
+/// Puts the answers to some of many calls in their places.
+fn place(all: RArray, indexes: RArray, answers: RArray) -> Result<(), Error> {
+    protect(|| {
+        for place in 0..indexes.len() {
+            // SAFETY: protected; all are arguments of the method. What is no index is none of an Array either, so it is left out.
+            unsafe {
+                let index = entry(indexes.as_raw(), place);
+                if rb_sys::FIXNUM_P(index) && (rb_sys::FIX2LONG(index) as usize) < all.len() {
+                    store(all.as_raw(), rb_sys::FIX2LONG(index) as usize, entry(answers.as_raw(), place));
+                }
+            }
+        }
+        rb_sys::Qnil as VALUE
+    })?;
+    Ok(())
 }
 
 pub(super) fn init(shards: RModule) -> Result<(), Error> {
     shards.define_module_function("pack_answers", function!(pack, 1))?;
-    shards.define_module_function("unpack_answers", function!(unpack, 1))
+    shards.define_module_function("unpack_answers", function!(unpack, 1))?;
+    shards.define_module_function("place_answers", function!(place, 3))
 }

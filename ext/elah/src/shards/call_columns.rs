@@ -6,6 +6,7 @@ mod packed;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
+use magnus::encoding::EncodingCapable;
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
 use magnus::{
@@ -14,6 +15,7 @@ use magnus::{
 };
 use rb_sys::VALUE;
 
+use super::answers::is_marked_as_utf8;
 use super::shard_of_bytes;
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
@@ -239,6 +241,11 @@ fn frozen_key(ruby: &Ruby, key: Value) -> Result<RString, Error> {
     let key = RString::from_value(key)
         .filter(|key| with_bytes(*key, |key| KEY_BYTES.contains(&key.len())))
         .ok_or_else(|| Error::new(ruby.exception_arg_error(), "The key of an entity must be a String of 1 to 255 bytes."))?;
+    // A message has room for these alone.
+    let is_plain = is_marked_as_utf8(key) || with_bytes(key, <[u8]>::is_ascii) || key.enc_get() == ruby.ascii8bit_encindex();
+    if !is_plain {
+        return Err(Error::new(ruby.exception_arg_error(), "The key of a call must be UTF-8 or without an encoding."));
+    }
     Ok(RString::new_frozen(key))
 }
 

@@ -88,9 +88,11 @@ module Elah
         def scatter(calls, deadline)
           ways = {}.compare_by_identity
           calls.is_a?(CallColumns) ? sort_out(calls, ways) : calls.each_with_index { |call, index| (ways[carrier(call[0])] ||= []) << index }
-          return ScatteredCalls.new(calls, ways, deadline).run unless ways.key?(nil) || Elah.current_loop.nil?
+          return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
 
-          gather(calls, deadline)
+          scattered = ScatteredCalls.new(calls, ways, deadline)
+          answers = scattered.run
+          scattered.failed? ? repeat_moved(calls, answers) : answers
         end
 
         # Finds the carriers natively, as far as they are known.
