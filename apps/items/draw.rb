@@ -20,7 +20,7 @@ module Items
     # By how much a ceiling that was too low is set above the count: so many items may come before the next is too low.
     HEADROOM = 128
 
-    # @param store [Stores::Embedded]
+    # @param store [Stores::Embedded] or another with its methods; `answer` need not be one of them
     # @param tally [Uniformity::Tally] counts the draws that it can judge
     # @param random [#rand] the generator of draws that have no seed
     def initialize(store, tally, random: ::Random)
@@ -28,6 +28,26 @@ module Items
       @tally = tally
       @random = random
       @ceilings = {}
+      @answers = store.respond_to?(:answer)
+      @count = 1
+    end
+
+    # Answers a request with {#one} of all items. A store that can answer by itself does so if there are as many items as at the
+    # draw before.
+    #
+    # @param request [#respond]
+    # @param headers [Elah::HeaderSet]
+    # @return what `request.respond` returns
+    # @raise (see #one)
+    def answer(request, headers)
+      return request.respond(200, headers, one) unless @answers
+
+      position = @random.rand(@count)
+      answered = @store.answer(request, headers, position, @count)
+      return answer_anew(request, headers) if answered.nil?
+
+      @tally.add(position, @count)
+      answered
     end
 
     # @param tag [String] "" for all items
@@ -68,6 +88,11 @@ module Items
     end
 
     private
+
+    def answer_anew(request, headers)
+      @count = [@store.size(Slots::ALL), 1].max
+      request.respond(200, headers, one)
+    end
 
     # Not a part of {#one}, which seldom needs it: to leave a block costs more than to draw.
     def draw_again(tag, count, ceiling)

@@ -14,6 +14,7 @@ class StoreServingTest < Minitest::Test
     class Stored < Elah::API
       LINKS = STORE.table("links")
       VISITS = STORE.counter("visits")
+      PLACES = STORE.table("places")
 
       put("links/:key") { LINKS.put_new(params[:key], request.body) ? status(201) : status(409); "" }
       get("links/:key") { LINKS.get(params[:key]) || error!("There is no such link.", 404) }
@@ -23,6 +24,14 @@ class StoreServingTest < Minitest::Test
         "moved"
       end
       get("size") { LINKS.size.to_s }
+      put("places/:place") do
+        PLACES.put([Integer(params[:place])].pack("Q>"), request.body)
+        PLACES.at(Integer(params[:place])).inspect
+      end
+      get("places/:place", raw: true) do
+        answered = PLACES.answer_at(request, 203, { "x-place" => params[:place] }, Integer(params[:place]), 2)
+        answered.nil? ? request.respond(404, {}, "") : answered
+      end
     end
     run Stored
   RUBY
@@ -58,7 +67,25 @@ class StoreServingTest < Minitest::Test
     refute_match(/stall/i, @server.log)
   end
 
+  # Reads of one turn share a snapshot, and see a write that a fiber of the turn has waited for all the same.
+  def test_a_value_is_the_answer_itself
+    assert_equal 404, @server.get("/places/0").status
+    assert_equal '[1, "first"]', @server.request("PUT", "/places/0", body: "first").body
+    assert_equal 404, @server.get("/places/0").status
+    long = "x" * 400_000
+    assert_equal "[2, #{long.inspect}]", @server.request("PUT", "/places/1", body: long).body
+    assert_equal [203, "0", "first"], place(0)
+    assert_equal [203, "1", long], place(1)
+    assert_equal [203, "0", "first"], at_once { |client, _| answer_of(client.get("/places/0")) }.uniq.first
+    assert_equal "", @server.request("HEAD", "/places/1").body
+    assert_equal 404, @server.get("/places/2").status
+  end
+
   private
+
+  def place(number) = answer_of(@server.get("/places/#{number}"))
+
+  def answer_of(answer) = [answer.status, answer.headers["x-place"], answer.body]
 
   def at_once
     Array.new(CLIENTS) { |n| Thread.new { @server.connect { |client| yield client, n } } }.map(&:value)

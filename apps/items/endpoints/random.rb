@@ -26,7 +26,7 @@ module Items
                           desc: "draws the same again from the same items"
         end
         get :random, raw: true do
-          next request.respond(200, Support::RANDOM, Items.service.draw.one) unless request.query?
+          next Items.service.draw.answer(request, Support::RANDOM) unless request.query?
 
           tag = params["tag"] || Slots::ALL
           number = params["n"]

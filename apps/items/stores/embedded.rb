@@ -54,6 +54,14 @@ module Items
         [count, documents.first]
       end
 
+      # Answers a request with the item at a position, if there are exactly as many items as that; for a draw of all items that
+      # needs no String for the document.
+      #
+      # @param position [Integer]
+      # @param count [Integer]
+      # @return what `request.respond` returns, or nil
+      def answer(request, headers, position, count) = @documents.answer_at(request, 200, headers, position, count)
+
       # As {#look} for many positions, all seen at one moment.
       #
       # @param positions [Array<Integer>]

@@ -101,10 +101,49 @@ class ItemsDrawTest < Minitest::Test
     assert_equal 4, @tally.report[:draws]
   end
 
+  # As {Changing}, for a store that answers by itself.
+  class Answering < Changing
+    def answer(request, headers, position, count) = next_size.then { |size| (request.respond(200, headers, position) if count == size && position < size) }
+  end
+
+  Asked = Struct.new(:draw) do
+    def respond(status, headers, position)
+      self.draw = position
+      [status, headers]
+    end
+  end
+
+  def test_answers_are_uniform_while_items_come_and_go
+    counts = Array.new(100, 0)
+    draw = draw(Answering.new([100, 100, 100, 130, 100, 100, 100, 100, 55, 100, 100]))
+    request = Asked.new
+    taken = 0
+    while taken < 100_000
+      draw.answer(request, {})
+      next unless @store.seen == 100
+
+      counts[request.draw] += 1
+      taken += 1
+    end
+    p_value = Items::Uniformity::ChiSquare.new(99).p_value(Items::Uniformity::ChiSquare.statistic(counts, Array.new(100, 1000)))
+    assert_operator p_value, :>, 1e-6
+    assert_operator @tally.report[:draws], :>=, taken
+  end
+
+  def test_there_is_nothing_to_answer_with
+    [Changing, Answering].each do |store|
+      request = Asked.new
+      assert_raises(Items::NoItems) { draw(store.new([0])).answer(request, {}) }
+      assert_nil request.draw
+      assert_equal [200, { "a" => "b" }], draw(store.new([1])).answer(request, { "a" => "b" })
+      assert_equal 0, request.draw
+    end
+  end
+
   private
 
-  def draw(sizes)
-    @store = Changing.new(sizes)
+  def draw(store)
+    @store = store.is_a?(Array) ? Changing.new(store) : store
     @tally = Items::Uniformity::Tally.new
     Items::Draw.new(@store, @tally, random: Random.new(1))
   end

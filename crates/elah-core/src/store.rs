@@ -23,6 +23,7 @@ mod session;
 mod shared;
 mod table;
 mod transaction;
+pub(crate) mod turn;
 mod write;
 mod writer;
 
@@ -94,16 +95,17 @@ impl Store {
         mut found: impl FnMut(Option<std::ops::Range<usize>>),
     ) -> Result<(), Error> {
         self.handle.with(|engine| {
-            let snapshot = engine.snapshot()?;
-            for (table, key) in keys {
-                if !self.handle.shares_opening_with(&table.handle) {
-                    return Err(Error::ForeignTable { name: table.name().to_owned() });
+            engine.read(|snapshot| {
+                for (table, key) in keys {
+                    if !self.handle.shares_opening_with(&table.handle) {
+                        return Err(Error::ForeignTable { name: table.name().to_owned() });
+                    }
+                    let start = into.len();
+                    let is_there = engine.get_in(snapshot, &table.name, key, into)?;
+                    found(is_there.then_some(start..into.len()));
                 }
-                let start = into.len();
-                let is_there = engine.get_in(&snapshot, &table.name, key, into)?;
-                found(is_there.then_some(start..into.len()));
-            }
-            Ok(())
+                Ok(())
+            })
         })
     }
 

@@ -33,6 +33,7 @@ use crate::response_stream::StreamState;
 use crate::router::Router;
 pub use crate::shared::{Cancelled, HandedOver};
 use crate::shared::{Shared, TICK};
+use crate::store::turn;
 use crate::task::Task;
 use crate::timers::Timers;
 use crate::turn_share::TurnShare;
@@ -121,6 +122,7 @@ impl Worker {
     /// Lets connections, timers and descriptors go on until something is ready for the application, or `waker` interrupts.
     pub fn turn(&self) {
         let shared = &self.shared;
+        turn::end();
         shared.clock.refresh();
         shared.metrics.turned();
         self.sync_rounds();
@@ -150,6 +152,7 @@ impl Worker {
         if shared.is_draining() {
             shared.publish(); // the loop may end before its next tick
         }
+        turn::begin();
     }
 
     /// Whether a request may begin in this turn.
@@ -286,5 +289,11 @@ impl Worker {
 
     pub fn counts(&self) -> Counts {
         self.shared.metrics.counts()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        turn::end();
     }
 }

@@ -209,14 +209,17 @@ impl Request {
     /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone. With a long
     /// body the fiber is suspended until the client has taken nearly all of it.
     fn respond(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, header: Value, body: RString) -> Result<bool, Error> {
-        let headers = headers(ruby, header)?;
         if body.len() > LONG_BODY_BYTES {
-            return rb_self.respond_at_length(ruby, status, headers, body);
+            return rb_self.respond_at_length(ruby, status, headers(ruby, header)?, body);
         }
         // SAFETY: the bytes are copied before Ruby runs again.
-        let body = Bytes::copy_from_slice(unsafe { body.as_slice() });
-        let response = Response::new(status, headers, body).ok_or_else(|| invalid_status(ruby, status))?;
-        Ok(worker(ruby)?.respond(rb_self.id, response))
+        rb_self.answer_whole(ruby, status, header, Bytes::copy_from_slice(unsafe { body.as_slice() }))
+    }
+
+    /// As `respond`, with a body of at most `LONG_BODY_BYTES`.
+    pub(crate) fn answer_whole(&self, ruby: &Ruby, status: u16, header: Value, body: Bytes) -> Result<bool, Error> {
+        let response = Response::new(status, headers(ruby, header)?, body).ok_or_else(|| invalid_status(ruby, status))?;
+        self.answer(ruby, response)
     }
 
     fn respond_at_length(&self, ruby: &Ruby, status: u16, mut headers: Headers, body: RString) -> Result<bool, Error> {

@@ -25,6 +25,17 @@ module Elah
       #   @param position [Integer] 0 to 2**64 - 1
       #   @return [Array(Integer, (String, nil))] the {#size}, and the value at the position, both seen at one moment
 
+      # @!method answer_at(request, status, headers, position, size)
+      #   Answers a request with the value at a position, as {#at} finds it and `request.respond` would send it, if the table has exactly
+      #   that size. A position that was drawn below the size was drawn fairly then. The value goes from the store's memory to the answer
+      #   without a String between.
+      #   @param request [Elah::Request] or whatever else has its `respond`
+      #   @param status [Integer] 200 to 599
+      #   @param headers [Elah::HeaderSet, Hash{String=>String}]
+      #   @param position [Integer] 0 to 2**64 - 1
+      #   @param size [Integer] 0 to 2**64 - 1
+      #   @return what `request.respond` returns; nil, and there is no answer, when there is no value or the size is another
+
       # Stores a value, whether or not the key has one.
       #
       # @param key [String]

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Covers Elah::Store::Table#at: the size of a table whose keys are positions, and the entry at one.
+# Covers Elah::Store::Table#at and #answer_at: the size of a table whose keys are positions, and the entry at one.
 require "test_helper"
 require "support/store_case"
 
@@ -34,6 +34,27 @@ class StorePositionsTest < StoreCase
     assert_raises(RangeError) { @table.at(2**64) }
     @store.close
     assert_raises(Elah::Store::Closed) { @table.at(0) }
+  end
+
+  # What is not the server's own request is answered through its `respond`.
+  Asked = Struct.new(:answer) do
+    def respond(*answer) = self.answer = answer
+  end
+
+  def test_a_request_is_answered_if_the_size_is_right
+    fill(3)
+    request = Asked.new
+    headers = { "content-type" => "text/plain" }
+    assert_nil @table.answer_at(request, 200, headers, 2, 4)
+    assert_nil @table.answer_at(request, 200, headers, 3, 3)
+    assert_nil request.answer
+    assert_equal [203, headers, "2"], @table.answer_at(request, 203, headers, 2, 3)
+    assert_equal Encoding::BINARY, request.answer.last.encoding
+    assert_raises(NoMethodError) { @table.answer_at(nil, 200, headers, 2, 3) }
+    assert_raises(TypeError) { @table.answer_at(request, 200, headers, "2", 3) }
+    assert_raises(RangeError) { @table.answer_at(request, 200, headers, 2, -1) }
+    @store.close
+    assert_raises(Elah::Store::Closed) { @table.answer_at(request, 200, headers, 2, 3) }
   end
 
   # Two reads of their own would see the size before a write and the entry after it.

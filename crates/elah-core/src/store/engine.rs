@@ -29,6 +29,8 @@ pub(super) struct Engine {
     pub(super) opening: u64,
     pub(super) journal: Mutex<Option<Journal>>,
     pub(super) queue: Queue,
+    /// What the reads of this turn of the loop share.
+    pub(super) kept: Mutex<Option<Snapshot>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     mark: ForkMark,
 }
@@ -51,6 +53,7 @@ impl Engine {
             opening: OPENINGS.fetch_add(1, Ordering::Relaxed) + 1,
             journal: Mutex::new(None),
             queue: Queue::new(),
+            kept: Mutex::new(None),
             writer: Mutex::new(None),
             mark: ForkMark::new().map_err(|error| Error::cannot_open(dir, error))?,
         })
@@ -61,26 +64,20 @@ impl Engine {
     }
 
     /// The store as it is now. Slots of readers that were killed are taken back when none is left.
-    pub(super) fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
-        match self.env.read_txn().map_err(Error::from) {
-            Err(Error::TooManyReaders { .. }) if self.env.clear_stale_readers()? > 0 => Ok(self.env.read_txn()?),
+    pub(super) fn snapshot(&self) -> Result<Snapshot, Error> {
+        match self.env.clone().static_read_txn().map_err(Error::from) {
+            Err(Error::TooManyReaders { .. }) if self.env.clear_stale_readers()? > 0 => Ok(self.env.clone().static_read_txn()?),
             snapshot => snapshot,
         }
     }
 
     /// Appends the value to `into`; `false` when there is none.
-    pub(super) fn get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
-        self.get_in(&self.snapshot()?, table, key, into)
+    pub(super) fn get(self: &Arc<Self>, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
+        self.read(|snapshot| self.get_in(snapshot, table, key, into))
     }
 
     /// As `get`, in a snapshot that others share.
-    pub(super) fn get_in(
-        &self,
-        snapshot: &Snapshot<'_>,
-        table: &TableName,
-        key: &[u8],
-        into: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
+    pub(super) fn get_in(&self, snapshot: &Snapshot, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
         let Some(id) = table.id(self.opening, self.tree, snapshot)? else {
             return super::layout::check_key(key).map(|()| false);
         };
@@ -137,14 +134,18 @@ impl Engine {
     }
 
     /// The number of entries, with those that have expired and are not swept yet.
-    pub(super) fn size(&self, table: &TableName) -> Result<u64, Error> {
-        table.size(self.opening, self.tree, &*self.snapshot()?)
+    pub(super) fn size(self: &Arc<Self>, table: &TableName) -> Result<u64, Error> {
+        self.read(|snapshot| table.size(self.opening, self.tree, snapshot))
     }
 
     /// The number of entries, and whether one has the key, whose value is appended to `into`; both seen at one moment.
-    pub(super) fn size_and_get(&self, table: &TableName, key: &[u8], into: &mut Vec<u8>) -> Result<(u64, bool), Error> {
-        let snapshot = self.snapshot()?;
-        Ok((table.size(self.opening, self.tree, &snapshot)?, self.get_in(&snapshot, table, key, into)?))
+    pub(super) fn size_and_get(
+        self: &Arc<Self>,
+        table: &TableName,
+        key: &[u8],
+        into: &mut Vec<u8>,
+    ) -> Result<(u64, bool), Error> {
+        self.read(|snapshot| Ok((table.size(self.opening, self.tree, snapshot)?, self.get_in(snapshot, table, key, into)?)))
     }
 
     /// A counter's value: what is stored and what this process still holds in memory.
@@ -158,7 +159,7 @@ impl Engine {
 
     /// What is stored of a counter, with the sealed sums that the snapshot lacks. The journal is locked around the snapshot, so
     /// that a segment cannot be folded and taken back between the two.
-    fn stored_count(&self, journal: Option<&Journal>, snapshot: &Snapshot<'_>, id: TableId, key: &[u8]) -> Result<i64, Error> {
+    fn stored_count(&self, journal: Option<&Journal>, snapshot: &Snapshot, id: TableId, key: &[u8]) -> Result<i64, Error> {
         let stored = self.tree.get(snapshot, FullKey::new(id, key)?.as_bytes())?;
         let stored = stored.map(decode_count).transpose()?.unwrap_or(0);
         let Some(journal) = journal else { return Ok(stored) };
@@ -238,6 +239,7 @@ impl Engine {
 
     /// Does what waits, folds the journal and removes it, and ends the writer.
     pub(super) fn shut_down(&self) {
+        self.release_kept();
         self.queue.close();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {

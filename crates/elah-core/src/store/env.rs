@@ -11,7 +11,7 @@ use super::error::{Error, means_no_room};
 use super::layout::{FORMAT, FORMAT_KEY};
 
 pub(super) type Env = heed::Env<WithoutTls>;
-pub(super) type Snapshot<'e> = heed::RoTxn<'e, WithoutTls>;
+pub(super) type Snapshot = heed::RoTxn<'static, WithoutTls>;
 pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
 
 /// Reads and open transactions at one moment, over all processes.

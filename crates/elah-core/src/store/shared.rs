@@ -52,7 +52,9 @@ impl Shared {
             Some(engine) if engine.is_of_this_process() => Ok(Arc::clone(engine)),
             _ => {
                 // An inherited engine must go before LMDB opens the directory once more.
-                *engine = None;
+                if let Some(inherited) = engine.take() {
+                    inherited.forget_kept();
+                }
                 let opened = Arc::new(Engine::open(&self.dir, &self.options)?);
                 *engine = Some(Arc::clone(&opened));
                 Ok(opened)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::env::Tree;
+use super::env::{Snapshot, Tree};
 use super::error::Error;
 use super::layout::{FullKey, check_key, check_value, decode_count};
 use super::merge::{Keys, Merge, Pending};
@@ -32,7 +32,7 @@ struct CountChange {
 pub struct Transaction {
     handle: Arc<Handle>,
     engine: Arc<Engine>,
-    snapshot: heed::RoTxn<'static, heed::WithoutTls>,
+    snapshot: Snapshot,
     now_ms: u64,
     reads: Vec<Read>,
     /// By the table's kind and name.
@@ -42,9 +42,7 @@ pub struct Transaction {
 
 impl Transaction {
     pub(super) fn begin(engine: &Arc<Engine>, handle: &Arc<Handle>) -> Result<Self, Error> {
-        // A snapshot that is taken and dropped makes sure that there is a slot, or makes one.
-        drop(engine.snapshot()?);
-        let snapshot = engine.env.clone().static_read_txn()?;
+        let snapshot = engine.snapshot()?;
         let now_ms = engine.options.clock.now_ms();
         Ok(Transaction {
             handle: Arc::clone(handle),

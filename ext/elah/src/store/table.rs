@@ -1,12 +1,16 @@
 //! `Elah::Store::Table`: reads at once, writes that suspend the fiber until they are on disk.
 
+use bytes::Bytes;
+use elah_core::response::LONG_BODY_BYTES;
 use elah_core::store::{Entry, Range, Table};
+use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
 use super::{read_string, to_bytes, ttl, with_bytes};
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
+use crate::request::{self, Request};
 use crate::wait::suspend;
 
 /// `Elah::Store::Table`, to know its instances at a glance.
@@ -43,6 +47,28 @@ impl RubyTable {
         })
         .map_err(|error| raised(ruby, &error))?;
         Ok(ruby.ary_new_from_values(&[ruby.into_value(size), value]))
+    }
+
+    /// Answers `request` with the value at a position; nil, and there is no answer, when there is none or the table has another size.
+    /// The bytes go from the store into the answer without a String between.
+    fn answer_at(
+        ruby: &Ruby,
+        table: Receiver<Self>,
+        request: Value,
+        status: u16,
+        headers: Value,
+        position: u64,
+        size: u64,
+    ) -> Result<Value, Error> {
+        let mut body = Vec::new();
+        let (entries, is_there) = table.table.at(position, &mut body).map_err(|error| raised(ruby, &error))?;
+        if !is_there || entries != size {
+            return Ok(ruby.qnil().as_value());
+        }
+        match request::CLASS.native::<Request>(&request).filter(|_| body.len() <= LONG_BODY_BYTES) {
+            Some(request) => Ok(ruby.into_value(request.answer_whole(ruby, status, headers, Bytes::from(body))?)),
+            None => request.funcall("respond", (status, headers, ruby.str_from_slice(&body))),
+        }
     }
 
     fn range(ruby: &Ruby, table: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
@@ -87,6 +113,7 @@ pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
     class.define_method("name", method!(RubyTable::name, 0))?;
     class.define_method("get", method!(RubyTable::get, 1))?;
     class.define_method("at", method!(RubyTable::at, 1))?;
+    class.define_method("answer_at", method!(RubyTable::answer_at, 5))?;
     class.define_method("size", method!(RubyTable::size, 0))?;
     class.define_method("range_native", method!(RubyTable::range, 3))?;
     class.define_method("put_native", method!(RubyTable::put, 4))?;
