@@ -10,9 +10,9 @@ module Lab
 
     # @return [String]
     def to_s
-      rows = @catalogue.contenders.values.map { |contender| [contender.name, contender.title, works(contender), state(contender)] }
+      rows = @catalogue.contenders.values.map { |contender| [contender.name, contender.title, state(contender), works(contender)] }
       notices = Cores.new.notices.map { |notice| "\n#{notice}\n" }
-      [Table.grid([["contender", "", "workloads", "here"], *rows], numbers: false), "\n", *workloads, *notices].join
+      [Table.grid([["contender", "", "here", "workloads"], *rows], numbers: false), "\n", *workloads, *notices].join
     end
 
     private

@@ -79,8 +79,8 @@ class LabTest < Minitest::Test
     assert_match(/no-such-command/, run[:failure][:message])
   end
 
-  def test_requests_with_bodies_are_measured_on_the_embedded_store_and_on_a_server
-    %w[ring_pools links_redis].each do |workload|
+  def test_apis_are_measured_on_the_embedded_store_and_on_servers_also_on_one_that_was_filled_before
+    %w[ring_pools leaderboards_redis items_mongodb].each do |workload|
       run = measure("sinatra", workload)
       refute run[:failure], "#{workload}: #{run[:failure]}"
       assert_empty run[:contract][:failures]

@@ -4,7 +4,7 @@
 require "socket"
 
 port, mode, pids_file = ARGV
-CRASH_AFTER = 500
+CRASH_AFTER = 50
 LEAK_BYTES = 20_000
 
 File.open(pids_file, "a") { |file| file.puts(Process.pid) } if pids_file
