@@ -33,11 +33,12 @@ module Bench
     end
 
     # Memory of the whole tree: what is shared among its processes counts once, what is shared with others in part.
-    # @return [Hash{Symbol=>Integer}] bytes: proportional (PSS), and private to single processes
+    # @return [Hash{Symbol=>Integer}] bytes: proportional (PSS), the part of it that is no page of a file, and private to single processes
     def memory
-      pids.each_with_object({ proportional_bytes: 0, private_bytes: 0 }) do |pid, sums|
+      pids.each_with_object({ proportional_bytes: 0, anonymous_bytes: 0, private_bytes: 0 }) do |pid, sums|
         text = File.read("/proc/#{pid}/smaps_rollup")
         sums[:proportional_bytes] += text[/^Pss:\s+(\d+)/, 1].to_i * 1024
+        sums[:anonymous_bytes] += text[/^Pss_Anon:\s+(\d+)/, 1].to_i * 1024
         sums[:private_bytes] += text.scan(/^Private_(?:Clean|Dirty):\s+(\d+)/).flatten.sum(&:to_i) * 1024
       rescue Errno::ENOENT, Errno::ESRCH
         next

@@ -92,7 +92,12 @@ module Lab
     # A run in which nothing was answered has no latency.
     def latency(runs, key) = spread(runs.select { |run| run[:answered_rate].positive? }.map { |run| { key => run.dig(:latency_us, key) } }, key)
     def memory(runs) = spread(runs.filter_map { |run| run[:memory] }, :proportional_bytes)
-    def private_memory(runs) = spread(runs.filter_map { |run| run[:memory] }, :private_bytes)
+
+    # Without pages of files, which the kernel may drop at any time: a mapped store is no memory of its server's own.
+    def private_memory(runs)
+      key = runs.any? { |run| run.dig(:memory, :anonymous_bytes) } ? :anonymous_bytes : :private_bytes
+      spread(runs.filter_map { |run| run[:memory] }, key)
+    end
 
     # Saturation at each number of connections.
     def levels(runs)
