@@ -85,7 +85,7 @@ module Stats
     # @param body [Hash]
     # @param receipt [#durability, nil]
     def answer(status, body, receipt = nil)
-      request.respond(status, { **Express::TYPE, **told(receipt) }, Elah::JSON.generate(body))
+      request.respond(status, prepared_headers(receipt) || { **Express::TYPE, **told(receipt) }, Elah::JSON.generate(body))
     end
 
     # @return [Hash{String=>String}] what the headers of an answer tell beside its type
@@ -119,10 +119,18 @@ module Stats
 
     private
 
+    # @return [Elah::HeaderSet, nil] the same as {#told} has them with the type, where they are known before
+    def prepared_headers(receipt)
+      return unless Stats.service.plain?
+      return Express::HEADERS unless receipt && request.header("prefer")
+
+      Express::TOLD[receipt.durability]&.first
+    end
+
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # @return [Boolean] whether it neither says what it prefers nor asks not to be followed
-    def plain?(request) = !request.header("prefer") && request.header("dnt") != "1" && request.header("sec-gpc") != "1"
+    def plain?(request) = !request.header("prefer") && !Sender.opted_out?(request)
 
     def accept_with_care(params)
       receipt = push("request", params)

@@ -17,11 +17,29 @@ module Stats
     # @return [Sender]
     def self.of(request, service)
       headers = request.headers
-      return new(Visitors::NOBODY, headers.slice(*HARMLESS), true) if headers["dnt"] == "1" || headers["sec-gpc"] == "1"
+      return new(Visitors::NOBODY, headers.slice(*HARMLESS), true) if opted_out?(request)
 
       visitor = service.visitors.of(service.client_address.of_request(request), headers["user-agent"])
       headers.delete_if { |name, _| UNKEPT.key?(name) } if headers.size > 1
       new(visitor, headers, false)
+    end
+
+    # @param request [#header]
+    # @return [Boolean] whether the client asks not to be followed, by `DNT: 1` or `Sec-GPC: 1`
+    def self.opted_out?(request) = request.header("dnt") == "1" || request.header("sec-gpc") == "1"
+
+    # What many events of one request begin with. It is made once for a visitor who sends to the same path again and again.
+    #
+    # @param request [#header, #headers, #path, #remote_ip]
+    # @param service [Service]
+    # @param type [String] of the events
+    # @return [String] JSON, up to the text of the params of each
+    def self.brief_head(request, service, type)
+      path = request.path
+      return of(request, service).brief.head(type, path) if opted_out?(request)
+
+      visitor = service.visitors.of(service.client_address.of_request(request), request.header("user-agent"))
+      visitor.brief_head(type, path) { of(request, service).brief.head(type, path) }
     end
 
     # Headers may have bytes that are no text. This is rare, and found when the event is written.
@@ -54,7 +72,7 @@ module Stats
       Sender.new(Visitors::Visitor.new(@visitor.ip, Visitors.of_user(user), @visitor.bot), @headers, false)
     end
 
-    # @return [Boolean] whether the client asks not to be followed, by `DNT: 1` or `Sec-GPC: 1`
+    # @return [Boolean] whether the client asks not to be followed
     def opted_out? = @is_opted_out
 
     # @param type [String] what kind of event it is

@@ -81,6 +81,16 @@ class StatsTest < Minitest::Test
     server.delete("/schemas/Seen%20#{name}")
   end
 
+  def test_batches_of_a_sender_begin_alike_unless_it_asks_not_to_be_followed
+    on_disk = { "User-Agent" => agent, "Prefer" => "durability=disk" }
+    [{}, {}, { "DNT" => "1" }, {}, { "Sec-GPC" => "1" }].each do |wish|
+      answer = server.post("/stats/batch", [{ path: "/#{name}" }], headers: { **on_disk, **wish })
+      assert_equal [200, "durability=disk", "*"], [answer.status, *answer.headers.values_at("preference-applied", "access-control-allow-origin")]
+    end
+    wait_until("all are counted") { server.paths["/#{name}"] == 5 }
+    assert_equal [["batch", "/stats/batch", { "user-agent" => agent }, { "path" => "/#{name}" }]] * 3, stored.map { |event| event.values_at("type", "path", "headers", "params") }
+  end
+
   def test_an_event_that_is_sent_again_is_there_once
     2.times { server.post("/stats/batch", [{ id: "order-1 #{name}", path: "/#{name}" }], headers: { "User-Agent" => agent, **DELIVERED }) }
     assert_equal 1, stored.size

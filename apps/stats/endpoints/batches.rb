@@ -31,7 +31,7 @@ module Stats
           return if options[:durability] == :delivered
 
           started_at = now
-          head = Sender.of(request, service).brief.head("batch", request.path)
+          head = Sender.brief_head(request, service, "batch")
           service.pulse.tick
           counts = [service.pulse.paths, request.path]
           receipt, count = service.sink.append_items(body, type != Batch::NDJSON, head, max: service.batch_events_max, stream: key&.name,

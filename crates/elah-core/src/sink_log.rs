@@ -153,7 +153,7 @@ impl SinkLog {
         payload: &[u8],
     ) -> Result<Position, Error> {
         let mut log = self.shared.lock();
-        let end = log.append(id, accepted_ms, stream, kind, payload)?;
+        let end = log.append(id, accepted_ms, stream, kind, &[payload])?;
         self.after_append(log);
         Ok(end)
     }
@@ -168,10 +168,33 @@ impl SinkLog {
         let mut end = log.end();
         let now_ms = log.options.clock.now_ms();
         for (stream, id, kind, payload) in events {
-            end = log.append(Some(id), Some(now_ms), stream, kind, payload)?;
+            end = log.append(Some(id), Some(now_ms), stream, kind, &[payload])?;
         }
         self.after_append(log);
         Ok(end)
+    }
+
+    /// Appends an event of JSON for each item, all or, when there is no room for all, none. Its payload is `head`, the item, and `tail`.
+    /// Returns the place after the last and the ids, 16 bytes for each.
+    pub fn append_framed<'a>(
+        &self,
+        stream: &[u8],
+        head: &[u8],
+        tail: &[u8],
+        items: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    ) -> Result<(Position, Vec<u8>), Error> {
+        let mut log = self.shared.lock();
+        log.reserve(items.clone().map(|item| (stream.len(), head.len() + item.len() + tail.len())))?;
+        let mut end = log.end();
+        let mut ids = Vec::with_capacity(items.len() * size_of::<Id>());
+        let now_ms = log.options.clock.now_ms();
+        for item in items {
+            let id = log.next_id_at(now_ms);
+            end = log.append(Some(id), Some(now_ms), stream, Kind::Json, &[head, item, tail])?;
+            ids.extend_from_slice(&id);
+        }
+        self.after_append(log);
+        Ok((end, ids))
     }
 
     fn after_append(&self, mut log: MutexGuard<'_, Log>) {

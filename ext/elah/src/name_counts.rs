@@ -1,10 +1,10 @@
 //! `Elah::SinkNameCounts`: how often each name came, without a Ruby object for any of them. So many different names are counted apart, the
 //! others together.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, function, method};
+use rustc_hash::FxHashMap;
 
 use crate::native_class;
 
@@ -13,7 +13,8 @@ use crate::native_class;
 pub(crate) struct Counts(Arc<Mutex<Names>>);
 
 struct Names {
-    counts: HashMap<Box<str>, u64>,
+    /// There are few, so that names that were chosen to meet in one place gain nothing.
+    counts: FxHashMap<Box<str>, u64>,
     others: u64,
     names_max: usize,
     name_bytes_max: usize,
@@ -50,7 +51,7 @@ pub(crate) struct NameCounts {
 
 impl NameCounts {
     fn open(names_max: usize, name_bytes_max: usize, other: String) -> Self {
-        let names = Names { counts: HashMap::new(), others: 0, names_max, name_bytes_max };
+        let names = Names { counts: FxHashMap::default(), others: 0, names_max, name_bytes_max };
         NameCounts { counts: Counts(Arc::new(Mutex::new(names))), other }
     }
 
@@ -81,7 +82,7 @@ impl NameCounts {
 
     fn clear(&self) {
         let mut names = self.counts.lock().0;
-        names.counts = HashMap::new();
+        names.counts = FxHashMap::default();
         names.others = 0;
     }
 }

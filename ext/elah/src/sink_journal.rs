@@ -163,42 +163,28 @@ impl RubyJournal {
         stream: Option<RString>,
         counts: Option<(&NameCounts, String)>,
     ) -> Result<Option<RArray>, Error> {
-        let mut buffer = BUFFER.take();
         // SAFETY: all are on this stack, and Ruby does not run before the append has copied them.
         let (body, head) = unsafe { (body.as_slice(), head.as_slice()) };
         let stream = stream.as_ref().map_or(&[][..], |stream| unsafe { stream.as_slice() });
-        let Some(items) = std::str::from_utf8(body).ok().and_then(|body| read_items(body, is_list, max)) else {
-            give_back(buffer);
-            return Ok(None);
-        };
-        let ids = journal.log.next_ids(items.len());
-        let mut ends = Vec::with_capacity(items.len());
-        for item in &items {
-            buffer.extend_from_slice(head);
-            buffer.extend_from_slice(item.text.as_bytes());
-            buffer.push(b'}');
-            ends.push(buffer.len());
+        let Some(items) = std::str::from_utf8(body).ok().and_then(|body| read_items(body, is_list, max)) else { return Ok(None) };
+        let texts = items.iter().map(|item| item.text.as_bytes());
+        let (position, ids) = journal.log.append_framed(stream, head, b"}", texts).map_err(|error| raised(ruby, &error))?;
+        let count = items.len();
+        let mut paths = FxHashMap::<Option<String>, usize>::default();
+        match &counts {
+            Some((counts, path)) => {
+                let mut counts = counts.counts().lock();
+                items.iter().for_each(|item| counts.add(item.path.as_deref().unwrap_or(path), 1));
+            }
+            None => items.into_iter().for_each(|item| *paths.entry(item.path.map(Into::into)).or_default() += 1),
         }
-        let mut start = 0;
-        let events = ids.iter().zip(&ends).map(|(id, end)| {
-            let payload = &buffer[start..*end];
-            start = *end;
-            (stream, *id, Kind::Json, payload)
-        });
-        let appended = journal.log.append_all(events.collect::<Vec<_>>().iter().copied()).map_err(|error| raised(ruby, &error));
-        give_back(buffer);
+        // From here on Ruby runs, and the body may move.
         let answer = ruby.ary_new_capa(4);
-        answer.push(appended?.0)?;
-        answer.push(ids.len())?;
-        answer.push(ruby.str_from_slice(&ids.concat()))?;
-        if let Some((counts, path)) = counts {
-            let mut counts = counts.counts().lock();
-            items.iter().for_each(|item| counts.add(item.path.as_deref().unwrap_or(&path), 1));
+        answer.push(position.0)?;
+        answer.push(count)?;
+        answer.push(ruby.str_from_slice(&ids))?;
+        if counts.is_some() {
             return Ok(Some(answer));
-        }
-        let mut paths = FxHashMap::default();
-        for item in items {
-            *paths.entry(item.path).or_insert(0_usize) += 1;
         }
         let named = ruby.hash_new();
         for (path, count) in paths {

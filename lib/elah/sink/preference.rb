@@ -9,18 +9,20 @@ module Elah
       # A longer header says nothing.
       HEADER_BYTES_MAX = 1024
       PREFERENCE = /\A\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?\s*(?:;.*)?\z/.freeze
-      private_constant :PREFERENCE
+      # How many headers are remembered. Few different ones come again and again.
+      REMEMBERED_MAX = 64
+      NONE = {}.freeze
+      private_constant :PREFERENCE, :REMEMBERED_MAX, :NONE
+
+      @remembered = {}
 
       class << self
         # @param header [String, nil]
         # @return [Hash{String=>String}] every preference by its name in lower case; the first of a name counts
         def parse(header)
-          return {} if header.nil? || header.bytesize > HEADER_BYTES_MAX
+          return NONE if header.nil? || header.bytesize > HEADER_BYTES_MAX
 
-          header.scan(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/).each_with_object({}) do |preference, all|
-            name, quoted, token = preference.match(PREFERENCE)&.captures
-            all[name.downcase] ||= (quoted&.gsub(/\\(.)/, '\1') || token || "") if name
-          end
+          @remembered[header] || remember(header)
         end
 
         # @param header [String, nil]
@@ -33,6 +35,20 @@ module Elah
           durability = max if DURABILITIES.index(durability) > DURABILITIES.index(max)
           wait = wishes["wait"]&.then { |seconds| Integer(seconds, 10, exception: false) }
           wait&.positive? ? { durability: durability, wait_seconds: [wait, WAIT_SECONDS_MAX].min } : { durability: durability }
+        end
+
+        private
+
+        def remember(header)
+          @remembered.clear if @remembered.size >= REMEMBERED_MAX
+          @remembered[header.dup.freeze] = read(header).freeze
+        end
+
+        def read(header)
+          header.scan(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/).each_with_object({}) do |preference, all|
+            name, quoted, token = preference.match(PREFERENCE)&.captures
+            all[name.downcase] ||= (quoted&.gsub(/\\(.)/, '\1') || token || "") if name
+          end
         end
       end
 

@@ -35,6 +35,48 @@ class SinkRequestsTest < SinkCase
     assert_equal [0, 0, 0, 0], account(@events)
   end
 
+  TEXTS = ["", "/a b", "ü€😀", "\\ud83d\\ude00", "\\u00fc\\n\\/", "\\\\", "\\\""].freeze
+  VALUES = ["null", "true", "false", "0", "-0.5", "12E+3", "1e308", "1e-400", "9" * 300, "[]", "{}", " [ 1 , {} ]", '{"path":7}', *TEXTS.map { |text| %("#{text}") }].freeze
+  WRONG = ["", "nul", "01", "-", "1.", "1e", "1e999", "9" * 400, "+1", ".5", "[1,]", '{"a"}', '{"a":}', "{,}", '"\\ud83d"', '"\\ud83d\\n"', '"\\udc00"', '"\\u12g4"', '"\\x"',
+           %("a\nb"), %("\t"), '"', '"a\\"', "'a'", "NaN", "tru e", "[" * 99 + "]" * 99].freeze
+
+  # What is taken without a look at each is what the parser takes, and it is the same.
+  def test_values_of_all_kinds_are_taken_as_they_are_and_wrong_ones_are_not
+    VALUES.each_with_index do |value, index|
+      body = %([ {"path":"/old","#{TEXTS[index % TEXTS.size]}" : #{value},"path":"/#{TEXTS[index % TEXTS.size]}"}\t,{"path":"/", "path":#{value}}])
+      parsed = Elah::JSON.parse(body)
+      _, count, paths = append(body)
+      assert_equal 2, count, body
+      assert_equal parsed.map { |event| event["path"].then { |path| path if path.is_a?(String) } }.tally, paths, body
+    end
+    assert @events.flush
+    assert_equal(VALUES.flat_map { |value| [Elah::JSON.parse(value)] }, Array.new(VALUES.size * 2) { @seen.pop.last["params"] }.each_slice(2).map { |_, event| event["path"] })
+    WRONG.each { |value| assert_nil append(%([{},{"a":#{value}}])), value }
+  end
+
+  def test_depth_is_bounded_as_the_parser_bounds_it
+    nested = ->(levels) { %([{"a":#{'[' * levels}#{']' * levels}}]) }
+    assert append(nested[97])
+    assert_nil append(nested[98]), "the parser decides"
+    assert_nil append(nested[100_000])
+    assert_raises(Elah::JSON::ParseError) { Elah::JSON.parse(nested[99]) }
+  end
+
+  # Bodies with a few bytes changed: those that are taken are JSON, and as many objects as were found.
+  def test_no_damaged_body_is_taken
+    random = Random.new(Minitest.seed)
+    whole = %([{"path":"/x","n":[1.5e3,"ü\\u00fc"],"o":{"a":null}}, {"b":true,"c":-12},{}])
+    taken = 600.times.count do
+      body = whole.b
+      random.rand(1..3).times { body.setbyte(random.rand(body.bytesize), random.rand(3).zero? ? random.rand(256) : %([]{},:"\\e0 n).getbyte(random.rand(12))) }
+      receipt, count = append(body)
+      parsed = Elah::JSON.parse(body) if receipt
+      assert_equal parsed.size, count, body if receipt
+      receipt
+    end
+    assert_operator taken, :>, 0
+  end
+
   def test_one_that_is_too_large_keeps_all_from_being_accepted
     small = sink("small", event_bytes_max: 100) { nil }
     assert_raises(Elah::Sink::TooLarge) { small.append_items(%([{},{"a":"#{'x' * 100}"}]), true, '{"params":', max: 10) }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use memmap2::MmapMut;
 
 use super::id::{Id, Ids};
-use super::record::{self, Kind, Record};
+use super::record::{self, Kind};
 use super::segment::{HEADER_BYTES, Segment};
 use super::tally::{Tallied, Tally};
 use super::{Batch, Done, Error, Options, Position, Progress, STREAM_BYTES_MAX};
@@ -141,7 +141,11 @@ impl Log {
     }
 
     pub(super) fn next_id(&mut self) -> Id {
-        let now_ms = self.options.clock.now_ms();
+        self.next_id_at(self.options.clock.now_ms())
+    }
+
+    /// The same for whoever has read the clock.
+    pub(super) fn next_id_at(&mut self, now_ms: u64) -> Id {
         self.ids.next(now_ms)
     }
 
@@ -156,22 +160,21 @@ impl Log {
         accepted_ms: Option<u64>,
         stream: &[u8],
         kind: Kind,
-        payload: &[u8],
+        payload: &[&[u8]],
     ) -> Result<Position, Error> {
-        let bytes = self.check(stream.len(), payload.len())?;
+        let bytes = self.check(stream.len(), record::bytes_of(payload))?;
         let accepted_ms = accepted_ms.unwrap_or_else(|| self.options.clock.now_ms());
         let id = id.unwrap_or_else(|| self.ids.next(accepted_ms));
-        let record = Record { accepted_ms, id, kind, stream: stream.into(), payload: payload.into() };
         let segment_bytes = self.options.segment_bytes;
         let active = match &mut self.active {
             Some(active) if active.end + bytes <= segment_bytes => active,
             _ => self.roll()?,
         };
         let at = active.end as usize;
-        record::write(&mut active.map[at..at + bytes as usize], &record);
+        record::write(&mut active.map[at..at + bytes as usize], accepted_ms, &id, kind, stream, payload);
         active.end += bytes;
         self.end = Position::new(active.segment.number, active.end);
-        self.tally.add(&record.stream, record.accepted_ms);
+        self.tally.add(stream, accepted_ms);
         Ok(self.end)
     }
 

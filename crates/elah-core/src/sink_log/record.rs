@@ -54,25 +54,34 @@ pub(super) fn size(stream_bytes: usize, payload_bytes: usize) -> usize {
     (WORD_BYTES + FIXED_BYTES + stream_bytes + payload_bytes).next_multiple_of(WORD_BYTES)
 }
 
-/// Writes a record to the start of `into`, which has room for it.
-pub(super) fn write(into: &mut [u8], record: &Record<'_>) {
+/// Writes a record to the start of `into`, which has room for it. The payload comes in pieces.
+pub(super) fn write(into: &mut [u8], accepted_ms: u64, id: &Id, kind: Kind, stream: &[u8], payload: &[&[u8]]) {
     let (word, rest) = into.split_at_mut(WORD_BYTES);
-    let body_bytes = FIXED_BYTES + record.stream.len() + record.payload.len();
+    let body_bytes = FIXED_BYTES + stream.len() + bytes_of(payload);
     let body = &mut rest[..body_bytes];
-    body[..8].copy_from_slice(&record.accepted_ms.to_le_bytes());
-    body[8..24].copy_from_slice(&record.id);
-    body[24] = match record.kind {
+    body[..8].copy_from_slice(&accepted_ms.to_le_bytes());
+    body[8..24].copy_from_slice(id);
+    body[24] = match kind {
         Kind::Json => 0,
         Kind::Bytes => 1,
     };
-    body[25] = record.stream.len() as u8;
-    let (stream, payload) = body[FIXED_BYTES..].split_at_mut(record.stream.len());
-    stream.copy_from_slice(&record.stream);
-    payload.copy_from_slice(&record.payload);
+    body[25] = stream.len() as u8;
+    let (name, mut rest) = body[FIXED_BYTES..].split_at_mut(stream.len());
+    name.copy_from_slice(stream);
+    for piece in payload {
+        let (place, after) = rest.split_at_mut(piece.len());
+        place.copy_from_slice(piece);
+        rest = after;
+    }
     let check = crc32fast::hash(body);
     // Other processes read the file while it grows.
     fence(Ordering::Release);
     word.copy_from_slice(&(u64::from(check) << 32 | body_bytes as u64).to_le_bytes());
+}
+
+/// The bytes of a payload in pieces.
+pub(super) fn bytes_of(payload: &[&[u8]]) -> usize {
+    payload.iter().map(|piece| piece.len()).sum()
 }
 
 /// Reads what begins at the start of `bytes`.

@@ -132,6 +132,25 @@ fn a_batch_is_taken_whole_or_not_at_all() {
     assert_eq!(everything(&log, Position::default()).len(), 10);
 }
 
+#[test]
+fn items_in_a_frame_are_taken_whole_or_not_at_all() {
+    let folder = Folder::new();
+    let log = folder.open();
+    let append = |items: &[&'static str]| log.append_framed(b"s", b"<", b">", items.iter().map(|item| item.as_bytes()));
+    let (end, ids) = append(&["1", "", "3"]).expect("has room");
+    assert_eq!(end, log.end());
+    let batch = log.read(Position::default(), 10, 1 << 20).expect("reads");
+    let found: Vec<_> = batch.records.iter().map(|(_, record)| String::from_utf8_lossy(&record.payload).into_owned()).collect();
+    assert_eq!(found, ["<1>", "<>", "<3>"]);
+    assert_eq!(ids, batch.records.iter().flat_map(|(_, record)| record.id).collect::<Vec<_>>());
+    let large: &'static str = "x".repeat(999).leak();
+    assert!(matches!(append(&["1", large]), Err(Error::TooLarge { bytes: 1001, .. })), "the frame counts");
+    let half: &'static str = "x".repeat(900).leak();
+    assert!(matches!(append(&[half; 20]), Err(Error::Full { .. })));
+    assert_eq!(log.end(), end);
+    assert_eq!(append(&[half; 10]).expect("has room").1.len(), 160);
+}
+
 /// Cuts and overwrites the segment at every byte of its second record: the first is always found, never a wrong one.
 #[test]
 fn a_torn_or_damaged_tail_costs_nothing_before_it() {
