@@ -76,10 +76,17 @@ module Leaderboards
 
     # @return [Elah::RankedSet::Responder, nil] answers plain reads as {Boards::Reading} does; nil when a read needs more than the set, or when
     #   the season is over
-    def responder = @seasons&.due? ? nil : @responder ||= new_responder
+    def responder = (plain = plain_responder) && !@companions.metadata_any? ? plain : nil
 
-    # @return [Elah::RankedSet::Responder, nil] takes plain submissions as {Boards::Writing#submit} does; nil when one has more to do
-    def writer = @changes.nil? && @seasons&.pruned? ? responder : nil
+    # Does what a plain request submits, as {Boards::Writing#submit} does.
+    #
+    # @param request [Elah::Request]
+    # @return [Boolean, nil] whether it is answered; when it is not, nothing was done
+    def submit_plain(request)
+      return unless @seasons&.pruned? && (plain = plain_responder)
+
+      @changes ? plain.submit(request) { |text| @changes.note(text) } : plain.submit(request)
+    end
 
     private
 
@@ -124,9 +131,11 @@ module Leaderboards
       @tops = Boards::Tops.new
     end
 
-    # Of a whole board in its current season, where nobody is banned and nobody has metadata.
+    # Of a whole board in its current season, where nobody is banned.
+    def plain_responder = @seasons&.due? ? nil : @responder ||= new_responder
+
     def new_responder
-      return unless @definition&.key == key && !@companions.banned_any? && !@companions.metadata_any?
+      return unless @definition&.key == key && !@companions.banned_any?
 
       list = [%({"season":#{season},"size":), ',"members":', "}"]
       Elah::RankedSet::Responder.new(@set, headers: JSON_TYPE, member_bytes_max: Definition::MEMBER_BYTES_MAX, list: list, index: @rows,

@@ -29,7 +29,7 @@ module Leaderboards
   #
   # [responder(id)] an Elah::RankedSet::Responder that answers plain reads of the board with this id, a String as a client wrote it, at once;
   #   nil when there is none
-  # [writer(id)] the same for plain submissions
+  # [submit_plain(id, request)] does and answers a plain submission at once; false or nil, and nothing was done, when it cannot
   #
   # Reads as JSON, ready to be sent; lists are `{"season":N,"size":N,"members":[Text#row, ...]}` and what is named beside:
   #

@@ -40,6 +40,7 @@ class RankedSetResponderTest < Minitest::Test
         assert_equal [2, false], submit(server, "ann", '{"score":2}').last.values_at("rank", "changed"), "the best stays"
         assert_equal [2, 2, true], submit(server, "ann", '{"score":2,"operator":"last"}').last.values_at("rank", "score", "changed")
         assert_equal({ "rank" => 2, "member" => "ann", "score" => 2 }, get(server, "ann"))
+        assert_equal [["ann", 3], ["bob", 5], ["ann", 2]], server.get("/changes").json.map { |text| JSON.parse(text).values_at("member", "score") }
       end
     end
   end

@@ -18,7 +18,7 @@ module Leaderboards
       def submit(member, score, operator, style, metadata = nil)
         look
         text = enter(member, score, operator || @definition.operator, style)
-        keep(member, metadata) if metadata
+        @companions.keep(member, metadata) if metadata
         @seasons.prune(@rows, Board.members) unless @seasons.pruned?
         text
       end
@@ -33,7 +33,7 @@ module Leaderboards
         failures = []
         rows.each_with_index do |(member, score, metadata), index|
           enter(member, score, operator, :ordinal)
-          keep(member, metadata) if metadata
+          @companions.keep(member, metadata) if metadata
         rescue Refused => e
           failures << [index, e.code]
         end
@@ -157,11 +157,6 @@ module Leaderboards
         text = @standings.submit_json(member, score, operator, style, is_decided: is_decided)
         @changes.note(text) if version != @standings.version
         text
-      end
-
-      def keep(member, metadata)
-        @responder = nil
-        @companions.keep(member, metadata)
       end
 
       # Who is banned is told the ranks that it would have.

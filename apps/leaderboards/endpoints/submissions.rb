@@ -24,11 +24,11 @@ module Leaderboards
           @has_token = true
         end
 
-        # @return [Elah::RankedSet::Responder, nil] for a submission by one who may write all boards
-        def writer
+        # @return [Boolean, nil] whether the submission was plain, and one of somebody who may write all boards: it is answered then
+        def submit_plain
           return unless service.api_key.nil? || authorized?(service.api_key)
 
-          service.scores.writer(request.route_param("id"))
+          service.scores.submit_plain(request.route_param("id"), request)
         end
 
         # @return [Symbol]
@@ -72,7 +72,7 @@ module Leaderboards
 
       desc "Submits a score, and tells the rank"
       put "leaderboards/:id/members/:member", raw: true, late_body: true, requirements: Support::MEMBER do
-        next if writer&.submit(request)
+        next if submit_plain
 
         read_body
         board = definition

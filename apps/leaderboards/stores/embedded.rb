@@ -78,7 +78,7 @@ module Leaderboards
       end
 
       def responder(id) = @boards.at_rest(id)&.responder
-      def writer(id) = @boards.idle(id)&.writer
+      def submit_plain(id, request) = @boards.idle(id)&.submit_plain(request)
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)
       def top(definition, count, style, season = nil) = board(definition, season).top(count, style)

@@ -56,6 +56,7 @@ module Elah
       #   Left alone are also a body of another type, with more members or with a number that has a point or an exponent, `increment`, and
       #   what the set refuses.
       #   @param request [Elah::Request]
+      #   @yieldparam text [String] the answer, if the member's standing has changed
       #   @return [Boolean] as of {#row}
     end
   end

@@ -26,6 +26,8 @@ end
 Ladder.all = Ladder.in(Elah::Store.open(File.join(Elah.config.data, "ladders")))
 
 class Ladders < Elah::API
+  CHANGES = []
+
   format :json
 
   helpers do
@@ -39,7 +41,8 @@ class Ladders < Elah::API
   get("ladders/:id/top", raw: true) { resting&.top(request, 2) || leave_alone }
   get("ladders/:id/:member", raw: true) { resting&.row(request) || leave_alone }
   get("ladders/:id/:member/around", raw: true) { resting&.around(request, 1) || leave_alone }
-  put("ladders/:id/:member", raw: true, late_body: true) { idle&.submit(request) || leave_alone }
+  put("ladders/:id/:member", raw: true, late_body: true) { idle&.submit(request) { |text| CHANGES << text } || leave_alone }
+  get(:changes) { CHANGES }
 end
 
 run Ladders

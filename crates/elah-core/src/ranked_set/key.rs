@@ -91,19 +91,21 @@ impl<'a> Point<'a> {
     }
 }
 
-/// The number of entries before `point` among `len` sorted ones.
+/// The number of entries before `point` among sorted ones, whose keys lie in `keys` one after the other.
+///
+/// What comes first by the first word alone is counted without a branch: the loads do not wait for each other, as those of a search by halves
+/// do, and most of what a large set takes is waiting for memory. Halves decide among the others.
 #[inline]
-pub(super) fn entries_before<'e>(
-    point: Point<'_>,
-    members: &Members,
-    len: usize,
-    entry: impl Fn(usize) -> (&'e [u64], u32),
-) -> usize {
-    let (mut low, mut high) = (0, len);
+pub(super) fn entries_before(point: Point<'_>, members: &Members, keys: &[u64], width: usize, handles: &[u32]) -> usize {
+    let first = point.words[0];
+    let mut low = keys.chunks_exact(width).map(|key| usize::from(key[0] < first)).sum();
+    let mut high = handles.len();
+    if low < high && keys[low * width] > first {
+        return low;
+    }
     while low < high {
         let middle = (low + high) / 2;
-        let (key, handle) = entry(middle);
-        if point.follows(key, handle, members) {
+        if point.follows(&keys[middle * width..][..width], handles[middle], members) {
             low = middle + 1;
         } else {
             high = middle;

@@ -69,9 +69,6 @@ impl RankedSet {
         let mut refused = Ok(());
         let stem = row::stem(prefix);
         let range = Range { prefix: Some(stem.clone()), limit: usize::MAX, ..Range::default() };
-        if prefix.is_empty() {
-            set.members.expect(table.size().map_err(LoadError::Store)? as usize);
-        }
         table
             .each(&range, |key, value| {
                 refused = set.take(&key[stem.len()..], value, &mut unsorted);
@@ -79,6 +76,7 @@ impl RankedSet {
             })
             .map_err(LoadError::Store)?;
         refused?;
+        set.members.index_all(unsorted.entries.iter().map(|entry| entry.handle));
         unsorted.sort(&set.members);
         let Unsorted { words, entries, .. } = &unsorted;
         let sorted = entries.iter().map(|entry| (key_of(words, width, entry.number), entry.handle));
@@ -95,7 +93,7 @@ impl RankedSet {
             return Err(Error::Full { members: unsorted.entries.len() });
         }
         self.next_sequence = self.next_sequence.max(row.sequence.saturating_add(1));
-        unsorted.push(&self.order.key(&row.scores, row.sequence, row.name), self.members.add(row.name));
+        unsorted.push(&self.order.key(&row.scores, row.sequence, row.name), self.members.add_unindexed(row.name));
         Ok(())
     }
 }

@@ -66,7 +66,8 @@ impl Members {
     /// Adds a name that has no handle yet.
     pub(super) fn add(&mut self, name: &[u8]) -> u32 {
         if self.index.len() == 1 && self.records.len() == ONE_TABLE_MAX {
-            self.spread(TABLES, 0);
+            let old = std::mem::replace(&mut self.index, vec![HashTable::new(); TABLES]);
+            old.into_iter().flatten().for_each(|handle| self.enter(handle));
         }
         let handle = self.records.add(name);
         self.enter(handle);
@@ -80,17 +81,27 @@ impl Members {
         index[table].insert_unique(hash, handle, |handle| hasher.hash_one(records.name(*handle)));
     }
 
-    /// Divides the index into so many tables, each with room for its share of `expected` members.
-    fn spread(&mut self, tables: usize, expected: usize) {
-        let room = expected / tables + expected / tables / 8;
-        let old = std::mem::replace(&mut self.index, (0..tables).map(|_| HashTable::with_capacity(room)).collect());
-        old.into_iter().flatten().for_each(|handle| self.enter(handle));
+    /// Adds a name that has no handle yet, and that is not found before `index_all`.
+    pub(super) fn add_unindexed(&mut self, name: &[u8]) -> u32 {
+        self.records.add(name)
     }
 
-    /// Makes room for so many members at once.
-    pub(super) fn expect(&mut self, members: usize) {
-        if self.index.len() == 1 && members > ONE_TABLE_MAX {
-            self.spread(TABLES, members);
+    /// Makes the index of all members at once: each table has its size from the beginning and is filled while it is near.
+    pub(super) fn index_all(&mut self, handles: impl ExactSizeIterator<Item = u32>) {
+        let tables = if handles.len() > ONE_TABLE_MAX { TABLES } else { 1 };
+        let share = handles.len() / tables;
+        self.index = vec![HashTable::new(); tables];
+        let mut shares: Vec<Vec<(u64, u32)>> = (0..tables).map(|_| Vec::with_capacity(share + share / 8)).collect();
+        for handle in handles {
+            let hash = self.hash(self.name(handle));
+            shares[self.table(hash)].push((hash, handle));
+        }
+        let Members { records, index, hasher } = self;
+        for (table, share) in index.iter_mut().zip(shares) {
+            table.reserve(share.len(), |handle| hasher.hash_one(records.name(*handle)));
+            for (hash, handle) in share {
+                table.insert_unique(hash, handle, |handle| hasher.hash_one(records.name(*handle)));
+            }
         }
     }
 

@@ -125,13 +125,12 @@ impl Tree {
         let mut before = 0;
         for _ in 0..self.height {
             let branch = &self.branches[node];
-            let entry = |at| (branch.key(at, self.width), branch.handle(at));
-            let at = entries_before(point, members, branch.len(), entry).saturating_sub(1);
+            let at = entries_before(point, members, branch.keys(), self.width, branch.handles()).saturating_sub(1);
             before += branch.count_before(at);
             node = branch.child(at);
         }
         let leaf = &self.leaves[node];
-        let at = entries_before(point, members, leaf.len(), |at| (leaf.key(at, self.width), leaf.handle(at)));
+        let at = entries_before(point, members, leaf.keys(), self.width, leaf.handles());
         (Place { leaf: node, at }, before)
     }
 

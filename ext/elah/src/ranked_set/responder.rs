@@ -20,6 +20,7 @@ use crate::native_class;
 use crate::receiver::Receiver;
 use crate::request::{self, Request};
 use crate::shards::index::{self, RubyIndex};
+use crate::utf8;
 
 /// Most answers that are no list are no longer.
 const USUAL_ANSWER_BYTES: usize = 128;
@@ -126,7 +127,8 @@ impl Responder {
         })
     }
 
-    /// Submits the score in the body of a request for the member that it names, and answers what that did, when the answer may leave.
+    /// Submits the score in the body of a request for the member that it names, and answers what that did, when the answer may leave. Yields
+    /// the answer's text if the member's standing has changed.
     fn submit(ruby: &Ruby, responder: Receiver<Self>, request: Value) -> Result<bool, Error> {
         let set = ruby.get_inner(responder.set);
         let (Some(set), Some(request)) = (CLASS.native::<RubyRankedSet>(&set), request::CLASS.native::<Request>(&request)) else {
@@ -137,14 +139,17 @@ impl Responder {
         };
         let worker = worker(ruby)?;
         let done = worker.request(request.id(), |request| responder.write(set, writes, &request)).flatten();
-        let Some(text) = done else { return Ok(false) };
+        let Some((text, is_changed)) = done else { return Ok(false) };
         set.report(ruby);
-        writes.index.entity.respond(&worker, request.id(), responder.response(ruby, text)?);
+        writes.index.entity.respond(&worker, request.id(), responder.response(ruby, text.clone())?);
+        if is_changed && ruby.block_given() {
+            let _: Value = ruby.yield_value(utf8::new_string(&text, text.is_ascii())?)?;
+        }
         Ok(true)
     }
 
-    /// What a submission did. `None`, and nothing has changed, when it is not plain, or refused.
-    fn write(&self, set: &RubyRankedSet, writes: &Writes, request: &RequestView<'_>) -> Option<Bytes> {
+    /// What a submission did, and whether it changed a standing. `None`, and nothing has changed, when it is not plain, or refused.
+    fn write(&self, set: &RubyRankedSet, writes: &Writes, request: &RequestView<'_>) -> Option<(Bytes, bool)> {
         let BodyPlace::Memory(body) = request.body() else { return None };
         if !request.query().is_empty() || *request.header("content-type")? != *JSON {
             return None;
@@ -161,7 +166,7 @@ impl Responder {
         let done = inner.submit_stored(name, &submitted.scores, operator, Style::Ordinal, store).ok()?;
         let mut out = Vec::with_capacity(USUAL_ANSWER_BYTES);
         done.write_json(&mut out, member, &set.order);
-        Some(out.into())
+        Some((out.into(), done.is_changed))
     }
 
     fn member<'r>(&self, request: &RequestView<'r>) -> Option<&'r str> {

@@ -60,6 +60,15 @@ impl Branch {
         self.handles[at]
     }
 
+    pub(super) fn handles(&self) -> &[u32] {
+        &self.handles[..self.len()]
+    }
+
+    /// Of all children, one after the other.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
     pub(super) fn key(&self, at: usize, width: usize) -> &[u64] {
         &self.keys[at * width..(at + 1) * width]
     }

@@ -39,6 +39,11 @@ impl Leaf {
         self.len() == CAPACITY
     }
 
+    /// Of all entries, one after the other.
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
     #[inline]
     pub(super) fn key(&self, at: usize, width: usize) -> &[u64] {
         &self.keys[at * width..(at + 1) * width]
