@@ -38,10 +38,10 @@ struct Shared {
 impl Shared {
     fn release(&self) {
         let mut engine = self.engine.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = engine.take()
-            && engine.is_of_this_process()
-        {
-            engine.shut_down();
+        match engine.take() {
+            Some(engine) if engine.is_of_this_process() => engine.shut_down(),
+            Some(inherited) => inherited.forget_kept(),
+            None => {}
         }
     }
 

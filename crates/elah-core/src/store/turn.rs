@@ -52,6 +52,9 @@ impl Engine {
     }
 
     pub(super) fn release_kept(&self) {
+        if !self.is_of_this_process() {
+            return self.forget_kept();
+        }
         self.kept().take();
     }
 
