@@ -17,10 +17,11 @@ class NativeParityTest < Minitest::Test
   ELSEWHERE = %r{redirect|rack|path_info|\A[^?]*%(ff|zz)}.freeze
 
   def test_both_entries_answer_alike
+    # Asked for before there is a connection, which does not stay open for as long as that may take.
+    rows = ParityTable.requests.zip(rack_answers).select { |(api, request), _| comparable?(api, request) }
+    assert_operator rows.size, :>, ParityTable.requests.size / 2
     ElahServer.start(APP) do |server|
       server.connect do |client|
-        rows = ParityTable.requests.zip(rack_answers).select { |(api, request), _| comparable?(api, request) }
-        assert_operator rows.size, :>, ParityTable.requests.size / 2
         differences = rows.filter_map do |(api, request), rack|
           native = native(client, api, request)
           "#{api} #{request}\n  Rack:   #{rack}\n  native: #{native}" unless same?(rack, native)
