@@ -72,6 +72,8 @@ fn wait_on_loop<T: 'static>(ruby: &Ruby, future: impl Future<Output = T> + 'stat
     let wait = worker.new_wait();
     let result = Rc::new(Cell::new(None));
     let filled = Rc::clone(&result);
+    // In a box, for each future around it would have room for it twice, and be copied.
+    let future = Box::pin(future);
     let _task = AbortOnDrop(worker.spawn(wait, async move { filled.set(Some(future.await)) }));
     park(ruby, wait)?;
     result.take().ok_or_else(|| Error::new(crate::errors::class(ruby, "InternalError"), "The operation ended without a result."))

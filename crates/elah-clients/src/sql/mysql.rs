@@ -63,8 +63,10 @@ impl Connection {
             Err(cause) => cause,
         };
         match number(&cause) {
-            Some(NOT_PREPARABLE) if statement.params.is_empty() => self.run_text(statement).await.map_err(failed),
-            Some(number) if may_repeat && STALE_NUMBERS.contains(&number) => self.run_prepared(statement).await.map_err(failed),
+            Some(NOT_PREPARABLE) if statement.params.is_empty() => Box::pin(self.run_text(statement)).await.map_err(failed),
+            Some(number) if may_repeat && STALE_NUMBERS.contains(&number) => {
+                Box::pin(self.run_prepared(statement)).await.map_err(failed)
+            }
             _ => Err(failed(cause)),
         }
     }

@@ -93,11 +93,12 @@ impl Pool {
             if idle.since.elapsed() < TRUSTED {
                 return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
             }
-            if matches!(timeout(self.settings.bounds.connect, idle.connection.ping()).await, Ok(Ok(()))) {
+            // What is rare is boxed, here and below: each query would carry the room for it.
+            if matches!(timeout(self.settings.bounds.connect, Box::pin(idle.connection.ping())).await, Ok(Ok(()))) {
                 return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
             }
         }
-        let connection = self.connect().await?;
+        let connection = Box::pin(self.connect()).await?;
         Ok(Lease::new(connection, Arc::clone(self), permit))
     }
 

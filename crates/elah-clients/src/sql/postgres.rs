@@ -74,7 +74,7 @@ impl Connection {
         match &outcome {
             Err(Error::Refused(refusal)) if STALE_STATES.contains(&&*refusal.sqlstate) => {
                 self.statements.forget(&statement.sql);
-                if may_repeat { self.run_once(statement).await } else { outcome }
+                if may_repeat { Box::pin(self.run_once(statement)).await } else { outcome }
             }
             _ => outcome,
         }
@@ -120,7 +120,8 @@ impl Connection {
             Some(prepared) => prepared,
             None => {
                 let numbered = super::placeholders::numbered(&statement.sql);
-                let prepared = self.client.prepare(&numbered).await.map_err(|cause| self.error(Some(statement), &cause))?;
+                let prepared = Box::pin(self.client.prepare(&numbered)).await;
+                let prepared = prepared.map_err(|cause| self.error(Some(statement), &cause))?;
                 self.statements.keep(Arc::clone(&statement.sql), prepared.clone());
                 prepared
             }
