@@ -29,13 +29,14 @@ module Leaderboards
       end
 
       # @param store [Elah::Store]
-      # @param boards [Elah::Entity::Region]
-      def initialize(store, boards)
+      # @param boards [#call_many]
+      # @param answers [Elah::Store::Table, nil] what the boards have answered and stored; nil when they answer only what they have stored
+      def initialize(store, boards, answers: nil)
         @store = store
         @boards = boards
         @decided = store.table("together")
         @keys = store.table("together_keys")
-        @answers = boards.index(:answers)
+        @answers = answers
       end
 
       # @param parts [Array<Part>]
@@ -58,7 +59,7 @@ module Leaderboards
       # @return [Integer] how many writes
       def finish
         left = left_behind
-        done, undone = left.partition { |id, parts| stored?(id, parts) }
+        done, undone = left.partition { |id, parts| known_stored?(id, parts) }
         @store.transaction { |tx| done.each { |id, _| tx.delete(@decided, id) } } if done.any?
         errors = undone.filter_map { |id, parts| finish_one(id, parts) }
         raise errors.first if errors.any?
@@ -132,11 +133,11 @@ module Leaderboards
       def name(id, index) = "together #{id}/#{index}"
 
       # With durability :memory parts are on their way for a while: {#finish} comes back to them.
-      def forget(id, parts, answers) = (@decided.delete(id) if stored?(id, parts, answers))
+      def forget(id, parts, answers) = (@decided.delete(id) if @answers.nil? || known_stored?(id, parts, answers))
 
-      # @param answers [Array<String, Refused>] as far as they are known: a board that was deleted has nothing to store
-      def stored?(id, parts, answers = [])
-        parts.each_with_index.all? do |part, index|
+      # @param answers [Array<String, Refused>] as far as they came: a board that was deleted has nothing to store
+      def known_stored?(id, parts, answers = [])
+        @answers && parts.each_with_index.all? do |part, index|
           answers[index].is_a?(Refused) || @answers.get(Answers.key(part.board, name(id, index)))
         end
       end

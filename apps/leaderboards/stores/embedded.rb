@@ -30,7 +30,7 @@ module Leaderboards
         @seasons = @boards.index(:seasons)
         @deadline = deadline
         @summaries = {}
-        @together = Boards::Together.new(store, @boards)
+        @together = Boards::Together.new(store, @boards, answers: @boards.index(:answers))
       end
 
       def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }

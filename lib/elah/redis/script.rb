@@ -48,6 +48,9 @@ module Elah
         answers.each { |answer| raise answer if answer.is_a?(Exception) }
       end
 
+      # @return [String] without the source
+      def inspect = "#<#{self.class} #{@digest}>"
+
       private
 
       def send_each(runs)
