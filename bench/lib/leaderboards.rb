@@ -21,7 +21,7 @@ module Bench
     # What is asked for, in words, and the least ratio to bare hyper.
     CONTESTS = {
       "submit-disk" => ["a score submitted, its rank returned, on disk", 0.40],
-      "submit-memory" => ["the same, in memory", 0.55],
+      "submit-memory" => ["a score submitted, its rank returned, in memory", 0.55],
       "rank" => ["score and rank of a member", 0.50],
       "top" => ["the first ten", 0.50],
       "around" => ["a member between its neighbours", 0.50]

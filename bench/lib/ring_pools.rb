@@ -54,7 +54,7 @@ module Bench
         use = CpuUse.of(server.tree) { load = wrk(server, bodies, @seconds) }
         given, overflows = counts(server).zip(before).map { |after, then_| after - then_ }
         rate = load["requests"] * ROWS / load["seconds"]
-        [result("#{durability}: allocations", rate.round, "per second", "≥ #{TARGETS[durability]}"),
+        [result("#{durability}: allocations", rate.round, "per second", "≥ #{Tables.thousands(TARGETS[durability])}"),
          result("#{durability}: CPU time of an allocation", (use.server_seconds * 1e6 / (load["requests"] * ROWS)).round(2), "µs"),
          result("#{durability}: of which overflowed", (overflows * 100.0 / (given + overflows)).round(2), "%")]
       end
@@ -66,9 +66,10 @@ module Bench
       serve("memory", workers: workers) do |server, bodies|
         wrk(server, bodies, 1, PAUSE_MS)
         load = wrk(server, bodies, @seconds, PAUSE_MS)
-        what = "#{CONNECTIONS} connections that pause #{PAUSE_MS} ms, #{workers} workers"
-        [result("#{what.sub('1 workers', '1 worker')}: requests", (load["requests"] / load["seconds"]).round, "per second"),
-         result("p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"), result("p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
+        what = "#{CONNECTIONS} connections that pause #{PAUSE_MS} ms, #{workers == 1 ? '1 worker' : "#{workers} workers"}"
+        [result("#{what}: requests", (load["requests"] / load["seconds"]).round, "per second"),
+         result("#{what}: p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"),
+         result("#{what}: p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
       end
     end
 
@@ -90,7 +91,7 @@ module Bench
       medians = times.transform_values { |all| Statistics.median(all) }
       small, large = medians.values
       medians.map { |name, time| result("an allocation in an #{name}".sub("an pool", "a pool"), time.round(2), "µs") } <<
-        result("ratio", (large / small).round(2), "", "≤ 2")
+        result("full pool ÷ empty pool", (large / small).round(2), "", "≤ 2")
     end
 
     # Keeps nothing.
@@ -122,7 +123,7 @@ module Bench
         end
       end
       seconds = since_start(server, bulk(keys.last(ROWS)))
-      [result("restart with #{@held} held numbers: until the first bulk request is answered", seconds.round(3), "s", "< 1")]
+      [result("restart with #{Tables.thousands(@held)} held numbers: until the first bulk request is answered", seconds.round(3), "s", "< 1")]
     ensure
       FileUtils.rm_rf(data) if data
     end

@@ -51,6 +51,11 @@ module Bench
       end
     end
 
+    # Keeps all its processes from running until {#resume}.
+    def pause = @tree.pids.each { |pid| Process.kill("STOP", pid) }
+
+    def resume = @tree.pids.each { |pid| Process.kill("CONT", pid) }
+
     def stop
       return unless @pid
 

@@ -12,9 +12,9 @@ module Bench
     # @param record [Record]
     def initialize(record)
       @date = File.basename(record.directory)
-      @ratios, @noise, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @leaderboards, @ranked_set =
-        %w[ratios noise connections memory redis items stats long_run broadcast leaderboards ranked_set].map { |name| record.read(name) }
-      records = [@ratios, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @leaderboards, @ranked_set]
+      @ratios, @noise, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @ring_pools, @leaderboards, @ranked_set =
+        %w[ratios noise connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set].map { |name| record.read(name) }
+      records = [@ratios, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @ring_pools, @leaderboards, @ranked_set]
       @machine = records.compact.first&.fetch(:machine) or
         raise "#{record.directory} holds no results"
     end
@@ -49,13 +49,15 @@ module Bench
       [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
        @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels]),
        @stats && Tables.stats(@stats[:duels]), @long_run && Tables.long_run(@long_run), @broadcast && Tables.broadcast(@broadcast),
+       @ring_pools && Tables.ring_pools(@ring_pools[:results]),
        @leaderboards && Tables.leaderboards(@leaderboards[:results]), @ranked_set && Tables.ranked_set(@ranked_set[:figures])].compact
     end
 
     # When each was taken, of which commit: commands are recorded one by one, and the contests of bench/items and bench/stats as well.
     def times
       records = { "ratios" => @ratios, "noise" => @noise, "connections" => @connections, "memory" => @memory, "redis" => @redis,
-                  "long_run" => @long_run, "broadcast" => @broadcast, "leaderboards" => @leaderboards, "ranked_set" => @ranked_set }.compact
+                  "long_run" => @long_run, "broadcast" => @broadcast, "ring_pools" => @ring_pools, "leaderboards" => @leaderboards,
+                  "ranked_set" => @ranked_set }.compact
       { "items" => @items, "stats" => @stats }.compact.each do |name, record|
         record[:duels].each { |duel| records["#{name}, #{duel[:workload]}"] = { machine: duel[:machine] || record[:machine] } }
       end
@@ -95,6 +97,7 @@ module Bench
       lines += @redis[:commands].values if @redis
       lines += @items[:duels].flat_map { |duel| duel[:commands].values.flat_map(&:values) } if @items
       lines += @stats[:duels].flat_map { |duel| duel[:commands].values } if @stats
+      lines << "bench/ring_pools" if @ring_pools
       lines << "bench/leaderboards #{@leaderboards[:results].map { |result| result[:name] }.uniq.join(' ')}" if @leaderboards
       ["## Commands\n", "```\n#{lines.uniq.join("\n")}\n```\n"].join("\n")
     end

@@ -61,7 +61,10 @@ module Bench
     # @param results [Array<Hash>] what RingPools#run gave
     # @return [String] one row per figure
     def ring_pools(results)
-      rows = results.map { |result| [result[:what], "#{result[:figure]} #{result[:unit]}".strip, result[:target].to_s] }
+      rows = results.map do |result|
+        what, figure, unit, target = result.values_at(:what, :figure, :unit, :target)
+        [what, "#{figure < 1000 ? figure : thousands(figure)} #{unit}".strip, target.to_s]
+      end
       table(["apps/ring_pools", "", "target"], rows)
     end
 
