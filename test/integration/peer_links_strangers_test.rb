@@ -81,6 +81,25 @@ class PeerLinksStrangersTest < PeerLinksCase
     listener&.close
   end
 
+  # Two hundred connections that nobody had accepted yet made the next call fail at once, though the worker was there.
+  def test_a_worker_whose_backlog_is_full_is_reached_once_it_accepts
+    path = File.join(@folder, "behind.sock")
+    listener = UNIXServer.new(path)
+    listener.listen(0)
+    waiting = fill_backlog(path)
+    answering = nil
+    as_worker do |links|
+      call = Elah.async { links.peer(path).call("late", 60) }
+      20.times { turn } # by then it has been tried
+      answering = Thread.new { answer_one_call(listener, waiting.size) }
+      assert_equal "so late", call.value
+    end
+    answering.join
+  ensure
+    waiting&.each(&:close)
+    listener&.close
+  end
+
   def test_the_socket_is_private_and_goes_with_the_links
     path = File.join(@folder, "test.sock")
     as_worker do
@@ -100,6 +119,31 @@ class PeerLinksStrangersTest < PeerLinksCase
   end
 
   private
+
+  # @return [Array<Socket>] connections that nobody accepts; the next is refused
+  def fill_backlog(path)
+    connections = []
+    loop do
+      socket = Socket.new(:UNIX, :STREAM)
+      socket.connect_nonblock(Socket.sockaddr_un(path))
+      connections << socket
+    rescue Errno::EAGAIN
+      socket.close
+      return connections
+    end
+  end
+
+  # Accepts what waits, and answers the call that comes after it.
+  def answer_one_call(listener, count)
+    count.times { listener.accept.close }
+    socket = listener.accept
+    socket.read(HELLO.bytesize)
+    id = socket.read(25).unpack1("@5Q<")
+    payload = Marshal.dump("so late")
+    socket.write(HELLO + [13 + payload.bytesize, 2, id, 1].pack("VCQ<V") + payload)
+    socket.read
+    socket.close
+  end
 
   def read_to_end(socket)
     socket.read

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
-use tokio::net::UnixStream;
 
 pub(crate) use self::link::Link;
 pub use self::link::LinkState;
@@ -18,7 +17,7 @@ use super::Part;
 use super::frame::{self, Frame, Malformed, Reason, VERSION};
 use super::pump::{self, End, Ended};
 use super::shared::Shared;
-use super::socket::trusted;
+use super::socket::{connect, trusted};
 use crate::wake::WaitId;
 
 /// Why a call was not sent. It has not been run.
@@ -183,7 +182,7 @@ impl Outgoing {
     /// Opens the connection and serves it until it is lost or closed.
     pub(crate) async fn serve(self: Rc<Self>, link: Rc<Link>) {
         let served = Served { outgoing: &self, link: &link };
-        let stream = match UnixStream::connect(&link.path).await {
+        let stream = match connect(&link.path, || link.outbox.is_closed()).await {
             Ok(stream) => trusted(&stream, self.shared.owner).map(|()| stream),
             Err(cause) => Err(cause.to_string()),
         };

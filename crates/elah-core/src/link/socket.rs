@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener as BoundListener;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_local;
@@ -22,6 +22,10 @@ const BACKLOG: i32 = 128;
 
 /// How long `accept` rests when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a worker whose backlog is full is tried, and the rest between two attempts. Callers have their own, shorter deadlines.
+const FULL_BACKLOG_MAX: Duration = Duration::from_secs(5);
+const FULL_BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 
 /// The file of the listening socket.
 #[derive(Debug)]
@@ -103,6 +107,20 @@ pub(crate) async fn run(listener: UnixListener, shared: Rc<Shared>, outgoing: Rc
                 Err(complaint) => shared.complain(format!("A link was refused: {complaint}.")),
             },
             Event::Accepted(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+        }
+    }
+}
+
+/// Connects to the worker that listens on `path`. One whose backlog is full is there, and behind: Linux refuses such a connection
+/// with EAGAIN where the socket does not block, so it is tried again until `is_given_up`.
+pub(crate) async fn connect(path: &str, is_given_up: impl Fn() -> bool) -> io::Result<UnixStream> {
+    let give_up_at = Instant::now() + FULL_BACKLOG_MAX;
+    loop {
+        match UnixStream::connect(path).await {
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock && !is_given_up() && Instant::now() < give_up_at => {
+                tokio::time::sleep(FULL_BACKLOG_PAUSE).await;
+            }
+            connected => return connected,
         }
     }
 }
