@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, EnvOpenOptions, MdbError, WithoutTls};
+use heed::{CommitOrAbort, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
 
 use super::error::{Error, means_no_room};
 use super::layout::{FORMAT, FORMAT_KEY};
@@ -151,4 +151,28 @@ fn refusal(dir: &Path, error: heed::Error) -> Error {
         other => other.to_string(),
     };
     Error::cannot_open(dir, why)
+}
+
+/// Puts entries whose keys are new. In the order of their keys, those of one page take the way down the tree once: LMDB begins where the
+/// last one went.
+pub(super) struct NewRows<'t> {
+    cursor: RwIter<'t, Bytes, Bytes>,
+}
+
+impl<'t> NewRows<'t> {
+    pub(super) fn new(tree: Tree, txn: &'t mut RwTxn<'_>) -> Result<Self, heed::Error> {
+        Ok(NewRows { cursor: tree.iter_mut(txn)? })
+    }
+
+    /// Puts an entry; `false` when the key has one, which stays.
+    #[allow(unsafe_code)]
+    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool, heed::Error> {
+        // SAFETY: nothing that was read through the cursor, or from this transaction, is kept: the transaction is borrowed until the cursor
+        // goes.
+        match unsafe { self.cursor.put_current_with_options::<Bytes>(PutFlags::NO_OVERWRITE, key, value) } {
+            Ok(()) => Ok(true),
+            Err(heed::Error::Mdb(MdbError::KeyExist)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }

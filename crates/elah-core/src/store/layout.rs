@@ -150,7 +150,15 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn encode(self) -> Vec<u8> {
-        let mut stored = Vec::with_capacity(9 + self.bytes.len());
+        let mut stored = Vec::new();
+        self.encode_into(&mut stored);
+        stored
+    }
+
+    /// As `encode`, into a buffer that is used again.
+    pub(super) fn encode_into(self, stored: &mut Vec<u8>) {
+        stored.clear();
+        stored.reserve(9 + self.bytes.len());
         match self.expires_at_ms {
             None => stored.push(PLAIN),
             Some(time) => {
@@ -159,7 +167,6 @@ impl<'a> Value<'a> {
             }
         }
         stored.extend_from_slice(self.bytes);
-        stored
     }
 
     pub(super) fn is_expired(&self, now_ms: u64) -> bool {

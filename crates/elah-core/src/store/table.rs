@@ -119,6 +119,14 @@ impl Registry {
         }
     }
 
+    /// Notes that the table has so many entries more.
+    pub(super) fn count_added(&mut self, table: TableId, added: u64) {
+        if let Some(row) = self.rows.values_mut().find(|row| row.id == table).filter(|_| added > 0) {
+            row.entries += added;
+            row.is_changed = true;
+        }
+    }
+
     pub(super) fn save(&mut self, tree: Tree, txn: &mut RwTxn<'_>) -> Result<(), Error> {
         for (key, row) in &mut self.rows {
             if row.is_changed {

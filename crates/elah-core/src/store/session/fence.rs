@@ -1,9 +1,12 @@
 //! What entities store, let through only under the epoch of their shard; see [`claim`](crate::store::claim).
 
+use std::cmp::Ordering;
+
 use crate::store::batch::{Batch, Packed};
 use crate::store::claim::{Claim, SHARDS_MAX, Takeover, claim_key, encode_claim, shards_key, stored_epoch, stored_shards};
+use crate::store::env::NewRows;
 use crate::store::error::Error;
-use crate::store::layout::{Kind, TableId, Value};
+use crate::store::layout::{FullKey, Kind, TableId, Value};
 use crate::store::session::{Session, leaves_the_rest_alone};
 use crate::store::write::Outcome;
 
@@ -37,19 +40,43 @@ impl Session<'_> {
     pub(in crate::store) fn store(&mut self, batches: &[&Batch]) -> Result<Vec<Result<(), Error>>, Error> {
         let mut writes = Vec::new();
         let stored = batches.iter().map(|batch| self.admit(batch, &mut writes)).collect::<Result<_, _>>()?;
-        writes.sort_by(|(id, write), (other_id, other)| (id, write.key).cmp(&(other_id, other.key)));
-        for same_key in writes.chunk_by(|(id, write), (other_id, other)| (id, write.key) == (other_id, other.key)) {
-            let Some((id, write)) = same_key.last() else { continue };
+        for write in self.put_new(&in_order(&writes))? {
             match write.value {
-                Some(bytes) => drop(self.put(*id, write.key, Value { bytes, expires_at_ms: write.expires_at_ms }, false)?),
-                None => drop(self.delete(Kind::Table, *id, write.key)?),
+                Some(bytes) => drop(self.put(write.id, write.key, Value { bytes, expires_at_ms: write.expires_at_ms }, false)?),
+                None => drop(self.delete(Kind::Table, write.id, write.key)?),
             }
         }
         Ok(stored)
     }
 
+    /// Stores the values whose keys are new, as most are that entities write, and gives back the other writes.
+    fn put_new<'w>(&mut self, writes: &[Admitted<'w>]) -> Result<Vec<Admitted<'w>>, Error> {
+        let mut others = Vec::new();
+        let mut rows = NewRows::new(self.tree, &mut self.txn)?;
+        let mut stored = Vec::new();
+        for of_table in writes.chunk_by(|write, other| write.id == other.id) {
+            let mut added = 0;
+            for write in of_table {
+                let is_new = match write.value {
+                    Some(bytes) if write.expires_at_ms.is_none() => {
+                        Value { bytes, expires_at_ms: None }.encode_into(&mut stored);
+                        rows.put(FullKey::new(write.id, write.key)?.as_bytes(), &stored)?
+                    }
+                    _ => false,
+                };
+                if is_new {
+                    added += 1;
+                } else {
+                    others.push(*write);
+                }
+            }
+            self.registry.count_added(of_table[0].id, added);
+        }
+        Ok(others)
+    }
+
     /// Takes the writes of a batch's calls that may be stored.
-    fn admit<'b>(&mut self, batch: &'b Batch, writes: &mut Vec<(TableId, Packed<'b>)>) -> Result<Result<(), Error>, Error> {
+    fn admit<'b>(&mut self, batch: &'b Batch, writes: &mut Vec<Admitted<'b>>) -> Result<Result<(), Error>, Error> {
         let ids: Result<Vec<_>, _> = batch.tables.iter().map(|table| self.registry.id_or_create(table)).collect();
         let ids = match ids.inspect_err(|error| batch.fail(error)) {
             Ok(ids) => ids,
@@ -58,7 +85,7 @@ impl Session<'_> {
         };
         for (claim, gathered) in batch.calls() {
             if !claim.has_failed() && self.admits(claim, batch.number)? {
-                writes.extend(gathered.filter_map(|write| Some((*ids.get(usize::from(write.table))?, write))));
+                writes.extend(gathered.filter_map(|write| Some(Admitted::new(*ids.get(usize::from(write.table))?, write))));
             }
         }
         Ok(Ok(()))
@@ -81,4 +108,43 @@ impl Session<'_> {
         self.epochs.insert(shard, epoch);
         Ok(epoch)
     }
+}
+
+/// Bytes of a key that are compared at once.
+const HEAD_BYTES: usize = 24;
+
+/// A write whose call is let through, and what its place among the others is found by.
+#[derive(Clone, Copy)]
+struct Admitted<'a> {
+    id: TableId,
+    /// What the key begins with, filled up with zeros: numbers in the order of the bytes, so that most keys are compared without a look at
+    /// where they lie.
+    head: [u64; HEAD_BYTES / 8],
+    key: &'a [u8],
+    value: Option<&'a [u8]>,
+    expires_at_ms: Option<u64>,
+}
+
+impl<'a> Admitted<'a> {
+    fn new(id: TableId, write: Packed<'a>) -> Self {
+        let mut bytes = [0; HEAD_BYTES];
+        let length = write.key.len().min(HEAD_BYTES);
+        bytes[..length].copy_from_slice(&write.key[..length]);
+        let (words, _) = bytes.as_chunks::<8>();
+        let head = [words[0], words[1], words[2]].map(u64::from_be_bytes);
+        Admitted { id, head, key: write.key, value: write.value, expires_at_ms: write.expires_at_ms }
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        (self.id, self.head).cmp(&(other.id, other.head)).then_with(|| self.key.cmp(other.key))
+    }
+}
+
+/// Writes in the order of their tables and keys; of several to one key the last.
+fn in_order<'a>(writes: &[Admitted<'a>]) -> Vec<Admitted<'a>> {
+    let mut places: Vec<u32> = (0..writes.len() as u32).collect();
+    let at = |place: &u32| &writes[*place as usize];
+    places.sort_unstable_by(|place, other| at(place).order(at(other)).then(place.cmp(other)));
+    let same_key = places.chunk_by(|place, other| at(place).order(at(other)).is_eq());
+    same_key.filter_map(|places| places.last()).map(|place| *at(place)).collect()
 }
