@@ -11,28 +11,24 @@ module Stats
     # @param rollups [Rollups]
     # @param schemas [Schemas]
     # @param destination [#deliver, nil] beside the archive
-    # @param quiet [Quiet]
-    def initialize(store, archive:, rollups:, schemas:, destination:, quiet:)
+    def initialize(store, archive:, rollups:, schemas:, destination:)
       @store = store
       @archive = archive
       @rollups = rollups
       @schemas = schemas
       @destination = destination
-      @quiet = quiet
     end
 
     # @param events [Array<Elah::Sink::Event>]
     # @return [void]
     # @raise [Elah::Sink::Rejected] with what is wrong with some of them; the others are done
     def deliver(events)
-      @quiet.take_turn do
-        reasons = {}
-        refined = @archive.without_erased(events.map { |event| Refined.new(event) })
-        good = refined.select { |event| accepted?(event, reasons) }
-        good = send_on(good, reasons) if @destination
-        keep(good) unless good.empty?
-        raise Elah::Sink::Rejected, reasons unless reasons.empty?
-      end
+      reasons = {}
+      refined = @archive.without_erased(events.map { |event| Refined.new(event) })
+      good = refined.select { |event| accepted?(event, reasons) }
+      good = send_on(good, reasons) if @destination
+      keep(good) unless good.empty?
+      raise Elah::Sink::Rejected, reasons unless reasons.empty?
     end
 
     # @param error [Exception]

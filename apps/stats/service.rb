@@ -12,7 +12,6 @@ require_relative "keys"
 require_relative "live/ticker"
 require_relative "parked"
 require_relative "pulse"
-require_relative "quiet"
 require_relative "quota"
 require_relative "refinery"
 require_relative "rollups"
@@ -119,8 +118,7 @@ module Stats
       @archive = Archive.new(@store, kept_seconds: kept_seconds, is_keeping: destination.nil?)
       @rollups = Rollups.new(@store)
       @schemas = Schemas.new(@store)
-      quiet = Quiet.new(@pulse) { @sink.fill }
-      refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination, quiet: quiet)
+      refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
       @sink = Elah::Sink.new("stats", to: refinery, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @schemas)
       @erasure = Erasure.new(@archive, destination, @sink)

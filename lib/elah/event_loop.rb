@@ -118,7 +118,7 @@ module Elah
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
-      @root.transfer
+      task.meter ? leave_metered(task.meter) : @root.transfer
     end
 
     # @return [Elah::Task] the task that is running, which may wait
@@ -195,6 +195,13 @@ module Elah
     def current_task = @current
 
     private
+
+    def leave_metered(meter)
+      meter.stop
+      @root.transfer
+    ensure
+      meter.go_on
+    end
 
     def resume
       resume_ended

@@ -12,6 +12,7 @@ require_relative "sink/journals"
 require_relative "sink/backoff"
 require_relative "sink/health"
 require_relative "sink/attempts"
+require_relative "sink/share"
 require_relative "sink/delivery"
 require_relative "sink/works"
 require_relative "sink/dead_letters"
@@ -89,7 +90,7 @@ module Elah
       @lock = Mutex.new
       @ledger = @journal = nil
       @awaited = {}
-      @tickets = 0
+      @tickets = @waiting = 0
       Sink.add(self)
     end
 
@@ -142,6 +143,10 @@ module Elah
 
     # @return [Float] which part of its bound the journal of this process has reached, from 0.0 to 1.0
     def fill = @journal ? @journal.sizes.first.fdiv(@bounds.journal_bytes_max) : 0.0
+
+    # @api private
+    # @return [Float] how urgent the delivery is, from 0.0 to 1.0: as the journal is full, and all the more while somebody waits for it
+    def pressure = @waiting.zero? ? fill : 1.0
 
     # Waits until everything that this process has accepted so far is delivered, or parked as a dead letter.
     #
@@ -252,6 +257,7 @@ module Elah
 
     def released?(journal, position, seconds)
       ticket = @tickets += 1
+      @waiting += 1
       due = Concurrency.now + seconds
       Elah.timeout(seconds) { journal.wait_released(position, ticket) }
       true
@@ -260,6 +266,7 @@ module Elah
 
       false
     ensure
+      @waiting -= 1
       journal.forget(position, ticket)
     end
   end

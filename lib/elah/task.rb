@@ -35,6 +35,9 @@ module Elah
     # @return [Elah::Task, nil] the one that started it and that it ends with
     attr_accessor :parent
 
+    # @return [#stop, #go_on, nil] what is told when it waits, and when it goes on
+    attr_accessor :meter
+
     # Whether a loop of its own may end while the task still waits.
     attr_writer :transient
 
@@ -47,7 +50,7 @@ module Elah
     # Sets every variable: Ruby 3.1 looks one that is unset up in a table each time, 400 instructions a request.
     def initialize
       @request = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
-      @activation = @awaits = @callers = @parent = nil
+      @activation = @awaits = @callers = @parent = @meter = nil
       @raising_shields = @shields = 0
       @woken = @transient = @keeps_children = false
     end

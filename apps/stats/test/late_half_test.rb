@@ -75,25 +75,6 @@ class LateHalfTest < SinkCase
     assert_equal 0, @service.archive.size
   end
 
-  def test_while_requests_come_in_quickly_the_late_half_rests_in_proportion
-    pulse = Stats::Pulse.new(clock: -> { @second })
-    @second = 10
-    pulse.accepted("/", 50_000)
-    @second = 11
-    rests = []
-    fill = 0.1
-    quiet = Stats::Quiet.new(pulse, pause: ->(seconds) { rests << seconds }) { fill }
-    3.times { quiet.take_turn { nil } }
-    assert_equal 2, rests.size
-    assert(rests.all? { |seconds| seconds.between?(0, Stats::Quiet::REST_SECONDS_MAX) })
-    fill = 0.6
-    quiet.take_turn { nil }
-    @second = 20
-    fill = 0.1
-    quiet.take_turn { nil }
-    assert_equal 2, rests.size, "it rests neither with half a journal to do nor in a lull"
-  end
-
   def test_a_quota_is_for_a_minute
     now = 119
     quota = Stats::Quota.new(@store, clock: -> { now })

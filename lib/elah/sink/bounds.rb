@@ -6,7 +6,7 @@ module Elah
     class Bounds
       OPTIONS = %i[sink_journal_bytes_max sink_event_bytes_max sink_batch_events_max sink_batch_bytes_max sink_linger_seconds
                    sink_sync_seconds sink_retry_seconds sink_retry_max_seconds sink_attempt_seconds sink_dead_max sink_adopt_seconds
-                   sink_minutes_max sink_awaiting_max].freeze
+                   sink_minutes_max sink_awaiting_max sink_busy_share].freeze
       SEGMENT_BYTES_MAX = 8 * 1024**2
       SEGMENTS_MIN = 4
       PAGE_BYTES = 4096

@@ -15,8 +15,9 @@ module Elah
       # @param health [Health]
       # @param bounds [Bounds]
       # @param pause [#call] waits so many seconds
+      # @param share [Share]
       # @param parked [#call] is told the dead letters of a batch
-      def initialize(journal, name, ledger:, attempts:, health:, bounds:, pause:, parked:)
+      def initialize(journal, name, ledger:, attempts:, health:, bounds:, pause:, share:, parked:)
         @journal = journal
         @name = name
         @ledger = ledger
@@ -24,6 +25,7 @@ module Elah
         @health = health
         @bounds = bounds
         @pause = pause
+        @share = share
         @parked = parked
         @uncounted = []
         @counted = 0
@@ -33,7 +35,7 @@ module Elah
       def run
         position = @journal.released
         loop do
-          following = deliver_after(position)
+          following = take_turn(position)
           wait_after(position) if following == position
           position = following
         end
@@ -44,7 +46,7 @@ module Elah
       # Runs until everything in the journal is delivered.
       def run_to_the_end
         position = @journal.released
-        while (following = deliver_after(position)) != position
+        while (following = take_turn(position)) != position
           position = following
         end
       rescue Closed
@@ -52,6 +54,8 @@ module Elah
       end
 
       private
+
+      def take_turn(position) = @share.take_turn(Elah.current_loop.current_task) { deliver_after(position) }
 
       # @return [Integer] the place after the batch; `position` when there is nothing
       def deliver_after(position)

@@ -35,7 +35,8 @@ module Elah
 
       def delivery(journal, name, ledger)
         attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)
-        Delivery.new(journal, name, ledger: ledger, attempts: attempts, health: @sink.health, bounds: @bounds, pause: @pause,
+        share = Share.new(@bounds.busy_share, pause: @pause) { @sink.pressure }
+        Delivery.new(journal, name, ledger: ledger, attempts: attempts, health: @sink.health, bounds: @bounds, pause: @pause, share: share,
                                     parked: @sink.method(:parked))
       end
 
