@@ -136,6 +136,36 @@ class JSONRowsTest < Minitest::Test
     GC.stress = false
   end
 
+  # Rows as most are written are read in a way of their own. A byte more, less or other than that is read as the parser reads it, or not at all.
+  def test_rows_with_a_wrong_byte_are_read_as_the_parser_reads_them
+    random = Random.new(Integer(ENV.fetch("JSON_ROWS_SEED", Random.new_seed % 2**32)))
+    bytes = [" ", "\n", "\f", "\t", '"', "\\", "{", "}", "[", "]", ",", ":", "n", "7", "\x00", "ü"]
+    2000.times do
+      rows = Array.new(random.rand(1..3)) { %w[path id].sample(random.rand(0..2), random: random).map { |name| %("#{name}" : "#{name}é 7") }.join(", ") }
+      text = %(#{[' ', ''].sample(random: random)}{"request#{'s' if random.rand < 0.8}": [#{rows.map { |row| "{#{row}}" }.join(", ")}] }\n)
+      case random.rand(4)
+      when 0 then text[random.rand(text.size)] = bytes.sample(random: random)
+      when 1 then text.insert(random.rand(text.size), bytes.sample(random: random))
+      when 2 then text[random.rand(text.size)] = ""
+      end
+      assert_read_as_parsed(text, "seed #{random.seed}: #{text.inspect}")
+    end
+  end
+
+  def assert_read_as_parsed(text, message)
+    parsed = Elah::JSON.parse(text)
+    lists = %w[requests request].map { |name| parsed[name] if parsed.is_a?(Hash) }
+    list = lists.find { |candidate| candidate.is_a?(Array) }
+    rows = read(text)
+    return assert_nil(rows, message) unless list
+
+    assert_equal list.map { |row| row["path"] if row.is_a?(Hash) && row["path"].is_a?(String) }, texts(rows), message
+    ids = list.map { |row| row.is_a?(Hash) && !row["id"].nil? ? { "id" => row["id"] } : {} }
+    assert_equal ids, Elah::JSON.parse(rows.answer("r", [""] * list.size))["r"], message
+  rescue Elah::JSON::ParseError
+    assert_raises(Elah::JSON::ParseError, message) { read(text) }
+  end
+
   # Whatever the text, what is read is what {Elah::JSON.parse} finds there.
   def test_random_rows_are_read_as_the_parser_reads_them
     random = Random.new(Integer(ENV.fetch("JSON_ROWS_SEED", Random.new_seed % 2**32)))

@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod column;
+mod plain;
 mod reader;
 
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};

@@ -9,6 +9,10 @@ pub(super) struct Column {
 }
 
 impl Column {
+    pub(super) fn with_capacity(rows: usize, bytes: usize) -> Self {
+        Column { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(rows) }
+    }
+
     pub(super) fn push(&mut self, text: Option<&str>) {
         self.bytes.extend_from_slice(text.unwrap_or_default().as_bytes());
         self.ends.push((self.bytes.len(), text.is_some()));

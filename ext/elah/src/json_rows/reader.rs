@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 
 use super::column::Column;
+use super::plain;
 
 /// Which list of a document, and which members of its objects. Of a repeated name the last value counts.
 #[derive(Clone, Copy)]
@@ -26,8 +27,17 @@ pub(super) struct Found {
     pub(super) echoes: Column,
 }
 
+impl Found {
+    pub(super) fn with_capacity(rows: usize, bytes: usize) -> Self {
+        Found { texts: Column::with_capacity(rows, bytes), echoes: Column::with_capacity(rows, bytes / 4) }
+    }
+}
+
 /// The rows; `None` when the text is no object with such a list.
 pub(super) fn read(text: &str, wanted: Wanted<'_>) -> Result<Option<Found>, serde_json::Error> {
+    if let Some(found) = plain::read(text, wanted) {
+        return Ok(Some(found));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let found = Place::new(Document(wanted)).deserialize(&mut deserializer)?;
     deserializer.end()?;
