@@ -122,13 +122,12 @@ module Elah
     # Has a native object make calls of one of its methods, as long as it can: {SlotQueues::Loans}, for example.
     #
     # @param substitute [SlotQueues::Loans, nil]
-    def natively(substitute) = @natively = substitute
+    def natively(substitute) = @state.natively = substitute
 
     def come_to_life(key, state)
       @key = key
       @state = state
       @indexes = {}
-      @natively = nil
     end
   end
 end

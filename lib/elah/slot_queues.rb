@@ -32,6 +32,10 @@ module Elah
     #   @param queue [Integer]
     #   @return [Array<Integer>] those that stand in it, the longest standing first
 
+    # @!method loans(queue)
+    #   @param queue [Integer]
+    #   @return [Array<Integer>] of each of its {#slots}, one after the other: {#begun}, {#due} and {#serial}
+
     # @!method queue(slot)
     #   @param slot [Integer]
     #   @return [Integer, nil] the queue in which it stands

@@ -13,6 +13,7 @@ class SlotQueuesTest < Minitest::Test
     queues = queues(2)
     assert_equal [3, 4, nil], [10, 20, 30].map { |due| queues.lend_first(0, 1, due - 10, due, due + 1) }
     assert_equal [10, 20, 21], [queues.begun(4), queues.due(4), queues.serial(4)]
+    assert_equal [[], [0, 10, 11, 10, 20, 21]], [queues.loans(0), queues.loans(1)]
     queues.set_due(3, 15)
     assert_equal [0, 1], [14, 19].map { |now| queues.move_due(1, now, 2) }
     assert_equal [[], [4], [3]], Array.new(QUEUES) { |queue| queues.slots(queue) }
@@ -28,7 +29,7 @@ class SlotQueuesTest < Minitest::Test
 
   def test_what_cannot_be_is_refused
     queues = queues(1)
-    { "no queue 3" => [:append, 9, 3], "no queue 4294967295" => [:first, 4_294_967_295], "no slot 2" => [:append, 2, 0], "no slot 9" => [:due, 9],
+    { "no queue 3" => [:append, 9, 3], "no queue 4294967295" => [:first, 4_294_967_295], "no queue 4" => [:loans, 4], "no slot 2" => [:append, 2, 0], "no slot 9" => [:due, 9],
       "slot 3 stands in a queue" => [:lend, 3, 1, 0, 0, 0], "no slot 16777216" => [:append, 16_777_216, 0] }.each do |message, call|
       assert_match(/\AIn these queues .*#{message}/, assert_raises(ArgumentError, message) { queues.public_send(*call) }.message)
     end

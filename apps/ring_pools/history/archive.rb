@@ -84,7 +84,7 @@ module RingPools
 
       # @return [Array(Integer, Integer), nil] until when and since when the number is held
       def held_in(text, number)
-        row = Elah::JSON.parse(text)["rows"].find { |candidate, state| candidate == number && state == "h" }
+        row = Snapshots.rows(text).find { |candidate, state| candidate == number && state == "h" }
         row && [row[2], row[6]]
       end
 

@@ -20,8 +20,9 @@ module RingPools
         # @param pool [Pools::Pool]
         # @return [String]
         def write(pool)
-          Elah::JSON.generate({ "terms" => pool.terms.to_h, "now" => pool.now, "grant" => pool.grant, "overflows" => pool.overflows,
-                                "rows" => pool.rows })
+          numbers, holds = pool.columns if pool.plain?
+          state = numbers ? { "numbers" => numbers, "holds" => holds } : { "rows" => pool.rows }
+          Elah::JSON.generate({ "terms" => pool.terms.to_h, "now" => pool.now, "grant" => pool.grant, "overflows" => pool.overflows, **state })
         end
 
         # @param text [String]
@@ -30,9 +31,17 @@ module RingPools
         def read(text, journal)
           fields = Elah::JSON.parse(text)
           pool = Pools::Pool.new(Pools::Terms.new(**fields["terms"].transform_keys(&:to_sym)), journal)
-          pool.restore(fields["now"], fields["rows"], grant: fields["grant"], overflows: fields["overflows"])
+          pool.restore(fields["now"], rows_of(fields), grant: fields["grant"], overflows: fields["overflows"])
           pool
         end
+
+        # @param text [String]
+        # @return [Array<Array>] see {Pools::Rows#rows}
+        def rows(text) = rows_of(Elah::JSON.parse(text))
+
+        private
+
+        def rows_of(fields) = fields["rows"] || Pools::Rows.of_columns(fields["numbers"], fields["holds"])
       end
     end
   end

@@ -105,7 +105,7 @@ module RingPools
       # does that instead goes on with the time and the serial numbers of the queues.
       #
       # @return [Integer] microseconds, 0 when it does more
-      def plain_until = @is_lazy && !@has_sessions && @leaving.empty? ? @next_due : 0
+      def plain_until = plain? ? @next_due : 0
 
       # @param name [Symbol] of the entity's method
       # @param rows [Elah::Entity::Index]

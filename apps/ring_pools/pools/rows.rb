@@ -14,6 +14,28 @@ module RingPools
         held + quarantined + @free.to_a.map { |slot| [@numbers[slot], "f", nil, nil, last_session(slot), false, nil] }
       end
 
+      # The same of a {#plain?} pool as two columns, which are written far faster.
+      #
+      # @return [Array(Array<Integer>, Array<Integer>)] all numbers, those that are held first; when the hold of each of these began, its due and
+      #   its grant
+      def columns
+        expire
+        slots = @queues.slots(Pool::HELD) + @free.to_a
+        [slots.map { |slot| @numbers[slot] }, @queues.loans(Pool::HELD)]
+      end
+
+      # @param (see #columns)
+      # @return [Array<Array>] see {#rows}
+      def self.of_columns(numbers, holds)
+        numbers.each_with_index.map do |number, place|
+          begun, due, grant = holds[place * 3, 3]
+          due ? [number, "h", due, grant, nil, false, begun] : [number, "f", nil, nil, nil, false, nil]
+        end
+      end
+
+      # @return [Boolean] whether its numbers are free or held, by nobody in particular, and none leaves
+      def plain? = @is_lazy && !@has_sessions && @leaving.empty?
+
       # Sets a pool that has no numbers yet to what {#rows} said.
       #
       # @param now [Integer] when that was

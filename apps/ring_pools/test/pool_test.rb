@@ -159,6 +159,26 @@ class PoolTest < PoolCase
     assert_operator chi_square, :<, 45.0, "9 degrees of freedom: p < 1e-6"
   end
 
+  def test_what_is_written_down_says_what_the_rows_say
+    plain = pool(5)
+    rows = lambda do |pool|
+      text = RingPools::History::Snapshots.write(pool)
+      assert_equal pool.rows, RingPools::History::Snapshots.rows(text)
+      Elah::JSON.parse(text).key?("rows")
+    end
+    refute rows.call(plain)
+    3.times { allocate(plain) && later(10) }
+    refute rows.call(plain), "columns are enough"
+    plain.renew(@now, FIRST, 1)
+    refute rows.call(plain)
+    allocate(plain, "a")
+    assert rows.call(plain), "sessions stand in rows"
+    assert rows.call(pool(5, quarantine: SECOND, policy: "random"))
+    later(100)
+    plain.advance(@now)
+    assert_equal plain.rows, RingPools::History::Snapshots.rows(RingPools::History::Snapshots.write(plain))
+  end
+
   def test_sticky_gives_a_session_the_number_that_it_had_last
     pool = pool(3, policy: "sticky")
     had = allocate(pool, "a").number

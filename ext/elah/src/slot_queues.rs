@@ -41,6 +41,13 @@ impl RubySlotQueues {
         Ok(ruby.ary_from_iter(slots))
     }
 
+    fn loans(ruby: &Ruby, this: This, queue: Slot) -> Result<RArray, Error> {
+        let queues = this.queues.borrow();
+        let loans = raised(ruby, queues.slots(queue))?.filter_map(|slot| queues.loan(slot).ok());
+        let loans: Vec<i64> = loans.flat_map(|Loan { begun, due, serial }| [begun, due, serial]).collect();
+        Ok(ruby.ary_from_iter(loans))
+    }
+
     fn queue(this: This, slot: Slot) -> Option<Slot> {
         this.queues.borrow().queue(slot)
     }
@@ -126,6 +133,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("first", method!(RubySlotQueues::first, 1))?;
     class.define_method("size", method!(RubySlotQueues::size, 1))?;
     class.define_method("slots", method!(RubySlotQueues::slots, 1))?;
+    class.define_method("loans", method!(RubySlotQueues::loans, 1))?;
     class.define_method("queue", method!(RubySlotQueues::queue, 1))?;
     class.define_method("begun", method!(RubySlotQueues::begun, 1))?;
     class.define_method("due", method!(RubySlotQueues::due, 1))?;

@@ -75,6 +75,39 @@ class LoansTest < EntityCase
     end
   end
 
+  # Nobody but its state knows what lends its only seat.
+  class Single < Elah::Entity
+    index :taken
+
+    def restore
+      queues = Elah::SlotQueues.new(2).tap { |one| one.append(2, 0) }
+      natively Elah::SlotQueues::Loans.new(:take, queues, 0, 1, index(:taken), key).tap { |loans|
+        loans.describe(2, "seat ", "the seat")
+        loans.open(1, 1 << 40, 10_000)
+      }
+    end
+
+    def take(_text, _now) = :method
+    def fail_once = raise("as asked")
+  end
+
+  def test_what_stands_for_a_method_lives_as_long_as_its_entity
+    singles = Single.in(@store)
+    take = lambda do |now|
+      calls = Elah::Entity::CallColumns.of(:take, texts: 1, arguments: [now])
+      singles.call_many(calls.tap { calls.add("one", "x") })
+    end
+    Elah.run do
+      assert_equal [:method], take.call(0), "not in memory yet"
+      GC.start
+      GC.compact
+      assert_equal [["the seat"], ["the seat"]], [take.call(10), take.call(20)]
+      assert_raises(RuntimeError) { singles["one"].fail_once }
+      assert_equal [:method], take.call(30), "it went with the entity"
+      assert_equal ["the seat"], take.call(40)
+    end
+  end
+
   def test_it_ends_where_the_entity_says_so
     Elah.run do
       @rooms["n"].open(1 << 40, 1)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::claim::Claim;
 use super::error::Error;
-use super::layout::check_value;
+use super::layout::check_value_bytes;
 use super::merge::{Keys, Pending};
 use super::table::TableName;
 
@@ -36,8 +36,7 @@ pub struct Gathered {
 impl Gathered {
     /// Gathers a value for the key `prefix` + `key` of the table with the number `table`.
     pub fn put(&mut self, table: u8, prefix: &[u8], key: &[u8], value: &[u8], expires_at_ms: Option<u64>) -> Result<(), Error> {
-        check_value(value)?;
-        self.push(PUT, table, [prefix, key], value, expires_at_ms)
+        push(&mut self.bytes, PUT, table, [prefix, key], [value], expires_at_ms)
     }
 
     /// As `put`, for a row whose key and value are appended where it is gathered. After an error nothing of it is.
@@ -54,7 +53,7 @@ impl Gathered {
             let key_bytes = check_key_bytes(self.bytes.len() - start - HEAD_BYTES)?;
             value(&mut self.bytes)?;
             let value_start = start + HEAD_BYTES + key_bytes;
-            check_value(&self.bytes[value_start..])?;
+            check_value_bytes(self.bytes.len() - value_start)?;
             let head = head(PUT, table, key_bytes, self.bytes.len() - value_start, None);
             self.bytes[start..start + HEAD_BYTES].copy_from_slice(&head);
             Ok(())
@@ -68,17 +67,7 @@ impl Gathered {
 
     /// Gathers the end of a key.
     pub fn delete(&mut self, table: u8, prefix: &[u8], key: &[u8]) -> Result<(), Error> {
-        self.push(DELETE, table, [prefix, key], &[], None)
-    }
-
-    fn push(&mut self, tag: u8, table: u8, key: [&[u8]; 2], value: &[u8], expires_at_ms: Option<u64>) -> Result<(), Error> {
-        let key_bytes = check_key_bytes(key[0].len() + key[1].len())?;
-        let head = head(tag, table, key_bytes, value.len(), expires_at_ms);
-        self.bytes.reserve(HEAD_BYTES + key_bytes + value.len());
-        for part in [&head, key[0], key[1], value] {
-            self.bytes.extend_from_slice(part);
-        }
-        Ok(())
+        push(&mut self.bytes, DELETE, table, [prefix, key], [], None)
     }
 
     /// Whether there is nothing.
@@ -108,6 +97,26 @@ impl Gathered {
     fn writes(&self) -> Unpacked<'_> {
         Unpacked { rest: &self.bytes }
     }
+}
+
+/// Packs a write whose key and value come in parts.
+fn push<const K: usize, const V: usize>(
+    bytes: &mut Vec<u8>,
+    tag: u8,
+    table: u8,
+    key: [&[u8]; K],
+    value: [&[u8]; V],
+    expires_at_ms: Option<u64>,
+) -> Result<(), Error> {
+    let key_bytes = check_key_bytes(key.iter().map(|part| part.len()).sum())?;
+    let value_bytes = value.iter().map(|part| part.len()).sum();
+    check_value_bytes(value_bytes)?;
+    bytes.reserve(HEAD_BYTES + key_bytes + value_bytes);
+    bytes.extend_from_slice(&head(tag, table, key_bytes, value_bytes, expires_at_ms));
+    for part in key.iter().chain(&value) {
+        bytes.extend_from_slice(part);
+    }
+    Ok(())
 }
 
 fn check_key_bytes(bytes: usize) -> Result<usize, Error> {
@@ -172,6 +181,19 @@ impl Batch {
         self.bytes.extend_from_slice(&gathered.bytes);
         gathered.clear();
         self.calls.push((Arc::clone(claim), self.bytes.len()));
+    }
+
+    /// Takes a call that has gathered nothing but a row.
+    pub(super) fn add_row<const K: usize, const V: usize>(
+        &mut self,
+        claim: &Arc<Claim>,
+        table: u8,
+        key: [&[u8]; K],
+        value: [&[u8]; V],
+    ) -> Result<(), Error> {
+        push(&mut self.bytes, PUT, table, key, value, None)?;
+        self.calls.push((Arc::clone(claim), self.bytes.len()));
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {

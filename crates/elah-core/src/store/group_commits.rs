@@ -81,6 +81,19 @@ impl GroupCommits {
         open.number
     }
 
+    /// Adds a call that has gathered nothing but a row to the open batch, and returns that batch's number. Key and value come in parts.
+    pub fn gather_row<const K: usize, const V: usize>(
+        &self,
+        claim: &Arc<Claim>,
+        table: u8,
+        key: [&[u8]; K],
+        value: [&[u8]; V],
+    ) -> Result<u64, Error> {
+        let mut open = self.open();
+        open.add_row(claim, table, key, value)?;
+        Ok(open.number)
+    }
+
     /// Hands the open batch to the writer, unless it is empty, and returns the number of the last one that the writer was given.
     pub fn submit(&self) -> u64 {
         let batch = {

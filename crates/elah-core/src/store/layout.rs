@@ -88,10 +88,11 @@ pub(super) fn check_key(key: &[u8]) -> Result<(), Error> {
 }
 
 pub(super) fn check_value(value: &[u8]) -> Result<(), Error> {
-    if value.len() > VALUE_BYTES_MAX {
-        return Err(Error::ValueTooLong { bytes: value.len() });
-    }
-    Ok(())
+    check_value_bytes(value.len())
+}
+
+pub(super) fn check_value_bytes(bytes: usize) -> Result<(), Error> {
+    if bytes > VALUE_BYTES_MAX { Err(Error::ValueTooLong { bytes }) } else { Ok(()) }
 }
 
 pub(super) fn table_key(kind: Kind, name: &str) -> Vec<u8> {

@@ -26,7 +26,7 @@ names! {
     calls: c"@calls", method: c"@name", here: c"@here", answers: c"@answers", commits: c"@commits", is_durable: c"@is_durable",
     states: c"@states", batches: c"@batches", settled: c"@settled", last: c"@last",
     runner: c"@runner", outer: c"@outer", line: c"@line", entity: c"@entity", state: c"@state",
-    activation: c"@activation", natively: c"@natively", expect: c"expect", leave: c"leave",
+    activation: c"@activation", expect: c"expect", leave: c"leave",
 }
 
 /// One call that can be made: its entity is in memory, and nobody calls it.
@@ -198,17 +198,17 @@ impl Run {
                 if rb_sys::RARRAY_LEN(columns.shared) != 1 || !rb_sys::FIXNUM_P(now) {
                     return None;
                 }
-                let (_, entity, state) = self.idle(columns.key(index)?)?;
-                let natively = Value::from_raw(variable(entity, self.names.natively));
-                let loans = LOANS.native::<Loans>(&natively).filter(|loans| loans.stands_for(self.method))?;
-                let answer = columns.with_plain(index, |text| loans.lend(rb_sys::FIX2LONG(now), text))??;
-                Some((answer, state))
+                let state = self.idle_state(lookup(self.here, columns.key(index)?))?;
+                let substitute = CLASS.native::<RubyState>(&state)?.substitute();
+                let loans = LOANS.native::<Loans>(&substitute).filter(|loans| loans.stands_for(self.method))?;
+                let (answer, batch) = columns.with_plain(index, |text| loans.lend(rb_sys::FIX2LONG(now), text))??;
+                Some((answer, state, batch))
             }
         };
-        let Some((answer, state)) = lent() else { return false };
+        let Some((answer, state, batch)) = lent() else { return false };
         // SAFETY: the caller's promise; the entity's own object holds the answer.
         unsafe {
-            self.gather(&state);
+            self.note(&state, batch);
             store(self.answers, index, answer);
         }
         true
@@ -222,13 +222,24 @@ impl Run {
         // SAFETY: the caller's promise; `here` has activations, by which entity and state are held.
         unsafe {
             let activation = lookup(self.here, key);
+            let state = self.idle_state(activation)?;
+            let entity = variable(activation, self.names.entity);
+            (entity != NIL).then_some((activation, entity, state))
+        }
+    }
+
+    /// The state of an activation that is idle, and of which nothing was lost.
+    ///
+    /// # Safety
+    /// As for `go_on`; `activation` is one, or nil.
+    unsafe fn idle_state(&self, activation: VALUE) -> Option<Value> {
+        // SAFETY: the caller's promise.
+        unsafe {
             if activation == NIL || variable(activation, self.names.runner) != NIL {
                 return None;
             }
-            let entity = variable(activation, self.names.entity);
             let state = Value::from_raw(variable(activation, self.names.state));
-            let is_whole = entity != NIL && CLASS.native::<RubyState>(&state).is_some_and(|state| !state.is_lost());
-            is_whole.then_some((activation, entity, state))
+            CLASS.native::<RubyState>(&state).is_some_and(|state| !state.is_lost()).then_some(state)
         }
     }
 
@@ -262,6 +273,15 @@ impl Run {
     /// As for `go_on`.
     unsafe fn gather(&self, state: &Value) {
         let batch = CLASS.native::<RubyState>(state).map_or(0, |state| state.gather_batch());
+        // SAFETY: the caller's promise.
+        unsafe { self.note(state, batch) };
+    }
+
+    /// Notes the last batch with writes of a call's entity.
+    ///
+    /// # Safety
+    /// As for `go_on`.
+    unsafe fn note(&self, state: &Value, batch: u64) {
         // SAFETY: the caller's promise; what is noted are Arrays of the `ManyCalls`.
         unsafe {
             if batch > self.last.get() {

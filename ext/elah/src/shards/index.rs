@@ -36,6 +36,15 @@ impl RubyIndex {
         self.entity.gathered().put_joined(self.table, key, value)
     }
 
+    /// Gathers a row as a call of its own, whose only write it is; the number of its batch.
+    pub(crate) fn gather_row<const K: usize, const V: usize>(
+        &self,
+        key: [&[u8]; K],
+        value: [&[u8]; V],
+    ) -> Result<u64, store::Error> {
+        self.entity.gather_row(self.table, key, value)
+    }
+
     fn put(ruby: &Ruby, index: Receiver<Self>, key: RString, value: RString, ttl_ms: Option<u64>) -> Result<(), Error> {
         let expires_at_ms = ttl(ttl_ms).map(|ttl| index.entity.commits.expiry(ttl));
         let put = with_bytes(key, |key| {

@@ -1,5 +1,6 @@
 //! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
 
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use elah_core::response::Response;
 use elah_core::store::{self, Claim, Gathered, GroupCommits};
 use elah_core::worker::{RequestId, Worker};
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
+use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::{DataTypeFunctions, Error, Module, Object, RArray, RModule, RString, Ruby, TypedData, Value, function, gc, method};
+use rb_sys::VALUE;
 
 use super::RubyClaim;
 use super::commits::{Answers, RubyCommits, wait};
@@ -22,9 +25,21 @@ pub(super) static CLASS: ExactClass = ExactClass::new();
 /// The number of the table in which entities have their own keys.
 const OWN_TABLE: u8 = 0;
 
-#[magnus::wrap(class = "Elah::Shards::State", size)]
+#[derive(TypedData)]
+#[magnus(class = "Elah::Shards::State", mark, size)]
 pub(crate) struct RubyState {
     pub(super) entity: Arc<EntityState>,
+    /// What makes calls of one of the entity's methods natively, or nil.
+    natively: Cell<VALUE>,
+}
+
+// SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Sync for RubyState {}
+
+impl DataTypeFunctions for RubyState {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.substitute());
+    }
 }
 
 /// What the state of an entity and its indexes share.
@@ -113,9 +128,32 @@ impl EntityState {
         self.last_batch.store(number, Ordering::Relaxed);
         number
     }
+
+    /// Adds a row of a table to the open batch, as a call of its own whose only write it is; the number of the batch.
+    pub(crate) fn gather_row<const K: usize, const V: usize>(
+        &self,
+        table: u8,
+        key: [&[u8]; K],
+        value: [&[u8]; V],
+    ) -> Result<u64, store::Error> {
+        let number = self.commits.gather_row(&self.claim, table, key, value)?;
+        self.is_used.store(true, Ordering::Relaxed);
+        self.last_batch.store(number, Ordering::Relaxed);
+        Ok(number)
+    }
 }
 
 impl RubyState {
+    /// See `natively`.
+    pub(super) fn substitute(&self) -> Value {
+        // SAFETY: this object marks it.
+        unsafe { Value::from_raw(self.natively.get()) }
+    }
+
+    fn set_natively(state: Receiver<Self>, substitute: Value) {
+        state.natively.set(substitute.as_raw());
+    }
+
     fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
         let mut prefix = claim.claim.shard().to_be_bytes().to_vec();
         with_bytes(key, |key| {
@@ -131,7 +169,7 @@ impl RubyState {
             last_batch: AtomicU64::new(0),
             is_used: AtomicBool::new(false),
         };
-        RubyState { entity: Arc::new(entity) }
+        RubyState { entity: Arc::new(entity), natively: Cell::new(rb_sys::Qnil as VALUE) }
     }
 
     fn gather(state: Receiver<Self>) -> u64 {
@@ -189,8 +227,10 @@ impl RubyState {
         !self.gathered().is_empty()
     }
 
-    fn discard(&self) {
-        self.gathered().clear();
+    /// Forgets what a call has gathered, and the substitute, because the entity is forgotten too.
+    fn discard(state: Receiver<Self>) {
+        state.gathered().clear();
+        state.natively.set(rb_sys::Qnil as VALUE);
     }
 }
 
@@ -208,6 +248,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("check", method!(RubyState::check, 1))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
     class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
+    class.define_method("natively=", method!(RubyState::set_natively, 1))?;
     class.define_method("discard", method!(RubyState::discard, 0))?;
     Ok(())
 }

@@ -124,11 +124,11 @@ impl Loans {
         self.method == method
     }
 
-    /// Lends the next slot: its answer. `None`, with nothing changed, when Ruby has to see to it.
+    /// Lends the next slot: its answer, and the number of the batch that its row is in. `None`, with nothing changed, when Ruby has to see to it.
     ///
     /// # Safety
     /// Under `protect`, where nothing is left to drop when it raises; it does not.
-    pub(crate) unsafe fn lend(&self, now: i64, text: &[u8]) -> Option<VALUE> {
+    pub(crate) unsafe fn lend(&self, now: i64, text: &[u8]) -> Option<(VALUE, u64)> {
         let Terms { hold, until, loans_max } = self.terms.get();
         // SAFETY: this object marks it.
         let queues = unsafe { Value::from_raw(self.queues) };
@@ -146,29 +146,19 @@ impl Loans {
         let heads = self.heads.try_borrow().ok()?;
         let head = heads.get(next as usize).filter(|head| !head.is_empty())?;
         let serial = queues.serial() + 1;
-        self.note(now, head, serial, text).ok()?;
+        let batch = self.note(now, head, serial, text).ok()?;
         queues.lend_first(self.from, self.to, Loan { begun: now, due: now.saturating_add(hold), serial }).ok()?;
         queues.advance(now);
         queues.set_serial(serial);
         self.made.set(self.made.get() + 1);
         // SAFETY: an Array that this object marks; to read an entry does not raise.
-        Some(unsafe { entry(self.answers, next as usize) })
+        Some((unsafe { entry(self.answers, next as usize) }, batch))
     }
 
-    fn note(&self, now: i64, head: &[u8], serial: i64, text: &[u8]) -> Result<(), store::Error> {
-        let key = |row: &mut Vec<u8>| {
-            row.extend_from_slice(&self.key_prefix);
-            row.extend_from_slice(itoa::Buffer::new().format(now).as_bytes());
-            Ok(())
-        };
-        let value = |row: &mut Vec<u8>| {
-            row.extend_from_slice(head);
-            row.extend_from_slice(itoa::Buffer::new().format(serial).as_bytes());
-            row.extend_from_slice(JOINT);
-            row.extend_from_slice(text);
-            Ok(())
-        };
-        self.index.put_written(key, value)
+    fn note(&self, now: i64, head: &[u8], serial: i64, text: &[u8]) -> Result<u64, store::Error> {
+        let (mut time, mut number) = (itoa::Buffer::new(), itoa::Buffer::new());
+        let key = [&self.key_prefix[..], time.format(now).as_bytes()];
+        self.index.gather_row(key, [head, number.format(serial).as_bytes(), JOINT, text])
     }
 }
 
