@@ -1,35 +1,50 @@
 //! Reads within a turn of a loop: they share one snapshot, so that all but the first cost no reader's slot. It is let go of when the
 //! turn ends, so that no page is kept from the writers while the loop waits.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use super::engine::Engine;
 use super::env::Snapshot;
 use super::error::Error;
 
+/// What a thread knows of the turn that it is in. Every turn of every worker passes here, so one that read nothing pays for two flags.
+struct Turn {
+    /// False between two turns, and on a thread without a loop.
+    is_on: Cell<bool>,
+    has_kept: Cell<bool>,
+    /// The openings that keep a snapshot.
+    keeping: RefCell<Vec<Weak<Engine>>>,
+}
+
 thread_local! {
-    /// The openings that keep a snapshot; `None` between two turns, and on a thread without a loop.
-    static KEEPING: RefCell<Option<Vec<Weak<Engine>>>> = const { RefCell::new(None) };
+    static TURN: Turn = const { Turn { is_on: Cell::new(false), has_kept: Cell::new(false), keeping: RefCell::new(Vec::new()) } };
 }
 
 /// From now on reads of this thread may keep their snapshot, until `end`.
 pub(crate) fn begin() {
-    KEEPING.set(Some(Vec::new()));
+    TURN.with(|turn| turn.is_on.set(true));
 }
 
 /// Lets go of what this thread's reads have kept.
 pub(crate) fn end() {
-    for engine in KEEPING.take().into_iter().flatten() {
-        if let Some(engine) = engine.upgrade() {
-            engine.release_kept();
+    TURN.with(|turn| {
+        turn.is_on.set(false);
+        if turn.has_kept.take() {
+            turn.keeping.take().iter().filter_map(Weak::upgrade).for_each(|engine| engine.release_kept());
         }
-    }
+    });
 }
 
 /// Whether `engine` may keep a snapshot; it is told then when the turn ends.
 fn may_keep(engine: &Arc<Engine>) -> bool {
-    KEEPING.with_borrow_mut(|keeping| keeping.as_mut().map(|keeping| keeping.push(Arc::downgrade(engine))).is_some())
+    TURN.with(|turn| {
+        if turn.is_on.get() {
+            turn.has_kept.set(true);
+            turn.keeping.borrow_mut().push(Arc::downgrade(engine));
+        }
+        turn.is_on.get()
+    })
 }
 
 impl Engine {

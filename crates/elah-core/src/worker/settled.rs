@@ -61,6 +61,9 @@ impl Worker {
 
     /// Hands over what a turn that has ended has gathered.
     pub(super) fn submit_gathered(&self) {
+        if self.gatherings.borrow().is_empty() {
+            return;
+        }
         for Gathering { commits, answers } in self.gatherings.take() {
             commits.submit();
             let Some(last) = answers.iter().map(|answer| answer.batch).max() else { continue };
