@@ -11,6 +11,7 @@ module Lab
     INTERRUPTED = 130
     BANNER = <<~TEXT
       Usage: bin/lab [options]        measures, prints a table, and writes a report
+             bin/lab resume [RECORD]  goes on with a run that was interrupted
              bin/lab list             what can run here, and what is missing
              bin/lab report [RECORD]  makes the report of a record again, and puts its table into README.md
 
@@ -53,21 +54,34 @@ module Lab
 
     def obey(words)
       case words.first
-      when nil then measure
+      when nil then measure(**chosen)
+      when "resume" then measure(**interrupted(record(words[1])))
       when "list" then puts Listing.new(catalogue)
-      when "report" then present(words[1] ? Record.new(words[1]) : Record.newest(@parent), splice: true)
-      else raise Error, "There is no command #{words.first}; there are list and report, and to measure there is none."
+      when "report" then present(record(words[1]), splice: true)
+      else raise Error, "There is no command #{words.first}; there are resume, list and report, and to measure there is none."
       end
       @interrupted ? INTERRUPTED : 0
     end
 
-    def measure
-      session = Session.new(contenders: contenders, workloads: workloads, plan: plan, command: @command, install: @options[:install],
-                            ceiling: catalogue.ceiling, parent: @parent)
+    def record(folder) = folder ? Record.new(folder) : Record.newest(@parent)
+
+    # @return [Hash{Symbol=>Object}] what the options ask for
+    def chosen = { contenders: contenders, workloads: workloads, plan: plan, command: @command }
+
+    # @return [Hash{Symbol=>Object}] what the command that was interrupted asked for
+    def interrupted(record)
+      about = record.about
+      contenders, workloads = about.values_at(:contenders, :workloads).map { |facts| facts.keys.map(&:to_s) }
+      { contenders: catalogue.pick_contenders(contenders), workloads: catalogue.pick_workloads(workloads), plan: Plan.new(**about[:plan]),
+        command: about[:command], record: record }
+    end
+
+    def measure(**what)
+      session = Session.new(**what, install: @options[:install], ceiling: catalogue.ceiling, parent: @parent)
       end_orderly { session.run }
     rescue Interrupt
       @interrupted = true
-      warn "lab: interrupted. What was measured is kept."
+      warn "lab: interrupted. What was measured is kept; bin/lab resume goes on."
     ensure
       present(session.record) if session&.record&.runs&.any?
     end

@@ -11,6 +11,10 @@ module Lab
     # Why a contender's other runs of this workload are not worth their time.
     HOPELESS = %w[contract start store].freeze
 
+    # @param run [Hash{Symbol=>Object}] of a record
+    # @return [Boolean] whether its contender need not be measured again
+    def self.hopeless?(run) = HOPELESS.include?(run.dig(:failure, :step))
+
     # @param plan [Plan]
     # @param tools [Hash] as for Run
     def initialize(contender, workload, plan:, **tools)

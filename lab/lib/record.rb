@@ -50,6 +50,12 @@ module Lab
       File.open(file("runs.ndjson"), "a") { |out| out.write("#{JSON.generate(run)}\n") }
     end
 
+    # @param runs [Array<Hash{Symbol=>Object}>] all that it is to have
+    def runs=(runs)
+      File.write(file("runs.ndjson.new"), runs.map { |run| "#{JSON.generate(run)}\n" }.join)
+      File.rename(file("runs.ndjson.new"), file("runs.ndjson"))
+    end
+
     # @return [Array<Hash{Symbol=>Object}>] a line that was cut off by a crash is left out
     def runs
       return [] unless File.exist?(file("runs.ndjson"))

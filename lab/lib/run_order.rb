@@ -8,20 +8,19 @@ module Lab
 
     # @param contenders [Array<Object>]
     # @param rounds [Integer]
-    def initialize(contenders, rounds)
+    # @param done [Integer] rounds that have been
+    def initialize(contenders, rounds, done: 0)
       @contenders = contenders
       @rounds = rounds
+      @done = done
     end
 
     # @yieldparam contender [Object]
     # @yieldparam round [Integer] from 1 on
     def each
-      1.upto(@rounds) do |round|
+      (@done + 1).upto(@rounds) do |round|
         (round.odd? ? @contenders : @contenders.reverse).each { |contender| yield contender, round }
       end
     end
-
-    # @return [Integer] runs in all
-    def size = @contenders.size * @rounds
   end
 end

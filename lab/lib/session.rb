@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "ceiling"
+require_relative "continuation"
 require_relative "loaded_stores"
 require_relative "progress"
 require_relative "soak"
@@ -12,6 +13,9 @@ module Lab
     # @return [Record, nil] once the first run begins
     attr_reader :record
 
+    # How often a workload has the generator's ceiling measured: before its runs, and after.
+    CEILINGS = 2
+
     # Seconds that a contender needs to start, keep its contract and end, about.
     OVERHEAD_SECONDS = 1.5
 
@@ -21,13 +25,15 @@ module Lab
     # @param install [Boolean] whether packages may be installed
     # @param command [String] that repeats it
     # @param ceiling [Array(Contender, Workload), nil] against what the generator shows how much it can do
-    def initialize(contenders:, workloads:, plan:, command:, ceiling: nil, install: true, cores: Cores.new, out: $stderr,
+    # @param record [Record, nil] to go on with
+    def initialize(contenders:, workloads:, plan:, command:, ceiling: nil, record: nil, install: true, cores: Cores.new, out: $stderr,
                    parent: Record::FOLDER, stores_folder: LoadedStores::FOLDER)
       @contenders = contenders
       @workloads = workloads
       @plan = plan
       @command = command
       @ceiling = ceiling
+      @record = record
       @install = install
       @cores = cores
       @out = out
@@ -40,10 +46,11 @@ module Lab
     # @raise [Lab::Error] when there is nothing to measure or nothing to measure with
     def run
       set_up
-      @record = Record.create(about, parent: @parent)
-      runs_seconds = entrants.sum { |workload, all| all.size * @plan.rounds * seconds(workload) + 2 * @plan.seconds }
-      @progress = Progress.new(runs_seconds + soak_seconds, out: @out)
-      entrants.each { |workload, all| compete(workload, all) }
+      @record ? Continuation.new(@record, about).begin(entrants, @plan.rounds) : @record = Record.create(about, parent: @parent)
+      runs = @record.runs
+      earlier = entrants.to_h { |workload, all| [workload, EarlierRuns.new(runs, workload.name, all.map(&:name), @plan.rounds)] }
+      @progress = Progress.new(earlier.sum { |workload, past| seconds_left(workload, past) }, out: @out)
+      earlier.each { |workload, past| compete(workload, past) }
       @record
     ensure
       @loaded_stores.close
@@ -96,23 +103,28 @@ module Lab
         store: one.store, rows: one.rows, originals: one.originals }
     end
 
-    def compete(workload, contenders)
-      hopeless = []
-      rates = Hash.new { |all, name| all[name] = [] }
-      show_ceiling(workload)
-      RunOrder.new(contenders, @plan.rounds).each do |contender, round|
-        next if hopeless.include?(contender)
+    def compete(workload, earlier)
+      hopeless = earlier.hopeless
+      rates = Hash.new { |all, name| all[name] = [] }.merge!(earlier.rates)
+      show_ceiling(workload) if earlier.ceilings.zero?
+      RunOrder.new(entrants[workload], @plan.rounds, done: earlier.whole_rounds).each do |contender, round|
+        next if hopeless.include?(contender.name)
 
-        @progress.begin_run("#{workload.name} · #{contender.title} · round #{round} of #{@plan.rounds}", seconds(workload))
-        run = Measurement.new(contender, workload, plan: @plan, **tools).run(round)
+        run = measure(contender, workload, round)
+        rates[contender.name] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
+        hopeless << contender.name if Measurement.hopeless?(run)
+      end
+      show_ceiling(workload) if earlier.ceilings < CEILINGS
+      soak(workload, rates.except(*earlier.soaked)) if @plan.soak_seconds.positive?
+      @loaded_stores.close
+    end
+
+    def measure(contender, workload, round)
+      @progress.begin_run("#{workload.name} · #{contender.title} · round #{round} of #{@plan.rounds}", seconds(workload))
+      Measurement.new(contender, workload, plan: @plan, **tools).run(round).tap do |run|
         @record.append(run)
         report_failure(contender, workload, run)
-        rates[contender] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
-        hopeless << contender if run[:failure] && Measurement::HOPELESS.include?(run[:failure][:step])
       end
-      show_ceiling(workload)
-      soak(workload, rates) if @plan.soak_seconds.positive?
-      @loaded_stores.close
     end
 
     def show_ceiling(workload)
@@ -123,9 +135,9 @@ module Lab
     end
 
     def soak(workload, rates)
-      rates.each do |contender, all|
+      entrants[workload].select { |contender| rates.key?(contender.name) }.each do |contender|
         @progress.begin_run("#{workload.name} · #{contender.title} · #{@plan.soak_seconds} s at half load", @plan.soak_seconds)
-        run = Soak.new(contender, workload, rate: Bench::Statistics.median(all) / 2, seconds: @plan.soak_seconds, **tools).run
+        run = Soak.new(contender, workload, rate: Bench::Statistics.median(rates[contender.name]) / 2, seconds: @plan.soak_seconds, **tools).run
         @record.append(run)
         report_failure(contender, workload, run)
       end
@@ -141,6 +153,12 @@ module Lab
     def tools = { cores: @cores, generators: @generators, loaded_stores: @loaded_stores }
 
     def seconds(workload) = @plan.run_seconds(workload) + OVERHEAD_SECONDS
-    def soak_seconds = entrants.values.sum(&:size) * @plan.soak_seconds
+
+    # What is left to measure of a workload.
+    def seconds_left(workload, earlier)
+      size = entrants[workload].size
+      runs = size * (@plan.rounds - earlier.whole_rounds) * seconds(workload)
+      runs + (CEILINGS - earlier.ceilings) * @plan.seconds + (size - earlier.soaked.size) * @plan.soak_seconds
+    end
   end
 end

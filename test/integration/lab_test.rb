@@ -134,6 +134,22 @@ class LabTest < Minitest::Test
     assert_includes File.read(File.join(@folder, "out")), "Report: "
   end
 
+  def test_what_was_interrupted_goes_on_where_it_stopped
+    all = catalogue("honest", "failing")
+    record = run_lab(all, rounds: 2)
+    whole = record.runs
+    record.runs = whole.first(3) # the second round was cut off
+    assert_equal 0, resume(all)
+    assert_equal whole.map { |run| run.values_at(:contender, :round) }, record.runs.map { |run| run.values_at(:contender, :round) }
+    assert_equal whole.first(2), record.runs.first(2)
+    assert_match(/interrupted, and went on/, record.about[:notices].join)
+
+    record.about = record.about.merge(machine: record.about[:machine].merge(cpu: "1 × Z80"))
+    assert_equal 1, resume(all)
+    assert_match(/cannot go on: the machine was .*Z80/, @said)
+    assert_equal 4, record.runs.size
+  end
+
   def test_a_lab_that_is_killed_takes_its_server_along
     lab = start_lab("honest")
     wait_until("a server is on") { contender_pids.any? { |pid| alive?(pid) } }
@@ -149,6 +165,13 @@ class LabTest < Minitest::Test
     all = Lab::Catalogue.new
     Lab::Session.new(contenders: all.pick_contenders([contender]), workloads: all.pick_workloads([workload]), plan: Lab::Plan.new(**PLAN),
                      command: "bin/lab", out: StringIO.new, parent: @folder, install: false).run.runs.last
+  end
+
+  # @return [Integer] exit status of bin/lab resume
+  def resume(catalogue)
+    status = nil
+    @said = capture_io { status = Lab::CommandLine.new(catalogue: catalogue, parent: @folder).run(%w[resume --no-install]) }.join
+    status
   end
 
   # bin/lab with a catalogue of these contenders.

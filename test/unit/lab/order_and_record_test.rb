@@ -19,6 +19,27 @@ class LabOrderAndRecordTest < Minitest::Test
     assert_equal 1, record.runs.size
   end
 
+  def test_rounds_that_all_had_are_kept_and_one_that_was_cut_off_is_not
+    failed = { failure: { step: "start", message: "no" } }
+    runs = [{ ceiling: true }, { contender: "a", round: 1 }, { contender: "b", round: 1 }, { contender: "c", round: 1, **failed },
+            { contender: "b", round: 2 }, { contender: "a", round: 2 }, { contender: "a", round: 3 }]
+    runs = runs.map { |run| { workload: "hello", saturated: [{ rate: 2.0 }, { rate: 1.0 }], **run } }
+    earlier = Lab::EarlierRuns.new([*runs, { workload: "json", contender: "b", round: 3 }], "hello", %w[a b c], 5)
+    assert_equal 2, earlier.whole_rounds
+    assert_equal runs[...-1], earlier.kept
+    assert_equal ["c"], earlier.hopeless
+    assert_equal 1, earlier.ceilings
+    assert_equal [2.0, 2.0], earlier.rates["a"]
+    assert_equal [["b", 2], ["a", 2], ["a", 3], ["b", 3]], Lab::RunOrder.new(%w[a b], 3, done: 1).to_a
+  end
+
+  def test_a_workload_in_which_nobody_can_be_measured_is_done
+    runs = [{ workload: "hello", contender: "a", round: 1, saturated: [], failure: { step: "contract" } }]
+    assert_equal 5, Lab::EarlierRuns.new(runs, "hello", ["a"], 5).whole_rounds
+    assert_equal 0, Lab::EarlierRuns.new(runs, "hello", %w[a b], 5).whole_rounds
+    assert_empty Lab::EarlierRuns.new(runs, "hello", %w[a b], 5).hopeless, "what is measured again may be better"
+  end
+
   def test_the_newest_record_is_found
     older, newer = [1, 2].map { |day| Lab::Record.create({ plan: { name: "full" } }, parent: @folder, now: Time.utc(2026, 1, day)) }
     assert_equal newer.folder, Lab::Record.newest(@folder).folder
