@@ -5,6 +5,7 @@
 require_relative "elah/version"
 require_relative "elah/errors"
 require_relative "elah/native"
+require_relative "elah/json_members"
 require_relative "elah/json_rows"
 require_relative "elah/rack"
 require_relative "elah/concurrency"

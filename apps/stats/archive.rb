@@ -26,7 +26,7 @@ module Stats
       unless @is_keeping
         return tx.put_new(@events, event.id, "", ttl: Salts::KEPT_SECONDS)
       end
-      return false unless tx.put_new(@events, event.id, [event.event.accepted_ms].pack("Q>") + event.event.bytes.b, ttl: @kept_seconds)
+      return false unless tx.put_new(@events, event.id, [event.event.accepted_ms, event.event.bytes].pack("Q>a*"), ttl: @kept_seconds)
 
       tx.put(@visits, event.visitor + event.id, "", ttl: @kept_seconds) if event.visitor
       true

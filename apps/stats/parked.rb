@@ -36,7 +36,7 @@ module Stats
 
     def fitting(letters, name)
       letters.select { |letter| letter.reason.start_with?("schema #{name.inspect} version ") }
-             .select { |letter| @schemas.reason(name, params(letter)).nil? }
+             .select { |letter| @schemas.reason(name) { params(letter) }.nil? }
     end
 
     def params(letter) = Elah::JSON.parse(text(letter))["params"]

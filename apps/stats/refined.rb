@@ -3,14 +3,28 @@
 module Stats
   # Owns what the collector reads out of an event when it has time: what it is about, and what counts it.
   class Refined
+    # What is read of each event; the rest of it stays text.
+    MEMBERS = Elah::JSON::Members.new("visitor", "bot", "path", %w[params path], %w[params event])
+
     # @return [Elah::Sink::Event]
     attr_reader :event
+
+    # @return [String, nil]
+    attr_reader :visitor
+
+    # @return [String, nil]
+    attr_reader :bot
+
+    # @return [String, nil] what kind of event it is, by its sender's words; schemas have the same names
+    attr_reader :name
 
     # @param event [Elah::Sink::Event]
     def initialize(event)
       @event = event
-      @data = event.data
-      @params = @data["params"] || {}
+      @visitor, @bot, path, named, name = MEMBERS.texts(event.bytes)
+      # As of {Stats.named_path}.
+      @path = named || path
+      @name = name unless name&.empty?
     end
 
     # @return [String]
@@ -19,22 +33,10 @@ module Stats
     # @return [Integer] when it was accepted, in seconds since 1970
     def seconds = @event.accepted_ms / 1000
 
-    # @return [String, nil]
-    def visitor = @data["visitor"]
-
-    # @return [String, nil]
-    def bot = @data["bot"]
-
-    # @return [String, nil] what kind of event it is, by its sender's words; schemas have the same names
-    def name
-      named = @params["event"]
-      named if named.is_a?(String) && !named.empty?
-    end
-
     # @return [Hash{String=>Object}] what a schema speaks of
-    attr_reader :params
+    def params = @event.data["params"] || {}
 
     # @return [Array(Integer, String, (String, nil), (String, nil))] minute, path, name and bot: events with the same are counted alike
-    def group = [@event.accepted_ms / 60_000, Stats.named_path(@data), name, bot]
+    def group = [@event.accepted_ms / 60_000, @path, @name, @bot]
   end
 end

@@ -38,7 +38,7 @@ module Stats
     private
 
     def accepted?(event, reasons)
-      reason = @schemas.reason(event.name, event.params)
+      reason = @schemas.reason(event.name) { event.params }
       reasons[event.id] = reason if reason
       reason.nil?
     end

@@ -36,7 +36,7 @@ module Stats
     def add(tx, events)
       sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
       # Of many events few differ in what is counted.
-      events.group_by(&:group).each { |group, alike| count(sums, group, alike.size) }
+      events.map(&:group).tally.each { |group, alike| count(sums, group, alike) }
       count_visitors(tx, sums, events)
       sums.each { |key, changes| add_to(tx, key, changes) }
       tx.put(@meta, "offset", [(tx.get(@meta, "offset")&.unpack1("Q>") || 0) + events.size].pack("Q>"))
@@ -79,10 +79,15 @@ module Stats
 
     def count_visitors(tx, sums, events)
       unit = UNITS.fetch("day")
-      events.map { |event| event.visitor && (bucket(event.seconds, unit) + event.visitor) }.uniq.compact.each do |seen|
-        next unless tx.put_new(@seen, seen, "", ttl: 2 * DAY)
+      days = Hash.new { |all, visitor| all[visitor] = {} }
+      events.each { |event| days[event.visitor][event.seconds / DAY] = true if event.visitor }
+      days.each do |visitor, seen|
+        seen.each_key do |day|
+          bucket = bucket(day * DAY, unit)
+          next unless tx.put_new(@seen, bucket + visitor, "", ttl: 2 * DAY)
 
-        sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << seen.byteslice(0, 4)][2] += 1
+          sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << bucket][2] += 1
+        end
       end
     end
 

@@ -18,11 +18,11 @@ module Stats
     end
 
     # @param name [String, nil] of an event
-    # @param params [Hash{String=>Object}]
+    # @yieldreturn [Hash{String=>Object}] its parameters, asked for when there is a schema
     # @return [String, nil] what is wrong with it; nil when nothing is, or nobody has said what is right
-    def reason(name, params)
+    def reason(name)
       schema = name && self[name] or return
-      fault = schema.fault(params)
+      fault = schema.fault(yield)
       "schema #{name.inspect} version #{schema.version}: #{fault}" if fault
     end
 

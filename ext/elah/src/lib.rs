@@ -11,8 +11,10 @@ mod gvl;
 mod hash_walk;
 mod header_set;
 mod json_items;
+mod json_members;
 mod json_parser;
 mod json_rows;
+mod json_scan;
 mod json_writer;
 mod listening_socket;
 #[cfg(feature = "mongo")]
@@ -57,6 +59,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     event_loop::init(ruby, elah)?;
     form::init(elah)?;
     header_set::init(ruby, elah)?;
+    json_members::init(ruby, elah)?;
     json_parser::init(elah)?;
     json_rows::init(ruby, elah)?;
     json_writer::init(elah)?;

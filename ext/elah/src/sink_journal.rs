@@ -240,8 +240,13 @@ impl RubyJournal {
         let batch = journal.log.read(Position(position), events_max, bytes_max).map_err(|error| raised(ruby, &error))?;
         let Batch { records, next } = batch;
         let events = ruby.ary_new_capa(records.len());
+        let mut stream = (Vec::new(), stream_name(ruby, b"")?);
         for (_, record) in &records {
-            events.push(event(ruby, record)?)?;
+            // Of many events few differ in their stream.
+            if stream.0 != record.stream[..] {
+                stream = (record.stream.to_vec(), stream_name(ruby, &record.stream)?);
+            }
+            events.push(event(ruby, record, stream.1)?)?;
         }
         let answer = ruby.ary_new_capa(2);
         answer.push(next.0)?;
@@ -304,13 +309,23 @@ fn to_progress((released, counted): (u64, u64)) -> Progress {
     Progress { released: Position(released), counted: Position(counted) }
 }
 
-fn event(ruby: &Ruby, record: &Record<'_>) -> Result<RArray, Error> {
+/// A frozen String.
+fn stream_name(ruby: &Ruby, name: &[u8]) -> Result<RString, Error> {
+    let name = ruby.enc_str_new(name, ruby.utf8_encindex());
+    name.freeze();
+    Ok(name)
+}
+
+fn event(ruby: &Ruby, record: &Record<'_>, stream: RString) -> Result<RArray, Error> {
     let event = ruby.ary_new_capa(5);
     event.push(ruby.str_from_slice(&record.id))?;
-    event.push(ruby.str_from_slice(&record.stream))?;
+    event.push(stream)?;
     event.push(record.accepted_ms)?;
     event.push(record.kind == Kind::Json)?;
-    event.push(ruby.str_from_slice(&record.payload))?;
+    event.push(match record.kind {
+        Kind::Json => ruby.enc_str_new(&*record.payload, ruby.utf8_encindex()),
+        Kind::Bytes => ruby.str_from_slice(&record.payload),
+    })?;
     Ok(event)
 }
 
@@ -354,6 +369,11 @@ fn to_id(ruby: &Ruby, id: RString) -> Result<Id, Error> {
     bytes.try_into().map_err(|_| Error::new(ruby.exception_arg_error(), format!("An id has 16 bytes, not {}.", bytes.len())))
 }
 
+/// `Elah::SinkJournal.id_text(raw)`: an id of 16 bytes as a UUID.
+fn id_text(ruby: &Ruby, raw: RString) -> Result<String, Error> {
+    to_id(ruby, raw).map(|id| sink_log::id_text(&id))
+}
+
 /// Calls `work` with this thread's buffer, which is empty.
 pub(crate) fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFER.take();
@@ -388,6 +408,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     CLASS.set(ruby, class);
     class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
     class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
+    class.define_singleton_method("id_text", function!(id_text, 1))?;
     class.define_method("append", method!(RubyJournal::append, 4))?;
     class.define_method("append_request", method!(RubyJournal::append_request, 4))?;
     class.define_method("append_record", method!(RubyJournal::append_record, 5))?;

@@ -21,10 +21,10 @@ module Elah
       def initialize(raw_id, stream, accepted_ms, json, bytes)
         @raw_id = raw_id
         @id = nil
-        @stream = stream.force_encoding(Encoding::UTF_8)
+        @stream = stream
         @accepted_ms = accepted_ms
         @json = json
-        @bytes = json ? bytes.force_encoding(Encoding::UTF_8) : bytes
+        @bytes = bytes
         @data = nil
       end
 

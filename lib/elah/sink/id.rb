@@ -10,7 +10,7 @@ module Elah
 
       # @param raw [String] 16 bytes
       # @return [String]
-      def text(raw) = raw.unpack("H8H4H4H4H12").join("-")
+      def text(raw) = SinkJournal.id_text(raw)
 
       # @param packed [String] 16 bytes for each id
       # @return [Array<String>] all at once, which is cheaper than one by one

@@ -58,7 +58,7 @@ module Elah
           sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
           horizon = horizon(tx)
           accepted.each { |stream, minute, events| sums[key(stream, minute, horizon)][0] += events }
-          delivered.each { |event| sums[key(event.stream, event.accepted_ms / 60_000, horizon)][1] += 1 }
+          tally(delivered) { |stream, minute, events| sums[key(stream, minute, horizon)][1] += events }
           dead.each { |letter| park(tx, letter, sums[key(letter.stream, letter.accepted_ms / 60_000, horizon)]) }
           add(tx, sums)
           tx.put(@positions, journal, progress.pack("Q>2"))
@@ -122,6 +122,13 @@ module Elah
       def close = @store.close
 
       private
+
+      # Of many events few differ in stream and minute.
+      def tally(events)
+        counts = Hash.new { |streams, stream| streams[stream] = Hash.new(0) }
+        events.each { |event| counts[event.stream][event.accepted_ms / 60_000] += 1 }
+        counts.each { |stream, minutes| minutes.each { |minute, count| yield stream, minute, count } }
+      end
 
       # One that is parked a second time takes the place of the first, which was counted before.
       def park(tx, letter, sum)
