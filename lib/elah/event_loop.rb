@@ -48,6 +48,8 @@ module Elah
       expect_posts
     end
 
+    private_class_method :new, :allocate, :open
+
     # Runs until {request_drain} was called and everything accepted before it is answered.
     #
     # @param handler [#handle] gets each Elah::Request in a fiber of its own, and answers it
@@ -57,11 +59,14 @@ module Elah
       @handler = handler
       @failed = failed
       enter_ready # what was spawned at boot
-      until drained?
+      while true
         drain(@leaves_backlog) if @drain_requested
-        turn
+        @handle.turn
         enter(@idle.pop || new_task) while request_ready?
+        next unless news? || !@ready.empty?
+
         resume
+        break if drained?
       end
       call_posted
     end
@@ -73,7 +78,7 @@ module Elah
       @failed = failed
       enter_ready
       until @spawned.zero?
-        turn
+        @handle.turn
         resume
       end
       call_posted
@@ -87,6 +92,20 @@ module Elah
       @drain_requested = true
       interrupt
     end
+
+    # Makes the turn that is on return. May be called from a trap or another thread.
+    def interrupt = @handle.interrupt
+
+    # Ends a wait. May be called from a trap or another thread.
+    #
+    # @param id [Integer] from {#new_wait}
+    def end_wait(id) = @handle.end_wait(id)
+
+    # Blocks the calling thread, which must not be the loop's, until the loop's thread has been with Ruby for too long.
+    #
+    # @param seconds [Float] how long is too long
+    # @return [Float, nil] seconds that it has been; nil when the thread was asked for meanwhile
+    def wait_for_stall(seconds) = @handle.wait_for_stall(seconds)
 
     # Ends whatever waits, and closes the loop and its scheduler, also when one of these steps fails.
     #
@@ -253,7 +272,6 @@ module Elah
       task
     end
 
-    # The handler is a local: an instance variable of a native object is looked up in a table.
     def serve_ready(task, handler)
       request = next_request(nil)
       while request

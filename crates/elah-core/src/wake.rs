@@ -43,8 +43,12 @@ impl RemoteWaker {
         self.shared.notify.notify_one();
     }
 
+    pub(crate) fn has_ended_waits(&self) -> bool {
+        self.shared.has_ended.load(Ordering::Acquire)
+    }
+
     pub(crate) fn drain_into(&self, waits: &mut Vec<WaitId>) {
-        if self.shared.has_ended.load(Ordering::Acquire) {
+        if self.has_ended_waits() {
             let mut ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
             self.shared.has_ended.store(false, Ordering::Release);
             waits.append(&mut ended);

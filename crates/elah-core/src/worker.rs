@@ -170,6 +170,15 @@ impl Worker {
         Some(id)
     }
 
+    /// Whether there is anything but requests to attend to: waits that have ended, requests to cancel, or that the worker is drained.
+    pub fn has_news(&self) -> bool {
+        !self.shared.local_waker.is_empty()
+            || !self.shared.cancelled.borrow().is_empty()
+            || self.timers.next_due().is_some_and(|due| due <= Instant::now())
+            || self.waker.has_ended_waits()
+            || self.is_drained()
+    }
+
     /// The waits that have ended since the last call.
     pub fn take_ended_waits(&self, ended: &mut Vec<WaitId>) {
         self.shared.local_waker.drain_into(ended);

@@ -1,4 +1,7 @@
 //! `Elah::EventLoop`: the worker's loop as Ruby turns it. The fibers themselves are Ruby's affair (`lib/elah/event_loop.rb`).
+//!
+//! The loop is a plain Ruby object: the instance variables of a native one are looked up in a table, several of them in each turn. What
+//! belongs to its thread is found through the thread, and what other threads need is an object of its own, the handle.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -15,7 +18,8 @@ use elah_core::wake::RemoteWaker;
 use elah_core::worker::{Cancelled, GateSettings, Readiness, Worker};
 use magnus::value::{BoxValue, ReprValue};
 use magnus::{
-    DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, Ruby, TryConvert, TypedData, Value, function, method,
+    Class, DataTypeFunctions, Error, Module, Object, RArray, RClass, RHash, RModule, RObject, Ruby, TryConvert, TypedData, Value,
+    method,
 };
 
 use crate::board::RubyBoard;
@@ -46,18 +50,65 @@ pub(crate) fn worker(ruby: &Ruby) -> Result<Rc<Worker>, Error> {
     })
 }
 
+/// What any thread may do to a loop, and a trap too, and the turn, of which these watch.
 #[derive(TypedData)]
-#[magnus(class = "Elah::EventLoop", free_immediately)]
-pub(crate) struct EventLoop {
+#[magnus(class = "Elah::EventLoop::Handle", free_immediately)]
+struct Handle {
     waker: RemoteWaker,
     heartbeat: Arc<Heartbeat>,
     process_id: u32,
 }
 
-impl DataTypeFunctions for EventLoop {}
+impl DataTypeFunctions for Handle {}
+
+impl Handle {
+    /// Runs connections and timers of this thread's loop without the GVL until there is work.
+    fn turn(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<(), Error> {
+        if std::process::id() != rb_self.process_id {
+            return Err(Error::new(
+                errors::class(ruby, "Error"),
+                "This loop belongs to the parent process: a loop does not survive a fork.",
+            ));
+        }
+        let worker = worker(ruby)?;
+        rb_self.heartbeat.rest();
+        let waker = &rb_self.waker;
+        let turned = without_gvl(ruby, || worker.turn(), &|| waker.interrupt());
+        rb_self.heartbeat.begin();
+        turned.map(|_| ())
+    }
+
+    /// Makes the turn return.
+    fn interrupt(rb_self: Receiver<Self>) {
+        rb_self.waker.interrupt();
+    }
+
+    fn end_wait(rb_self: Receiver<Self>, wait: u64) {
+        rb_self.waker.end_wait(wait);
+    }
+
+    /// Blocks, without the GVL, until the loop's thread has been with Ruby for longer than `seconds`. Gives those seconds, or nil
+    /// when the thread was asked for meanwhile.
+    fn wait_for_stall(ruby: &Ruby, rb_self: Receiver<Self>, seconds: f64) -> Result<Option<f64>, Error> {
+        let bound = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let heartbeat = Arc::clone(&rb_self.heartbeat);
+        let stalled = without_gvl(ruby, || heartbeat.wait_for_stall(bound), &|| heartbeat.interrupt())?;
+        Ok(stalled.flatten().map(|stalled| stalled.as_secs_f64()))
+    }
+}
+
+/// The methods of `Elah::EventLoop` that its own thread calls: they find the worker without it.
+struct EventLoop;
 
 impl EventLoop {
-    fn open(ruby: &Ruby, limits: RHash, router: &RubyRouter, streamed_routes: Vec<u32>, gates: RArray) -> Result<Value, Error> {
+    fn open(
+        ruby: &Ruby,
+        class: RClass,
+        limits: RHash,
+        router: &RubyRouter,
+        streamed_routes: Vec<u32>,
+        gates: RArray,
+    ) -> Result<RObject, Error> {
         if WORKER.with(|cell| cell.borrow().is_some()) {
             return Err(Error::new(errors::class(ruby, "Error"), "A loop runs on this thread already."));
         }
@@ -67,14 +118,15 @@ impl EventLoop {
         let worker = Worker::new(limits, router.snapshot(), streamed_routes, gates)
             .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
         let worker = Rc::new(worker);
-        let event_loop =
-            EventLoop { waker: worker.waker().clone(), heartbeat: Arc::new(Heartbeat::new()), process_id: std::process::id() };
-        let event_loop = ruby.obj_wrap(event_loop).as_value();
+        let handle =
+            Handle { waker: worker.waker().clone(), heartbeat: Arc::new(Heartbeat::new()), process_id: std::process::id() };
+        let event_loop = RObject::try_convert(class.obj_alloc()?)?;
+        event_loop.ivar_set("@handle", ruby.obj_wrap(handle))?;
         let waits = Rc::clone(&worker);
         wait::set_parking(Some(Parking {
             waker: worker.waker().clone(),
             next_wait: Box::new(move || waits.new_wait()),
-            ruby_loop: BoxValue::new(event_loop),
+            ruby_loop: BoxValue::new(event_loop.as_value()),
             identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
             life: Arc::new(()),
         }));
@@ -82,7 +134,7 @@ impl EventLoop {
         Ok(event_loop)
     }
 
-    fn listen(ruby: &Ruby, _: &Self, socket: &ListeningSocket) -> Result<(), Error> {
+    fn listen(ruby: &Ruby, _: Value, socket: &ListeningSocket) -> Result<(), Error> {
         let worker = worker(ruby)?;
         socket.with(ruby, |listener| {
             worker.listen(listener).map_err(|cause| {
@@ -91,28 +143,13 @@ impl EventLoop {
         })?
     }
 
-    /// Runs connections and timers without the GVL until there is work.
-    fn turn(ruby: &Ruby, rb_self: &Self) -> Result<(), Error> {
-        if std::process::id() != rb_self.process_id {
-            return Err(Error::new(
-                errors::class(ruby, "Error"),
-                "This loop belongs to the parent process: a loop does not survive a fork.",
-            ));
-        }
-        let worker = worker(ruby)?;
-        rb_self.heartbeat.rest();
-        let turned = without_gvl(ruby, || worker.turn(), &|| rb_self.waker.interrupt());
-        rb_self.heartbeat.begin();
-        turned.map(|_| ())
-    }
-
     /// True when a request may start.
-    fn is_request_ready(ruby: &Ruby, _: Receiver<Self>) -> Result<bool, Error> {
+    fn is_request_ready(ruby: &Ruby, _: Value) -> Result<bool, Error> {
         Ok(worker(ruby)?.is_request_ready())
     }
 
     /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
-    fn next_request(ruby: &Ruby, _: Receiver<Self>, finished: Value) -> Result<Option<Request>, Error> {
+    fn next_request(ruby: &Ruby, _: Value, finished: Value) -> Result<Option<Request>, Error> {
         let worker = worker(ruby)?;
         if let Some(finished) = request::CLASS.native::<Request>(&finished) {
             worker.finish(finished.id());
@@ -120,8 +157,13 @@ impl EventLoop {
         Ok(worker.next_request().map(Request::new))
     }
 
+    /// Whether there is anything but requests to attend to.
+    fn has_news(ruby: &Ruby, _: Value) -> Result<bool, Error> {
+        Ok(worker(ruby)?.has_news())
+    }
+
     /// The ids of the waits that have ended, or nil.
-    fn ended_waits(ruby: &Ruby, _: &Self) -> Result<Option<RArray>, Error> {
+    fn ended_waits(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
         let mut ended = Vec::new();
         worker(ruby)?.take_ended_waits(&mut ended);
         if ended.is_empty() {
@@ -135,7 +177,7 @@ impl EventLoop {
     }
 
     /// The requests to cancel as pairs of request id and reason, or nil.
-    fn cancelled_requests(ruby: &Ruby, _: &Self) -> Result<Option<RArray>, Error> {
+    fn cancelled_requests(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
         let cancelled = worker(ruby)?.take_cancelled();
         if cancelled.is_empty() {
             return Ok(None);
@@ -151,11 +193,11 @@ impl EventLoop {
         Ok(Some(array))
     }
 
-    fn new_wait(ruby: &Ruby, _: &Self) -> Result<u64, Error> {
+    fn new_wait(ruby: &Ruby, _: Value) -> Result<u64, Error> {
         Ok(worker(ruby)?.new_wait())
     }
 
-    fn start_timer(ruby: &Ruby, _: &Self, wait: u64, seconds: f64) -> Result<(), Error> {
+    fn start_timer(ruby: &Ruby, _: Value, wait: u64, seconds: f64) -> Result<(), Error> {
         let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
         worker(ruby)?.start_timer(wait, duration);
         Ok(())
@@ -163,7 +205,7 @@ impl EventLoop {
 
     /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
     /// False, and the wait does not end, for a plain file: it is always ready.
-    fn watch(ruby: &Ruby, _: &Self, wait: u64, descriptor: i32, events: u32) -> Result<bool, Error> {
+    fn watch(ruby: &Ruby, _: Value, wait: u64, descriptor: i32, events: u32) -> Result<bool, Error> {
         match worker(ruby)?.watch(wait, duplicate(ruby, descriptor)?, readiness(events)) {
             Ok(()) => Ok(true),
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(false),
@@ -172,7 +214,7 @@ impl EventLoop {
     }
 
     /// The same for pairs of descriptor and events, none of them a plain file: the wait ends with the first that is ready.
-    fn watch_any(ruby: &Ruby, _: &Self, wait: u64, interests: Vec<(i32, u32)>) -> Result<(), Error> {
+    fn watch_any(ruby: &Ruby, _: Value, wait: u64, interests: Vec<(i32, u32)>) -> Result<(), Error> {
         let first = interests.first().map_or(-1, |(descriptor, _)| *descriptor);
         let duplicates = interests
             .into_iter()
@@ -182,53 +224,43 @@ impl EventLoop {
     }
 
     /// What the descriptor of `wait` is ready for, as bits; nil when something else ended the wait.
-    fn readiness(ruby: &Ruby, _: &Self, wait: u64) -> Result<Option<u32>, Error> {
+    fn readiness(ruby: &Ruby, _: Value, wait: u64) -> Result<Option<u32>, Error> {
         Ok(worker(ruby)?.take_readiness(wait).map(bits))
     }
 
-    fn cancel_wait(ruby: &Ruby, _: &Self, wait: u64) -> Result<(), Error> {
+    fn cancel_wait(ruby: &Ruby, _: Value, wait: u64) -> Result<(), Error> {
         worker(ruby)?.cancel_wait(wait);
         Ok(())
     }
 
-    /// Makes the turn return; may be called from any thread and from a trap.
-    fn interrupt(&self) {
-        self.waker.interrupt();
-    }
-
-    /// Ends a wait from any thread.
-    fn end_wait(&self, wait: u64) {
-        self.waker.end_wait(wait);
-    }
-
     /// Stops accepting. What the kernel alone has accepted is left to other workers of the same sockets, or taken in first.
-    fn drain(ruby: &Ruby, _: &Self, leaves_backlog: bool) -> Result<(), Error> {
+    fn drain(ruby: &Ruby, _: Value, leaves_backlog: bool) -> Result<(), Error> {
         worker(ruby)?.drain(leaves_backlog);
         Ok(())
     }
 
-    fn linger(ruby: &Ruby, _: &Self, lingers: bool) -> Result<(), Error> {
+    fn linger(ruby: &Ruby, _: Value, lingers: bool) -> Result<(), Error> {
         worker(ruby)?.linger(lingers);
         Ok(())
     }
 
-    fn has_served_all(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+    fn has_served_all(ruby: &Ruby, _: Value) -> Result<bool, Error> {
         Ok(worker(ruby)?.has_served_all())
     }
 
     /// Writes to a seat of the board from now on.
-    fn take_seat(ruby: &Ruby, _: &Self, board: &RubyBoard, seat: usize) -> Result<(), Error> {
+    fn take_seat(ruby: &Ruby, _: Value, board: &RubyBoard, seat: usize) -> Result<(), Error> {
         let seat =
             board.seat(seat).ok_or_else(|| Error::new(ruby.exception_index_error(), format!("The board has no seat {seat}.")))?;
         worker(ruby)?.take_seat(seat);
         Ok(())
     }
 
-    fn is_drained(ruby: &Ruby, _: &Self) -> Result<bool, Error> {
+    fn is_drained(ruby: &Ruby, _: Value) -> Result<bool, Error> {
         Ok(worker(ruby)?.is_drained())
     }
 
-    fn counts(ruby: &Ruby, _: &Self) -> Result<RHash, Error> {
+    fn counts(ruby: &Ruby, _: Value) -> Result<RHash, Error> {
         let worker = worker(ruby)?;
         let counts = worker.counts();
         let hash = ruby.hash_new();
@@ -245,17 +277,8 @@ impl EventLoop {
         Ok(hash)
     }
 
-    /// Blocks, without the GVL, until the loop's thread has been with Ruby for longer than `seconds`. Gives those seconds, or nil
-    /// when the thread was asked for meanwhile.
-    fn wait_for_stall(ruby: &Ruby, rb_self: &Self, seconds: f64) -> Result<Option<f64>, Error> {
-        let bound = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-        let heartbeat = Arc::clone(&rb_self.heartbeat);
-        let stalled = without_gvl(ruby, || heartbeat.wait_for_stall(bound), &|| heartbeat.interrupt())?;
-        Ok(stalled.flatten().map(|stalled| stalled.as_secs_f64()))
-    }
-
     /// Ends the loop of this thread: its connections are closed and its runtime is dropped.
-    fn close(_: &Self) {
+    fn close(_: Value) {
         wait::set_parking(None);
         let worker = WORKER.with(|cell| cell.borrow_mut().take());
         drop(worker);
@@ -320,12 +343,17 @@ fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
-    let class = native_class::define::<EventLoop>(ruby, elah, "EventLoop")?;
-    class.define_singleton_method("open", function!(EventLoop::open, 4))?;
+    let class = elah.define_class("EventLoop", ruby.class_object())?;
+    let handle = native_class::define::<Handle>(ruby, class, "Handle")?;
+    handle.define_method("turn", method!(Handle::turn, 0))?;
+    handle.define_method("interrupt", method!(Handle::interrupt, 0))?;
+    handle.define_method("end_wait", method!(Handle::end_wait, 1))?;
+    handle.define_method("wait_for_stall", method!(Handle::wait_for_stall, 1))?;
+    class.define_singleton_method("open", method!(EventLoop::open, 4))?;
     class.define_method("listen", method!(EventLoop::listen, 1))?;
-    class.define_method("turn", method!(EventLoop::turn, 0))?;
     class.define_method("request_ready?", method!(EventLoop::is_request_ready, 0))?;
     class.define_method("next_request", method!(EventLoop::next_request, 1))?;
+    class.define_method("news?", method!(EventLoop::has_news, 0))?;
     class.define_method("ended_waits", method!(EventLoop::ended_waits, 0))?;
     class.define_method("cancelled_requests", method!(EventLoop::cancelled_requests, 0))?;
     class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;
@@ -334,15 +362,12 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("watch_any", method!(EventLoop::watch_any, 2))?;
     class.define_method("readiness", method!(EventLoop::readiness, 1))?;
     class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
-    class.define_method("interrupt", method!(EventLoop::interrupt, 0))?;
-    class.define_method("end_wait", method!(EventLoop::end_wait, 1))?;
     class.define_method("drain", method!(EventLoop::drain, 1))?;
     class.define_method("linger", method!(EventLoop::linger, 1))?;
     class.define_method("served_all?", method!(EventLoop::has_served_all, 0))?;
     class.define_method("take_seat", method!(EventLoop::take_seat, 2))?;
     class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
     class.define_method("counts", method!(EventLoop::counts, 0))?;
-    class.define_method("wait_for_stall", method!(EventLoop::wait_for_stall, 1))?;
     class.define_method("close", method!(EventLoop::close, 0))?;
     Ok(())
 }
