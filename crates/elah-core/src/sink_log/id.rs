@@ -8,17 +8,17 @@ pub type Id = [u8; 16];
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
+/// Where the digits of each byte stand.
+const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
 /// An id as it is shown: hexadecimal digits in five groups.
 pub fn id_text(id: &Id) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in id.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push(char::from(HEX_DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(HEX_DIGITS[usize::from(byte & 15)]));
+    let mut text = [b'-'; 36];
+    for (byte, at) in id.iter().zip(PLACES) {
+        text[at] = HEX_DIGITS[usize::from(byte >> 4)];
+        text[at + 1] = HEX_DIGITS[usize::from(byte & 15)];
     }
-    text
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Makes the ids of one journal.
