@@ -25,8 +25,9 @@ module Elah
 
       # @!method describe(slot, head, answer)
       #   @param slot [Integer]
-      #   @param head [String] not empty; what the value of its rows begins with
+      #   @param head [String] of 1 to 55 bytes: what the value of its rows begins with
       #   @param answer [String]
+      #   @raise [ArgumentError] when there can be no such slot, or the head is too long
 
       # @!method open(hold, until, loans_max)
       #   @param hold [Integer] how long a slot is lent

@@ -82,7 +82,7 @@ class LoansTest < EntityCase
     def restore
       queues = Elah::SlotQueues.new(2).tap { |one| one.append(2, 0) }
       natively Elah::SlotQueues::Loans.new(:take, queues, 0, 1, index(:taken), key).tap { |loans|
-        loans.describe(2, "seat ", "the seat")
+        loans.describe(2, "s" * 55, "the #{key} seat")
         loans.open(1, 1 << 40, 10_000)
       }
     end
@@ -99,12 +99,11 @@ class LoansTest < EntityCase
     end
     Elah.run do
       assert_equal [:method], take.call(0), "not in memory yet"
-      GC.start
-      GC.compact
-      assert_equal [["the seat"], ["the seat"]], [take.call(10), take.call(20)]
+      GC.verify_compaction_references(double_heap: true, toward: :empty)
+      assert_equal [["the one seat"], ["the one seat"]], [take.call(10), take.call(20)]
       assert_raises(RuntimeError) { singles["one"].fail_once }
       assert_equal [:method], take.call(30), "it went with the entity"
-      assert_equal ["the seat"], take.call(40)
+      assert_equal ["the one seat"], take.call(40)
     end
   end
 
@@ -125,6 +124,22 @@ class LoansTest < EntityCase
     Elah.run do
       2.times { assert_instance_of Elah::Store::InvalidKey, take("no rows", ["a"], 5).first }
       assert_equal [2, 0], [Room::CALLS["no rows"], @rooms["no rows"].close]
+    end
+  end
+
+  # Seats that rows cannot speak of.
+  class Nameless < Elah::Entity
+    index :taken
+
+    def describe(slot, head) = Elah::SlotQueues::Loans.new(:take, Elah::SlotQueues.new(2), 0, 1, index(:taken), key).describe(slot, head, "a seat")
+  end
+
+  def test_what_a_row_begins_with_is_bounded
+    Elah.run do
+      nameless = Nameless.in(@store)["one"]
+      assert_nil nameless.describe(2, "s" * 55)
+      ["", "s" * 56].each { |head| assert_match(/1 to 55 bytes/, assert_raises(ArgumentError) { nameless.describe(2, head) }.message) }
+      assert_raises(ArgumentError) { nameless.describe(1 << 24, "s") }
     end
   end
 

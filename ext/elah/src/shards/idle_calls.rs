@@ -14,7 +14,6 @@ use rb_sys::{ID, VALUE, ruby_value_type as Type};
 use super::call_columns::{CLASS as COLUMNS, CallColumns};
 use super::state::{CLASS, RubyState};
 use crate::raw_objects::{call, entry, lookup, names, set_variable, store, symbol_name, variable};
-use crate::slot_queues::loans::{CLASS as LOANS, Loans};
 
 /// Calls with more arguments take the way of the others.
 const ARGUMENTS_MAX: usize = 8;
@@ -199,8 +198,7 @@ impl Run {
                     return None;
                 }
                 let state = self.idle_state(lookup(self.here, columns.key(index)?))?;
-                let substitute = CLASS.native::<RubyState>(&state)?.substitute();
-                let loans = LOANS.native::<Loans>(&substitute).filter(|loans| loans.stands_for(self.method))?;
+                let loans = CLASS.native::<RubyState>(&state)?.loans().filter(|loans| loans.stands_for(self.method))?;
                 let (answer, batch) = columns.with_plain(index, |text| loans.lend(rb_sys::FIX2LONG(now), text))??;
                 Some((answer, state, batch))
             }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +17,7 @@ use super::RubyClaim;
 use super::commits::{Answers, RubyCommits, wait};
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
+use crate::slot_queues::loans::{CLASS as LOANS, Loans};
 use crate::store::errors::raised;
 use crate::store::table::{entries, range};
 use crate::store::{read_string, with_bytes};
@@ -29,16 +31,20 @@ const OWN_TABLE: u8 = 0;
 #[magnus(class = "Elah::Shards::State", mark, size)]
 pub(crate) struct RubyState {
     pub(super) entity: Arc<EntityState>,
-    /// What makes calls of one of the entity's methods natively, or nil.
+    /// What makes calls of one of the entity's methods natively, or nil, and its native part.
     natively: Cell<VALUE>,
+    loans: Cell<Option<NonNull<Loans>>>,
 }
 
 // SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Send for RubyState {}
+// SAFETY: as for `Send`.
 unsafe impl Sync for RubyState {}
 
 impl DataTypeFunctions for RubyState {
     fn mark(&self, marker: &gc::Marker) {
-        marker.mark(self.substitute());
+        // SAFETY: it is kept alive by this very mark.
+        marker.mark(unsafe { Value::from_raw(self.natively.get()) });
     }
 }
 
@@ -144,14 +150,15 @@ impl EntityState {
 }
 
 impl RubyState {
-    /// See `natively`.
-    pub(super) fn substitute(&self) -> Value {
-        // SAFETY: this object marks it.
-        unsafe { Value::from_raw(self.natively.get()) }
+    /// What makes calls of one of the entity's methods.
+    pub(super) fn loans(&self) -> Option<&Loans> {
+        // SAFETY: this object keeps `natively` alive, whose native part never moves; it is not replaced while a call is made natively.
+        self.loans.get().map(|loans| unsafe { loans.as_ref() })
     }
 
     fn set_natively(state: Receiver<Self>, substitute: Value) {
         state.natively.set(substitute.as_raw());
+        state.loans.set(LOANS.native::<Loans>(&substitute).map(NonNull::from));
     }
 
     fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
@@ -169,7 +176,7 @@ impl RubyState {
             last_batch: AtomicU64::new(0),
             is_used: AtomicBool::new(false),
         };
-        RubyState { entity: Arc::new(entity), natively: Cell::new(rb_sys::Qnil as VALUE) }
+        RubyState { entity: Arc::new(entity), natively: Cell::new(rb_sys::Qnil as VALUE), loans: Cell::new(None) }
     }
 
     fn gather(state: Receiver<Self>) -> u64 {
@@ -231,6 +238,7 @@ impl RubyState {
     fn discard(state: Receiver<Self>) {
         state.gathered().clear();
         state.natively.set(rb_sys::Qnil as VALUE);
+        state.loans.set(None);
     }
 }
 
