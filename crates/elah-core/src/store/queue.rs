@@ -150,6 +150,12 @@ impl Queue {
         waiting.jobs.is_empty() && !waiting.is_closing
     }
 
+    /// True when something waits that is to be begun with now.
+    pub(super) fn is_awaited(&self) -> bool {
+        let waiting = self.lock();
+        waiting.is_closing || waiting.due.is_some_and(|due| due <= Instant::now())
+    }
+
     pub(super) fn close(&self) {
         self.lock().is_closing = true;
         self.changed.notify_one();
@@ -193,5 +199,30 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::batch::Batch;
+
+    fn batch(commit_delay: Duration) -> Job {
+        Job::Change(Work::Batch(Batch::new(1, [].into(), commit_delay)), Box::new(|_| {}))
+    }
+
+    #[test]
+    fn what_may_wait_is_not_awaited_until_somebody_waits_for_it() {
+        let queue = Queue::new();
+        assert!(!queue.is_awaited());
+        queue.push(batch(Duration::from_secs(600)));
+        assert!(!queue.is_awaited());
+        queue.hurry();
+        assert!(queue.is_awaited());
+        assert_eq!(queue.take(None).jobs.len(), 1);
+        assert!(!queue.is_awaited());
+        queue.push(batch(Duration::from_secs(600)));
+        queue.push(Job::Flush(Box::new(|_| {})));
+        assert!(queue.is_awaited());
     }
 }

@@ -38,7 +38,7 @@ impl<'e> Session<'e> {
     pub(super) fn apply(&mut self, work: &Work) -> Result<Vec<Outcome>, Error> {
         match work {
             Work::Changes(changes) => self.change(changes),
-            Work::Batch(batch) => self.store(&[batch])?.pop().map_or(Ok(()), |stored| stored).map(|()| Vec::new()),
+            Work::Batch(batch) => self.store(&[batch], &|| false)?.pop().map_or(Ok(()), |stored| stored).map(|()| Vec::new()),
             Work::Claim(takeover) => self.claim(takeover),
         }
     }

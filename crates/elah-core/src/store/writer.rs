@@ -18,6 +18,8 @@ const FOLD_SHARE: u32 = 50;
 /// After this many keys a fold lets the loop have the core, unless a commit waits for it: else a request may wait a scheduler's
 /// whole slice for it, some milliseconds.
 const FOLD_KEYS_AT_ONCE: usize = 32;
+/// For so long a transaction that nobody waits for lets others have the core first. It has the lock for which other processes may wait.
+const PATIENCE_MAX: Duration = Duration::from_millis(20);
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two attempts to fold into a store that is full, or to sweep it.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
@@ -161,8 +163,8 @@ impl Writer<'_> {
     fn transact(&mut self, changes: &[Change], sealed: Option<&Sealed>) -> Result<Vec<Result<Vec<Outcome>, Error>>, Error> {
         let engine = self.engine;
         let mut session = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms())?;
+        let started = Instant::now();
         if let Some(sealed) = sealed {
-            let started = Instant::now();
             for (index, sum) in sealed.sums().into_iter().enumerate() {
                 session.add(sum.table, sum.key, sum.total)?;
                 if index % FOLD_KEYS_AT_ONCE == FOLD_KEYS_AT_ONCE - 1 && changes.is_empty() && self.engine.queue.is_idle() {
@@ -179,7 +181,9 @@ impl Writer<'_> {
         for run in changes.chunk_by(|(work, _), (next, _)| work.batch().is_some() && next.batch().is_some()) {
             let batches: Vec<_> = run.iter().filter_map(|(work, _)| work.batch()).collect();
             if batches.len() == run.len() {
-                outcomes.extend(session.store(&batches)?.into_iter().map(|stored| stored.map(|()| Vec::new())));
+                let delay = batches.iter().map(|batch| batch.commit_delay).min().unwrap_or_default();
+                let is_patient = || started.elapsed() < delay.min(PATIENCE_MAX) && !engine.queue.is_awaited();
+                outcomes.extend(session.store(&batches, &is_patient)?.into_iter().map(|stored| stored.map(|()| Vec::new())));
                 continue;
             }
             for (work, _) in run {

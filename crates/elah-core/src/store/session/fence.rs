@@ -10,6 +10,9 @@ use crate::store::layout::{FullKey, Kind, TableId, Value};
 use crate::store::session::{Session, leaves_the_rest_alone};
 use crate::store::write::Outcome;
 
+/// After this many rows that nobody waits for the loop may have the core, else a request may wait for it a scheduler's whole slice.
+const ROWS_AT_ONCE: usize = 32;
+
 impl Session<'_> {
     /// Raises the epochs of shards, and says what they are now.
     pub(super) fn claim(&mut self, takeover: &Takeover) -> Result<Vec<Outcome>, Error> {
@@ -37,10 +40,16 @@ impl Session<'_> {
     /// build on what was not stored, is left out, and its claim says so.
     ///
     /// All writes go in the order of their keys, so that those of one page meet it once; of several to a key only the last one does.
-    pub(in crate::store) fn store(&mut self, batches: &[&Batch]) -> Result<Vec<Result<(), Error>>, Error> {
+    ///
+    /// As long as it `is_patient` it lets others have the core between some rows and the next.
+    pub(in crate::store) fn store(
+        &mut self,
+        batches: &[&Batch],
+        is_patient: &dyn Fn() -> bool,
+    ) -> Result<Vec<Result<(), Error>>, Error> {
         let mut writes = Vec::new();
         let stored = batches.iter().map(|batch| self.admit(batch, &mut writes)).collect::<Result<_, _>>()?;
-        for write in self.put_new(&in_order(&writes))? {
+        for write in self.put_new(&in_order(&writes), is_patient)? {
             match write.value {
                 Some(bytes) => drop(self.put(write.id, write.key, Value { bytes, expires_at_ms: write.expires_at_ms }, false)?),
                 None => drop(self.delete(Kind::Table, write.id, write.key)?),
@@ -50,13 +59,16 @@ impl Session<'_> {
     }
 
     /// Stores the values whose keys are new, as most are that entities write, and gives back the other writes.
-    fn put_new<'w>(&mut self, writes: &[Admitted<'w>]) -> Result<Vec<Admitted<'w>>, Error> {
+    fn put_new<'w>(&mut self, writes: &[Admitted<'w>], is_patient: &dyn Fn() -> bool) -> Result<Vec<Admitted<'w>>, Error> {
         let mut others = Vec::new();
         let mut rows = NewRows::new(self.tree, &mut self.txn)?;
         let mut stored = Vec::new();
         for of_table in writes.chunk_by(|write, other| write.id == other.id) {
             let mut added = 0;
-            for write in of_table {
+            for (index, write) in of_table.iter().enumerate() {
+                if index % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 && is_patient() {
+                    std::thread::yield_now();
+                }
                 let is_new = match write.value {
                     Some(bytes) if write.expires_at_ms.is_none() => {
                         Value { bytes, expires_at_ms: None }.encode_into(&mut stored);
