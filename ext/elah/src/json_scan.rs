@@ -22,6 +22,7 @@ pub(crate) struct Raw<'a> {
 
 impl<'a> Raw<'a> {
     /// What it says.
+    #[inline]
     pub(crate) fn read(self) -> Option<Cow<'a, str>> {
         if !self.is_escaped {
             return Some(Cow::Borrowed(self.text));
@@ -31,11 +32,13 @@ impl<'a> Raw<'a> {
 }
 
 impl<'a> Scanner<'a> {
+    #[inline]
     pub(crate) fn new(text: &'a str) -> Self {
         Scanner { text, at: 0 }
     }
 
     /// Where it stands in the text.
+    #[inline]
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -96,6 +99,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn elements(&mut self, depth: usize) -> Option<()> {
         self.take(b'[')?;
         self.skip_blanks();
@@ -114,6 +118,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Any value inside of `depth` others.
+    #[inline]
     pub(crate) fn value(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
             b'"' => self.string().map(drop),
@@ -127,12 +132,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn word(&mut self, word: &str) -> Option<()> {
         let is_there = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
         self.at += word.len();
         is_there.then_some(())
     }
 
+    #[inline]
     fn number(&mut self) -> Option<()> {
         let start = self.at;
         if self.peek() == Some(b'-') {
@@ -161,6 +168,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// One at least.
+    #[inline]
     fn digits(&mut self) -> Option<()> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
@@ -169,6 +177,7 @@ impl<'a> Scanner<'a> {
         (self.at > start).then_some(())
     }
 
+    #[inline]
     pub(crate) fn string(&mut self) -> Option<Raw<'a>> {
         self.take(b'"')?;
         let start = self.at;
