@@ -15,9 +15,9 @@ class ArchitectureTest < Minitest::Test
     rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
-  # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, and mapped files: the board's
-  # and the store's.
-  UNSAFE_FILES = %w[board/map.rs broken_peers.rs descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs sink_log/segment.rs].freeze
+  # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files (the board's and the store's), and the
+  # memory of large ranked sets.
+  UNSAFE_FILES = %w[board/map.rs broken_peers.rs descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs sink_log/segment.rs ranked_set/arena.rs].freeze
 
   # The only files that may ask for the time of day: log lines, expiries in the store, the name of a journal, the Date header,
   # the number of an incarnation.

@@ -4,11 +4,13 @@
 //! Scores are exact: signed 64-bit integers, or decimals with a fixed number of digits, of one or several components that are
 //! compared one after the other. One structure answers every style of rank, since it counts members and distinct scores.
 
+mod arena;
 mod batch;
 mod chunks;
 mod cursor;
 mod error;
 mod histogram;
+mod index;
 mod json;
 mod key;
 mod load;
@@ -34,7 +36,7 @@ pub use row::PREFIX_BYTES_MAX;
 pub use rows::{Row, Rows};
 
 use key::{Key, Point, score_words};
-use members::Members;
+use members::{Member, Members};
 use tree::{Place, Tree};
 
 /// The longest name of a member, in bytes.
@@ -130,33 +132,53 @@ impl RankedSet {
         self.members.name_bytes()
     }
 
-    fn find(&self, name: &[u8]) -> Option<Place> {
-        self.members.find(name).map(|handle| self.tree.place(handle, &self.members))
+    /// A member and its place. The name and the leaf are waited for together, in most cases before it is known that the name is the right one.
+    #[inline]
+    fn find(&self, name: &[u8], tag: u32) -> Option<(Member, Place)> {
+        let member = self.members.find(name, tag, |member| self.tree.prefetch(member.leaf))?;
+        Some((member, self.tree.place(member)))
+    }
+
+    #[inline]
+    fn place_of(&self, name: &[u8]) -> Option<Place> {
+        self.find(name, self.members.tag(name)).map(|(_, place)| place)
+    }
+
+    /// The same for a member that will probably get these scores: the leaf where they belong comes near meanwhile.
+    fn find_to_change(&self, name: &[u8], scores: &[i64]) -> (u32, Option<(Member, Place)>) {
+        let tag = self.members.near_tag(name);
+        self.tree.prefetch_for(Key::new(self.order.words(scores)).words(), &self.members);
+        let member = self.members.find(name, tag, |member| self.tree.prefetch_all(member.leaf));
+        (tag, member.map(|member| (member, self.tree.place(member))))
     }
 
     fn standing_at(&self, place: Place) -> Standing {
-        let key = self.tree.key(place);
-        Standing { scores: self.order.scores(score_words(key)), sequence: self.order.sequence(key) }
+        self.tree
+            .read_key(place, |key| Standing { scores: self.order.scores(score_words(key)), sequence: self.order.sequence(key) })
+    }
+
+    fn scores_at(&self, place: Place) -> Scores {
+        self.tree.read_key(place, |key| self.order.scores(score_words(key)))
     }
 
     /// The standing of a member.
     pub fn standing(&self, name: &[u8]) -> Option<Standing> {
-        self.find(name).map(|place| self.standing_at(place))
+        self.place_of(name).map(|place| self.standing_at(place))
     }
 
     /// The rank of a member.
     pub fn rank(&self, name: &[u8], style: Style) -> Option<Rank> {
-        self.find(name).map(|place| self.rank_of(place, style))
+        self.place_of(name).map(|place| self.rank_of(place, style))
     }
 
     /// The number of members that rank before a member.
     pub fn position(&self, name: &[u8]) -> Option<usize> {
-        self.find(name).map(|place| self.tree.position(place))
+        self.place_of(name).map(|place| self.tree.position(place))
     }
 
     /// The number of members with a better score than a member.
     pub fn better_than(&self, name: &[u8]) -> Option<usize> {
-        let place = self.find(name)?;
+        let place = self.place_of(name)?;
         Some(self.tree.score_position(self.tree.scores_through(place) - 1))
     }
 
@@ -166,7 +188,7 @@ impl RankedSet {
     /// `WrongComponents`, `MemberTooLong`, `Full`, and `OutOfRange` for a sum.
     pub fn decide(&mut self, name: &[u8], scores: &[i64], operator: Operator) -> Result<Decision, Error> {
         self.check(name, scores)?;
-        let place = self.find(name);
+        let place = self.place_of(name);
         let decided = self.decide_at(place, scores, operator)?;
         Ok(decided.map(|scores| Standing { scores, sequence: self.take_sequence() }))
     }
@@ -182,9 +204,9 @@ impl RankedSet {
     fn decide_at(&self, place: Option<Place>, scores: &[i64], operator: Operator) -> Result<Option<Scores>, Error> {
         match place {
             Some(place) => {
-                let words = score_words(self.tree.key(place));
-                let ranks_first = || self.order.words(scores).lt(words.iter().copied());
-                operator.apply(self.order.components(), &self.order.scores(words), scores, ranks_first)
+                let ranks_first =
+                    || self.tree.read_key(place, |key| self.order.words(scores).lt(score_words(key).iter().copied()));
+                operator.apply(self.order.components(), &self.scores_at(place), scores, ranks_first)
             }
             None => self.check_room().map(|()| Some(Scores::from_slice(scores))),
         }
@@ -227,12 +249,11 @@ impl RankedSet {
         store: impl FnOnce(&Standing) -> Result<(), E>,
     ) -> Result<Submission, E> {
         self.check(name, scores)?;
-        let handle = self.members.find(name);
-        let place = handle.map(|handle| self.tree.place(handle, &self.members));
-        let decided = self.decide_at(place, scores, operator)?;
+        let (tag, found) = self.find_to_change(name, scores);
+        let decided = self.decide_at(found.map(|(_, place)| place), scores, operator)?;
         let standing = decided.map(|scores| Standing { scores, sequence: self.take_sequence() });
         standing.as_ref().map_or(Ok(()), store)?;
-        Ok(self.put(name, handle.zip(place), standing, style))
+        Ok(self.put(name, tag, found, standing, style))
     }
 
     /// Gives a member a standing, whatever it has: one that was decided, or one of before.
@@ -241,51 +262,62 @@ impl RankedSet {
     /// `WrongComponents`, `MemberTooLong` and `Full`.
     pub fn place(&mut self, name: &[u8], standing: Standing, style: Style) -> Result<Submission, Error> {
         self.check(name, &standing.scores)?;
-        let handle = self.members.find(name);
-        if handle.is_none() {
+        let (tag, found) = self.find_to_change(name, &standing.scores);
+        if found.is_none() {
             self.check_room()?;
         }
         self.next_sequence = self.next_sequence.max(standing.sequence.saturating_add(1));
-        let place = handle.map(|handle| self.tree.place(handle, &self.members));
-        Ok(self.put(name, handle.zip(place), Some(standing), style))
+        Ok(self.put(name, tag, found, Some(standing), style))
     }
 
-    fn put(&mut self, name: &[u8], member: Option<(u32, Place)>, standing: Option<Standing>, style: Style) -> Submission {
-        let previous = member.map(|(_, place)| self.standing_at(place));
+    fn put(
+        &mut self,
+        name: &[u8],
+        tag: u32,
+        found: Option<(Member, Place)>,
+        standing: Option<Standing>,
+        style: Style,
+    ) -> Submission {
+        let previous = found.map(|(_, place)| self.standing_at(place));
         let Some(standing) = standing.filter(|standing| previous.as_ref() != Some(standing)) else {
-            return self.unchanged(member, previous, style);
+            return self.unchanged(found, previous, style);
         };
         self.version += 1;
         let key = self.order.key(&standing.scores, standing.sequence, name);
-        let (handle, previous_rank) = match member {
-            Some((handle, place)) => {
+        let (place, position, previous_rank) = match found {
+            Some((member, place)) => {
                 let rank = (style != Style::Ordinal).then(|| self.rank_at(place, self.tree.position(place), style));
-                let position = self.tree.remove(place, &mut self.members);
-                (handle, Some(rank.unwrap_or(Rank::Whole(position + 1))))
+                let before = self.tree.remove(place, &mut self.members);
+                let (place, position) = self.tree.insert(key.words(), member.handle, &mut self.members);
+                if place.leaf != member.leaf {
+                    self.members.set_leaf(tag, Member { leaf: place.leaf, ..member });
+                }
+                (place, position, Some(rank.unwrap_or(Rank::Whole(before + 1))))
             }
-            None => (self.members.add(name), None),
+            None => {
+                let handle = self.members.add(name);
+                let (place, position) = self.tree.insert(key.words(), handle, &mut self.members);
+                self.members.enter(tag, Member { handle, leaf: place.leaf });
+                (place, position, None)
+            }
         };
-        let position = self.tree.insert(key.words(), handle, &mut self.members);
-        let rank = match style {
-            Style::Ordinal => Rank::Whole(position + 1),
-            _ => self.rank_at(self.tree.place(handle, &self.members), position, style),
-        };
+        let rank = self.rank_at(place, position, style);
         Submission { rank, previous_rank, standing, previous, is_changed: true }
     }
 
-    fn unchanged(&self, member: Option<(u32, Place)>, previous: Option<Standing>, style: Style) -> Submission {
-        let rank = member.map(|(_, place)| self.rank_at(place, self.tree.position(place), style));
+    fn unchanged(&self, found: Option<(Member, Place)>, previous: Option<Standing>, style: Style) -> Submission {
+        let rank = found.map(|(_, place)| self.rank_at(place, self.tree.position(place), style));
         let standing = previous.clone().unwrap_or(Standing { scores: Scores::new(), sequence: 0 });
         Submission { rank: rank.unwrap_or(Rank::Whole(0)), previous_rank: rank, standing, previous, is_changed: false }
     }
 
     /// Removes a member, and returns what it had.
     pub fn delete(&mut self, name: &[u8]) -> Option<Standing> {
-        let handle = self.members.find(name)?;
-        let place = self.tree.place(handle, &self.members);
+        let tag = self.members.tag(name);
+        let (member, place) = self.find(name, tag)?;
         let standing = self.standing_at(place);
         self.tree.remove(place, &mut self.members);
-        self.members.remove(handle);
+        self.members.remove(tag, member.handle);
         self.version += 1;
         Some(standing)
     }

@@ -11,7 +11,7 @@ use super::rank::{Rank, Style};
 use super::tree::Place;
 
 /// Members that are looked up together; a core can wait for about ten lines of memory at once.
-const TOGETHER: usize = 16;
+pub(super) const TOGETHER: usize = 16;
 
 pub(super) type Group<T> = SmallVec<[T; TOGETHER]>;
 
@@ -27,10 +27,12 @@ impl RankedSet {
     }
 
     fn places(&self, names: &[&[u8]]) -> Group<Option<Place>> {
-        let handles = self.members.find_all(names);
-        let leaf_of = |handle: &Option<u32>| handle.map(|handle| (handle, self.members.leaf(handle)));
-        let leaves: Group<Option<(u32, u32)>> = handles.iter().map(leaf_of).collect();
-        leaves.iter().map(|found| found.map(|(handle, leaf)| self.tree.place_in(leaf, handle))).collect()
+        let tags: Group<u32> = names.iter().map(|name| self.members.near_tag(name)).collect();
+        for member in tags.iter().filter_map(|tag| self.members.likely(*tag)) {
+            self.members.prefetch_name(member.handle);
+            self.tree.prefetch(member.leaf);
+        }
+        names.iter().zip(tags).map(|(name, tag)| self.find(name, tag)).map(|found| found.map(|(_, place)| place)).collect()
     }
 
     /// Submits scores one after the other, all of them or none, and returns how many changed the standing of their member.

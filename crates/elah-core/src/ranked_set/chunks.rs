@@ -1,16 +1,19 @@
-//! A slab of items under 32-bit numbers. It grows chunk by chunk, so that no growth ever copies what is there.
+//! A slab of items under 32-bit numbers. It grows block by block, so that no growth ever copies much.
 
 use std::ops::{Index, IndexMut};
 
-/// `LEN` is the number of items in a chunk, a power of two.
-pub(super) struct Chunks<T, const LEN: usize> {
-    chunks: Vec<Vec<T>>,
+use super::arena::{Arena, Block};
+
+pub(super) struct Chunks<T> {
+    arena: Arena<T>,
     free: Vec<u32>,
+    /// Items, and places that items have left.
+    places: usize,
 }
 
-impl<T: Default, const LEN: usize> Chunks<T, LEN> {
+impl<T: Default> Chunks<T> {
     pub(super) const fn new() -> Self {
-        Chunks { chunks: Vec::new(), free: Vec::new() }
+        Chunks { arena: Arena::new(), free: Vec::new(), places: 0 }
     }
 
     /// Stores an item and returns its number.
@@ -19,16 +22,10 @@ impl<T: Default, const LEN: usize> Chunks<T, LEN> {
             self[number] = item;
             return number;
         }
-        match self.chunks.last_mut().filter(|chunk| chunk.len() < LEN) {
-            Some(chunk) => chunk.push(item),
-            // The first chunk grows with its items, so that a small set stays small.
-            None => {
-                let mut chunk = if self.chunks.is_empty() { Vec::new() } else { Vec::with_capacity(LEN) };
-                chunk.push(item);
-                self.chunks.push(chunk);
-            }
-        }
-        (self.places() - 1) as u32
+        let (number, block) = self.arena.with_room(1);
+        block.push(item);
+        self.places += 1;
+        (number * Block::<T>::CAPACITY + block.len() - 1) as u32
     }
 
     /// Drops an item; its number is given out again.
@@ -37,34 +34,31 @@ impl<T: Default, const LEN: usize> Chunks<T, LEN> {
         std::mem::take(&mut self[number])
     }
 
-    fn places(&self) -> usize {
-        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * LEN + last.len())
-    }
-
     /// The number of items.
     pub(super) fn len(&self) -> usize {
-        self.places() - self.free.len()
+        self.places - self.free.len()
     }
 
     /// Memory of the items themselves, free places included.
     pub(super) fn bytes(&self) -> usize {
-        let items: usize = self.chunks.iter().map(Vec::capacity).sum();
-        items * size_of::<T>() + self.free.capacity() * size_of::<u32>()
+        self.arena.bytes() + self.free.capacity() * size_of::<u32>()
     }
 }
 
-impl<T, const LEN: usize> Index<u32> for Chunks<T, LEN> {
+impl<T> Index<u32> for Chunks<T> {
     type Output = T;
 
     #[inline]
     fn index(&self, number: u32) -> &T {
-        &self.chunks[number as usize / LEN][number as usize % LEN]
+        let number = number as usize;
+        &self.arena[number / Block::<T>::CAPACITY][number % Block::<T>::CAPACITY]
     }
 }
 
-impl<T, const LEN: usize> IndexMut<u32> for Chunks<T, LEN> {
+impl<T> IndexMut<u32> for Chunks<T> {
     #[inline]
     fn index_mut(&mut self, number: u32) -> &mut T {
-        &mut self.chunks[number as usize / LEN][number as usize % LEN]
+        let number = number as usize;
+        &mut self.arena[number / Block::<T>::CAPACITY][number % Block::<T>::CAPACITY]
     }
 }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use super::members::Members;
 use super::order::COMPONENTS_MAX;
+use super::tree::Keys;
 
 const WORDS_MAX: usize = COMPONENTS_MAX + 1;
 
@@ -25,8 +26,24 @@ impl Key {
         key
     }
 
+    /// A key from its first two words and the others.
+    #[inline]
+    pub(super) fn of_parts(near: [u64; 2], far: &[u64]) -> Self {
+        let mut key = Key { words: [0; WORDS_MAX], len: near.len() + far.len() };
+        key.words[..near.len()].copy_from_slice(&near);
+        key.words[near.len()..key.len].copy_from_slice(far);
+        key
+    }
+
+    #[inline]
     pub(super) fn words(&self) -> &[u64] {
         &self.words[..self.len]
+    }
+
+    /// The words of the score.
+    #[inline]
+    pub(super) fn score(&self) -> &[u64] {
+        score_words(self.words())
     }
 }
 
@@ -91,21 +108,25 @@ impl<'a> Point<'a> {
     }
 }
 
-/// The number of entries before `point` among sorted ones, whose keys lie in `keys` one after the other.
+/// The number of entries before `point` among sorted ones, whose keys have `width` words.
 ///
-/// What comes first by the first word alone is counted without a branch: the loads do not wait for each other, as those of a search by halves
-/// do, and most of what a large set takes is waiting for memory. Halves decide among the others.
+/// What comes first by the first word alone is counted without a branch, by every eighth word and then by eight: the loads of a step do not wait
+/// for each other, as those of a search by halves do, and most of what a large set takes is waiting for memory. Halves decide among the others.
 #[inline]
-pub(super) fn entries_before(point: Point<'_>, members: &Members, keys: &[u64], width: usize, handles: &[u32]) -> usize {
+pub(super) fn entries_before(point: Point<'_>, members: &Members, keys: &Keys, width: usize, handles: &[u32]) -> usize {
+    const STEP: usize = 8;
     let first = point.words[0];
-    let mut low = keys.chunks_exact(width).map(|key| usize::from(key[0] < first)).sum();
+    let near = keys.near(handles.len());
+    let steps: usize = near.as_chunks::<STEP>().0.iter().map(|step| usize::from(step[STEP - 1][0] < first)).sum();
+    let rest = &near[steps * STEP..near.len().min((steps + 1) * STEP)];
+    let mut low = steps * STEP + rest.iter().map(|key| usize::from(key[0] < first)).sum::<usize>();
     let mut high = handles.len();
-    if low < high && keys[low * width] > first {
+    if low < high && near[low][0] > first {
         return low;
     }
     while low < high {
         let middle = (low + high) / 2;
-        if point.follows(&keys[middle * width..][..width], handles[middle], members) {
+        if keys.read(middle, width, |key| point.follows(key, handles[middle], members)) {
             low = middle + 1;
         } else {
             high = middle;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::Error;
 use super::key::Key;
-use super::members::Members;
+use super::members::{Member, Members};
 use super::order::Order;
 use super::row;
 use super::tree::Tree;
@@ -76,11 +76,16 @@ impl RankedSet {
             })
             .map_err(LoadError::Store)?;
         refused?;
-        set.members.index_all(unsorted.entries.iter().map(|entry| entry.handle));
         unsorted.sort(&set.members);
         let Unsorted { words, entries, .. } = &unsorted;
         let sorted = entries.iter().map(|entry| (key_of(words, width, entry.number), entry.handle));
-        set.tree = Tree::build(width, sorted, &mut set.members);
+        // In the order in which they came their names lie one after the other.
+        let mut members = vec![Member { handle: 0, leaf: 0 }; entries.len()];
+        set.tree = Tree::build(width, sorted, |position, leaf| {
+            let Entry { handle, number, .. } = entries[position];
+            members[number as usize] = Member { handle, leaf };
+        });
+        set.members.enter_all(members.into_iter());
         Ok(set)
     }
 
@@ -93,7 +98,7 @@ impl RankedSet {
             return Err(Error::Full { members: unsorted.entries.len() });
         }
         self.next_sequence = self.next_sequence.max(row.sequence.saturating_add(1));
-        unsorted.push(&self.order.key(&row.scores, row.sequence, row.name), self.members.add_unindexed(row.name));
+        unsorted.push(&self.order.key(&row.scores, row.sequence, row.name), self.members.add(row.name));
         Ok(())
     }
 }

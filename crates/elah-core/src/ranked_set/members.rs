@@ -1,27 +1,24 @@
-//! The members: a record for each, and the index from names to records.
+//! The members: a record for each, and the index from names to records and leaves.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
-use hashbrown::HashTable;
-
-use super::batch::Group;
+use super::batch::{Group, TOGETHER};
+use super::index::Index;
 use super::records::Records;
 
-/// From so many members on the index has many small tables, so that none takes long to grow.
-const ONE_TABLE_MAX: usize = 1 << 15;
-const TABLES: usize = 256;
+pub(super) use super::index::Member;
 
 /// A handle stands for a member, and is given out again when that has gone.
 pub(super) struct Members {
     records: Records,
-    index: Vec<HashTable<u32>>,
+    index: Index,
     /// Keyed at random: names come from outside, and whoever sends them must not be able to make them collide.
     hasher: RandomState,
 }
 
 impl Members {
     pub(super) fn new() -> Self {
-        Members { records: Records::default(), index: vec![HashTable::new()], hasher: RandomState::new() }
+        Members { records: Records::new(), index: Index::new(), hasher: RandomState::new() }
     }
 
     #[inline]
@@ -29,88 +26,75 @@ impl Members {
         self.records.name(handle)
     }
 
+    /// Brings the name of a member near.
     #[inline]
-    pub(super) fn leaf(&self, handle: u32) -> u32 {
-        self.records.leaf(handle)
+    pub(super) fn prefetch_name(&self, handle: u32) {
+        self.records.prefetch(handle);
     }
 
+    /// By which the index knows a name.
     #[inline]
-    pub(super) fn set_leaf(&mut self, handle: u32, leaf: u32) {
-        self.records.set_leaf(handle, leaf);
+    pub(super) fn tag(&self, name: &[u8]) -> u32 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(name);
+        (hasher.finish() >> 32) as u32
     }
 
-    fn hash(&self, name: &[u8]) -> u64 {
-        self.hasher.hash_one(name)
-    }
-
-    /// The table for a hash. Its place inside the table is decided by other bits.
-    fn table(&self, hash: u64) -> usize {
-        (hash >> 32) as usize & (self.index.len() - 1)
-    }
-
+    /// The tag of a name, whose bucket is brought near.
     #[inline]
-    pub(super) fn find(&self, name: &[u8]) -> Option<u32> {
-        let hash = self.hash(name);
-        self.index[self.table(hash)].find(hash, |handle| self.name(*handle) == name).copied()
+    pub(super) fn near_tag(&self, name: &[u8]) -> u32 {
+        let tag = self.tag(name);
+        self.index.prefetch(tag);
+        tag
     }
 
-    /// The handles of some names: all hashes first, so that the look-ups do not wait for each other.
-    pub(super) fn find_all(&self, names: &[&[u8]]) -> Group<Option<u32>> {
-        let hashes: Group<u64> = names.iter().map(|name| self.hash(name)).collect();
-        let find = |(name, hash): (&&[u8], &u64)| {
-            self.index[self.table(*hash)].find(*hash, |handle| self.name(*handle) == *name).copied()
-        };
-        names.iter().zip(&hashes).map(find).collect()
+    /// The member with a name of this tag. What may be it is told to `bring` before the names are compared.
+    #[inline]
+    pub(super) fn find(&self, name: &[u8], tag: u32, bring: impl Fn(Member)) -> Option<Member> {
+        self.index.find(tag, |member| {
+            bring(member);
+            self.name(member.handle) == name
+        })
     }
 
-    /// Adds a name that has no handle yet.
+    /// A member that may well be the one with this tag.
+    #[inline]
+    pub(super) fn likely(&self, tag: u32) -> Option<Member> {
+        self.index.find(tag, |_| true)
+    }
+
+    /// Keeps a name. It is not found before it is entered.
     pub(super) fn add(&mut self, name: &[u8]) -> u32 {
-        if self.index.len() == 1 && self.records.len() == ONE_TABLE_MAX {
-            let old = std::mem::replace(&mut self.index, vec![HashTable::new(); TABLES]);
-            old.into_iter().flatten().for_each(|handle| self.enter(handle));
-        }
-        let handle = self.records.add(name);
-        self.enter(handle);
-        handle
-    }
-
-    fn enter(&mut self, handle: u32) {
-        let hash = self.hash(self.name(handle));
-        let table = self.table(hash);
-        let Members { records, index, hasher } = self;
-        index[table].insert_unique(hash, handle, |handle| hasher.hash_one(records.name(*handle)));
-    }
-
-    /// Adds a name that has no handle yet, and that is not found before `index_all`.
-    pub(super) fn add_unindexed(&mut self, name: &[u8]) -> u32 {
         self.records.add(name)
     }
 
-    /// Makes the index of all members at once: each table has its size from the beginning and is filled while it is near.
-    pub(super) fn index_all(&mut self, handles: impl ExactSizeIterator<Item = u32>) {
-        let tables = if handles.len() > ONE_TABLE_MAX { TABLES } else { 1 };
-        let share = handles.len() / tables;
-        self.index = vec![HashTable::new(); tables];
-        let mut shares: Vec<Vec<(u64, u32)>> = (0..tables).map(|_| Vec::with_capacity(share + share / 8)).collect();
-        for handle in handles {
-            let hash = self.hash(self.name(handle));
-            shares[self.table(hash)].push((hash, handle));
-        }
-        let Members { records, index, hasher } = self;
-        for (table, share) in index.iter_mut().zip(shares) {
-            table.reserve(share.len(), |handle| hasher.hash_one(records.name(*handle)));
-            for (hash, handle) in share {
-                table.insert_unique(hash, handle, |handle| hasher.hash_one(records.name(*handle)));
-            }
+    /// Enters a name that is not there yet into the index.
+    pub(super) fn enter(&mut self, tag: u32, member: Member) {
+        self.index.insert(tag, member);
+    }
+
+    /// Makes the index of all members at once.
+    pub(super) fn enter_all(&mut self, members: impl ExactSizeIterator<Item = Member>) {
+        self.index = Index::of(members.map(|member| (self.tag(self.name(member.handle)), member)));
+    }
+
+    /// Says in which leaf a member stands now.
+    #[inline]
+    pub(super) fn set_leaf(&mut self, tag: u32, member: Member) {
+        self.index.set_leaf(tag, member);
+    }
+
+    /// Says in which leaf some members stand now: all names are brought near first, then all buckets.
+    pub(super) fn set_leaves(&mut self, handles: &[u32], leaf: u32) {
+        for handles in handles.chunks(TOGETHER) {
+            handles.iter().for_each(|handle| self.prefetch_name(*handle));
+            let tags: Group<u32> = handles.iter().map(|handle| self.near_tag(self.name(*handle))).collect();
+            handles.iter().zip(tags).for_each(|(handle, tag)| self.set_leaf(tag, Member { handle: *handle, leaf }));
         }
     }
 
-    pub(super) fn remove(&mut self, handle: u32) {
-        let hash = self.hash(self.name(handle));
-        let table = self.table(hash);
-        if let Ok(entry) = self.index[table].find_entry(hash, |other| *other == handle) {
-            entry.remove();
-        }
+    pub(super) fn remove(&mut self, tag: u32, handle: u32) {
+        self.index.remove(tag, handle);
         self.records.remove(handle);
     }
 
@@ -120,8 +104,7 @@ impl Members {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let index: usize = self.index.iter().map(HashTable::allocation_size).sum();
-        self.records.bytes() + index
+        self.records.bytes() + self.index.bytes()
     }
 
     /// The bytes of the names alone.

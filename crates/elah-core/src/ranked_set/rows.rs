@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::error::Error;
-use super::key::{Point, score_words};
+use super::key::Point;
 use super::order::Scores;
 use super::rank::{Rank, Style};
 use super::tree::Place;
@@ -44,8 +44,11 @@ impl<'s> Iterator for Rows<'s> {
         self.shared = (self.style != Style::Ordinal).then_some(rank);
         self.next = set.tree.next(place);
         self.position += 1;
+        if let Some(next) = self.next {
+            self.bring(place, next);
+        }
         let name = set.members.name(set.tree.handle(place));
-        Some(Row { name, rank, scores: set.order.scores(score_words(set.tree.key(place))) })
+        Some(Row { name, rank, scores: set.scores_at(place) })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -56,21 +59,64 @@ impl<'s> Iterator for Rows<'s> {
 
 impl ExactSizeIterator for Rows<'_> {}
 
+/// Names that are brought near before they are needed.
+const AHEAD: usize = 12;
+
+impl<'s> Rows<'s> {
+    fn new(set: &'s RankedSet, first: Option<Place>, position: usize, end: usize, style: Style) -> Self {
+        let rows = Rows { set, next: first, position, end, style, shared: None };
+        if let Some(first) = first {
+            rows.bring_first(first);
+        }
+        rows
+    }
+
+    /// Brings the first names of a leaf near, or those from a place on.
+    fn bring_first(&self, place: Place) {
+        let names = self.set.tree.handles_from(place, AHEAD.min(self.end - self.position));
+        names.iter().for_each(|handle| self.set.members.prefetch_name(*handle));
+    }
+
+    /// Brings what comes after `place` near: the name `AHEAD` places on, or what a new leaf begins with.
+    fn bring(&self, place: Place, next: Place) {
+        if next.leaf != place.leaf {
+            return self.bring_first(next);
+        }
+        if self.position + AHEAD <= self.end
+            && let [.., last] = self.set.tree.handles_from(next, AHEAD)
+        {
+            self.set.members.prefetch_name(*last);
+        }
+    }
+}
+
 impl RankedSet {
     /// The members at these positions, counted from 0; positions that nobody has are left out.
     pub fn rows(&self, positions: Range<usize>, style: Style) -> Rows<'_> {
         let end = positions.end.min(self.len());
         let position = positions.start.min(end);
         let next = (position < end).then(|| self.tree.select(position));
-        Rows { set: self, next, position, end, style, shared: None }
+        Rows::new(self, next, position, end, style)
+    }
+
+    /// A member between up to `distance` before it and up to `distance` behind it.
+    pub fn rows_around(&self, name: &[u8], distance: usize, style: Style) -> Option<Rows<'_>> {
+        let place = self.place_of(name)?;
+        let (first, before) = self.tree.back(place, distance);
+        let behind = distance.saturating_add(1);
+        // The names are on their way while the position is counted.
+        let names = self.tree.handles_from(first, AHEAD.min(behind.saturating_add(before)));
+        names.iter().for_each(|handle| self.members.prefetch_name(*handle));
+        let position = self.tree.position(place);
+        let end = position.saturating_add(behind).min(self.len());
+        Some(Rows { set: self, next: Some(first), position: position - before, end, style, shared: None })
     }
 
     /// The row of a member.
     pub fn row_of(&self, name: &[u8], style: Style) -> Option<Row<'_>> {
-        let handle = self.members.find(name)?;
-        let place = self.tree.place(handle, &self.members);
-        let (name, rank) = (self.members.name(handle), self.rank_of(place, style));
-        Some(Row { name, rank, scores: self.order.scores(score_words(self.tree.key(place))) })
+        let (member, place) = self.find(name, self.members.tag(name))?;
+        let (name, rank) = (self.members.name(member.handle), self.rank_of(place, style));
+        Some(Row { name, rank, scores: self.scores_at(place) })
     }
 
     /// The positions of a member, of up to `distance` before it and of up to `distance` behind it.
@@ -81,8 +127,8 @@ impl RankedSet {
 
     /// The cursor of a member: opaque bytes.
     pub fn cursor(&self, name: &[u8]) -> Option<Vec<u8>> {
-        let place = self.find(name)?;
-        Some(cursor::encode(&self.order, self.tree.key(place), name))
+        let place = self.place_of(name)?;
+        Some(cursor::encode(&self.order, self.tree.key(place).words(), name))
     }
 
     /// The positions of up to `limit` members behind a cursor.

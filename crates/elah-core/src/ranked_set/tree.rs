@@ -6,13 +6,16 @@
 mod branch;
 mod bulk;
 mod insertion;
+mod keys;
 mod leaf;
 mod removal;
 
+use super::arena::prefetch;
 use super::chunks::Chunks;
 use super::key::{Key, Point, entries_before};
-use super::members::Members;
+use super::members::{Member, Members};
 use branch::Branch;
+pub(super) use keys::Keys;
 use leaf::Leaf;
 
 /// Entries of a leaf and children of a branch. The bits of a leaf's heads are as many.
@@ -29,8 +32,8 @@ fn place_of(numbers: &[u32; CAPACITY], number: u32) -> usize {
 pub(super) struct Tree {
     /// Words of a key.
     width: usize,
-    leaves: Chunks<Leaf, 64>,
-    branches: Chunks<Branch, 16>,
+    leaves: Chunks<Leaf>,
+    branches: Chunks<Branch>,
     /// A leaf while `height` is 0, else a branch.
     root: u32,
     height: u32,
@@ -40,7 +43,7 @@ pub(super) struct Tree {
 /// An entry's leaf, and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    leaf: u32,
+    pub(super) leaf: u32,
     at: usize,
 }
 
@@ -60,8 +63,14 @@ impl Tree {
         self.numbers(self.height, self.root).1 as usize
     }
 
-    pub(super) fn key(&self, place: Place) -> &[u64] {
+    pub(super) fn key(&self, place: Place) -> Key {
         self.leaves[place.leaf].key(place.at, self.width)
+    }
+
+    /// Lends the words of an entry's key to `work`.
+    #[inline]
+    pub(super) fn read_key<R>(&self, place: Place, work: impl FnOnce(&[u64]) -> R) -> R {
+        self.leaves[place.leaf].keys().read(place.at, self.width, work)
     }
 
     pub(super) fn handle(&self, place: Place) -> u32 {
@@ -72,16 +81,34 @@ impl Tree {
         self.leaves[place.leaf].is_head(place.at)
     }
 
-    /// Where the entry of a member is, which must have one.
+    /// Where the entry of a member is.
     #[inline]
-    pub(super) fn place(&self, handle: u32, members: &Members) -> Place {
-        self.place_in(members.leaf(handle), handle)
+    pub(super) fn place(&self, member: Member) -> Place {
+        Place { leaf: member.leaf, at: self.leaves[member.leaf].place(member.handle) }
     }
 
-    /// Where the entry of a member is in its leaf.
+    /// Brings near what tells where a member stands in its leaf.
     #[inline]
-    pub(super) fn place_in(&self, leaf: u32, handle: u32) -> Place {
-        Place { leaf, at: self.leaves[leaf].place(handle) }
+    pub(super) fn prefetch(&self, leaf: u32) {
+        self.leaves[leaf].prefetch();
+    }
+
+    /// Brings a whole leaf near.
+    #[inline]
+    pub(super) fn prefetch_all(&self, leaf: u32) {
+        prefetch(&self.leaves[leaf]);
+    }
+
+    /// Brings near the whole leaf where an entry belongs whose key begins with these words.
+    #[inline]
+    pub(super) fn prefetch_for(&self, words: &[u64], members: &Members) {
+        let mut node = self.root;
+        for _ in 0..self.height {
+            let branch = &self.branches[node];
+            let at = entries_before(Point::before(words), members, branch.keys(), self.width, branch.handles());
+            node = branch.child(at.saturating_sub(1));
+        }
+        prefetch(&self.leaves[node]);
     }
 
     /// The branches above a leaf, lowest first, with the place of the way down in each.
@@ -114,19 +141,21 @@ impl Tree {
 
     /// The number of entries before a point.
     pub(super) fn count_before(&self, point: Point<'_>, members: &Members) -> usize {
-        let (place, before) = self.descend(point, members);
+        let (place, before) = self.descend(point, members, |_, _| {});
         before + place.at
     }
 
-    /// Where an entry at `point` belongs, and the number of entries before its leaf.
+    /// Where an entry at `point` belongs, and the number of entries before its leaf. `step` is told each branch on the way, and the place of
+    /// the way down in it.
     #[inline]
-    fn descend(&self, point: Point<'_>, members: &Members) -> (Place, usize) {
+    fn descend(&self, point: Point<'_>, members: &Members, mut step: impl FnMut(u32, usize)) -> (Place, usize) {
         let mut node = self.root;
         let mut before = 0;
         for _ in 0..self.height {
             let branch = &self.branches[node];
             let at = entries_before(point, members, branch.keys(), self.width, branch.handles()).saturating_sub(1);
             before += branch.count_before(at);
+            step(node, at);
             node = branch.child(at);
         }
         let leaf = &self.leaves[node];
@@ -159,6 +188,27 @@ impl Tree {
             (node, rest) = (branch.child(at), inside);
         }
         before + self.leaves[node].head_place(rest)
+    }
+
+    /// The entry so many places before this one, or the first one, and how many places that is.
+    pub(super) fn back(&self, place: Place, count: usize) -> (Place, usize) {
+        let Place { mut leaf, mut at } = place;
+        let mut rest = count;
+        while rest > at {
+            let previous = self.leaves[leaf].previous;
+            if previous == NONE {
+                return (Place { leaf, at: 0 }, count - rest + at);
+            }
+            rest -= at;
+            (leaf, at) = (previous, self.leaves[previous].len());
+        }
+        (Place { leaf, at: at - rest }, count)
+    }
+
+    /// Up to `count` members from a place on, in its leaf.
+    pub(super) fn handles_from(&self, place: Place, count: usize) -> &[u32] {
+        let handles = self.leaves[place.leaf].handles();
+        &handles[place.at..handles.len().min(place.at + count)]
     }
 
     /// The entry that follows.
@@ -226,10 +276,11 @@ impl Tree {
         match level {
             0 => {
                 let leaf = &self.leaves[child];
-                self.branches[parent].set_first(at, leaf.key(0, width), leaf.handle(0));
+                let (key, handle) = (leaf.key(0, width), leaf.handle(0));
+                self.branches[parent].set_first(at, key.words(), handle);
             }
             _ => {
-                let key = Key::new(self.branches[child].key(0, width).iter().copied());
+                let key = self.branches[child].key(0, width);
                 let handle = self.branches[child].handle(0);
                 self.branches[parent].set_first(at, key.words(), handle);
             }
@@ -244,9 +295,12 @@ impl Tree {
         self.copy_first(level, child, parent, at);
     }
 
+    /// Memory of all nodes.
     pub(super) fn bytes(&self) -> usize {
-        let keys = self.leaves.len() * CAPACITY * self.width * size_of::<u64>();
-        let branches = self.branches.bytes() + self.branches.len() * CAPACITY * self.width * size_of::<u64>();
-        self.leaves.bytes() + if self.height == 0 { self.leaves[self.root].key_bytes() } else { keys } + branches
+        let far = match self.height {
+            0 => self.leaves[self.root].far_bytes(),
+            _ => (self.leaves.len() + self.branches.len()) * Keys::far_bytes_max(self.width),
+        };
+        self.leaves.bytes() + self.branches.bytes() + far
     }
 }

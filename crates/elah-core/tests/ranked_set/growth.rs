@@ -141,6 +141,35 @@ fn a_member_takes_at_most_64_bytes() {
     }
 }
 
+/// So many that records and leaves lie in several blocks, and that the index has split.
+#[test]
+fn a_large_set_keeps_its_order() {
+    let count = 150_000;
+    let mut set = RankedSet::new(order(&[Direction::Descending], Ties::Earliest), usize::MAX);
+    let mut numbers = Numbers(23);
+    let mut scores: Vec<i64> = (0..count).map(|_| numbers.below(1 << 50) as i64).collect();
+    let submit = |set: &mut RankedSet, number: u64, score: i64| {
+        set.submit(&name(number), &[score], Operator::Set, Style::Ordinal).expect("room");
+    };
+    (0..count).for_each(|number| submit(&mut set, number, scores[number as usize]));
+    for _ in 0..5_000 {
+        let (number, score) = (numbers.below(count), numbers.below(1 << 50) as i64);
+        submit(&mut set, number, score);
+        scores[number as usize] = score;
+    }
+    assert!((set.bytes() - set.name_bytes()) / set.len() <= 64);
+    let gone = |number: u64| number.is_multiple_of(9);
+    (0..count).filter(|number| gone(*number)).for_each(|number| assert!(set.delete(&name(number)).is_some()));
+    let mut expected: Vec<u64> = (0..count).filter(|number| !gone(*number)).collect();
+    expected.sort_unstable_by_key(|number| std::cmp::Reverse(scores[*number as usize]));
+    let rows = set.rows(0..usize::MAX, Style::Ordinal);
+    assert!(rows.map(|row| row.name.to_vec()).eq(expected.iter().map(|number| name(*number))));
+    for (position, number) in expected.iter().enumerate().step_by(31) {
+        assert_eq!(set.position(&name(*number)), Some(position));
+    }
+    assert!((0..count).filter(|number| gone(*number)).all(|number| set.position(&name(number)).is_none()));
+}
+
 /// What goes makes room for what comes.
 #[test]
 fn memory_does_not_grow_when_members_come_and_go() {

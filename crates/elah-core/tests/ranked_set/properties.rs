@@ -43,7 +43,7 @@ fn step(components: usize, names: u16) -> impl Strategy<Value = Step> {
         8 => name().prop_map(|name| Step::Delete { name }),
         3 => (prop::option::of(score()), prop::option::of(score()), any::<bool>())
             .prop_map(|(from, to, excludes_to)| Step::Span { from, to, excludes_to }),
-        2 => (name(), 0_usize..9).prop_map(|(name, distance)| Step::Around { name, distance }),
+        2 => (name(), prop_oneof![0_usize..9, 0_usize..400, Just(usize::MAX)]).prop_map(|(name, distance)| Step::Around { name, distance }),
         1 => prop::collection::vec(score(), 0..5).prop_map(|bounds| Step::Histogram { bounds }),
         1 => (0_usize..9).prop_map(|buckets| Step::EqualHistogram { buckets }),
         1 => Just(Step::Clear),
@@ -115,8 +115,14 @@ fn take(set: &mut RankedSet, model: &mut Model, step: Step) {
         }
         Step::Around { name: number, distance } => {
             let position = model.sorted().iter().position(|member| member.name == name(number));
-            let expected = position.map(|at| at.saturating_sub(distance)..(at + distance + 1).min(model.members.len()));
+            let end = |at: usize| at.saturating_add(distance).saturating_add(1).min(model.members.len());
+            let expected = position.map(|at| at.saturating_sub(distance)..end(at));
             assert_eq!(set.around(&name(number), distance), expected);
+            for style in STYLES {
+                let rows = |positions| set.rows(positions, style).collect::<Vec<_>>();
+                let around = set.rows_around(&name(number), distance, style).map(Iterator::collect::<Vec<_>>);
+                assert_eq!(around, expected.clone().map(rows), "{style:?}");
+            }
         }
         Step::Histogram { bounds } => {
             for bucket in set.histogram(&bounds).expect("any bounds do") {

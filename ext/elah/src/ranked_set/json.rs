@@ -1,7 +1,5 @@
 //! Members of a ranked set as JSON: one call and one String, whatever their number.
 
-use std::ops::Range;
-
 use elah_core::ranked_set::{Error as E, Order, RankedSet, Row, Rows, Standing, name_text};
 use elah_core::store;
 use magnus::rb_sys::AsRawValue;
@@ -43,21 +41,20 @@ impl RubyRankedSet {
 
     /// The list of the members at some positions.
     fn rows_json(ruby: &Ruby, set: Receiver<Self>, start: usize, count: usize, style: Value) -> Result<Value, Error> {
-        set.list_json(ruby, start..start.saturating_add(count), style)
+        let style = STYLES.read(ruby, style)?;
+        set.list_json(ruby, |inner| Some(inner.rows(start..start.saturating_add(count), style)))
     }
 
     /// The list of a member and its neighbours, nil when it is not there.
     fn around_json(ruby: &Ruby, set: Receiver<Self>, member: RString, distance: usize, style: Value) -> Result<Value, Error> {
-        match with_name(member, |name| set.set.borrow().around(name, distance)) {
-            None => Ok(ruby.qnil().as_value()),
-            Some(positions) => set.list_json(ruby, positions, style),
-        }
+        let style = STYLES.read(ruby, style)?;
+        set.list_json(ruby, |inner| with_name(member, |name| inner.rows_around(name, distance, style)))
     }
 
-    fn list_json(&self, ruby: &Ruby, positions: Range<usize>, style: Value) -> Result<Value, Error> {
-        let style = STYLES.read(ruby, style)?;
+    /// The list of rows, nil for none.
+    fn list_json(&self, ruby: &Ruby, rows: impl FnOnce(&RankedSet) -> Option<Rows<'_>>) -> Result<Value, Error> {
         let set = self.set.borrow();
-        let rows = set.rows(positions, style);
+        let Some(rows) = rows(&set) else { return Ok(ruby.qnil().as_value()) };
         let mut out = Vec::with_capacity(2 + rows.len() * USUAL_ROW_BYTES);
         if !ruby.block_given() {
             self.write_rows(&mut out, rows).map_err(|error| raised(ruby, &error))?;

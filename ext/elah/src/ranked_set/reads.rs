@@ -73,9 +73,10 @@ impl RubyRankedSet {
     }
 
     fn around(ruby: &Ruby, set: Receiver<Self>, member: RString, distance: usize, style: Value) -> Result<Value, Error> {
-        match with_name(member, |name| set.set.borrow().around(name, distance)) {
+        let (style, inner) = (STYLES.read(ruby, style)?, set.set.borrow());
+        match with_name(member, |name| inner.rows_around(name, distance, style)) {
             None => Ok(ruby.qnil().as_value()),
-            Some(positions) => set.rows_at(ruby, positions, style).map(|rows| rows.as_value()),
+            Some(rows) => structs::rows(ruby, &set.order, rows).map(|rows| rows.as_value()),
         }
     }
 

@@ -2,10 +2,9 @@
 //! in between. What is not plain it leaves alone.
 
 use std::cell::RefCell;
-use std::ops::Range;
 
 use bytes::Bytes;
-use elah_core::ranked_set::{Operator, Style};
+use elah_core::ranked_set::{Operator, RankedSet, Rows, Style};
 use elah_core::request::{BodyPlace, RequestView};
 use elah_core::response::{Headers, Response};
 use magnus::value::{Opaque, ReprValue};
@@ -112,7 +111,7 @@ impl Responder {
             if let Some(top) = kept.as_ref().filter(|top| top.count == count && top.version == version) {
                 return Some(top.text.clone());
             }
-            let text = responder.list(set, 0..count)?;
+            let text = responder.list(set, |inner| Some(inner.rows(0..count, Style::Ordinal)))?;
             *kept = Some(Top { count, version, text: text.clone() });
             Some(text)
         })
@@ -122,8 +121,7 @@ impl Responder {
     fn around(ruby: &Ruby, responder: Receiver<Self>, request: Value, distance: usize) -> Result<bool, Error> {
         responder.answer(ruby, request, |set, request| {
             let member = responder.member(request)?;
-            let positions = set.set.borrow().around(member.as_bytes(), distance)?;
-            responder.list(set, positions)
+            responder.list(set, |inner| inner.rows_around(member.as_bytes(), distance, Style::Ordinal))
         })
     }
 
@@ -174,10 +172,10 @@ impl Responder {
         (!member.is_empty() && member.len() <= self.member_bytes_max).then_some(member)
     }
 
-    fn list(&self, set: &RubyRankedSet, positions: Range<usize>) -> Option<Bytes> {
+    fn list(&self, set: &RubyRankedSet, rows: impl FnOnce(&RankedSet) -> Option<Rows<'_>>) -> Option<Bytes> {
         let [before_size, before_rows, after] = &self.list;
         let inner = set.set.borrow();
-        let rows = inner.rows(positions, Style::Ordinal);
+        let rows = rows(&inner)?;
         let mut out = Vec::with_capacity(USUAL_ANSWER_BYTES + rows.len() * USUAL_ROW_BYTES);
         out.extend_from_slice(before_size.as_bytes());
         out.extend_from_slice(itoa::Buffer::new().format(inner.len()).as_bytes());

@@ -1,6 +1,8 @@
 //! An inner node of the tree: its children, what each holds in number, and the first key of each.
 
+use super::keys::Keys;
 use super::{CAPACITY, NONE, place_of};
+use crate::ranked_set::key::Key;
 
 pub(crate) struct Branch {
     pub(super) parent: u32,
@@ -14,14 +16,14 @@ pub(crate) struct Branch {
     heads: [u32; CAPACITY],
     /// The member of the first entry below each child.
     handles: [u32; CAPACITY],
-    keys: Vec<u64>,
+    keys: Keys,
 }
 
 impl Default for Branch {
     fn default() -> Self {
         let nothing = [0; CAPACITY];
         let children = [NONE; CAPACITY];
-        Branch { parent: NONE, level: 0, len: 0, children, counts: nothing, heads: nothing, handles: nothing, keys: Vec::new() }
+        Branch { parent: NONE, level: 0, len: 0, children, counts: nothing, heads: nothing, handles: nothing, keys: Keys::new() }
     }
 }
 
@@ -32,7 +34,7 @@ pub(super) struct Child {
     pub(super) count: u32,
     pub(super) heads: u32,
     pub(super) handle: u32,
-    pub(super) key: Vec<u64>,
+    pub(super) key: Key,
 }
 
 impl Branch {
@@ -64,13 +66,13 @@ impl Branch {
         &self.handles[..self.len()]
     }
 
-    /// Of all children, one after the other.
-    pub(super) fn keys(&self) -> &[u64] {
+    /// Of all children.
+    pub(super) fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    pub(super) fn key(&self, at: usize, width: usize) -> &[u64] {
-        &self.keys[at * width..(at + 1) * width]
+    pub(super) fn key(&self, at: usize, width: usize) -> Key {
+        self.keys.get(at, width)
     }
 
     /// Where a child stands.
@@ -119,20 +121,17 @@ impl Branch {
 
     pub(super) fn set_first(&mut self, at: usize, key: &[u64], handle: u32) {
         self.handles[at] = handle;
-        self.keys[at * key.len()..(at + 1) * key.len()].copy_from_slice(key);
+        self.keys.set(at, key);
     }
 
     pub(super) fn insert(&mut self, at: usize, child: &Child) {
-        let (len, width) = (self.len(), child.key.len());
+        let len = self.len();
         let arrays = [&mut self.children, &mut self.counts, &mut self.heads, &mut self.handles];
         for (array, item) in arrays.into_iter().zip([child.node, child.count, child.heads, child.handle]) {
             array.copy_within(at..len, at + 1);
             array[at] = item;
         }
-        let keys = self.keys.len();
-        self.keys.resize(keys + width, 0);
-        self.keys.copy_within(at * width..keys, (at + 1) * width);
-        self.keys[at * width..(at + 1) * width].copy_from_slice(&child.key);
+        self.keys.insert(at, child.key.words(), len);
         self.len += 1;
     }
 
@@ -142,8 +141,7 @@ impl Branch {
             array.copy_within(at + 1..len, at);
         }
         self.children[len - 1] = NONE;
-        self.keys.copy_within((at + 1) * width.., at * width);
-        self.keys.truncate((len - 1) * width);
+        self.keys.remove(at, width, len);
         self.len -= 1;
     }
 
@@ -152,7 +150,7 @@ impl Branch {
         let mut tail = Branch::at_level(self.level);
         tail.append_part(self, at, width);
         self.children[at..].fill(NONE);
-        self.keys.truncate(at * width);
+        self.keys.truncate(at, width);
         self.len = at as u32;
         tail
     }
@@ -168,7 +166,7 @@ impl Branch {
         self.counts[len..len + added].copy_from_slice(&from.counts[at..at + added]);
         self.heads[len..len + added].copy_from_slice(&from.heads[at..at + added]);
         self.handles[len..len + added].copy_from_slice(&from.handles[at..at + added]);
-        self.keys.extend_from_slice(&from.keys[at * width..]);
+        self.keys.append(len, &from.keys, at, added, width);
         self.len += added as u32;
     }
 }

@@ -4,17 +4,16 @@ use super::branch::Branch;
 use super::leaf::Leaf;
 use super::{CAPACITY, Tree};
 use crate::ranked_set::key::score_words;
-use crate::ranked_set::members::Members;
 
 /// Entries of a new leaf and children of a new branch: room is left for what comes.
 const FILLED: usize = CAPACITY * 7 / 8;
 
 impl Tree {
-    /// A tree of entries, which must be in order.
+    /// A tree of entries, which must be in order. `placed` is told the position and the leaf of each.
     pub(in super::super) fn build<'k>(
         width: usize,
         entries: impl Iterator<Item = (&'k [u64], u32)>,
-        members: &mut Members,
+        mut placed: impl FnMut(usize, u32),
     ) -> Self {
         let mut tree = Tree::new(width);
         let mut nodes = vec![tree.root];
@@ -31,7 +30,7 @@ impl Tree {
             let is_head = last.is_none_or(|last| score_words(last) != score_words(key));
             let at = tree.leaves[leaf].len();
             tree.leaves[leaf].insert(at, key, handle, is_head);
-            members.set_leaf(handle, leaf);
+            placed(tree.len, leaf);
             last = Some(key);
             tree.len += 1;
         }

@@ -1,5 +1,7 @@
 //! Adding an entry: the way down, room in the leaf, and what changes above it.
 
+use smallvec::SmallVec;
+
 use super::branch::{Branch, Child};
 use super::{CAPACITY, NONE, Place, Tree};
 use crate::ranked_set::key::{Point, score_words};
@@ -10,24 +12,33 @@ const FREE_TO_SHARE: usize = 8;
 /// Where a node at the end of a run that only grows is split: it stays nearly full.
 const SPLIT_AT_END: usize = CAPACITY - 4;
 
+/// Branches from the root down, with the place of the way in each. Sets of a thousand million members have six.
+type Path = SmallVec<[(u32, usize); 6]>;
+
 impl Tree {
-    /// Adds the entry of a member that has none, and returns its position.
-    pub(in super::super) fn insert(&mut self, key: &[u64], handle: u32, members: &mut Members) -> usize {
-        let (place, before) = self.descend(Point::at(key, members.name(handle)), members);
+    /// Adds the entry of a member that has none, and returns where it is and its position. The caller tells the member's leaf to the index.
+    pub(in super::super) fn insert(&mut self, key: &[u64], handle: u32, members: &mut Members) -> (Place, usize) {
+        let mut path = Path::new();
+        let (place, before) = self.descend(Point::at(key, members.name(handle)), members, |branch, at| path.push((branch, at)));
         let position = before + place.at;
         let is_head = !self.follows_its_score(place, key);
         if is_head {
             self.unmark_next_of_score(place, key);
         }
-        let Place { leaf, at } = self.with_room(place, members);
+        let is_full = self.leaves[place.leaf].is_full();
+        let place = if is_full { self.make_room(place, members) } else { place };
+        let Place { leaf, at } = place;
         self.leaves[leaf].insert(at, key, handle, is_head);
-        members.set_leaf(handle, leaf);
-        self.adjust(leaf, 1, i32::from(is_head));
+        match is_full {
+            // Other branches may be above the leaf now.
+            true => drop(self.adjust(leaf, 1, i32::from(is_head))),
+            false => path.iter().for_each(|(branch, at)| self.branches[*branch].adjust(*at, 1, i32::from(is_head))),
+        }
         if at == 0 {
             self.first_changed(0, leaf);
         }
         self.len += 1;
-        position
+        (place, position)
     }
 
     /// Whether the entry before `place` has the score of `key`.
@@ -37,7 +48,7 @@ impl Tree {
             0 => (self.leaves[place.leaf].previous, self.leaves[self.leaves[place.leaf].previous].len()),
             at => (place.leaf, at),
         };
-        score_words(self.leaves[leaf].key(end - 1, self.width)) == score_words(key)
+        self.leaves[leaf].key(end - 1, self.width).score() == score_words(key)
     }
 
     /// The entry at `place`, or the first of the next leaf if that is behind the last of its own.
@@ -52,7 +63,7 @@ impl Tree {
     /// The entry at `place`, once the first of its score, is not when one with the same score comes before it.
     fn unmark_next_of_score(&mut self, place: Place, key: &[u64]) {
         if let Some(Place { leaf, at }) = self.entry_from(place)
-            && score_words(self.leaves[leaf].key(at, self.width)) == score_words(key)
+            && self.leaves[leaf].key(at, self.width).score() == score_words(key)
         {
             self.leaves[leaf].heads &= !(1 << at);
             self.adjust(leaf, 0, -1);
@@ -60,10 +71,7 @@ impl Tree {
     }
 
     /// Makes room in a full leaf, and tells where the new entry belongs then.
-    fn with_room(&mut self, place: Place, members: &mut Members) -> Place {
-        if !self.leaves[place.leaf].is_full() {
-            return place;
-        }
+    fn make_room(&mut self, place: Place, members: &mut Members) -> Place {
         self.share_with_next(place, members)
             .or_else(|| self.share_with_previous(place, members))
             .unwrap_or_else(|| self.split_leaf(place, members))
@@ -88,7 +96,7 @@ impl Tree {
         }
         let kept = CAPACITY - free / 2;
         let mut moved = self.leaves[place.leaf].split_off(kept, self.width);
-        self.tell(moved.handles(), next, members);
+        members.set_leaves(moved.handles(), next);
         moved.append(&self.leaves[next], self.width);
         self.leaves[next].swap_entries(&mut moved);
         self.refresh(0, parent, at);
@@ -105,7 +113,7 @@ impl Tree {
         }
         let mut rest = self.leaves[place.leaf].split_off(moved, self.width);
         self.leaves[place.leaf].swap_entries(&mut rest);
-        self.tell(rest.handles(), previous, members);
+        members.set_leaves(rest.handles(), previous);
         self.leaves[previous].append(&rest, self.width);
         self.refresh(0, parent, at - 1);
         self.refresh(0, parent, at);
@@ -113,11 +121,6 @@ impl Tree {
             Some(inside) => Place { leaf: place.leaf, at: inside },
             None => Place { leaf: previous, at: len + place.at },
         })
-    }
-
-    /// Tells members which leaf they are in.
-    pub(super) fn tell(&self, handles: &[u32], leaf: u32, members: &mut Members) {
-        handles.iter().for_each(|handle| members.set_leaf(*handle, leaf));
     }
 
     fn split_leaf(&mut self, place: Place, members: &mut Members) -> Place {
@@ -131,9 +134,7 @@ impl Tree {
         if next != NONE {
             self.leaves[next].previous = tail;
         }
-        for at in 0..self.leaves[tail].len() {
-            members.set_leaf(self.leaves[tail].handle(at), tail);
-        }
+        members.set_leaves(self.leaves[tail].handles(), tail);
         self.add_sibling(0, place.leaf, tail);
         if place.at <= kept { place } else { Place { leaf: tail, at: place.at - kept } }
     }
@@ -171,7 +172,7 @@ impl Tree {
             0 => (self.leaves[node].key(0, self.width), self.leaves[node].handle(0)),
             _ => (self.branches[node].key(0, self.width), self.branches[node].handle(0)),
         };
-        Child { node, count, heads, handle, key: key.to_vec() }
+        Child { node, count, heads, handle, key }
     }
 
     /// Makes room in a full branch, and tells where the new child belongs then.

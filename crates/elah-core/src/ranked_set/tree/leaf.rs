@@ -1,6 +1,9 @@
 //! A leaf of the tree: up to `CAPACITY` entries in order, and a bit for each that is the first of its score.
 
+use super::keys::Keys;
 use super::{CAPACITY, NONE, place_of};
+use crate::ranked_set::arena::prefetch;
+use crate::ranked_set::key::Key;
 
 pub(crate) struct Leaf {
     pub(super) parent: u32,
@@ -10,12 +13,12 @@ pub(crate) struct Leaf {
     /// Bit n: entry n has another score than the entry before it, in this leaf or the one before.
     pub(super) heads: u64,
     handles: [u32; CAPACITY],
-    keys: Vec<u64>,
+    keys: Keys,
 }
 
 impl Default for Leaf {
     fn default() -> Self {
-        Leaf { parent: NONE, previous: NONE, next: NONE, len: 0, heads: 0, handles: [NONE; CAPACITY], keys: Vec::new() }
+        Leaf { parent: NONE, previous: NONE, next: NONE, len: 0, heads: 0, handles: [NONE; CAPACITY], keys: Keys::new() }
     }
 }
 
@@ -27,7 +30,7 @@ fn below(at: usize) -> u64 {
 impl Leaf {
     /// A leaf with room for all its entries, each of `width` words.
     pub(super) fn with_room(width: usize) -> Self {
-        Leaf { keys: Vec::with_capacity(CAPACITY * width), ..Leaf::default() }
+        Leaf { keys: Keys::with_room(width), ..Leaf::default() }
     }
 
     #[inline]
@@ -39,14 +42,13 @@ impl Leaf {
         self.len() == CAPACITY
     }
 
-    /// Of all entries, one after the other.
-    pub(super) fn keys(&self) -> &[u64] {
+    pub(super) fn keys(&self) -> &Keys {
         &self.keys
     }
 
     #[inline]
-    pub(super) fn key(&self, at: usize, width: usize) -> &[u64] {
-        &self.keys[at * width..(at + 1) * width]
+    pub(super) fn key(&self, at: usize, width: usize) -> Key {
+        self.keys.get(at, width)
     }
 
     #[inline]
@@ -56,6 +58,13 @@ impl Leaf {
 
     pub(super) fn handles(&self) -> &[u32] {
         &self.handles[..self.len()]
+    }
+
+    /// Brings near all but the keys.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.heads);
+        prefetch(&self.handles);
     }
 
     /// Where the entry of a member stands.
@@ -83,13 +92,10 @@ impl Leaf {
     }
 
     pub(super) fn insert(&mut self, at: usize, key: &[u64], handle: u32, is_head: bool) {
-        let (len, width) = (self.len(), key.len());
+        let len = self.len();
         self.handles.copy_within(at..len, at + 1);
         self.handles[at] = handle;
-        let keys = self.keys.len();
-        self.keys.resize(keys + width, 0);
-        self.keys.copy_within(at * width..keys, (at + 1) * width);
-        self.keys[at * width..(at + 1) * width].copy_from_slice(key);
+        self.keys.insert(at, key, len);
         let low = below(at);
         self.heads = self.heads & low | (self.heads & !low) << 1 | u64::from(is_head) << at;
         self.len += 1;
@@ -99,8 +105,7 @@ impl Leaf {
         let len = self.len();
         self.handles.copy_within(at + 1..len, at);
         self.handles[len - 1] = NONE;
-        self.keys.copy_within((at + 1) * width.., at * width);
-        self.keys.truncate((len - 1) * width);
+        self.keys.remove(at, width, len);
         let low = below(at);
         self.heads = self.heads & low | self.heads >> 1 & !low;
         self.len -= 1;
@@ -111,7 +116,7 @@ impl Leaf {
         let mut tail = Leaf::with_room(width);
         tail.append_part(self, at, width);
         self.handles[at..].fill(NONE);
-        self.keys.truncate(at * width);
+        self.keys.truncate(at, width);
         self.heads &= below(at);
         self.len = at as u32;
         tail
@@ -125,15 +130,15 @@ impl Leaf {
     fn append_part(&mut self, from: &Leaf, at: usize, width: usize) {
         let (len, added) = (self.len(), from.len() - at);
         self.handles[len..len + added].copy_from_slice(&from.handles[at..at + added]);
-        self.keys.extend_from_slice(&from.keys[at * width..]);
+        self.keys.append(len, &from.keys, at, added, width);
         if len < 64 && at < 64 {
             self.heads |= from.heads >> at << len;
         }
         self.len += added as u32;
     }
 
-    pub(super) fn key_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<u64>()
+    pub(super) fn far_bytes(&self) -> usize {
+        self.keys.far_bytes()
     }
 
     /// Exchanges the entries of two leaves, not their places in the tree.

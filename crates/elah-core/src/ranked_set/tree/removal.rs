@@ -1,7 +1,7 @@
 //! Taking an entry out: what changes above it, and nodes that became small enough to join a neighbour.
 
 use super::{CAPACITY, NONE, Place, Tree};
-use crate::ranked_set::key::{Key, score_words};
+use crate::ranked_set::key::Key;
 use crate::ranked_set::members::Members;
 
 /// A node with fewer entries looks for a neighbour to join.
@@ -13,13 +13,13 @@ impl Tree {
     /// Takes an entry out, and returns the position that it had.
     pub(in super::super) fn remove(&mut self, place: Place, members: &mut Members) -> usize {
         let Place { leaf, at } = place;
-        let key = Key::new(self.key(place).iter().copied());
+        let key = self.key(place);
         let was_head = self.is_head(place);
         let before = self.adjust(leaf, -1, -i32::from(was_head));
         self.leaves[leaf].remove(at, self.width);
         self.len -= 1;
         if was_head {
-            self.mark_next_of_score(place, key.words());
+            self.mark_next_of_score(place, &key);
         }
         if self.leaves[leaf].len() == 0 {
             self.drop_leaf(leaf);
@@ -35,9 +35,9 @@ impl Tree {
     }
 
     /// The entry that is at `place` now is the first of its score if it has the score of the one that was there.
-    fn mark_next_of_score(&mut self, place: Place, key: &[u64]) {
+    fn mark_next_of_score(&mut self, place: Place, key: &Key) {
         if let Some(Place { leaf, at }) = self.entry_from(place)
-            && score_words(self.leaves[leaf].key(at, self.width)) == score_words(key)
+            && self.leaves[leaf].key(at, self.width).score() == key.score()
         {
             self.leaves[leaf].heads |= 1 << at;
             self.adjust(leaf, 0, 1);
@@ -75,7 +75,7 @@ impl Tree {
                 let (previous, next) = (self.leaves[right].previous, self.leaves[right].next);
                 let moved = std::mem::take(&mut self.leaves[right]);
                 self.unlink(right, previous, next);
-                self.tell(moved.handles(), left, members);
+                members.set_leaves(moved.handles(), left);
                 self.leaves[left].append(&moved, self.width);
                 self.refresh(0, parent, at);
                 self.drop_child(0, right, parent);
