@@ -4,16 +4,17 @@ mod exchanges;
 mod links;
 mod settled;
 mod synced;
+mod turn_waker;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use slab::Slab;
@@ -40,6 +41,7 @@ use crate::turn_share::TurnShare;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
 use settled::Gathering;
 use synced::Round;
+use turn_waker::TurnWaker;
 
 /// Ends a wait however the work for it ends.
 struct EndOnDrop {
@@ -59,6 +61,7 @@ pub struct Worker {
     tasks: LocalSet,
     shared: Rc<Shared>,
     waker: RemoteWaker,
+    turn_waker: TurnWaker,
     timers: Timers,
     share: TurnShare,
     watches: Rc<DescriptorWatches>,
@@ -99,6 +102,7 @@ impl Worker {
             tasks,
             shared,
             waker: RemoteWaker::new(),
+            turn_waker: TurnWaker::new(),
             timers: Timers::default(),
             share: TurnShare::new(),
             watches: Rc::new(DescriptorWatches::new(local_waker)),
@@ -127,26 +131,34 @@ impl Worker {
         shared.metrics.turned();
         self.sync_rounds();
         self.submit_gathered();
-        self.tasks.block_on(&self.runtime, async {
+        self.turn_waker.begin();
+        self.runtime.block_on(async {
             let mut remote = pin!(self.waker.notified());
             let mut timer = self.timers.next_due().map(|due| Box::pin(tokio::time::sleep_until(due.into())));
-            let mut connections_had_a_go = false;
+            let mut tasks = pin!(self.tasks.run_until(pending::<()>()));
+            let mut sockets_were_asked = false;
             let mut called = false;
             poll_fn(|context| {
-                shared.local_waker.register_turn(context.waker());
+                let waker = self.turn_waker.waker(context.waker());
+                shared.local_waker.register_turn(waker);
                 called = called
                     || remote.as_mut().poll(context).is_ready()
                     || timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready());
-                if !connections_had_a_go {
-                    // One round for the connections first: their answers go out, and the next requests come in, as a batch.
-                    connections_had_a_go = true;
-                    context.waker().wake_by_ref();
-                    return Poll::Pending;
+                let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
+                let is_over = called || shared.has_work() || self.is_drained();
+                if is_over && sockets_were_asked {
+                    return Poll::Ready(());
                 }
-                if called || shared.has_work() || self.is_drained() { Poll::Ready(()) } else { Poll::Pending }
+                if is_over {
+                    // Answers go out first, and the next requests come in, as a batch; nothing is waited for.
+                    context.waker().wake_by_ref();
+                }
+                sockets_were_asked = true;
+                Poll::Pending
             })
             .await;
         });
+        self.turn_waker.end();
         shared.clock.refresh();
         self.share.begin(Instant::now());
         if shared.is_draining() {
