@@ -4,6 +4,7 @@ require_relative "errors"
 require_relative "native"
 require_relative "task"
 require_relative "event_loop/cancellation"
+require_relative "event_loop/posts"
 
 module Elah
   # The loop of a worker, from the side of its fibers: starts one for each request, suspends and resumes them. The native half
@@ -13,6 +14,7 @@ module Elah
   # be suspended from inside them.
   class EventLoop
     include Cancellation
+    include Posts
 
     # Idle fibers that are kept for the next requests; one costs about 13 KB once it has run.
     POOL_MAX = 1024
@@ -198,13 +200,6 @@ module Elah
       @root.transfer
     end
 
-    # Calls the block in the loop itself, soon, at the latest when the loop ends. May be called from any thread and from a trap. The
-    # block must not wait.
-    def post(&block)
-      @posted << block
-      end_wait(@posts)
-    end
-
     # Reports an exception that nobody else will.
     #
     # @param exception [Exception]
@@ -230,19 +225,6 @@ module Elah
 
     def enter_ready
       enter(@ready.shift) until @ready.empty?
-    end
-
-    # One wait for all posts: it is armed anew whenever it has ended.
-    def expect_posts
-      @posts ||= new_wait
-      after_wait(@posts) do
-        expect_posts
-        call_posted
-      end
-    end
-
-    def call_posted
-      @posted.shift.call until @posted.empty?
     end
 
     # Lets `task` run first; the current fiber goes on in the same turn.
