@@ -64,6 +64,7 @@ module Elah
       while true
         drain(@leaves_backlog) if @drain_requested
         @handle.turn
+        resume if news? # what has begun goes on before anything new
         enter(@idle.pop || new_task) while request_ready?
         next unless news? || !@ready.empty?
 

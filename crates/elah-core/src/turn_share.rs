@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 /// sends the next request on an answer does so a little after the others.
 const SHARE: Duration = Duration::from_millis(2);
 
-/// What a turn has used of its share. The clock is read before the second request, the third, the fifth, the ninth and so on, so that it
-/// costs short requests nothing: a turn takes at most twice the share, or one request.
+/// What a turn's requests have used of its share, from the first on: what waited in the loop goes on before them and is not counted. The
+/// clock is read before the first request, the second, the third, the fifth, the ninth and so on, so that it costs short requests nothing:
+/// they take at most twice the share, or as long as one.
 #[derive(Debug)]
 pub(crate) struct TurnShare {
     began: Cell<Instant>,
@@ -21,9 +22,8 @@ impl TurnShare {
         TurnShare { began: Cell::new(Instant::now()), requests: Cell::new(0), is_over: Cell::new(false) }
     }
 
-    /// A turn has brought requests.
-    pub(crate) fn begin(&self, now: Instant) {
-        self.began.set(now);
+    /// A turn has ended, perhaps with requests.
+    pub(crate) fn begin(&self) {
         self.requests.set(0);
         self.is_over.set(false);
     }
@@ -36,7 +36,9 @@ impl TurnShare {
     /// Whether one more request may begin, which is counted.
     pub(crate) fn admits(&self, now: impl FnOnce() -> Instant) -> bool {
         let requests = self.requests.get();
-        if requests.is_power_of_two() && now() >= self.began.get() + SHARE {
+        if requests == 0 {
+            self.began.set(now());
+        } else if requests.is_power_of_two() && now() >= self.began.get() + SHARE {
             self.is_over.set(true);
         }
         self.requests.set(requests.saturating_add(1));
@@ -52,7 +54,7 @@ mod tests {
     fn requests(each: Duration) -> u32 {
         let share = TurnShare::new();
         let (mut now, mut looks) = (Instant::now(), 0);
-        share.begin(now);
+        share.begin();
         for count in 0..100_000 {
             let admits = share.admits(|| {
                 looks += 1;
@@ -76,9 +78,9 @@ mod tests {
     #[test]
     fn the_next_turn_has_a_share_of_its_own() {
         let (share, start) = (TurnShare::new(), Instant::now());
-        share.begin(start);
+        share.begin();
         assert!(share.admits(|| start) && !share.admits(|| start + SHARE) && share.is_over());
-        share.begin(start + SHARE);
-        assert!(!share.is_over() && share.admits(|| start + SHARE));
+        share.begin();
+        assert!(!share.is_over() && share.admits(|| start + SHARE) && share.admits(|| start + SHARE));
     }
 }

@@ -160,7 +160,7 @@ impl Worker {
         });
         self.turn_waker.end();
         shared.clock.refresh();
-        self.share.begin(Instant::now());
+        self.share.begin();
         if shared.is_draining() {
             shared.publish(); // the loop may end before its next tick
         }
