@@ -65,8 +65,11 @@ class ElahServer
   # @return [String] http://HOST:PORT
   def http_url = url.sub("tcp:", "http:")
 
-  # @return [String] all it wrote so far
-  def log = @lock.synchronize { @log.dup }
+  # @return [String] all it wrote so far, also what nobody has read yet
+  def log
+    Thread.pass while @reader.alive? && !(@reader.stop? && @output.wait_readable(0).nil?)
+    @lock.synchronize { @log.dup }
+  end
 
   # @yieldparam client [HttpClient]
   def connect(**options, &block) = HttpClient.open(url, **options, &block)
@@ -153,18 +156,23 @@ class ElahServer
   end
 
   def spawn(env, command)
-    output, input = IO.pipe
+    @output, input = IO.pipe
     @pid = Process.spawn(env, *command, chdir: @folder, %i[out err] => input, in: File::NULL)
     input.close
     @process = Process.detach(@pid)
     @log = +""
     @lock = Mutex.new
     @grown = ConditionVariable.new
-    @reader = Thread.new { read_log(output) }
+    @reader = Thread.new { read_log }
   end
 
-  def read_log(output)
-    output.each_line { |line| grow { @log << line } }
+  def read_log
+    loop do
+      bytes = @output.readpartial(65_536).force_encoding(Encoding::UTF_8)
+      grow { @log << bytes }
+    end
+  rescue EOFError
+    nil # it has ended
   ensure
     grow { @log_ended = true }
   end
