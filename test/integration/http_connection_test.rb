@@ -16,6 +16,18 @@ class HttpConnectionTest < Minitest::Test
 
   def connect(&block) = self.class.server.connect(&block)
 
+  # tokio puts a task off that accepts many connections in one go. It was forgotten once with the turn that ended then, and the server deaf.
+  def test_a_crowd_that_waits_to_be_accepted_is_answered
+    server = self.class.server
+    server.signal(:STOP)
+    clients = Array.new(300) { HttpClient.new(server.url).tap { |client| client.write("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n") } }
+    server.signal(:CONT)
+    assert_equal [200], clients.map { |client| client.read_answer.status }.uniq
+  ensure
+    server.signal(:CONT)
+    clients&.each(&:close)
+  end
+
   def test_a_connection_serves_many_requests
     connect do |client|
       3.times { |number| assert_equal number.to_s, client.get("/echo/#{number}").body }

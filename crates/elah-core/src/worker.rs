@@ -144,13 +144,13 @@ impl Worker {
                 called = called
                     || remote.as_mut().poll(context).is_ready()
                     || timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready());
-                let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
-                let is_over = called || shared.has_work() || self.is_drained();
-                if is_over && sockets_were_asked {
+                // Right after a look at the sockets, and not after the tasks: tokio forgets whom it has put off when the runtime stops.
+                if sockets_were_asked && (called || shared.has_work() || self.is_drained()) {
                     return Poll::Ready(());
                 }
-                if is_over {
-                    // Answers go out first, and the next requests come in, as a batch; nothing is waited for.
+                let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
+                if called || shared.has_work() || self.is_drained() {
+                    // Answers have gone out, and the next requests come in, as a batch; nothing is waited for.
                     context.waker().wake_by_ref();
                 }
                 sockets_were_asked = true;
