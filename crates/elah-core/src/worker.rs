@@ -138,6 +138,7 @@ impl Worker {
             let mut tasks = pin!(self.tasks.run_until(pending::<()>()));
             let mut sockets_were_asked = false;
             let mut called = false;
+            let is_over = |called: bool| called || shared.has_work() || self.is_drained();
             poll_fn(|context| {
                 let waker = self.turn_waker.waker(context.waker());
                 shared.local_waker.register_turn(waker);
@@ -145,11 +146,11 @@ impl Worker {
                     || remote.as_mut().poll(context).is_ready()
                     || timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready());
                 // Right after a look at the sockets, and not after the tasks: tokio forgets whom it has put off when the runtime stops.
-                if sockets_were_asked && (called || shared.has_work() || self.is_drained()) {
+                if sockets_were_asked && is_over(called) {
                     return Poll::Ready(());
                 }
                 let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
-                if called || shared.has_work() || self.is_drained() {
+                if is_over(called) {
                     // Answers have gone out, and the next requests come in, as a batch; nothing is waited for.
                     context.waker().wake_by_ref();
                 }
