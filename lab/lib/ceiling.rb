@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../bench/lib/awake"
 require_relative "run"
 
 module Lab
@@ -26,7 +27,7 @@ module Lab
     private
 
     def saturate(server)
-      report = @generators.saturate(url, connections: @connections, seconds: @seconds)
+      report = Bench::Awake.keep { @generators.saturate(url, connections: @connections, seconds: @seconds) }
       @result[:saturated] << { connections: @connections, rate: report["requests"] / report["seconds"] }
       server.require_running
     end

@@ -32,7 +32,7 @@ module Lab
     # @return [Hash{String=>Array<Float>}] requests per second at best of each run, by contender
     def rates
       kept.select { |run| run[:round] && run[:saturated].any? }.group_by { |run| run[:contender] }
-          .transform_values { |runs| runs.map { |run| run[:saturated].map { |one| one[:rate] }.max } }
+          .transform_values { |runs| runs.map { |run| Measurement.peak_rate(run) } }
     end
 
     private

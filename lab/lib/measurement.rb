@@ -15,6 +15,10 @@ module Lab
     # @return [Boolean] whether its contender need not be measured again
     def self.hopeless?(run) = HOPELESS.include?(run.dig(:failure, :step))
 
+    # @param run [Hash{Symbol=>Object}] of a record
+    # @return [Float, nil] requests per second at its best number of connections; nil when nothing was measured
+    def self.peak_rate(run) = run[:saturated].map { |one| one[:rate] }.max
+
     # @param plan [Plan]
     # @param tools [Hash] as for Run
     def initialize(contender, workload, plan:, **tools)
@@ -92,7 +96,7 @@ module Lab
 
     # The rate that is the same for all, and shares of what this run managed.
     def rates
-      peak = @result[:saturated].map { |run| run[:rate] }.max
+      peak = self.class.peak_rate(@result)
       { "same" => @workload.rate }.merge(@plan.shares.to_h { |share| [format("%<percent>d %%", percent: share * 100), peak * share] })
                                   .select { |_, rate| rate >= 1 }
     end

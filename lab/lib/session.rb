@@ -111,7 +111,7 @@ module Lab
         next if hopeless.include?(contender.name)
 
         run = measure(contender, workload, round)
-        rates[contender.name] << run[:saturated].map { |one| one[:rate] }.max if run[:saturated].any?
+        Measurement.peak_rate(run)&.then { |rate| rates[contender.name] << rate }
         hopeless << contender.name if Measurement.hopeless?(run)
       end
       show_ceiling(workload) if earlier.ceilings < CEILINGS
