@@ -29,11 +29,12 @@ module Bench
       File.write(file, new)
     end
 
-    # @return [String] the tables with one sentence on how they were taken
+    # @return [String] the first table, where and how it was taken, and where the others are
     def brief
-      [*tables, "Until #{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
-                "hyper #{@machine[:hyper]}. Server on one core, generator on the other, runs in turns, median and range. " \
-                "When each was taken, commands and single runs: [bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
+      [tables.first, "Until #{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
+                     "hyper #{@machine[:hyper]}. Server on one core, generator on the other, runs in turns, median and range. " \
+                     "Clients, stores, sinks, pools, boards, sets and memory, each with its target, with commands and single runs: " \
+                     "[bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
     end
 
     # @return [String] the tables with machine, versions, noise, single runs and commands

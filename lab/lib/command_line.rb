@@ -13,7 +13,7 @@ module Lab
       Usage: bin/lab [options]        measures, prints a table, and writes a report
              bin/lab resume [RECORD]  goes on with a run that was interrupted
              bin/lab list             what can run here, and what is missing
-             bin/lab report [RECORD]  makes the report of a record again, and puts its table into README.md
+             bin/lab report [RECORD]  makes the report of a record again, and puts it in short into README.md
 
       Without options: hello and links, two short rounds, every contender that is installed.
     TEXT
@@ -119,7 +119,7 @@ module Lab
       summary = Summary.new(record)
       table = Table.new(summary).to_s
       page = Report.new(summary).write(record)
-      Table.splice(README, Table.new(summary).for_readme(record)) if splice
+      Overview.splice(README, Overview.new(record, summary).to_s) if splice
       puts table, "\nReport: #{File.expand_path(page)}"
     end
 

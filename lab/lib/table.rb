@@ -4,21 +4,10 @@ module Lab
   # The summary as text: Markdown, which a terminal shows as well.
   class Table
     HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "private MB", "÷ then", ""].freeze
-    BEGINS = "<!-- lab:begin -->\n"
-    ENDS = "<!-- lab:end -->"
 
     # @param summary [Summary]
     def initialize(summary)
       @summary = summary
-    end
-
-    # Puts the table between the markers of a file.
-    # @raise [Lab::Error] when the file has no markers
-    def self.splice(file, text)
-      old = File.read(file)
-      raise Error, "#{file} has no lines #{BEGINS.strip} and #{ENDS}." unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
-
-      File.write(file, old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text })
     end
 
     # @param rows [Array<Array<String>>] the first is the heading
@@ -35,14 +24,6 @@ module Lab
     # @return [String] a table per workload, and below what the marks mean
     def to_s
       [*@summary.workloads.map { |workload| workload(workload) }, *legend].join("\n")
-    end
-
-    # @param record [Record]
-    # @return [String] the table with where and how it was measured
-    def for_readme(record)
-      machine = @summary.about[:machine]
-      "#{self}\n#{@summary.about[:started_at][0, 10]}, #{machine[:cpu]}, #{machine[:system]}, #{machine[:ruby][/ruby \S+/]}. " \
-        "`#{@summary.about[:command]}` repeats it. Every run, plot and command: [#{record.folder}](#{record.folder}/report.html).\n"
     end
 
     private

@@ -101,15 +101,33 @@ class LabReportTest < Minitest::Test
     assert_includes Lab::Table.new(Lab::Summary.new(empty)).to_s, "failed: start"
   end
 
-  def test_the_table_is_spliced_between_its_markers
-    table = Lab::Table.new(summary).to_s
-    assert_match(/\| Elah +\| +1,200 \(1,000–1,400\) \| +0\.60 \|/, table)
+  def test_the_table_has_medians_and_ranges
+    assert_match(/\| Elah +\| +1,200 \(1,000–1,400\) \| +0\.60 \|/, Lab::Table.new(summary).to_s)
+  end
+
+  def test_in_short_servers_stand_below_each_other_and_apis_beside_each_other
+    links = ABOUT[:workloads][:hello].merge(title: "a redirect", contract: "specs/links.yml")
+    both = Lab::Record.create({ **ABOUT, workloads: { **ABOUT[:workloads], links: links } }, parent: @folder, now: Time.utc(2001))
+    both.append(run_of("elah", 1, 1200.0))
+    both.append(run_of("puma", 1, 100.0))
+    both.append({ **run_of("puma", 1, 2000.0), workload: "links" })
+    both.append({ **run_of("elah", 1, 1000.0), workload: "links" })
+    both.append({ workload: "links", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
+    text = Lab::Overview.new(both, Lab::Summary.new(both)).to_s
+    assert_match(/\| Elah +\| +1,200\*? \|/, text)
+    assert_match(/\| +\| +Elah \| +Puma <5> \| +Thin \| +Elah ÷ then \|/, text)
+    assert_match(/\| links \| +1,000\*? \| +2,000\*? \| failed: start \| +10\.0 \|/, text)
+    assert_includes text, "One core only."
+    assert_includes text, "`bin/lab` repeats it."
+  end
+
+  def test_what_readme_shows_is_spliced_between_its_markers
     file = File.join(@folder, "README.md")
     File.write(file, "before\n<!-- lab:begin -->\nold\n<!-- lab:end -->\nafter\n")
-    Lab::Table.splice(file, "new\n")
+    Lab::Overview.splice(file, "new\n")
     assert_equal "before\n<!-- lab:begin -->\nnew\n<!-- lab:end -->\nafter\n", File.read(file)
     File.write(file, "no markers")
-    assert_raises(Lab::Error) { Lab::Table.splice(file, "new\n") }
+    assert_raises(Lab::Error) { Lab::Overview.splice(file, "new\n") }
   end
 
   def test_axes_have_round_values

@@ -1,0 +1,87 @@
+# frozen_string_literal: true
+
+require_relative "table"
+
+module Lab
+  # A record in short, for README.md: who did how many requests per second of what. Servers that do the plain workloads stand below each other, those
+  # that do the APIs beside each other.
+  class Overview
+    PLAIN = "specs/plain.yml"
+    BEGINS = "<!-- lab:begin -->\n"
+    ENDS = "<!-- lab:end -->"
+
+    # @param record [Record]
+    # @param summary [Summary] of it
+    def initialize(record, summary)
+      @record = record
+      @about = summary.about
+      @plain, @apis = summary.workloads.partition { |workload| workload[:contract] == PLAIN }
+    end
+
+    # Puts the text between the markers of a file.
+    # @raise [Lab::Error] when the file has no markers
+    def self.splice(file, text)
+      old = File.read(file)
+      raise Error, "#{file} has no lines #{BEGINS.strip} and #{ENDS}." unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
+
+      File.write(file, old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text })
+    end
+
+    # @return [String] one or two tables, with where and how they were measured
+    def to_s
+      [(["Requests per second, median of #{@about[:plan][:rounds]} rounds:\n", servers] if @plain.any?),
+       (["And the APIs, each with its store:\n", apis] if @apis.any?), legend, place].flatten.compact.join("\n")
+    end
+
+    private
+
+    # A line for each contender: its rates in all plain workloads, and what the first of them cost.
+    def servers
+      first = @plain.first
+      heading = ["", *@plain.map { |one| one[:name] }, "÷ bare hyper", "µs CPU", "p99 ms", "private MB", ""]
+      lines = first[:rows].map do |row|
+        [row[:title], *@plain.map { |one| rate(one, row[:contender]) }, Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
+         Format.milliseconds(row.dig(:p99_us, :median)), Format.megabytes(row.dig(:private_bytes, :median)), ""]
+      end
+      [Table.grid([heading, *lines]), "The last four columns are of #{first[:name]}.\n"]
+    end
+
+    # A line for each workload: everybody's rate, Elah's first, and Elah's over the best that was published.
+    def apis
+      heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, "Elah ÷ then", ""]
+      lines = @apis.map do |one|
+        ratio = find(one, Summary::SUBJECT)&.fetch(:of_original, nil)
+        [one[:name], *contenders.map { |name| rate(one, name) }, ratio ? Format.number(ratio) : Format::NONE, ""]
+      end
+      Table.grid([heading, *lines])
+    end
+
+    # @return [Array<String>] names of all who do an API: Elah, then the others, the fastest in the first workload that they do before
+    def contenders
+      @contenders ||= @apis.flat_map { |one| one[:rows].map { |row| row[:contender] } }.uniq.partition { |name| name == Summary::SUBJECT }.flatten
+    end
+
+    def find(workload, name) = workload[:rows].find { |row| row[:contender] == name }
+
+    def rate(workload, name)
+      row = find(workload, name) or return Format::NONE
+      return Format.remarks(row) unless row[:rate]
+
+      "#{Format.count(row[:rate][:median])}#{'*' if row[:marks].any?}"
+    end
+
+    def legend
+      marked = (@plain + @apis).any? { |one| one[:rows].any? { |row| row[:marks].any? } }
+      then_shown = @apis.any? { |one| one[:originals].any? }
+      [("* The generator, or the database on its core, was at its limit or close to it: the server may do more.\n" if marked),
+       ("÷ then: by the best figure published of the same work between 2011 and 2015, on other hardware.\n" if then_shown),
+       *@about[:notices].map { |notice| "#{notice}\n" }]
+    end
+
+    def place
+      machine = @about[:machine]
+      "#{@about[:started_at][0, 10]}, #{machine[:cpu]}, #{machine[:system]}, #{machine[:ruby][/ruby \S+/]}. `#{@about[:command]}` repeats it. " \
+        "Ranges, latencies, plots, every run and command, and where Elah loses: [#{@record.folder}](#{@record.folder}/report.html).\n"
+    end
+  end
+end
