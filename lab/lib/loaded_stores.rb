@@ -49,14 +49,20 @@ module Lab
     # Filled under another name, so that what was interrupted is not taken for whole.
     def folder(name, contender, workload)
       target = File.join(@folder, name)
-      return target if File.directory?(target)
+      return near(target) if File.directory?(target)
 
       draft = FileUtils.mkdir_p("#{target}.#{Process.pid}").first
       fill(contender, workload, data: draft)
       File.rename(draft, target)
-      target
+      near(target)
     ensure
       FileUtils.remove_entry(draft, true) if draft
+    end
+
+    # Reads the files once: the kernel may have let go of them, and who reads its whole store as it starts would not be ready in time.
+    def near(target)
+      Dir.glob("#{target}/**/*").each { |file| IO.copy_stream(file, File::NULL) if File.file?(file) }
+      target
     end
 
     def server(name, contender, workload)

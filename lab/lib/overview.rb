@@ -15,7 +15,8 @@ module Lab
     def initialize(record, summary)
       @record = record
       @about = summary.about
-      @plain, @apis = summary.workloads.partition { |workload| workload[:contract] == PLAIN }
+      whole, @cut_off = summary.workloads.partition { |workload| whole?(workload) }
+      @plain, @apis = whole.partition { |workload| workload[:contract] == PLAIN }
     end
 
     # Puts the text between the markers of a file.
@@ -35,6 +36,9 @@ module Lab
 
     private
 
+    # Whether everybody had all rounds, but who failed.
+    def whole?(workload) = workload[:rows].all? { |row| row[:failure] || row[:runs] == @about[:plan][:rounds] }
+
     # A line for each contender: its rates in all plain workloads, and what the first of them cost.
     def servers
       first = @plain.first
@@ -43,7 +47,8 @@ module Lab
         [row[:title], *@plain.map { |one| rate(one, row[:contender]) }, Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
          Format.milliseconds(row.dig(:p99_us, :median)), Format.megabytes(row.dig(:private_bytes, :median)), ""]
       end
-      [Table.grid([heading, *lines]), "The last four columns are of #{first[:name]}.\n"]
+      what = @plain.map { |one| "#{one[:name]}: #{one[:title]}, #{one[:headline]} connections" }.join("; ")
+      [Table.grid([heading, *lines]), "#{what}. The last four columns are of #{first[:name]}.\n"]
     end
 
     # A line for each workload: everybody's rate, Elah's first, and Elah's over the best that was published.
@@ -75,6 +80,7 @@ module Lab
       then_shown = @apis.any? { |one| one[:originals].any? }
       [("* The generator, or the database on its core, was at its limit or close to it: the server may do more.\n" if marked),
        ("÷ then: by the best figure published of the same work between 2011 and 2015, on other hardware.\n" if then_shown),
+       ("Not measured to the end: #{@cut_off.map { |one| one[:name] }.join(', ')}.\n" if @cut_off.any?),
        *@about[:notices].map { |notice| "#{notice}\n" }]
     end
 

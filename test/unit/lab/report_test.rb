@@ -108,10 +108,12 @@ class LabReportTest < Minitest::Test
   def test_in_short_servers_stand_below_each_other_and_apis_beside_each_other
     links = ABOUT[:workloads][:hello].merge(title: "a redirect", contract: "specs/links.yml")
     both = Lab::Record.create({ **ABOUT, workloads: { **ABOUT[:workloads], links: links } }, parent: @folder, now: Time.utc(2001))
-    both.append(run_of("elah", 1, 1200.0))
-    both.append(run_of("puma", 1, 100.0))
-    both.append({ **run_of("puma", 1, 2000.0), workload: "links" })
-    both.append({ **run_of("elah", 1, 1000.0), workload: "links" })
+    [1, 2].each do |round|
+      both.append(run_of("elah", round, 1200.0))
+      both.append(run_of("puma", round, 100.0))
+      both.append({ **run_of("puma", round, 2000.0), workload: "links" })
+      both.append({ **run_of("elah", round, 1000.0), workload: "links" })
+    end
     both.append({ workload: "links", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
     text = Lab::Overview.new(both, Lab::Summary.new(both)).to_s
     assert_match(/\| Elah +\| +1,200\*? \|/, text)
@@ -119,6 +121,13 @@ class LabReportTest < Minitest::Test
     assert_match(/\| links \| +1,000\*? \| +2,000\*? \| failed: start \| +10\.0 \|/, text)
     assert_includes text, "One core only."
     assert_includes text, "`bin/lab` repeats it."
+    refute_includes text, "to the end"
+  end
+
+  def test_in_short_what_was_cut_off_is_named_and_not_shown
+    text = Lab::Overview.new(record, summary).to_s
+    assert_includes text, "Not measured to the end: hello."
+    refute_includes text, "| Elah"
   end
 
   def test_what_readme_shows_is_spliced_between_its_markers
