@@ -5,7 +5,8 @@ require_relative "procfs"
 module Bench
   # Keeps the cores that are measured from going to sleep. A virtual machine gives a core that has nothing to do back to its host, and on a busy host
   # waits to get it again: a server that answers over loopback would be measured with as much waiting as work. A process on each core that
-  # does nothing at all, in the scheduling class that runs only when nothing else would (sched(7), SCHED_IDLE), prevents it.
+  # does nothing at all, in the scheduling class that runs only when nothing else would (sched(7), SCHED_IDLE), prevents it. It is for a
+  # server at its limit alone: a host that bounds what a machine may use pauses one whose cores are never idle, up to 0.1 s at a time here.
   class Awake
     CORES = [0, 1].freeze
 

@@ -29,7 +29,7 @@ module Lab
   PLANS = {
     # Four minutes for nineteen contenders and two workloads.
     short: Plan.new(name: "short", rounds: 2, seconds: 1, warmup: 1, pace_seconds: 0.3, shares: [0.5], soak_seconds: 0),
-    # Two hours for everybody and everything.
+    # Two to three hours for everybody and everything.
     full: Plan.new(name: "full", rounds: 5, seconds: 2, warmup: 1, pace_seconds: 0.5, shares: [0.25, 0.5, 0.75, 0.9], soak_seconds: 0),
     long: Plan.new(name: "long", rounds: 5, seconds: 8, warmup: 2, pace_seconds: 5, shares: [0.25, 0.5, 0.75, 0.9], soak_seconds: 60)
   }.freeze
