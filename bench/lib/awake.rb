@@ -22,7 +22,7 @@ module Bench
       @pids = []
       CORES.each { |core| @pids << spin(core) }
     rescue Errno::ENOENT
-      nil # no chrt or setpriv here
+      nil # no setpriv here; without chrt or taskset the processes have ended by themselves
     end
 
     # @return [Array<Integer>]

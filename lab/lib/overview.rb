@@ -47,7 +47,7 @@ module Lab
         [row[:title], *@plain.map { |one| rate(one, row[:contender]) }, Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
          Format.milliseconds(row.dig(:p99_us, :median)), Format.megabytes(row.dig(:private_bytes, :median)), ""]
       end
-      what = @plain.map { |one| "#{one[:name]}: #{one[:title]}, #{one[:headline]} connections" }.join("; ")
+      what = @plain.map { |one| "#{one[:name]}: #{one[:title]}, #{Format.count(one[:headline])} connections" }.join("; ")
       [Table.grid([heading, *lines]), "#{what}. The last four columns are of #{first[:name]}.\n"]
     end
 
@@ -55,8 +55,8 @@ module Lab
     def apis
       heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, "Elah ÷ then", ""]
       lines = @apis.map do |one|
-        ratio = find(one, Summary::SUBJECT)&.fetch(:of_original, nil)
-        [one[:name], *contenders.map { |name| rate(one, name) }, ratio ? Format.number(ratio) : Format::NONE, ""]
+        ratio = find(one, Summary::SUBJECT)&.dig(:of_original)
+        [one[:name], *contenders.map { |name| rate(one, name) }, Format.number(ratio), ""]
       end
       Table.grid([heading, *lines])
     end
