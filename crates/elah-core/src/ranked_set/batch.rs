@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::RankedSet;
 use super::error::Error;
+use super::key::Key;
 use super::operator::Operator;
 use super::order::Scores;
 use super::rank::{Rank, Style};
@@ -45,6 +46,9 @@ impl RankedSet {
             // What they need comes nearer; where they are may change with each of them.
             let names: Group<&[u8]> = group.iter().map(|(name, _)| *name).collect();
             std::hint::black_box(self.places(&names));
+            for (_, scores) in group.iter().filter(|(_, scores)| self.order.check(scores).is_ok()) {
+                self.tree.prefetch_for(Key::new(self.order.words(scores)).words(), &self.members);
+            }
             for (name, scores) in group {
                 match self.submit(name, scores, operator, Style::Ordinal) {
                     Ok(done) if done.is_changed => undo.push((*name, done.previous)),
