@@ -78,15 +78,8 @@ module Leaderboards
     #   the season is over
     def responder = (plain = plain_responder) && !@companions.metadata_any? ? plain : nil
 
-    # Does what a plain request submits, as {Boards::Writing#submit} does.
-    #
-    # @param request [Elah::Request]
-    # @return [Boolean, nil] whether it is answered; when it is not, nothing was done
-    def submit_plain(request)
-      return unless @seasons&.pruned? && (plain = plain_responder)
-
-      @changes ? plain.submit(request) { |text| @changes.note(text) } : plain.submit(request)
-    end
+    # @return [Elah::RankedSet::Responder, nil] does what plain requests submit, as {Boards::Writing#submit} does
+    def submission_responder = @seasons&.pruned? ? plain_responder : nil
 
     private
 
@@ -139,7 +132,8 @@ module Leaderboards
 
       list = [%({"season":#{season},"size":), ',"members":', "}"]
       Elah::RankedSet::Responder.new(@set, headers: JSON_TYPE, member_bytes_max: Definition::MEMBER_BYTES_MAX, list: list, index: @rows,
-                                           prefix: prefix, operator: @definition.operator, members_max: @definition.members_max)
+                                           prefix: prefix, operator: @definition.operator, members_max: @definition.members_max,
+                                           changed: @changes&.method(:note))
     end
 
     # Those who are banned, loaded when one of them is asked for.

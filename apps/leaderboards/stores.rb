@@ -27,9 +27,8 @@ module Leaderboards
   # [begin_season(definition)] the current season becomes one of those that have ended; the number of the new, empty one
   # [remove(definition)] everything of a board that the directory has forgotten
   #
-  # [responder(id)] an Elah::RankedSet::Responder that answers plain reads of the board with this id, a String as a client wrote it, at once;
+  # [responder(answer, *count)] the `responder:` of a route whose `:id` is a board's, made by this method of Elah::RankedSet::EntityResponder;
   #   nil when there is none
-  # [submit_plain(id, request)] does and answers a plain submission at once; false or nil, and nothing was done, when it cannot
   #
   # Reads as JSON, ready to be sent; lists are `{"season":N,"size":N,"members":[Text#row, ...]}` and what is named beside:
   #

@@ -26,17 +26,29 @@ module Stats
       @events = Array.new(SECONDS, 0)
       @second = 0
       @total = 0
+      @uncounted = -> { 0 }
       @latencies = Array.new(BUCKETS.size + 1, 0)
       @paths = Elah::Sink::NameCounts.new(names_max: PATHS_MAX, name_bytes_max: PATH_BYTES_MAX, other: OTHER)
       @paths_before = {}
       @minute = 0
     end
 
-    # @return [Integer] events that this process has accepted
-    attr_reader :total
-
     # @return [Elah::Sink::NameCounts] the paths of this minute's events
     attr_reader :paths
+
+    # Has somebody asked how many events were accepted whose paths are in {#paths}, and which nobody has noted.
+    #
+    # @param uncounted [#call] gives how many since the last call, none of them from before the second of the last {#tick}
+    # @return [void]
+    def count_also(uncounted)
+      @uncounted = uncounted
+    end
+
+    # @return [Integer] events that this process has accepted
+    def total
+      note_uncounted
+      @total
+    end
 
     # Notes events that were accepted.
     #
@@ -68,7 +80,10 @@ module Stats
     end
 
     # @return [Boolean] whether the next request that only writes to memory is one of the few that are timed
-    def timed? = (@total % TIMED).zero?
+    def timed? = until_timed.zero?
+
+    # @return [Integer] how many requests come before the next one that is timed
+    def until_timed = -total % TIMED
 
     # Notes how long a request took, from its beginning to where its events were as safe as it asked for.
     #
@@ -92,15 +107,22 @@ module Stats
       rate = self.rate
       seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
       paths = @paths.to_h.merge(@paths_before) { |_, now, before| now + before }
-      { "total" => @total, "rate" => rate.round(1), "per_second" => seconds,
+      { "total" => total, "rate" => rate.round(1), "per_second" => seconds,
         "paths" => paths.max_by(TOP) { |_, count| count }.to_h,
         "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies).to_h }
     end
 
     private
 
+    def note_uncounted
+      count = @uncounted.call
+      @events[@second % SECONDS] += count
+      @total += count
+    end
+
     # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
     def turn(now)
+      note_uncounted
       ([@second + 1, now - SECONDS + 1].max..now).each { |second| @events[second % SECONDS] = 0 }
       @second = now
       return if now / 60 == @minute

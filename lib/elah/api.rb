@@ -88,6 +88,9 @@ module Elah
       # @return [Hash{Elah::API::Gate=>Array<Integer>}] what {DSL::Admission#behind} said, with the ids of the routes
       def gates = dispatcher.gates
 
+      # @return [Array<Array(Integer, Object)>] ids of the routes with what their `responder:` answers plain requests with
+      def responders = dispatcher.responders
+
       # @return [Array<Elah::API::Route>] the routes in the order of their definition, those of mounted APIs included
       def routes = dispatcher.routes
 

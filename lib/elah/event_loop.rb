@@ -26,12 +26,14 @@ module Elah
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] ids of the routes whose handlers read the request body bit by bit
     # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] ids of the routes whose running requests each gate bounds
+    # @param responders [Array<Array(Integer, Object)>] ids of routes, each with what answers plain requests before its handler begins
     # @return [Elah::EventLoop] the one loop of this thread
-    def self.start(limits:, router:, streamed_routes: [], gates: {})
+    # @raise [TypeError] when something else was given as a responder
+    def self.start(limits:, router:, streamed_routes: [], gates: {}, responders: [])
       bounds = gates.map do |gate, routes|
         [routes, gate.running_max, gate.queue_max || limits[:queue_max], (gate.queue_seconds || limits[:queue_seconds]).to_f]
       end
-      open(limits, router, streamed_routes, bounds).tap(&:prepare)
+      open(limits, router, streamed_routes, bounds, responders).tap(&:prepare)
     end
 
     # Sets up the Ruby half; {start} calls it.

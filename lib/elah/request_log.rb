@@ -36,6 +36,9 @@ module Elah
     # @return [Hash{Elah::API::Gate=>Array<Integer>}]
     def gates = @app.gates
 
+    # @return [Array] none: what a responder answers would have no line
+    def responders = []
+
     # Answers a request through the app, then writes its line. The query is left out, since it may hold secrets.
     #
     # @param request [Elah::Request]

@@ -29,7 +29,8 @@ module Elah
     def run(sockets, seat)
       @sockets = sockets
       @seat = seat
-      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
+      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates,
+                              responders: @app.responders)
       @loop.cancels_gone = @config.cancel_gone?
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)

@@ -73,6 +73,31 @@ class RankedSetResponderTest < Minitest::Test
     end
   end
 
+  # The log has the reason, and the client the handler's answer; the loop goes on.
+  def test_an_entity_that_fails_to_give_one_leaves_requests_to_the_handler
+    start do |server|
+      server.request("POST", "/ladders/failing")
+      answers = [["GET", "top"], ["PUT", "ann"]].map { |verb, path| server.request(verb, "/ladders/failing/#{path}", body: '{"score":1}', headers: JSON_TYPE).status }
+      assert_equal [202, 202], answers
+      server.wait_for(/no responder today/)
+      assert_equal 200, submit(server, "ann", '{"score":1}').first
+    end
+  end
+
+  # What it did is done and answered all the same.
+  def test_whoever_is_told_of_changes_may_fail
+    start do |server|
+      assert_equal [200, 200], [submit(server, "odd", '{"score":1}').first, submit(server, "odd", '{"score":2}').first]
+      server.wait_for(/an odd change/)
+      assert_equal 2, get(server, "odd")["score"]
+    end
+  end
+
+  def test_only_regions_have_entities_to_find
+    error = assert_raises(TypeError) { Elah::RankedSet::EntityResponder.row(Class.new) }
+    assert_equal "Entities are found by an Elah::Entity::Region, not by Class.", error.message
+  end
+
   def test_an_answer_from_the_disk_outlives_a_kill_and_one_from_memory_an_end
     { "disk" => :KILL, "memory" => :TERM }.each do |durability, signal|
       server = start(durability)

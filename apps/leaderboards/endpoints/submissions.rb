@@ -10,6 +10,8 @@ module Leaderboards
       OPERATORS = Definition::OPERATORS.reject { |_, operator| operator == :increment }.freeze
       IDEMPOTENCY_KEY = /\A[\x21-\x7e]{1,255}\z/
       PARTS_MAX = 100
+      # Only where anybody may write.
+      PLAIN = -> { Leaderboards.service.scores.responder(:submission) unless Leaderboards.service.api_key }
 
       format :json
       helpers Support
@@ -22,13 +24,6 @@ module Leaderboards
           token = service.tokens && request.header("x-write-token") or unauthorized!(realm: Support::REALM)
           service.tokens.check(token, definition, member)
           @has_token = true
-        end
-
-        # @return [Boolean, nil] whether the submission was plain, and one of somebody who may write all boards: it is answered then
-        def submit_plain
-          return unless service.api_key.nil? || authorized?(service.api_key)
-
-          service.scores.submit_plain(request.route_param("id"), request)
         end
 
         # @return [Symbol]
@@ -71,9 +66,7 @@ module Leaderboards
       end
 
       desc "Submits a score, and tells the rank"
-      put "leaderboards/:id/members/:member", raw: true, late_body: true, requirements: Support::MEMBER do
-        next if submit_plain
-
+      put "leaderboards/:id/members/:member", raw: true, late_body: true, requirements: Support::MEMBER, responder: PLAIN do
         read_body
         board = definition
         name = member

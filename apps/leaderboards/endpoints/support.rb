@@ -30,9 +30,6 @@ module Leaderboards
       # @return [Definition] of the board that the path names
       def definition = directory[request.route_param("id")]
 
-      # @return [Elah::RankedSet::Responder, nil] of the board that the path names, when it is here and at rest: most reads end with it
-      def responder = Leaderboards.service.scores.responder(request.route_param("id"))
-
       # @return [String] the member that the path names
       def member = checked(request.route_param("member"))
 

@@ -77,8 +77,7 @@ module Leaderboards
         nil while board.remove
       end
 
-      def responder(id) = @boards.at_rest(id)&.responder
-      def submit_plain(id, request) = @boards.idle(id)&.submit_plain(request)
+      def responder(answer, *count) = Elah::RankedSet::EntityResponder.public_send(answer, @boards, *count)
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)
       def top(definition, count, style, season = nil) = board(definition, season).top(count, style)

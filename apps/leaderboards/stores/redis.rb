@@ -82,7 +82,7 @@ module Leaderboards
       def begin_season(definition) = board(definition).turn.number
       def remove(definition) = board(definition).remove
 
-      def responder(_id) = nil
+      def responder(*) = nil
       def submit_plain(_id, _request) = nil
       def show(definition, member, style, season = nil) = board(definition).then { |board| board.row_text(board.one(member, style, season)) }
       def top(definition, count, style, season = nil) = ranks(definition, 1, count, style, season)

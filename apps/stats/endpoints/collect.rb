@@ -13,14 +13,14 @@ module Stats
       Parameters.accept_bodies(self)
 
       desc "Records the request"
-      get "stats", raw: true do
+      get "stats", raw: true, responder: -> { Stats.service.express&.responder(false) } do
         next if service.express&.take(request, false)
 
         accept(request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
       end
 
       desc "Records the request with the parameters in its body"
-      post "stats", raw: true, late_body: true do
+      post "stats", raw: true, late_body: true, responder: -> { Stats.service.express&.responder(true) } do
         next if service.express&.take(request, true)
 
         read_body

@@ -29,6 +29,7 @@ use crate::listening_socket::ListeningSocket;
 use crate::native_class;
 use crate::receiver::Receiver;
 use crate::request::{self, Request};
+use crate::responders::{self, Responders};
 use crate::router::RubyRouter;
 use crate::stall::Heartbeat;
 use crate::wait::{self, Parking};
@@ -108,6 +109,7 @@ impl EventLoop {
         router: &RubyRouter,
         streamed_routes: Vec<u32>,
         gates: RArray,
+        responders: RArray,
     ) -> Result<RObject, Error> {
         if WORKER.with(|cell| cell.borrow().is_some()) {
             return Err(Error::new(errors::class(ruby, "Error"), "A loop runs on this thread already."));
@@ -115,6 +117,7 @@ impl EventLoop {
         let limits = read_limits(ruby, limits)?;
         let streamed_routes: HashSet<u32> = streamed_routes.into_iter().collect();
         let gates = read_gates(gates)?;
+        let responders = Responders::new(ruby, responders)?;
         let worker = Worker::new(limits, router.snapshot(), streamed_routes, gates)
             .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
         let worker = Rc::new(worker);
@@ -131,6 +134,7 @@ impl EventLoop {
             life: Arc::new(()),
         }));
         WORKER.with(|cell| *cell.borrow_mut() = Some(worker));
+        responders::set(responders);
         Ok(event_loop)
     }
 
@@ -148,13 +152,21 @@ impl EventLoop {
         Ok(worker(ruby)?.is_request_ready())
     }
 
-    /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
-    fn next_request(ruby: &Ruby, _: Value, finished: Value) -> Result<Option<Request>, Error> {
+    /// Ends `finished`, the request whose handler has returned, and gives the next one that may start and that no responder answers, or
+    /// nil.
+    fn next_request(ruby: &Ruby, event_loop: Value, finished: Value) -> Result<Option<Request>, Error> {
         let worker = worker(ruby)?;
         if let Some(finished) = request::CLASS.native::<Request>(&finished) {
             worker.finish(finished.id());
         }
-        Ok(worker.next_request().map(Request::new))
+        let Some(responders) = responders::of_this_loop() else { return Ok(worker.next_request().map(Request::new)) };
+        while let Some(id) = worker.next_request() {
+            if !responders.answer(ruby, &worker, id, event_loop)? {
+                return Ok(Some(Request::new(id)));
+            }
+            worker.finish(id);
+        }
+        Ok(None)
     }
 
     /// Whether there is anything but requests to attend to.
@@ -280,6 +292,7 @@ impl EventLoop {
     /// Ends the loop of this thread: its connections are closed and its runtime is dropped.
     fn close(_: Value) {
         wait::set_parking(None);
+        responders::set(None);
         let worker = WORKER.with(|cell| cell.borrow_mut().take());
         drop(worker);
     }
@@ -349,7 +362,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     handle.define_method("interrupt", method!(Handle::interrupt, 0))?;
     handle.define_method("end_wait", method!(Handle::end_wait, 1))?;
     handle.define_method("wait_for_stall", method!(Handle::wait_for_stall, 1))?;
-    class.define_singleton_method("open", method!(EventLoop::open, 4))?;
+    class.define_singleton_method("open", method!(EventLoop::open, 5))?;
     class.define_method("listen", method!(EventLoop::listen, 1))?;
     class.define_method("request_ready?", method!(EventLoop::is_request_ready, 0))?;
     class.define_method("next_request", method!(EventLoop::next_request, 1))?;

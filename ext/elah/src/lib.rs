@@ -36,11 +36,13 @@ mod receiver;
 mod redis;
 mod request;
 mod request_text;
+mod responders;
 mod response_stream;
 mod router;
 mod shards;
 mod sink_intake;
 mod sink_journal;
+mod sink_responder;
 mod slot_queues;
 #[cfg(feature = "sql")]
 mod sql;
@@ -79,6 +81,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     sink_journal::init(ruby, elah)?;
     name_counts::init(ruby, elah)?;
     sink_intake::init(ruby, elah)?;
+    sink_responder::init(ruby, elah)?;
     #[cfg(feature = "sql")]
     sql::init(ruby, elah)?;
     slot_queues::init(ruby, elah)?;

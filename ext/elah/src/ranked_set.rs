@@ -1,6 +1,7 @@
 //! `Elah::RankedSet`: making and loading sets, and the memory that they report to Ruby. Its Ruby half gives the methods their
 //! keywords.
 
+pub(crate) mod entity_responder;
 mod errors;
 mod json;
 mod reads;
@@ -142,5 +143,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     json::init(class)?;
     reads::init(class)?;
     responder::init(ruby, class)?;
+    entity_responder::init(ruby, class)?;
     writes::init(class)
 }

@@ -5,7 +5,7 @@ pub(crate) mod call_columns;
 mod commits;
 mod idle_calls;
 pub(crate) mod index;
-mod resting;
+pub(crate) mod resting;
 pub(crate) mod state;
 
 use std::sync::Arc;

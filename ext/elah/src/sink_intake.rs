@@ -1,14 +1,16 @@
 //! `Elah::SinkIntake`: how requests become events and which answers they get, prepared once, so that neither needs a Ruby object; and
-//! `Elah::Request#record`, which uses it.
+//! `Elah::Request#record`, which uses it, as responders do.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use elah_core::request::{BodyPlace, RequestView};
 use elah_core::response::{Headers, Response};
-use elah_core::sink_log::{self, Id, Kind};
+use elah_core::sink_log::{self, Id, Kind, SinkLog};
+use elah_core::worker::{RequestId, Worker};
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
 use rustc_hash::FxHashMap;
 
@@ -26,12 +28,12 @@ const FORM: &[u8] = b"application/x-www-form-urlencoded";
 const JSON: &[u8] = b"application/json";
 const TEXT: &[u8] = b"text/plain";
 
-static CLASS: ExactClass = ExactClass::new();
+pub(crate) static CLASS: ExactClass = ExactClass::new();
 
 type Senders = HashMap<Box<[u8]>, Box<[u8]>>;
 
 #[magnus::wrap(class = "Elah::SinkIntake", free_immediately, size)]
-struct Intake {
+pub(crate) struct Intake {
     roles: FxHashMap<Box<str>, Role>,
     /// The member of the parameters that names the event's path.
     member: String,
@@ -42,6 +44,11 @@ struct Intake {
     /// What the events of a sender begin with, by its address and its User-Agent.
     senders: Mutex<Senders>,
     senders_max: usize,
+    /// How many requests responders may still take before a handler is asked, and up to which time.
+    allowed: AtomicU64,
+    allowed_until_ms: AtomicU64,
+    /// How many they have taken since that was asked last.
+    taken: AtomicU64,
 }
 
 /// What the header of a name is to an intake; others are kept.
@@ -89,7 +96,76 @@ impl Intake {
             Ok(Answer { headers: headers(ruby, header)?, text: text.into(), after_id: after_id.map(Bytes::from) })
         };
         let answers = [answer(0)?, answer(1)?, answer(2)?, answer(3)?];
-        Ok(Intake { roles, member, paths: paths.counts().clone(), answers, senders: Mutex::default(), senders_max })
+        Ok(Intake {
+            roles,
+            member,
+            paths: paths.counts().clone(),
+            answers,
+            senders: Mutex::default(),
+            senders_max,
+            allowed: AtomicU64::new(u64::MAX),
+            allowed_until_ms: AtomicU64::new(u64::MAX),
+            taken: AtomicU64::new(0),
+        })
+    }
+
+    fn allow(&self, requests: u64, until_ms: u64) {
+        self.allowed.store(requests, Ordering::Relaxed);
+        self.allowed_until_ms.store(until_ms, Ordering::Relaxed);
+    }
+
+    /// How many requests responders have taken since the last call.
+    fn take_taken(&self) -> u64 {
+        self.taken.swap(0, Ordering::Relaxed)
+    }
+
+    /// Whether a responder may take a request.
+    pub(crate) fn is_allowed(&self, now_ms: u64) -> bool {
+        self.allowed.load(Ordering::Relaxed) > 0 && now_ms < self.allowed_until_ms.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a responder has taken one.
+    pub(crate) fn took(&self) {
+        // All loads and stores are of the thread that has Ruby's lock.
+        self.allowed.store(self.allowed.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Appends a request to a journal as an event, and answers it. One that wants the disk, or has no wish where `on_disk` says so, is
+    /// answered when the next sync is done. False, and nothing has happened, when it says more than an intake can know.
+    pub(crate) fn record(
+        &self,
+        worker: &Worker,
+        id: RequestId,
+        log: &Arc<SinkLog>,
+        status: u16,
+        on_disk: bool,
+        has_body: bool,
+    ) -> Result<bool, sink_log::Error> {
+        with_buffer(|buffer| {
+            let said = worker.request(id, |request| self.write(buffer, &request, has_body)).flatten();
+            let Some(Said { wish, member }) = said else { return Ok(false) };
+            let event_id = wish.map(|_| log.next_id());
+            let is_on_disk = wish.unwrap_or(on_disk);
+            let answer = &self.answers[usize::from(is_on_disk) + 2 * usize::from(wish.is_some())];
+            let Some(response) = answer.response(status, event_id.as_ref()) else { return Ok(false) };
+            match log.append(event_id, None, &[], Kind::Json, buffer) {
+                Ok(_) => {}
+                // As it was sent it is too long; written anew it may not be.
+                Err(sink_log::Error::TooLarge { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            match member {
+                Some(path) => self.paths.lock().add(&path, 1),
+                None => _ = worker.request(id, |request| self.paths.lock().add(request.path(), 1)),
+            }
+            if is_on_disk {
+                worker.respond_when_synced(log, id, response);
+            } else {
+                worker.respond(id, response);
+            }
+            Ok(true)
+        })
     }
 
     /// Whether the sender of a request is known. Requests of other servers, which `record` does not take, have none to know.
@@ -206,9 +282,7 @@ fn sender_key(mut buffer: Vec<u8>, request: &RequestView<'_>) -> Vec<u8> {
     buffer
 }
 
-/// `request.record(status, intake, journal, on_disk, has_body)`: appends the request to the journal as an event, and answers it, if it says
-/// no more than an intake can know. One that wants the disk, or has no wish where `on_disk` says so, is answered when the next sync is
-/// done. False, and nothing has happened, when it says more.
+/// `request.record(status, intake, journal, on_disk, has_body)`: as `Intake::record`.
 fn record(
     ruby: &Ruby,
     request: Receiver<Request>,
@@ -222,32 +296,9 @@ fn record(
     else {
         return Err(Error::new(ruby.exception_type_error(), "An Elah::SinkIntake and an Elah::SinkJournal are wanted."));
     };
-    with_buffer(|buffer| {
-        let said = request.read(ruby, |request| intake.write(buffer, &request, has_body))?;
-        let Some(Said { wish, member }) = said else { return Ok(false) };
-        let log = journal.log();
-        let id = wish.map(|_| log.next_id());
-        match log.append(id, None, &[], Kind::Json, buffer) {
-            Ok(_) => {}
-            // As it was sent it is too long; written anew it may not be.
-            Err(sink_log::Error::TooLarge { .. }) => return Ok(false),
-            Err(error) => return Err(raised(ruby, &error)),
-        }
-        match member {
-            Some(path) => intake.paths.lock().add(&path, 1),
-            None => request.read(ruby, |request| intake.paths.lock().add(request.path(), 1))?,
-        }
-        let is_on_disk = wish.unwrap_or(on_disk);
-        let answer = &intake.answers[usize::from(is_on_disk) + 2 * usize::from(wish.is_some())];
-        let response = answer.response(status, id.as_ref()).ok_or_else(|| request::invalid_status(ruby, status))?;
-        let worker = worker(ruby)?;
-        if is_on_disk {
-            worker.respond_when_synced(log, request.id(), response);
-        } else {
-            worker.respond(request.id(), response);
-        }
-        Ok(true)
-    })
+    let worker = worker(ruby)?;
+    let recorded = intake.record(&worker, request.id(), journal.log(), status, on_disk, has_body);
+    recorded.map_err(|error| raised(ruby, &error))
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
@@ -257,6 +308,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("known?", method!(Intake::is_known, 1))?;
     class.define_method("know", method!(Intake::know, 2))?;
     class.define_method("forget", method!(Intake::forget, 0))?;
+    class.define_method("allow", method!(Intake::allow, 2))?;
+    class.define_method("taken", method!(Intake::take_taken, 0))?;
     let request = elah.const_get::<_, magnus::RClass>("Request")?;
     request.define_method("record", method!(record, 5))
 }

@@ -70,6 +70,8 @@ module Elah
           route = describe(definition, settings, parameters, verb, raw)
           @routes << route
           blueprint = Blueprint.new(settings, definition: definition, parameters: parameters, route: route)
+          raise ArgumentError, "A responder answers before a version is chosen." if route.options[:responder] && blueprint.versioner
+
           versions_in_path(settings).each { |version| add_entry(blueprint, settings, verb, raw, version) }
         end
       rescue Elah::Error, ArgumentError => e

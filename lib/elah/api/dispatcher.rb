@@ -30,6 +30,15 @@ module Elah
         bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
+      # @return [Array<Array(Integer, Object)>] ids of the routes with what their `responder:` is, or gives when it is called, if it gives any
+      def responders
+        endpoints.filter_map do |id, endpoint|
+          given = endpoint.route.options[:responder]
+          responder = given.respond_to?(:call) ? given.call : given
+          [id, responder] if responder
+        end
+      end
+
       # Answers a native request.
       def handle(request)
         id = request.route

@@ -97,12 +97,6 @@ module Elah
       #   @return [Entity, nil] nil when it is not in memory here, when a call of it runs, and when an answer would have to wait for the disk:
       #     it is to be called then
 
-      # @!method idle(key)
-      #   As {#at_rest}, also when what it wrote is on its way to the disk: for a {RankedSet::Responder}, whose answers wait for that.
-      #
-      #   @param key [String]
-      #   @return [Entity, nil]
-
       # Makes many calls. Those of one worker run one after the other, in their order, and wait for the disk once;
       # those that meet a change of owner are made again after all the others.
       #

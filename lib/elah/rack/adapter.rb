@@ -26,6 +26,9 @@ module Elah
       # @return [Hash] none
       def gates = {}
 
+      # @return [Array] none
+      def responders = []
+
       # Calls the app and answers, in the fiber of the request.
       #
       # @param request [Elah::Request]

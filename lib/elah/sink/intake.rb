@@ -24,6 +24,16 @@ module Elah
         open(except, careful, member, paths, senders_max, rows)
       end
 
+      # @!method allow(requests, until_ms)
+      #   Bounds what {Requests#responder} takes before the next request goes to its handler, which may look at the time and at what was
+      #   {#taken}, and allow more. Before the first call all are allowed.
+      #   @param requests [Integer]
+      #   @param until_ms [Integer] milliseconds since 1970, by the journal's clock
+      #   @return [void]
+
+      # @!method taken
+      #   @return [Integer] how many requests responders have taken since the last call
+
       # @!method known?(request)
       #   @param request [Elah::Request, Elah::API::RackRequest]
       #   @return [Boolean] whether the sender of a request, by its address and its User-Agent, needs not be told: it is remembered, or the

@@ -45,6 +45,15 @@ module Elah
         request.record(200, intake, @journal || open, durability == :disk, has_body) if request.instance_of?(Request)
       end
 
+      # Does what {#record} does before the handler of a route begins, without a frame of Ruby: what a route is given as its `responder:`. It
+      # takes what the journal of an open sink takes; the first request, and whatever cannot be recorded, goes to the handler.
+      #
+      # @param intake [Intake]
+      # @param durability [Symbol] `:memory` or `:disk`, for requests without a preference
+      # @param has_body [Boolean] whether a body counts
+      # @return [Object]
+      def responder(intake, durability, has_body) = SinkResponder.open(self, intake, durability == :disk, has_body)
+
       # Accepts every object of a body, all or, by an exception, none, each as `head`, its own text as it was sent, and `}`. What is in the
       # objects is checked by whoever reads them; here they are only found.
       #

@@ -12,37 +12,45 @@ class Ladder < Elah::Entity
     attr_accessor :all
   end
 
-  attr_reader :responder
+  CHANGES = []
+
+  def responder = key == "failing" ? raise("no responder today") : @responder
+  alias submission_responder responder
 
   def restore
     @set = Elah::RankedSet.load(Ladder.all.index(:rows), prefix: key, members_max: MEMBERS_MAX)
     @responder = Elah::RankedSet::Responder.new(@set, headers: { "content-type" => "application/json" }, list: ['{"size":', ',"rows":', "}"],
-                                                      member_bytes_max: 10, index: index(:rows), prefix: key, operator: :best, members_max: MEMBERS_MAX)
+                                                      member_bytes_max: 10, index: index(:rows), prefix: key, operator: :best, members_max: MEMBERS_MAX,
+                                                      changed: ->(text) { note(text) })
   end
 
   def open = nil
+
+  private
+
+  def note(text)
+    CHANGES << text
+    raise "an odd change" if text.include?("odd")
+  end
 end
 
 Ladder.all = Ladder.in(Elah::Store.open(File.join(Elah.config.data, "ladders")))
 
 class Ladders < Elah::API
-  CHANGES = []
+  Answers = Elah::RankedSet::EntityResponder
 
   format :json
 
   helpers do
-    def id = request.route_param("id")
-    def resting = Ladder.all.at_rest(id)&.responder
-    def idle = Ladder.all.idle(id)&.responder
     def leave_alone = request.respond(202, {}, "left alone")
   end
 
   post("ladders/:id") { Ladder.all[params[:id]].open }
-  get("ladders/:id/top", raw: true) { resting&.top(request, 2) || leave_alone }
-  get("ladders/:id/:member", raw: true) { resting&.row(request) || leave_alone }
-  get("ladders/:id/:member/around", raw: true) { resting&.around(request, 1) || leave_alone }
-  put("ladders/:id/:member", raw: true, late_body: true) { idle&.submit(request) { |text| CHANGES << text } || leave_alone }
-  get(:changes) { CHANGES }
+  get("ladders/:id/top", raw: true, responder: Answers.top(Ladder.all, 2)) { leave_alone }
+  get("ladders/:id/:member", raw: true, responder: Answers.row(Ladder.all)) { leave_alone }
+  get("ladders/:id/:member/around", raw: true, responder: Answers.around(Ladder.all, 1)) { leave_alone }
+  put("ladders/:id/:member", raw: true, late_body: true, responder: -> { Answers.submission(Ladder.all) }) { leave_alone }
+  get(:changes) { Ladder::CHANGES }
 end
 
 run Ladders

@@ -1,5 +1,5 @@
 //! `Elah::RankedSet::Responder`: answers plain requests about the members of a set, from the request to the response without a Ruby object
-//! in between. What is not plain it leaves alone.
+//! in between. What is not plain it leaves alone. Which requests are about which set, `entity_responder` knows.
 
 use std::cell::RefCell;
 
@@ -8,22 +8,24 @@ use elah_core::ranked_set::{Operator, RankedSet, Rows, Style};
 use elah_core::request::{BodyPlace, RequestView};
 use elah_core::response::{Headers, Response};
 use magnus::value::{Opaque, ReprValue};
-use magnus::{DataTypeFunctions, Error, Module, Object, RArray, RClass, RString, Ruby, TypedData, Value, function, gc, method};
+use magnus::{DataTypeFunctions, Error, Object, RArray, RClass, RString, Ruby, TypedData, Value, function, gc};
 
 use super::json::{USUAL_ROW_BYTES, gathers_row};
 use super::words::OPERATORS;
-use super::{CLASS, RubyRankedSet, submitted, to_bytes};
-use crate::event_loop::worker;
+use super::{RubyRankedSet, submitted, to_bytes};
 use crate::header_set::headers;
 use crate::native_class;
-use crate::receiver::Receiver;
-use crate::request::{self, Request};
+use crate::receiver::ExactClass;
+use crate::responders::Candidate;
 use crate::shards::index::{self, RubyIndex};
 use crate::utf8;
 
 /// Most answers that are no list are no longer.
 const USUAL_ANSWER_BYTES: usize = 128;
 const JSON: &[u8] = b"application/json";
+
+/// `Elah::RankedSet::Responder`, to know its instances at a glance.
+pub(super) static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
 #[magnus(class = "Elah::RankedSet::Responder", mark, free_immediately)]
@@ -55,6 +57,8 @@ struct Writes {
     operator: Option<Operator>,
     /// A set that has as many takes no other.
     members_max: usize,
+    /// Called with the answer of each submission that has changed something.
+    changed: Option<Opaque<Value>>,
 }
 
 // SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
@@ -63,11 +67,14 @@ unsafe impl Sync for Responder {}
 impl DataTypeFunctions for Responder {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.set);
+        if let Some(changed) = self.writes.as_ref().and_then(|writes| writes.changed) {
+            marker.mark(changed);
+        }
     }
 }
 
 impl Responder {
-    /// `writes` is nil or `[index, prefix, operator or nil, members_max]`.
+    /// `writes` is nil or `[index, prefix, operator or nil, members_max, changed or nil]`.
     fn new(
         ruby: &Ruby,
         set: Value,
@@ -77,7 +84,7 @@ impl Responder {
         list: RArray,
         writes: Option<RArray>,
     ) -> Result<Self, Error> {
-        if CLASS.native::<RubyRankedSet>(&set).is_none() {
+        if super::CLASS.native::<RubyRankedSet>(&set).is_none() {
             let message = format!("A responder is for an Elah::RankedSet, not for {}.", set.class());
             return Err(Error::new(ruby.exception_type_error(), message));
         }
@@ -93,9 +100,9 @@ impl Responder {
     }
 
     /// Answers with the member that a request names.
-    fn row(ruby: &Ruby, responder: Receiver<Self>, request: Value) -> Result<bool, Error> {
-        responder.answer(ruby, request, |set, request| {
-            let member = responder.member(request)?;
+    pub(super) fn row(&self, candidate: &Candidate<'_>) -> bool {
+        self.answer(candidate, |set, request| {
+            let member = self.member(request)?;
             let mut out = Vec::with_capacity(USUAL_ANSWER_BYTES);
             set.write_row(&mut out, &set.set.borrow().row_of(member.as_bytes(), Style::Ordinal)?).ok()?;
             out.push(b'}');
@@ -104,44 +111,42 @@ impl Responder {
     }
 
     /// Answers with the first members.
-    fn top(ruby: &Ruby, responder: Receiver<Self>, request: Value, count: usize) -> Result<bool, Error> {
-        responder.answer(ruby, request, |set, _| {
+    pub(super) fn top(&self, candidate: &Candidate<'_>, count: usize) -> bool {
+        self.answer(candidate, |set, _| {
             let version = set.set.borrow().version();
-            let mut kept = responder.top.borrow_mut();
+            let mut kept = self.top.borrow_mut();
             if let Some(top) = kept.as_ref().filter(|top| top.count == count && top.version == version) {
                 return Some(top.text.clone());
             }
-            let text = responder.list(set, |inner| Some(inner.rows(0..count, Style::Ordinal)))?;
+            let text = self.list(set, |inner| Some(inner.rows(0..count, Style::Ordinal)))?;
             *kept = Some(Top { count, version, text: text.clone() });
             Some(text)
         })
     }
 
     /// Answers with the member that a request names, between its neighbours.
-    fn around(ruby: &Ruby, responder: Receiver<Self>, request: Value, distance: usize) -> Result<bool, Error> {
-        responder.answer(ruby, request, |set, request| {
-            let member = responder.member(request)?;
-            responder.list(set, |inner| inner.rows_around(member.as_bytes(), distance, Style::Ordinal))
+    pub(super) fn around(&self, candidate: &Candidate<'_>, distance: usize) -> bool {
+        self.answer(candidate, |set, request| {
+            let member = self.member(request)?;
+            self.list(set, |inner| inner.rows_around(member.as_bytes(), distance, Style::Ordinal))
         })
     }
 
-    /// Submits the score in the body of a request for the member that it names, and answers what that did, when the answer may leave. Yields
-    /// the answer's text if the member's standing has changed.
-    fn submit(ruby: &Ruby, responder: Receiver<Self>, request: Value) -> Result<bool, Error> {
-        let set = ruby.get_inner(responder.set);
-        let (Some(set), Some(request)) = (CLASS.native::<RubyRankedSet>(&set), request::CLASS.native::<Request>(&request)) else {
-            return Ok(false);
-        };
-        let Some(writes) = responder.writes.as_ref().filter(|writes| writes.index.entity.takes_writes()) else {
-            return Ok(false);
-        };
-        let worker = worker(ruby)?;
-        let done = worker.request(request.id(), |request| responder.write(set, writes, &request)).flatten();
+    /// Submits the score in the body of a request for the member that it names, and answers what that did, when the answer may leave.
+    pub(super) fn submit(&self, candidate: &Candidate<'_>) -> Result<bool, Error> {
+        let ruby = candidate.ruby;
+        let set = ruby.get_inner(self.set);
+        let Some(set) = super::CLASS.native::<RubyRankedSet>(&set) else { return Ok(false) };
+        let Some(writes) = self.writes.as_ref().filter(|writes| writes.index.entity.takes_writes()) else { return Ok(false) };
+        let done = candidate.read(|request| self.write(set, writes, request));
         let Some((text, is_changed)) = done else { return Ok(false) };
         set.report(ruby);
-        writes.index.entity.respond(&worker, request.id(), responder.response(ruby, text.clone())?);
-        if is_changed && ruby.block_given() {
-            let _: Value = ruby.yield_value(utf8::new_string(&text, text.is_ascii())?)?;
+        let Some(response) = Response::new(200, self.headers.clone(), text.clone()) else { return Ok(false) };
+        writes.index.entity.respond(candidate.worker, candidate.id, response);
+        if let Some(changed) = writes.changed.filter(|_| is_changed) {
+            let told = utf8::new_string(&text, text.is_ascii())
+                .and_then(|text| ruby.get_inner(changed).funcall::<_, _, Value>("call", (text,)));
+            told.map(|_| ()).or_else(|error| candidate.report(error))?;
         }
         Ok(true)
     }
@@ -186,25 +191,13 @@ impl Responder {
     }
 
     /// Answers with what `write` makes of a request. False, and nothing has happened, when it makes nothing of it.
-    fn answer(
-        &self,
-        ruby: &Ruby,
-        request: Value,
-        write: impl FnOnce(&RubyRankedSet, &RequestView<'_>) -> Option<Bytes>,
-    ) -> Result<bool, Error> {
-        let set = ruby.get_inner(self.set);
-        let (Some(set), Some(request)) = (CLASS.native::<RubyRankedSet>(&set), request::CLASS.native::<Request>(&request)) else {
-            return Ok(false);
-        };
-        let worker = worker(ruby)?;
-        let plain = |view: RequestView<'_>| if view.query().is_empty() { write(set, &view) } else { None };
-        let Some(text) = worker.request(request.id(), plain).flatten() else { return Ok(false) };
-        worker.respond(request.id(), self.response(ruby, text)?);
-        Ok(true)
-    }
-
-    fn response(&self, ruby: &Ruby, text: Bytes) -> Result<Response, Error> {
-        Response::new(200, self.headers.clone(), text).ok_or_else(|| request::invalid_status(ruby, 200))
+    fn answer(&self, candidate: &Candidate<'_>, write: impl FnOnce(&RubyRankedSet, &RequestView<'_>) -> Option<Bytes>) -> bool {
+        let set = candidate.ruby.get_inner(self.set);
+        let Some(set) = super::CLASS.native::<RubyRankedSet>(&set) else { return false };
+        let text = candidate.read(|request| if request.query().is_empty() { write(set, request) } else { None });
+        let Some(response) = text.and_then(|text| Response::new(200, self.headers.clone(), text)) else { return false };
+        candidate.worker.respond(candidate.id, response);
+        true
     }
 }
 
@@ -218,16 +211,13 @@ impl Writes {
             // What would count twice when it is sent again is not plain.
             operator: operator.filter(|operator| *operator != Operator::Increment),
             members_max: writes.entry(3)?,
+            changed: writes.entry::<Option<Value>>(4)?.map(Opaque::from),
         })
     }
 }
 
 pub(super) fn init(ruby: &Ruby, set: RClass) -> Result<(), Error> {
     let class = native_class::define::<Responder>(ruby, set, "Responder")?;
-    class.define_singleton_method("new_native", function!(Responder::new, 6))?;
-    class.define_method("row", method!(Responder::row, 1))?;
-    class.define_method("top", method!(Responder::top, 2))?;
-    class.define_method("around", method!(Responder::around, 2))?;
-    class.define_method("submit", method!(Responder::submit, 1))?;
-    Ok(())
+    CLASS.set(ruby, class);
+    class.define_singleton_method("new_native", function!(Responder::new, 6))
 }

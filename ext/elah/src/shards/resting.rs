@@ -24,12 +24,8 @@ fn at_rest(region: Value, key: Value) -> Result<Value, Error> {
     find(region, key, true)
 }
 
-/// The entity of a key while nobody calls it, else nil.
-fn idle(region: Value, key: Value) -> Result<Value, Error> {
-    find(region, key, false)
-}
-
-fn find(region: Value, key: Value, is_to_be_safe: bool) -> Result<Value, Error> {
+/// The same; `is_to_be_safe` says whether what it wrote must be as safe as answers have to be.
+pub(crate) fn find(region: Value, key: Value, is_to_be_safe: bool) -> Result<Value, Error> {
     let found = protect(|| {
         // SAFETY: protected; the module is for `Elah::Entity::Region` alone.
         unsafe { resting(region.as_raw(), key.as_raw(), is_to_be_safe) }.unwrap_or(NIL)
@@ -66,6 +62,5 @@ unsafe fn resting(region: VALUE, key: VALUE, is_to_be_safe: bool) -> Option<VALU
 
 pub(super) fn init(shards: RModule) -> Result<(), Error> {
     let module = shards.define_module("Resting")?;
-    module.define_method("at_rest", method!(at_rest, 1))?;
-    module.define_method("idle", method!(idle, 1))
+    module.define_method("at_rest", method!(at_rest, 1))
 }

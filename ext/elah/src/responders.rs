@@ -1,0 +1,89 @@
+//! The responders of a loop's routes: native objects that answer what is plain before a handler begins, without a frame of Ruby.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+
+use elah_core::request::RequestView;
+use elah_core::worker::{RequestId, Worker};
+use magnus::value::{BoxValue, ReprValue};
+use magnus::{Error, RArray, Ruby, Value};
+
+use crate::ranked_set::entity_responder::{self, EntityResponder};
+use crate::sink_responder::{self, SinkResponder};
+
+thread_local! {
+    /// Of the loop of this thread. Dropped by `set` alone, as the loop is.
+    static RESPONDERS: ManuallyDrop<RefCell<Option<Rc<Responders>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
+}
+
+/// By the ids of the routes.
+pub(crate) struct Responders(Vec<Option<BoxValue<Value>>>);
+
+/// A request that a responder may answer.
+pub(crate) struct Candidate<'l> {
+    pub(crate) ruby: &'l Ruby,
+    pub(crate) worker: &'l Worker,
+    pub(crate) id: RequestId,
+    event_loop: Value,
+}
+
+impl Candidate<'_> {
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&RequestView<'_>) -> Option<R>) -> Option<R> {
+        self.worker.request(self.id, |request| read(&request)).flatten()
+    }
+
+    /// Tells the log of an exception that nobody else will tell of. Fatal ones are the error.
+    pub(crate) fn report(&self, error: Error) -> Result<(), Error> {
+        if !error.is_kind_of(self.ruby.exception_standard_error()) {
+            return Err(error);
+        }
+        let Some(exception) = error.value() else { return Err(error) };
+        self.event_loop.funcall::<_, _, Value>("report", (exception,)).map(|_| ())
+    }
+}
+
+impl Responders {
+    /// `pairs` are of a route's id and its responder.
+    pub(crate) fn new(ruby: &Ruby, pairs: RArray) -> Result<Option<Self>, Error> {
+        let mut by_route = Vec::new();
+        for index in 0..pairs.len() {
+            let (route, responder) = pairs.entry::<(usize, Value)>(index as isize)?;
+            if sink_responder::CLASS.native::<SinkResponder>(&responder).is_none()
+                && entity_responder::CLASS.native::<EntityResponder>(&responder).is_none()
+            {
+                let message =
+                    format!("The responder of a route comes from a sink or a ranked set; {} is none.", responder.class());
+                return Err(Error::new(ruby.exception_type_error(), message));
+            }
+            by_route.resize_with(by_route.len().max(route + 1), || None);
+            by_route[route] = Some(BoxValue::new(responder));
+        }
+        Ok((!by_route.is_empty()).then_some(Responders(by_route)))
+    }
+
+    /// Whether a request is answered. One whose responder failed is left to the handler, and the failure is told.
+    pub(crate) fn answer(&self, ruby: &Ruby, worker: &Worker, id: RequestId, event_loop: Value) -> Result<bool, Error> {
+        let Some(route) = worker.request(id, |request| request.route()).flatten() else { return Ok(false) };
+        let Some(responder) = self.0.get(route as usize).and_then(Option::as_deref) else { return Ok(false) };
+        let candidate = Candidate { ruby, worker, id, event_loop };
+        let answered = if let Some(sink) = sink_responder::CLASS.native::<SinkResponder>(responder) {
+            sink.answer(&candidate)
+        } else if let Some(entities) = entity_responder::CLASS.native::<EntityResponder>(responder) {
+            entities.answer(&candidate)
+        } else {
+            Ok(false)
+        };
+        answered.or_else(|error| candidate.report(error).map(|()| false))
+    }
+}
+
+/// Of the loop of this thread, from now on.
+pub(crate) fn set(responders: Option<Responders>) {
+    let before = RESPONDERS.with(|cell| std::mem::replace(&mut *cell.borrow_mut(), responders.map(Rc::new)));
+    drop(before);
+}
+
+pub(crate) fn of_this_loop() -> Option<Rc<Responders>> {
+    RESPONDERS.with(|cell| cell.borrow().clone())
+}
