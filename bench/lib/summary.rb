@@ -6,9 +6,6 @@ require_relative "tables"
 module Bench
   # The text of a record: a brief one for README.md and a whole one that stands beside the raw results.
   class Summary
-    BEGINS = "<!-- bench:begin -->\n"
-    ENDS = "<!-- bench:end -->"
-
     # @param record [Record]
     def initialize(record)
       @date = File.basename(record.directory)
@@ -17,16 +14,6 @@ module Bench
       records = [@ratios, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @ring_pools, @leaderboards, @ranked_set]
       @machine = records.compact.first&.fetch(:machine) or
         raise "#{record.directory} holds no results"
-    end
-
-    # Replaces what stands between the markers of a file.
-    # @raise [RuntimeError] when the file has no markers
-    def self.splice(file, text)
-      old = File.read(file)
-      new = old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text }
-      raise "#{file} has no lines #{BEGINS.strip} and #{ENDS}" unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
-
-      File.write(file, new)
     end
 
     # @return [String] the first table, where and how it was taken, and where the others are

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "optparse"
+require_relative "../../bench/lib/marked_text"
 require_relative "listing"
 
 module Lab
@@ -34,7 +35,7 @@ module Lab
       obey(parser.parse(arguments))
     rescue OptionParser::ParseError => e
       fail_with("#{e.message}; bin/lab --help lists the options.")
-    rescue Error => e
+    rescue Error, Bench::MarkedText::Error => e
       fail_with(e.message)
     end
 
@@ -57,7 +58,7 @@ module Lab
       when nil then measure(**chosen)
       when "resume" then measure(**interrupted(record(words[1])))
       when "list" then puts Listing.new(catalogue)
-      when "report" then present(record(words[1]), splice: true)
+      when "report" then present(record(words[1]), readme: true)
       else raise Error, "There is no command #{words.first}; there are resume, list and report, and to measure there is none."
       end
       @interrupted ? INTERRUPTED : 0
@@ -115,11 +116,11 @@ module Lab
       plan.dup.tap { |changed| changed.rounds = @options[:rounds] }
     end
 
-    def present(record, splice: false)
+    def present(record, readme: false)
       summary = Summary.new(record)
       table = Table.new(summary).to_s
       page = Report.new(summary).write(record)
-      Overview.splice(README, Overview.new(record, summary).to_s) if splice
+      Bench::MarkedText.new(README, "lab").replace(Overview.new(record, summary).to_s) if readme
       puts table, "\nReport: #{File.expand_path(page)}"
     end
 

@@ -7,8 +7,6 @@ module Lab
   # that do the APIs beside each other.
   class Overview
     PLAIN = "specs/plain.yml"
-    BEGINS = "<!-- lab:begin -->\n"
-    ENDS = "<!-- lab:end -->"
 
     # @param record [Record]
     # @param summary [Summary] of it
@@ -17,15 +15,6 @@ module Lab
       @about = summary.about
       whole, @cut_off = summary.workloads.partition { |workload| whole?(workload) }
       @plain, @apis = whole.partition { |workload| workload[:contract] == PLAIN }
-    end
-
-    # Puts the text between the markers of a file.
-    # @raise [Lab::Error] when the file has no markers
-    def self.splice(file, text)
-      old = File.read(file)
-      raise Error, "#{file} has no lines #{BEGINS.strip} and #{ENDS}." unless old.match?(/#{BEGINS}.*?#{ENDS}/m)
-
-      File.write(file, old.sub(/(?<=#{BEGINS}).*?(?=#{ENDS})/m) { text })
     end
 
     # @return [String] one or two tables, with where and how they were measured

@@ -1,30 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../../test_helper"
-require "tmpdir"
 require_relative "../../../bench/lib/summary"
 
 class SummaryTest < Minitest::Test
-  def setup
-    @file = File.join(Dir.mktmpdir, "README.md")
-  end
-
-  def teardown
-    FileUtils.rm_r(File.dirname(@file))
-  end
-
-  def test_the_text_between_the_markers_is_replaced
-    File.write(@file, "before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n")
-    2.times { Bench::Summary.splice(@file, "new \\1\n") }
-    assert_equal "before\n<!-- bench:begin -->\nnew \\1\n<!-- bench:end -->\nafter\n", File.read(@file)
-  end
-
-  def test_a_file_without_markers_is_left_alone
-    File.write(@file, "text\n")
-    assert_raises(RuntimeError) { Bench::Summary.splice(@file, "new\n") }
-    assert_equal "text\n", File.read(@file)
-  end
-
   # What bench/stats, bench/long_run and bench/broadcast record.
   def test_a_record_of_the_collector_is_shown_with_its_targets
     spread = { median: 0.61, min: 0.6, max: 0.62 }

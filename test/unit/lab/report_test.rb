@@ -130,15 +130,6 @@ class LabReportTest < Minitest::Test
     refute_includes text, "| Elah"
   end
 
-  def test_what_readme_shows_is_spliced_between_its_markers
-    file = File.join(@folder, "README.md")
-    File.write(file, "before\n<!-- lab:begin -->\nold\n<!-- lab:end -->\nafter\n")
-    Lab::Overview.splice(file, "new\n")
-    assert_equal "before\n<!-- lab:begin -->\nnew\n<!-- lab:end -->\nafter\n", File.read(file)
-    File.write(file, "no markers")
-    assert_raises(Lab::Error) { Lab::Overview.splice(file, "new\n") }
-  end
-
   def test_axes_have_round_values
     assert_equal [0, 50, 100, 150, 200], Lab::Report::Scale.new([180], from: 0, to: 100).ticks
     log = Lab::Report::Scale.new([3, 900], from: 0, to: 300, log: true)
