@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "legend"
 require_relative "table"
 
 module Lab
@@ -20,7 +21,8 @@ module Lab
     # @return [String] one or two tables, with where and how they were measured
     def to_s
       [(["Requests per second, median of #{@about[:plan][:rounds]} rounds:\n", servers] if @plain.any?),
-       (["And the APIs, each with its store:\n", apis] if @apis.any?), legend, place].flatten.compact.join("\n")
+       (["And the APIs, each with its store:\n", apis] if @apis.any?),
+       *Legend.new(@plain + @apis, @about[:notices], compared: @apis).to_a, cut_off, place].flatten.compact.join("\n")
     end
 
     private
@@ -64,13 +66,8 @@ module Lab
       "#{Format.count(row[:rate][:median])}#{'*' if row[:marks].any?}"
     end
 
-    def legend
-      marked = (@plain + @apis).any? { |one| one[:rows].any? { |row| row[:marks].any? } }
-      then_shown = @apis.any? { |one| one[:originals].any? }
-      [("* The generator, or the database on its core, was at its limit or close to it: the server may do more.\n" if marked),
-       ("÷ then: by the best figure published of the same work between 2011 and 2015, on other hardware.\n" if then_shown),
-       ("Not measured to the end: #{@cut_off.map { |one| one[:name] }.join(', ')}.\n" if @cut_off.any?),
-       *@about[:notices].map { |notice| "#{notice}\n" }]
+    def cut_off
+      "Not measured to the end: #{@cut_off.map { |one| one[:name] }.join(', ')}.\n" if @cut_off.any?
     end
 
     def place

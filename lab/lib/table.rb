@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "legend"
+
 module Lab
   # The summary as text: Markdown, which a terminal shows as well.
   class Table
@@ -23,7 +25,7 @@ module Lab
 
     # @return [String] a table per workload, and below what the marks mean
     def to_s
-      [*@summary.workloads.map { |workload| workload(workload) }, *legend].join("\n")
+      [*@summary.workloads.map { |workload| workload(workload) }, *Legend.new(@summary.workloads, @summary.about[:notices]).to_a].join("\n")
     end
 
     private
@@ -43,13 +45,5 @@ module Lab
 
     # The last row: the most that the generator can show.
     def ceiling(workload) = ["(the generator's ceiling)", Format.count(workload[:ceiling]), *[""] * (HEADINGS.size - 2)]
-
-    def legend
-      marked = @summary.workloads.any? { |one| one[:rows].any? { |row| row[:marks].any? } }
-      then_shown = @summary.workloads.any? { |one| one[:originals].any? }
-      [("\n* the generator was at its limit, or close to it: the server may do more.\n" if marked),
-       ("\n÷ then: by the best figure published of the same work between 2011 and 2015, on other hardware.\n" if then_shown),
-       *@summary.about[:notices].map { |notice| "\n#{notice}\n" }].compact
-    end
   end
 end
