@@ -13,9 +13,11 @@ module Lab
 
       # @param summary [Summary]
       # @param record [Record]
-      def initialize(summary, record)
+      # @param generator_check [String] the file that lab/check_generators writes
+      def initialize(summary, record, generator_check: GENERATOR_CHECK)
         @summary = summary
         @record = record
+        @generator_check = generator_check
       end
 
       # @return [String] HTML
@@ -28,7 +30,7 @@ module Lab
       def style = File.read(STYLE)
       def workloads = @summary.workloads
       def plots(workload) = Plots.new(workload, @summary.soaks.select { |soak| soak[:workload] == workload[:name] })
-      def generator_check = File.exist?(GENERATOR_CHECK) ? JSON.parse(File.read(GENERATOR_CHECK), symbolize_names: true) : nil
+      def generator_check = File.exist?(@generator_check) ? JSON.parse(File.read(@generator_check), symbolize_names: true) : nil
       def losses_by_workload = @summary.losses.group_by { |loss| loss[:workload] }
       def seconds(text) = Time.iso8601(text).strftime("%F %H:%M UTC")
 

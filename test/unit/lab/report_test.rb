@@ -15,7 +15,7 @@ class LabReportTest < Minitest::Test
                                   originals: [{ what: "Cramp", figure: 100 }] } } }.freeze
 
   def run_of(contender, round, rate, p99: 1000.0, memory: 30_000_000, **more)
-    { workload: "hello", contender: contender, round: round, at: "2026-01-02T03:04:05Z", command: "run #{contender}", memory: { proportional_bytes: memory, private_bytes: memory },
+    { workload: "hello", contender: contender, round: round, at: "2026-01-02T03:04:05Z", command: "run #{contender}", memory: { proportional_bytes: memory, anonymous_bytes: memory },
       saturated: [{ connections: 64, rate: rate, cpu_us: 1e6 / rate, p99_us: 5, errors: {}, server_share: 1, generator_share: 0.5, foreign_share: 0.1, generator_limited: false, command: "wrk" }],
       paced: [{ at: "same", rate: 1000, answered_rate: 1000, latency_us: { p50: 300.0, p99: p99, "p99.9": p99 * 2 }, spectrum: [[0.0, 100.0], [0.5, 300.0], [0.99, p99], [1.0, p99 * 3]], errors: {}, command: "elah-load" }],
       contract: { passed: 1, total: 3, failures: {} }, **more }
@@ -84,6 +84,12 @@ class LabReportTest < Minitest::Test
     assert_match(/\| Elah .*\| +30\.0 \| +12\.0 \|/, Lab::Table.new(summary).to_s)
   end
 
+  def test_private_memory_of_a_record_without_anonymous_memory_is_what_no_process_shares
+    record.append(run_of("thin", 2, 10.0).merge(memory: { proportional_bytes: 9, private_bytes: 7 }))
+    assert_equal 7.0, row("thin")[:private_bytes][:median]
+    assert_equal 30_000_000.0, row("elah")[:private_bytes][:median]
+  end
+
   def test_the_page_needs_nothing_besides_itself_and_escapes_what_came_from_outside
     page = File.read(Lab::Report.new(summary).write(record))
     refute_match(/<script|<link|src=|url\(|https?:/, page)
@@ -92,6 +98,17 @@ class LabReportTest < Minitest::Test
     ["One core only.", "only RubyGems has it", "it &lt;ended&gt;", "Where we lose", "Then and now", "Cramp", "<svg", "elah-load"].each { |text| assert_includes page, text }
     json = JSON.parse(File.read(record.file("report.json")))
     assert_equal 1200.0, json["workloads"][0]["rows"][1]["rate"]["median"]
+  end
+
+  # What lab/check_generators writes.
+  def test_the_page_shows_the_check_of_the_generators_where_there_was_one
+    rows = [{ tool: "wrk", load: "saturation, 64 connections", rate: 123_456.7, p50_us: nil, p99_us: nil, p999_us: nil },
+            { tool: "vegeta", load: "2000 requests/s planned, 64 connections", rate: 1999.9, p50_us: 151.2, p99_us: 390.5, p999_us: nil }]
+    check = written("check.json", JSON.generate({ at: "2026-01-02", command: "lab/check_generators", machine: {}, rows: rows }))
+    page = Lab::Report::Page.new(summary, record, generator_check: check).to_s
+    ["2026-01-02; <code>lab/check_generators</code>", "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>123,457</td><td>–</td>",
+     "<td>2,000</td><td>151</td><td>391</td><td>–</td>"].each { |text| assert_includes page, text }
+    refute_includes Lab::Report::Page.new(summary, record, generator_check: File.join(@folder, "none.json")).to_s, "lab/check_generators"
   end
 
   def test_a_record_without_a_single_figure_still_gives_a_page
