@@ -9,6 +9,11 @@ module Bench
     # The files of the embedded store and of a sink's journal: their mapped pages are shared, and the kernel may drop them at any time.
     STORE_FILE = %r{\.(mdb|journal)\b|/journal-\d+/}
 
+    # Figures of smaps_rollup (proc(5)). Anonymous pages are what this project calls private memory: pages of files, be they a mapped store or a
+    # library's code, may be dropped by the kernel at any time.
+    FIGURES = { resident_bytes: "Rss", proportional_bytes: "Pss", anonymous_bytes: "Pss_Anon" }.freeze
+    private_constant :FIGURES
+
     # @param root [Boolean] whether the root itself counts
     def initialize(root_pid, root: true)
       @root_pid = root_pid
@@ -33,13 +38,11 @@ module Bench
     end
 
     # Memory of the whole tree: what is shared among its processes counts once, what is shared with others in part.
-    # @return [Hash{Symbol=>Integer}] bytes: proportional (PSS), the part of it that is no page of a file, and private to single processes
+    # @return [Hash{Symbol=>Integer}] bytes: proportional (PSS), and the part of it that is no page of a file
     def memory
-      pids.each_with_object({ proportional_bytes: 0, anonymous_bytes: 0, private_bytes: 0 }) do |pid, sums|
-        text = File.read("/proc/#{pid}/smaps_rollup")
-        sums[:proportional_bytes] += text[/^Pss:\s+(\d+)/, 1].to_i * 1024
-        sums[:anonymous_bytes] += text[/^Pss_Anon:\s+(\d+)/, 1].to_i * 1024
-        sums[:private_bytes] += text.scan(/^Private_(?:Clean|Dirty):\s+(\d+)/).flatten.sum(&:to_i) * 1024
+      pids.each_with_object({ proportional_bytes: 0, anonymous_bytes: 0 }) do |pid, sums|
+        figures = self.class.figures(pid)
+        sums.each_key { |name| sums[name] += figures[name] }
       rescue Errno::ENOENT, Errno::ESRCH
         next
       end
@@ -51,22 +54,28 @@ module Bench
       pids.max_by { |pid| stat_fields("/proc/#{pid}/stat")&.fetch(:ticks) || 0 }
     end
 
-    # @return [Hash{Symbol=>Integer}] resident bytes of `pid`: all of them, those of the mapped store, and the rest,
-    #   which is what this project calls private memory
+    # @return [Hash{Symbol=>Integer}] bytes of `pid`: all that are resident, those of the mapped store, and those that are no page of a file
     def self.memory(pid)
-      total = store = 0
-      is_store = false
-      File.foreach("/proc/#{pid}/smaps") do |line|
-        if line.start_with?("Rss:")
-          bytes = line.split[1].to_i * 1024
-          total += bytes
-          store += bytes if is_store
-        elsif line.match?(/\A\h+-\h+ /)
-          is_store = line.match?(STORE_FILE)
-        end
-      end
-      { resident_bytes: total, store_bytes: store, private_bytes: total - store }
+      rollup = figures(pid)
+      { resident_bytes: rollup[:resident_bytes], store_bytes: store_bytes(pid), private_bytes: rollup[:anonymous_bytes] }
     end
+
+    # @return [Hash{Symbol=>Integer}] resident, proportional and anonymous bytes of `pid`; of what it shares the last two have its part
+    # @raise [Errno::ENOENT, Errno::ESRCH] when it has ended
+    def self.figures(pid)
+      text = File.read("/proc/#{pid}/smaps_rollup")
+      FIGURES.transform_values { |name| text[/^#{name}:\s+(\d+)/, 1].to_i * 1024 }
+    end
+
+    # @return [Integer] resident bytes of the mapped store in `pid`
+    def self.store_bytes(pid)
+      is_store = false
+      File.foreach("/proc/#{pid}/smaps").sum do |line|
+        is_store = line.match?(STORE_FILE) if line.match?(/\A\h+-\h+ /)
+        is_store && line.start_with?("Rss:") ? line.split[1].to_i * 1024 : 0
+      end
+    end
+    private_class_method :store_bytes
 
     # @return [Integer] the most bytes that `pid` ever had resident; the kernel keeps the count
     def self.peak_resident_bytes(pid)

@@ -29,7 +29,7 @@ module Bench
     # @param result [Hash] what bench/broadcast records
     # @return [String]
     def broadcast(result)
-      table(["Listeners of one worker", "seconds", "events that each got", "core", "private memory", "peak", "target"],
+      table(["Listeners of one worker", "seconds", "events that each got", "core", "private memory", "peak, with pages of files", "target"],
             [[thousands(result[:listeners]), result[:seconds].to_s, result[:ticks].values_at(:least, :most).uniq.join("–"),
               format("%.0f %%", result[:server_share] * 100), megabytes(result[:after][:private_bytes]), megabytes(result[:peak_bytes]),
               "< #{megabytes(CONNECTIONS_BYTES_MAX)}"]])

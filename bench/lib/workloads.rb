@@ -56,6 +56,6 @@ module Bench
   # What a worker with 10,000 sleeping requests may take.
   CONNECTIONS_BYTES_MAX = 250_000_000
 
-  # What the shortener's worker may take after a million requests, the mapped store not counted.
+  # Private memory that the shortener's worker may take after a million requests. It was set when the code of libraries still counted.
   MEMORY_BYTES_MAX = 21_900_000
 end

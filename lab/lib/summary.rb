@@ -93,7 +93,8 @@ module Lab
     def latency(runs, key) = spread(runs.select { |run| run[:answered_rate].positive? }.map { |run| { key => run.dig(:latency_us, key) } }, key)
     def memory(runs) = spread(runs.filter_map { |run| run[:memory] }, :proportional_bytes)
 
-    # Without pages of files, which the kernel may drop at any time: a mapped store is no memory of its server's own.
+    # Without pages of files, which the kernel may drop at any time: a mapped store is no memory of its server's own. The first records lack that,
+    # and have what no other process shares.
     def private_memory(runs)
       key = runs.any? { |run| run.dig(:memory, :anonymous_bytes) } ? :anonymous_bytes : :private_bytes
       spread(runs.filter_map { |run| run[:memory] }, key)
