@@ -44,9 +44,10 @@ module Bench
 
     # Sends at a fixed rate and counts latency from the planned send times.
     # @return [Hash] the report of elah-load
+    # @param arrivals [String] `constant`, or `poisson`: as independent clients send
     # @raise [RuntimeError] when a request failed
-    def pace(url, rate:, seconds:, warmup:, status:, paths_file: nil)
-      run(pace_command(url, rate, seconds, warmup, status, paths_file))
+    def pace(url, rate:, seconds:, warmup:, status:, paths_file: nil, arrivals: "constant")
+      run([*pace_command(url, rate, seconds, warmup, status, paths_file), "--arrivals", arrivals])
     end
 
     # Offers a fixed rate, whether the server keeps up or not.

@@ -15,6 +15,7 @@ module Bench
     NAMES = %w[memory disk pace paused cost restart].freeze
     APP = "apps/ring_pools/app.rb"
     LUA = "bench/wrk/ring_pools.lua"
+    BULK = "/api/2013-07-01/bulk.json"
     POOLS = 400
     NUMBERS = 50
     # Of a pool at the restart, so that a million numbers do not take 20,000 requests to make.
@@ -22,9 +23,10 @@ module Bench
     ROWS = 40
     ROWS_MAX = 1000
     BODIES = 500
-    # So short that 20,000 numbers serve 200,000 allocations a second.
-    LIFETIME_SECONDS = 0.1
-    PAUSE_MS = 33
+    # So short that 20,000 numbers serve 400,000 allocations a second.
+    LIFETIME_SECONDS = 0.05
+    # On each connection.
+    REQUESTS_PER_SECOND = 30
     DEADLINE_MS = 150
     TARGETS = { "memory" => 100_000, "disk" => 40_000 }.freeze
 
@@ -60,17 +62,24 @@ module Bench
       end
     end
 
-    def run_pace = [1, 2].flat_map { |workers| paced(workers) }
+    # Sends are planned ahead, as independent clients make them, and times count from the plan.
+    def run_pace = [1, 2].flat_map { |workers| latencies(workers) }
 
-    def paced(workers)
+    def latencies(workers)
       serve("memory", workers: workers) do |server, bodies|
-        wrk(server, bodies, 1, PAUSE_MS)
-        load = wrk(server, bodies, @seconds, PAUSE_MS)
-        what = "#{CONNECTIONS} connections that pause #{PAUSE_MS} ms, #{workers == 1 ? '1 worker' : "#{workers} workers"}"
-        [result("#{what}: requests", (load["requests"] / load["seconds"]).round, "per second"),
-         result("#{what}: p90", (load["p90_us"] / 1000.0).round(2), "ms", "< 10"),
-         result("#{what}: p99", (load["p99_us"] / 1000.0).round(2), "ms", "< 25")]
+        load = Bench.generators.pace(server.url(BULK), rate: CONNECTIONS * REQUESTS_PER_SECOND, seconds: @seconds, warmup: 1, status: 200,
+                                                       arrivals: "poisson", paths_file: paced(bodies))
+        what = "#{REQUESTS_PER_SECOND} requests/s on each of #{CONNECTIONS} connections, #{workers == 1 ? '1 worker' : "#{workers} workers"}"
+        p90, p99 = load["latency_us"].values_at("p90", "p99").map { |time| (time / 1000.0).round(2) }
+        [result("#{what}: p90", p90, "ms", "< 10"), result("#{what}: p99", p99, "ms", "< 25")]
       end
+    end
+
+    # @return [String] the file of the same requests as elah-load reads them
+    def paced(bodies)
+      file = File.join(Bench.work_directory, "ring_pools.tsv")
+      File.write(file, File.readlines(bodies).map { |body| "POST\t#{BULK}\t#{body}" }.join)
+      file
     end
 
     def run_paused
@@ -130,14 +139,14 @@ module Bench
 
     def hold_all(server, keys)
       body = bulk(keys.flat_map { |key| [key] * NUMBERS_HELD })
-      answer = post(server, "/api/2013-07-01/bulk.json", body)
+      answer = post(server, BULK, body)
       raise "a number overflowed" if answer.include?("overflow")
     end
 
     def since_start(server, body)
       started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       server.run do
-        answer = post(server, "/api/2013-07-01/bulk.json", body)
+        answer = post(server, BULK, body)
         raise "held numbers were forgotten" unless answer.scan('"overflow":true').size == ROWS
 
         Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at
@@ -202,9 +211,8 @@ module Bench
       end
     end
 
-    def wrk(server, bodies, seconds, pause = 0)
-      command = ["taskset", "-c", GENERATOR_CORE.to_s, "wrk", "-t1", "-c#{CONNECTIONS}", "-d#{seconds}s", "-s", LUA,
-                 server.url("/api/2013-07-01/bulk.json"), "--", bodies, pause.to_s]
+    def wrk(server, bodies, seconds)
+      command = ["taskset", "-c", GENERATOR_CORE.to_s, "wrk", "-t1", "-c#{CONNECTIONS}", "-d#{seconds}s", "-s", LUA, server.url(BULK), "--", bodies]
       output, status = Open3.capture2(*command)
       raise "#{command.join(' ')} ended with #{status.exitstatus}: #{output}" unless status.success?
 
