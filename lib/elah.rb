@@ -13,6 +13,7 @@ require_relative "elah/request"
 require_relative "elah/store"
 require_relative "elah/ranked_set"
 require_relative "elah/slot_queues"
+require_relative "elah/permutation"
 
 # A non-blocking API server and framework: one fiber per request, linear code, nothing blocks.
 module Elah

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "permutation"
-
 module Links
   module Codes
     # Owns how a number becomes a generated code: numbers below 58^6 give codes of six characters, the following ones
@@ -14,8 +12,8 @@ module Links
 
       # @param secret [String]
       def initialize(secret)
-        @short = Permutation.new(secret, high: BASE**3, low: BASE**3)
-        @long = Permutation.new(secret, high: BASE**3, low: BASE**4)
+        @short = Elah::Permutation.new(secret, high: BASE**3, low: BASE**3)
+        @long = Elah::Permutation.new(secret, high: BASE**3, low: BASE**4)
       end
 
       # @param number [Integer] from 0

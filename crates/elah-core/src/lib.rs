@@ -19,6 +19,7 @@ pub mod listener;
 mod metrics;
 pub mod multipart;
 pub mod percent;
+pub mod permutation;
 pub mod problem;
 pub mod ranked_set;
 mod reply;

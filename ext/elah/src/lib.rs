@@ -26,6 +26,7 @@ mod params_text;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod peer_links;
+mod permutation;
 mod rack_env;
 mod rack_header_keys;
 mod rack_response;
@@ -72,6 +73,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     #[cfg(feature = "parquet")]
     parquet::init(ruby, elah)?;
     peer_links::init(ruby, elah)?;
+    permutation::init(ruby, elah)?;
     #[cfg(feature = "redis")]
     redis::init(ruby, elah)?;
     ranked_set::init(ruby, elah)?;
