@@ -13,6 +13,8 @@ module Elah
       attr_reader :versioner
       # @return [Array<Validator>]
       attr_reader :validators
+      # @return [Checklist] of these
+      attr_reader :checklist
       # @return [DeclaredFilter] for all that is declared
       attr_reader :declared
       # @return [DeclaredFilter] for what the innermost `params` block declares
@@ -106,6 +108,7 @@ module Elah
 
       def settle_parameters(parameters, settings)
         @validators = parameters.flat_map(&:validators)
+        @checklist = Checklist.new(@validators)
         documentation = parameters.map(&:documentation).reduce({}, :merge)
         renamed = parameters.map(&:renamed).reduce({}, :merge)
         @declared = DeclaredFilter.new(parameters.flat_map(&:declared), documentation, renamed)

@@ -46,13 +46,7 @@ module Elah
       #
       # @raise [Exceptions::ValidationErrors] 400
       def _validate
-        errors = []
-        params = self.params
-        _blueprint.validators.each do |validator|
-          count = errors.size
-          validator.validate(params, errors)
-          break if errors.size > count && validator.fail_fast?
-        end
+        errors = _blueprint.checklist.faults(params)
         raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
       end
 
