@@ -97,6 +97,21 @@ class StoreTransactionTest < StoreCase
     assert_raises(Elah::Store::Closed) { kept.get(@table, "a") }
   end
 
+  def test_tables_and_counters_are_told_apart_without_an_exception
+    raised = []
+    TracePoint.new(:raise) { |point| raised << point.raised_exception }.enable do
+      @store.transaction do |tx|
+        assert_equal [nil, 0], [tx.get(@table, "a"), tx.get(@counter, "a")]
+        assert_equal [false, nil], [tx.delete(@table, "a"), tx.delete(@counter, "a")]
+      end
+    end
+    assert_empty raised
+    [@store, "links", nil].each do |neither|
+      assert_raises(TypeError) { @store.transaction { |tx| tx.get(neither, "a") } }
+      assert_raises(TypeError) { @store.transaction { |tx| tx.delete(neither, "a") } }
+    end
+  end
+
   def test_a_transaction_refuses_tables_of_another_store
     Dir.mktmpdir do |dir|
       other = Elah::Store.open(dir)

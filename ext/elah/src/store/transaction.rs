@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use elah_core::store::{self, Transaction};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, RArray, RClass, RString, Ruby, TryConvert, Value, method};
+use magnus::{Error, Module, RArray, RClass, RString, Ruby, TryConvert, TypedData, Value, method};
 
 use super::counter::RubyCounter;
 use super::errors::raised;
@@ -35,7 +35,8 @@ impl RubyTransaction {
 
     fn get(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Value, Error> {
         let key = to_bytes(key);
-        if let Ok(counter) = <&RubyCounter>::try_convert(from) {
+        if is_counter(ruby, from) {
+            let counter = <&RubyCounter>::try_convert(from)?;
             let count = transaction.with(ruby, |transaction| transaction.count(&counter.counter, &key))?;
             return Ok(ruby.integer_from_i64(count).as_value());
         }
@@ -74,7 +75,8 @@ impl RubyTransaction {
 
     fn delete(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Option<bool>, Error> {
         let key = to_bytes(key);
-        if let Ok(counter) = <&RubyCounter>::try_convert(from) {
+        if is_counter(ruby, from) {
+            let counter = <&RubyCounter>::try_convert(from)?;
             transaction.with(ruby, |transaction| transaction.delete_count(&counter.counter, &key))?;
             return Ok(None);
         }
@@ -113,6 +115,11 @@ impl RubyTransaction {
     fn give_up(&self) {
         self.transaction.take();
     }
+}
+
+/// Asked before a conversion: one that fails makes an exception and its backtrace.
+fn is_counter(ruby: &Ruby, from: Value) -> bool {
+    from.is_kind_of(RubyCounter::class(ruby))
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
