@@ -29,7 +29,7 @@ module Links
       raise Invalid.new("invalid_time", "#{name} is a time as 2030-01-31T23:59:59Z.")
     end
 
-    # @param given [#key?, #[]] fields by name
+    # @param given [Hash{String=>Object}] fields by name
     # @param own [Array<Targets::Authority>] where no target may lead
     # @param now [Integer] milliseconds
     # @raise [Invalid]
@@ -46,7 +46,7 @@ module Links
     # @return [Link] the same
     # @raise [Invalid]
     def apply(link)
-      NAMES.each { |name| send(:"apply_#{name}", link, @given[name]) if @given.key?(name) }
+      (NAMES & @given.keys).each { |name| send(:"apply_#{name}", link, @given[name]) }
       link.updated_at = @now
       check_order(link)
       link

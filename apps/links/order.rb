@@ -16,7 +16,7 @@ module Links
     VISITS = (0..(2**53)).freeze
 
     class << self
-      # @param given [#key?, #[]] fields by name
+      # @param given [Hash{String=>Object}] fields by name
       # @param own [Array<Targets::Authority>] where no target may lead
       # @param request [StoredRequest, nil]
       # @return [Order]
@@ -31,7 +31,7 @@ module Links
 
       # A link that lived elsewhere: it may have expired, and brings its age and its visits with it.
       #
-      # @param given [#key?, #[]] fields by name
+      # @param given [Hash{String=>Object}] fields by name
       # @param own [Array<Targets::Authority>] where no target may lead
       # @param reuse [Boolean]
       # @return [Order]

@@ -25,6 +25,7 @@ module Links
       @base_url = base_url&.chomp("/")
       @creation = Creation.new(store, Codes::Generator.new(store))
       @own = [*hosts, *(@base_url && own_host)].map { |host| authority(host) }.freeze
+      @last_places = [nil, @own].freeze
     end
 
     # @param host [String, nil] what the request's Host header says
@@ -34,8 +35,13 @@ module Links
     # @param host [String, nil] what the request's Host header says
     # @return [Array<Targets::Authority>] where no target may lead
     def own_places(host)
+      last_host, places = @last_places
+      return places if host == last_host
+
       named = host && Targets::Authority.parse(host, 80)
-      named ? [*@own, named] : @own
+      places = named ? [*@own, named].freeze : @own
+      @last_places = [host, places].freeze
+      places
     end
 
     private

@@ -7,7 +7,7 @@ module Links
     # another.
     class Alphabet
       # Digits and letters without those that look alike: no 0, O, I, l.
-      CHARACTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+      CHARACTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".chars.freeze
       BASE = CHARACTERS.size
 
       # @param secret [String]
@@ -30,14 +30,7 @@ module Links
 
       private
 
-      def spell(number, length)
-        code = CHARACTERS[0] * length
-        (length - 1).downto(0) do |index|
-          number, digit = number.divmod(BASE)
-          code[index] = CHARACTERS[digit]
-        end
-        code
-      end
+      def spell(number, length) = CHARACTERS.values_at(*number.digits(BASE)).join.reverse.rjust(length, CHARACTERS.first)
     end
   end
 end

@@ -39,8 +39,10 @@ module Links
         end
 
         # @param outcome [Creation::Outcome]
-        def answer_creation(outcome)
+        # @param order [Order] which led to it
+        def answer_creation(outcome, order)
           case outcome.kind
+          when :created then return located(order.link, order.visits)
           when :taken then error!("The code #{outcome.code} belongs to another link.", 409, code: "code_taken")
           when :mismatch then error!("Another request came with this Idempotency-Key before.", 422, code: "idempotency_mismatch")
           end
@@ -48,8 +50,13 @@ module Links
             error!("The link that this Idempotency-Key stands for is gone.", 409, code: "idempotency_key_used")
           status 200 if outcome.kind == :found
           header "idempotency-replayed", "true" if outcome.kind == :repeated
+          located(link, store.visits(link.code))
+        end
+
+        # @return [Hash] the link, and the answer says where it is
+        def located(link, visits)
           header "location", presenter.location(link.code)
-          shown(link)
+          presenter.show(link, visits)
         end
       end
 
@@ -69,7 +76,7 @@ module Links
           end
           post do
             order = Order.read(params, own: own_places, request: stored_request)
-            answer_creation(service.creation.run([order]).first)
+            answer_creation(service.creation.run([order]).first, order)
           end
 
           desc "Lists links, the newest first"

@@ -5,10 +5,10 @@ module Links
     # Owns the many spellings of a host: `EXAMPLE.com.` is `example.com`; `127.1`, `0x7f.0.0.1` and `2130706433` are
     # `127.0.0.1`. Browsers read them so, by the WHATWG URL standard.
     module Host
-      NAME = /\A[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\z/
-      NUMBER = /\A(?:0x[0-9a-f]*|\d+)\z/
-      LABEL_LENGTH_MAX = 63
+      # Labels of 1 to 63 characters.
+      NAME = /\A(?!-)(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{0,62}[a-z0-9_]\z/
       NAME_LENGTH_MAX = 253
+      NUMBER_AT_THE_END = /(?:\A|\.)(?:0x[0-9a-f]*|\d+)\z/
 
       class << self
         # @param text [String] a host as it stands in a URL, IPv6 in brackets
@@ -17,11 +17,9 @@ module Links
           return ipv6(text[/\A\[([0-9a-fA-F:.]+)\]\z/, 1]) if text.start_with?("[")
 
           name = text.downcase.delete_suffix(".")
-          labels = name.split(".", -1)
           return if name.length > NAME_LENGTH_MAX || !name.match?(NAME)
-          return unless labels.all? { |label| label.length.between?(1, LABEL_LENGTH_MAX) }
 
-          labels.last.match?(NUMBER) ? ipv4(labels) : name
+          name.match?(NUMBER_AT_THE_END) ? ipv4(name.split(".")) : name
         end
 
         # @param host [String] canonical

@@ -13,7 +13,7 @@ module Links
       PARTS = %r{\A([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?\#\\]*))?(.*)\z}m
 
       # Spaces of any script, control characters, and those that change how others are shown.
-      UNSEEN = /[[:space:]]|\p{Cc}|\p{Cf}/
+      UNSEEN = /[[:space:]\p{Cc}\p{Cf}]/
 
       class << self
         # @param text [String]

@@ -19,6 +19,15 @@ class ServiceTest < Minitest::Test
     assert_equal [], service.own_places(nil)
   end
 
+  def test_own_places_follow_the_host_asked_for_and_are_remembered_for_the_last_one
+    service = service(hosts: ["sho.rt"])
+    ["a.example", nil, "b.example", "b.example", "no host", "a.example"].each do |host|
+      expected = ["sho.rt", *host&.[](/\A[ab]\.example\z/)]
+      assert_equal expected, service.own_places(host).map(&:host), host.inspect
+      assert_same service.own_places(host), service.own_places(host.dup)
+    end
+  end
+
   def test_wrong_settings_say_what_is_right
     assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
     assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
