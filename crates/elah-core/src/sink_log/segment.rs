@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::{Advice, MmapMut, MmapOptions};
 
 use super::record::{self, Parsed, Record};
 
@@ -139,5 +139,8 @@ fn allocate(file: &File, bytes: u32) -> io::Result<()> {
 #[allow(unsafe_code)]
 fn map(file: &File, bytes: u32) -> io::Result<MmapMut> {
     // SAFETY: the journal's lock keeps other processes from writing, and this one writes through this map alone; nobody truncates it.
-    unsafe { MmapOptions::new().len(bytes as usize).map_mut(file) }
+    let map = unsafe { MmapOptions::new().len(bytes as usize).map_mut(file) }?;
+    // Else the first append may bring in as much as the system reads ahead, which can be the whole segment: 2 ms, and no request meanwhile.
+    map.advise(Advice::Random)?;
+    Ok(map)
 }
