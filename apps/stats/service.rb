@@ -23,7 +23,7 @@ module Stats
   # The parts of one collector.
   class Service
     # How many events the late half works on at once. A batch is in memory as Ruby objects, and no request is answered while it is worked on.
-    BATCH_EVENTS_MAX = 128
+    BATCH_EVENTS_MAX = 64
 
     # @return [Elah::Store]
     attr_reader :store

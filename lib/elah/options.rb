@@ -187,7 +187,7 @@ module Elah
       option :sink_linger_seconds, :float, "Lets a batch grow for this long after its first event.",
              unit: "seconds", default: 0.02, range: 0.0..60.0
       option :sink_busy_share, :float, "Takes this part of the CPU time for deliveries while requests come; more when half of the journal is full.",
-             default: 0.03, range: 0.001..1.0
+             default: 0.01, range: 0.001..1.0
       option :sink_sync_seconds, :float, "Brings an event to the disk in this time when nobody waits for it.",
              unit: "seconds", default: 1.0, range: SECONDS
       option :sink_attempt_seconds, :float, "Lets a destination take this long for a batch, then tries again.",
