@@ -14,7 +14,7 @@ module Stats
     # A longer path is counted with the others.
     PATH_BYTES_MAX = 200
     TOP = 10
-    # Of requests that wait for nothing one in so many is timed.
+    # Of requests that wait for nothing one in so many is timed; those are answered by Ruby, and take a little longer than the others.
     TIMED = 16
     # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze

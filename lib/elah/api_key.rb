@@ -27,6 +27,10 @@ module Elah
       @digest = Digest::SHA256.digest(key).bytes.freeze
     end
 
+    # @api private
+    # @return [String] the SHA-256 digest, of which crates/elah-core/src/api_key.rs makes the same
+    def digest = @digest.pack("C*")
+
     # Takes the same time for every wrong key.
     #
     # @param offered [String, nil]

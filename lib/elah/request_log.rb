@@ -19,7 +19,7 @@ module Elah
       end
     end
 
-    # @param app [#handle, #router, #streamed_routes, #gates]
+    # @param app [#handle, #router, #streamed_routes, #gates, #responders]
     # @param log [Elah::Log]
     def initialize(app, log)
       @app = app

@@ -76,10 +76,12 @@ class RankedSetResponderTest < Minitest::Test
   # The log has the reason, and the client the handler's answer; the loop goes on.
   def test_an_entity_that_fails_to_give_one_leaves_requests_to_the_handler
     start do |server|
-      server.request("POST", "/ladders/failing")
-      answers = [["GET", "top"], ["PUT", "ann"]].map { |verb, path| server.request(verb, "/ladders/failing/#{path}", body: '{"score":1}', headers: JSON_TYPE).status }
-      assert_equal [202, 202], answers
-      server.wait_for(/no responder today/)
+      { "failing" => /no responder today/, "unwritten" => /nobody has written it/ }.each do |key, reason|
+        server.request("POST", "/ladders/#{key}")
+        answers = [["GET", "top"], ["PUT", "ann"]].map { |verb, path| server.request(verb, "/ladders/#{key}/#{path}", body: '{"score":1}', headers: JSON_TYPE).status }
+        assert_equal [202, 202], answers
+        server.wait_for(reason)
+      end
       assert_equal 200, submit(server, "ann", '{"score":1}').first
     end
   end
@@ -90,6 +92,16 @@ class RankedSetResponderTest < Minitest::Test
       assert_equal [200, 200], [submit(server, "odd", '{"score":1}').first, submit(server, "odd", '{"score":2}').first]
       server.wait_for(/an odd change/)
       assert_equal 2, get(server, "odd")["score"]
+    end
+  end
+
+  def test_submissions_with_a_key_are_left_alone_without_it
+    start(env: { "LADDERS_KEY" => "s3cret" }) do |server|
+      right = [{ "X-Api-Key" => "s3cret" }, { "Authorization" => "Bearer s3cret" }, { "Authorization" => "bearer  s3cret" }]
+      wrong = [{}, { "X-Api-Key" => "S3cret" }, { "Authorization" => "Basic s3cret" }, { "X-Api-Key" => "", "Authorization" => "Bearer s3cret" }]
+      answered = (right + wrong).map { |key| submit(server, "ann", '{"score":1}', headers: JSON_TYPE.merge(key)) == :left_alone }
+      assert_equal [false] * right.size + [true] * wrong.size, answered
+      assert_equal 1, get(server, "ann")["score"], "reads need none"
     end
   end
 

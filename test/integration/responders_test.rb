@@ -74,7 +74,16 @@ class RespondersTest < Minitest::Test
   end
 
   def test_workers_have_responders_of_their_own
-    start(workers: 2) { |client| assert_equal [200, "{}"], get(client) }
+    ElahServer.start(APP, workers: 2) do |server|
+      seen = {}
+      until seen.size == 2
+        server.connect do |client|
+          pid = client.request("POST", "/known").body
+          seen[pid] = get(client)
+        end
+      end
+      assert_equal [[200, "{}"]], seen.values.uniq
+    end
   end
 
   # Each request is to have a line.
@@ -85,15 +94,25 @@ class RespondersTest < Minitest::Test
     end
   end
 
+  # Its handlers answer, and tell what they cannot do there.
   def test_the_rack_entry_of_a_class_has_none
     ElahServer.start(File.read(APP).sub("run Recorders", "run ->(env) { Recorders.call(env) }")) do |server|
-      server.request("POST", "/known")
-      assert_equal 202, server.get("/seen").status
+      assert_equal [202, "left alone"], server.get("/seen").then { |answer| [answer.status, answer.body] }
+      assert_equal({ "taken" => 0 }, server.get("/taken").json)
+    end
+  end
+
+  # A sync that fails has the request begin anew: what it is told then is the handler's.
+  def test_an_answer_that_waits_for_the_disk_is_given_once
+    start do |client|
+      answers = Array.new(50) { |n| post(client, %({"n":#{n}})) }
+      assert_equal [[200, "{}"]], answers.uniq
+      assert_equal (0...50).to_a, client.request("GET", "/events").json.map { |event| event["n"] }
     end
   end
 
   def test_something_else_is_no_responder
-    error = assert_raises(ElahServer::Failure) { ElahServer.start('require "elah/api"; run Class.new(Elah::API) { get(:a, responder: 7) { 1 } }') }
+    error = assert_raises(ElahServer::Failure) { ElahServer.start('require "elah/api"; run Class.new(Elah::API) { get(:a, raw: true, responder: 7) { 1 } }') }
     assert_match(/The responder of a route comes from a sink or a ranked set; Integer is none/, error.message)
   end
 end

@@ -10,8 +10,8 @@ module Leaderboards
       OPERATORS = Definition::OPERATORS.reject { |_, operator| operator == :increment }.freeze
       IDEMPOTENCY_KEY = /\A[\x21-\x7e]{1,255}\z/
       PARTS_MAX = 100
-      # Only where anybody may write.
-      PLAIN = -> { Leaderboards.service.scores.responder(:submission) unless Leaderboards.service.api_key }
+      # Of who may write all boards.
+      PLAIN = -> { Leaderboards.service.scores.responder(:submission, api_key: Leaderboards.service.api_key) }
 
       format :json
       helpers Support

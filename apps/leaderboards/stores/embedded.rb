@@ -77,7 +77,7 @@ module Leaderboards
         nil while board.remove
       end
 
-      def responder(answer, *count) = Elah::RankedSet::EntityResponder.public_send(answer, @boards, *count)
+      def responder(answer, *count, **options) = Elah::RankedSet::EntityResponder.public_send(answer, @boards, *count, **options)
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)
       def top(definition, count, style, season = nil) = board(definition, season).top(count, style)

@@ -83,7 +83,6 @@ module Leaderboards
       def remove(definition) = board(definition).remove
 
       def responder(*) = nil
-      def submit_plain(_id, _request) = nil
       def show(definition, member, style, season = nil) = board(definition).then { |board| board.row_text(board.one(member, style, season)) }
       def top(definition, count, style, season = nil) = ranks(definition, 1, count, style, season)
       def around(definition, member, distance, style, season = nil) = board(definition).around(member, distance, style, season).to_json

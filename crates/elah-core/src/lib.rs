@@ -1,6 +1,7 @@
 //! The part of Elah that knows no Ruby: listeners, connections, HTTP, router, limits, the embedded store and ranked sets.
 
 mod admission;
+pub mod api_key;
 mod audience;
 pub mod background;
 pub mod board;

@@ -1,4 +1,4 @@
-//! The responders of a loop's routes: native objects that answer what is plain before a handler begins, without a frame of Ruby.
+//! The responders of a loop's routes: native objects that answer what is plain before a handler begins.
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use elah_core::request::RequestView;
 use elah_core::worker::{RequestId, Worker};
+use magnus::error::ErrorType;
 use magnus::value::{BoxValue, ReprValue};
-use magnus::{Error, RArray, Ruby, Value};
+use magnus::{Class, Error, RArray, Ruby, Value};
 
 use crate::ranked_set::entity_responder::{self, EntityResponder};
 use crate::sink_responder::{self, SinkResponder};
@@ -18,7 +19,19 @@ thread_local! {
 }
 
 /// By the ids of the routes.
-pub(crate) struct Responders(Vec<Option<BoxValue<Value>>>);
+pub(crate) struct Responders(Vec<Option<Responder>>);
+
+struct Responder {
+    object: BoxValue<Value>,
+    kind: Kind,
+}
+
+/// What the object is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Sink,
+    Entity,
+}
 
 /// A request that a responder may answer.
 pub(crate) struct Candidate<'l> {
@@ -33,13 +46,14 @@ impl Candidate<'_> {
         self.worker.request(self.id, |request| read(&request)).flatten()
     }
 
-    /// Tells the log of an exception that nobody else will tell of. Fatal ones are the error.
+    /// Tells the loop of an exception that nobody else will tell of.
     pub(crate) fn report(&self, error: Error) -> Result<(), Error> {
-        if !error.is_kind_of(self.ruby.exception_standard_error()) {
-            return Err(error);
-        }
-        let Some(exception) = error.value() else { return Err(error) };
-        self.event_loop.funcall::<_, _, Value>("report", (exception,)).map(|_| ())
+        let exception = match error.error_type() {
+            ErrorType::Exception(exception) => exception.as_value(),
+            ErrorType::Error(class, message) => class.new_instance((message.as_ref(),))?.as_value(),
+            ErrorType::Jump(_) => return Err(error),
+        };
+        self.event_loop.funcall::<_, _, Value>("responder_failed", (exception,)).map(|_| ())
     }
 }
 
@@ -48,16 +62,17 @@ impl Responders {
     pub(crate) fn new(ruby: &Ruby, pairs: RArray) -> Result<Option<Self>, Error> {
         let mut by_route = Vec::new();
         for index in 0..pairs.len() {
-            let (route, responder) = pairs.entry::<(usize, Value)>(index as isize)?;
-            if sink_responder::CLASS.native::<SinkResponder>(&responder).is_none()
-                && entity_responder::CLASS.native::<EntityResponder>(&responder).is_none()
-            {
-                let message =
-                    format!("The responder of a route comes from a sink or a ranked set; {} is none.", responder.class());
+            let (route, object) = pairs.entry::<(usize, Value)>(index as isize)?;
+            let kind = if sink_responder::CLASS.native::<SinkResponder>(&object).is_some() {
+                Kind::Sink
+            } else if entity_responder::CLASS.native::<EntityResponder>(&object).is_some() {
+                Kind::Entity
+            } else {
+                let message = format!("The responder of a route comes from a sink or a ranked set; {} is none.", object.class());
                 return Err(Error::new(ruby.exception_type_error(), message));
-            }
+            };
             by_route.resize_with(by_route.len().max(route + 1), || None);
-            by_route[route] = Some(BoxValue::new(responder));
+            by_route[route] = Some(Responder { object: BoxValue::new(object), kind });
         }
         Ok((!by_route.is_empty()).then_some(Responders(by_route)))
     }
@@ -65,16 +80,13 @@ impl Responders {
     /// Whether a request is answered. One whose responder failed is left to the handler, and the failure is told.
     pub(crate) fn answer(&self, ruby: &Ruby, worker: &Worker, id: RequestId, event_loop: Value) -> Result<bool, Error> {
         let Some(route) = worker.request(id, |request| request.route()).flatten() else { return Ok(false) };
-        let Some(responder) = self.0.get(route as usize).and_then(Option::as_deref) else { return Ok(false) };
+        let Some(Responder { object, kind }) = self.0.get(route as usize).and_then(Option::as_ref) else { return Ok(false) };
         let candidate = Candidate { ruby, worker, id, event_loop };
-        let answered = if let Some(sink) = sink_responder::CLASS.native::<SinkResponder>(responder) {
-            sink.answer(&candidate)
-        } else if let Some(entities) = entity_responder::CLASS.native::<EntityResponder>(responder) {
-            entities.answer(&candidate)
-        } else {
-            Ok(false)
+        let answered = match kind {
+            Kind::Sink => sink_responder::CLASS.native::<SinkResponder>(object).map(|sink| sink.answer(&candidate)),
+            Kind::Entity => entity_responder::CLASS.native::<EntityResponder>(object).map(|entity| entity.answer(&candidate)),
         };
-        answered.or_else(|error| candidate.report(error).map(|()| false))
+        answered.unwrap_or(Ok(false)).or_else(|error| candidate.report(error).map(|()| false))
     }
 }
 

@@ -296,8 +296,15 @@ fn record(
     else {
         return Err(Error::new(ruby.exception_type_error(), "An Elah::SinkIntake and an Elah::SinkJournal are wanted."));
     };
+    if !(200..600).contains(&status) {
+        return Err(request::invalid_status(ruby, status));
+    }
     let worker = worker(ruby)?;
     let recorded = intake.record(&worker, request.id(), journal.log(), status, on_disk, has_body);
+    // That there is no request any more is no reason to go on.
+    if matches!(recorded, Ok(false)) {
+        request.read(ruby, |_| ())?;
+    }
     recorded.map_err(|error| raised(ruby, &error))
 }
 

@@ -65,6 +65,20 @@ module Elah
       # @return [Boolean] whether GET routes answer HEAD
       def head? = @head
 
+      # A responder answers before anything of these.
+      #
+      # @raise [ArgumentError] when there is something that it would go past
+      def check_responder
+        raise ArgumentError, "A responder answers in no format: the route needs raw: true." unless @route.options[:raw]
+
+        is_head_forbidden = @route.request_method == "GET" && !head?
+        raise ArgumentError, "A responder answers HEAD as it answers GET, which do_not_route_head! forbids." if is_head_forbidden
+
+        passed = @hooks.reject { |_, blocks| blocks.empty? }.keys
+        passed << "params" if @validators.any?
+        raise ArgumentError, "A responder answers before #{passed.join(', ')} of the route." if passed.any?
+      end
+
       # Who answers an exception.
       #
       # @param error [Exception]

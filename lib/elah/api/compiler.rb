@@ -70,8 +70,7 @@ module Elah
           route = describe(definition, settings, parameters, verb, raw)
           @routes << route
           blueprint = Blueprint.new(settings, definition: definition, parameters: parameters, route: route)
-          raise ArgumentError, "A responder answers before a version is chosen." if route.options[:responder] && blueprint.versioner
-
+          blueprint.check_responder if route.options[:responder]
           versions_in_path(settings).each { |version| add_entry(blueprint, settings, verb, raw, version) }
         end
       rescue Elah::Error, ArgumentError => e
@@ -95,10 +94,16 @@ module Elah
         groups.each_value do |entries|
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
+          refuse_responders(endpoints) if versioned
           target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
           entries.drop(1).each { |entry| rename_captures(entries.first, entry) }
           add_route(router, entries.first, register(targets, target))
         end
+      end
+
+      def refuse_responders(endpoints)
+        route = endpoints.map(&:route).find { |one| one.options[:responder] } or return
+        raise DefinitionError, "#{route.request_method} #{route.path} of #{route.api}: A responder answers before a version is chosen."
       end
 
       # The route has the names of the first endpoint.

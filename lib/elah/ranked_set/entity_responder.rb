@@ -4,7 +4,8 @@ module Elah
   class RankedSet
     # The `responder:` of a route whose path names an entity that has a set: answers plain requests before the handler begins, while the entity
     # is in memory here and nobody calls it. The entity has a public method `responder`, and for submissions `submission_responder`, which give
-    # a {Responder}, or nil when the handler is to answer; they are asked for each request, and must not wait.
+    # a {Responder}, or nil when the handler is to answer; they are asked for each request, and must not wait
+    # or start fibers.
     #
     #   get("ladders/:id/top", raw: true, responder: Elah::RankedSet::EntityResponder.top(LADDERS, 10)) { answer(LADDERS[id].top(10)) }
     class EntityResponder
@@ -40,18 +41,19 @@ module Elah
         #
         # @param region [Entity::Region]
         # @param key [String]
+        # @param api_key [ApiKey, nil] requests without it go to the handler
         # @return [EntityResponder]
         # @raise [TypeError]
-        def submission(region, key: "id") = of(region, key, "submission")
+        def submission(region, key: "id", api_key: nil) = of(region, key, "submission", api_key: api_key)
 
         private :new_native
 
         private
 
-        def of(region, key, answer, count = 0)
+        def of(region, key, answer, count = 0, api_key: nil)
           raise TypeError, "Entities are found by an Elah::Entity::Region, not by #{region.class}." unless region.is_a?(Entity::Region)
 
-          new_native(region, key, answer, count)
+          new_native(region, key, answer, count, api_key&.digest)
         end
       end
     end

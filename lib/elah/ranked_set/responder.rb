@@ -22,7 +22,7 @@ module Elah
         # @param prefix [String] the set's name in the index
         # @param operator [Symbol, nil] of a submission that names none; `:increment` and nil leave such ones alone
         # @param members_max [Integer] a new member of a set that has as many is left alone
-        # @param changed [#call, nil] gets the answer, a String, to each submission that has changed something; it must not wait
+        # @param changed [#call, nil] gets the answer, a String, to each submission that has changed something; it must not wait or start fibers
         # @return [Responder]
         # @raise [TypeError] when `set` is no RankedSet, or `index` no index
         def new(set, headers:, list:, member: "member", member_bytes_max: 255, index: nil, prefix: "", operator: nil, members_max: MEMBERS_MAX,

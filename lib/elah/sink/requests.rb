@@ -45,7 +45,7 @@ module Elah
         request.record(200, intake, @journal || open, durability == :disk, has_body) if request.instance_of?(Request)
       end
 
-      # Does what {#record} does before the handler of a route begins, without a frame of Ruby: what a route is given as its `responder:`. It
+      # Does what {#record} does before the handler of a route begins, without an object of Ruby: what a route is given as its `responder:`. It
       # takes what the journal of an open sink takes; the first request, and whatever cannot be recorded, goes to the handler.
       #
       # @param intake [Intake]

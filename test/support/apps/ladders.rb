@@ -14,7 +14,13 @@ class Ladder < Elah::Entity
 
   CHANGES = []
 
-  def responder = key == "failing" ? raise("no responder today") : @responder
+  # @raise [StandardError, NotImplementedError] what an app may do wrong
+  def responder
+    raise "no responder today" if key == "failing"
+    raise NotImplementedError, "nobody has written it" if key == "unwritten"
+
+    @responder
+  end
   alias submission_responder responder
 
   def restore
@@ -38,6 +44,7 @@ Ladder.all = Ladder.in(Elah::Store.open(File.join(Elah.config.data, "ladders")))
 
 class Ladders < Elah::API
   Answers = Elah::RankedSet::EntityResponder
+  KEY = ENV["LADDERS_KEY"] && Elah::ApiKey.new(ENV["LADDERS_KEY"])
 
   format :json
 
@@ -49,7 +56,7 @@ class Ladders < Elah::API
   get("ladders/:id/top", raw: true, responder: Answers.top(Ladder.all, 2)) { leave_alone }
   get("ladders/:id/:member", raw: true, responder: Answers.row(Ladder.all)) { leave_alone }
   get("ladders/:id/:member/around", raw: true, responder: Answers.around(Ladder.all, 1)) { leave_alone }
-  put("ladders/:id/:member", raw: true, late_body: true, responder: -> { Answers.submission(Ladder.all) }) { leave_alone }
+  put("ladders/:id/:member", raw: true, late_body: true, responder: -> { Answers.submission(Ladder.all, api_key: KEY) }) { leave_alone }
   get(:changes) { Ladder::CHANGES }
 end
 

@@ -22,7 +22,7 @@ class Recorders < Elah::API
     SINK << request.body
     leave_alone
   end
-  post("known", raw: true) { request.respond(200, {}, INTAKE.know(request, '{"site":"shop"').inspect) }
+  post("known", raw: true) { INTAKE.know(request, '{"site":"shop"'); request.respond(200, {}, Process.pid.to_s) }
   post("allowance/:requests", raw: true) { request.respond(200, {}, INTAKE.allow(request.route_param("requests").to_i, params["until_ms"].to_i).inspect) }
   post("close", raw: true) { request.respond(200, {}, SINK.close.inspect) }
   get(:taken) { { taken: INTAKE.taken } }

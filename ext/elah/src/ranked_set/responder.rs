@@ -141,7 +141,7 @@ impl Responder {
         let done = candidate.read(|request| self.write(set, writes, request));
         let Some((text, is_changed)) = done else { return Ok(false) };
         set.report(ruby);
-        let Some(response) = Response::new(200, self.headers.clone(), text.clone()) else { return Ok(false) };
+        let response = self.response(text.clone());
         writes.index.entity.respond(candidate.worker, candidate.id, response);
         if let Some(changed) = writes.changed.filter(|_| is_changed) {
             let told = utf8::new_string(&text, text.is_ascii())
@@ -195,9 +195,13 @@ impl Responder {
         let set = candidate.ruby.get_inner(self.set);
         let Some(set) = super::CLASS.native::<RubyRankedSet>(&set) else { return false };
         let text = candidate.read(|request| if request.query().is_empty() { write(set, request) } else { None });
-        let Some(response) = text.and_then(|text| Response::new(200, self.headers.clone(), text)) else { return false };
-        candidate.worker.respond(candidate.id, response);
+        let Some(text) = text else { return false };
+        candidate.worker.respond(candidate.id, self.response(text));
         true
+    }
+
+    fn response(&self, text: Bytes) -> Response {
+        Response::new(200, self.headers.clone(), text).expect("200 is the status of an answer")
     }
 }
 

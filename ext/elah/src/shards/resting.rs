@@ -27,7 +27,7 @@ fn at_rest(region: Value, key: Value) -> Result<Value, Error> {
 /// The same; `is_to_be_safe` says whether what it wrote must be as safe as answers have to be.
 pub(crate) fn find(region: Value, key: Value, is_to_be_safe: bool) -> Result<Value, Error> {
     let found = protect(|| {
-        // SAFETY: protected; the module is for `Elah::Entity::Region` alone.
+        // SAFETY: protected; the module and the responders of entities are for `Elah::Entity::Region` alone.
         unsafe { resting(region.as_raw(), key.as_raw(), is_to_be_safe) }.unwrap_or(NIL)
     })?;
     // SAFETY: an activation of the region holds it.
