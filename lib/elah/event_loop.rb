@@ -208,12 +208,6 @@ module Elah
     # @param exception [Exception]
     def report(exception) = failed(exception, nil)
 
-    # @api private
-    # Reports what a responder or whom it called has raised, in the place of a handler that can go on.
-    #
-    # @param exception [Exception]
-    def responder_failed(exception) = failed(exception, nil)
-
     # @return [Elah::Task, nil] the task that is running
     def current_task = @current
 

@@ -53,7 +53,7 @@ impl Candidate<'_> {
             ErrorType::Error(class, message) => class.new_instance((message.as_ref(),))?.as_value(),
             ErrorType::Jump(_) => return Err(error),
         };
-        self.event_loop.funcall::<_, _, Value>("responder_failed", (exception,)).map(|_| ())
+        self.event_loop.funcall::<_, _, Value>("report", (exception,)).map(|_| ())
     }
 }
 
