@@ -75,8 +75,7 @@ module Bench
       left.run do
         right.run do
           check(left)
-          duel = Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
-          duel.merge(machine: Machine.facts)
+          Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
         end
       end
     end

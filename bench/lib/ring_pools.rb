@@ -10,7 +10,7 @@ require_relative "../../apps/ring_pools/pools/pool"
 require_relative "paused_worker"
 
 module Bench
-  # Owns what `bench/ring_pools` measures. Every result is a Hash of what, figure, unit and target.
+  # Owns what `bench/ring_pools` measures. Every result is a Hash of name, what, figure, unit and target.
   class RingPools
     NAMES = %w[memory disk pace paused cost restart].freeze
     APP = "apps/ring_pools/app.rb"
@@ -41,7 +41,12 @@ module Bench
 
     # @param name [String] of NAMES
     # @return [Array<Hash>]
-    def run(name) = send(:"run_#{name}").each { |result| @progress.call("#{result[:what]}: #{result[:figure]} #{result[:unit]}") }
+    def run(name)
+      send(:"run_#{name}").map do |result|
+        @progress.call("#{result[:what]}: #{result[:figure]} #{result[:unit]}")
+        { name: name, **result }
+      end
+    end
 
     private
 

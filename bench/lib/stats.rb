@@ -98,7 +98,7 @@ module Bench
       end
       { workload: name, title: contest.title, target: contest.target, events_target: contest.events_target,
         events: contest.request.events, runs: runs, ratios: ratios(runs),
-        commands: servers.transform_values { |server| server.command.join(" ").gsub("#{ROOT}/", "") }, machine: Machine.facts }
+        commands: servers.transform_values { |server| server.command.join(" ").gsub("#{ROOT}/", "") } }
     end
 
     # Elah delivers for a while after its run, on the same core: whoever does not run stands still.
