@@ -14,6 +14,7 @@ module Bench
     JOURNAL_BYTES_MAX = 16 * 1024**3
     BATCH_EVENTS = 100
     DATABASES = { mongodb: ::Servers::MongoJavaServer, mariadb: ::Servers::MariaDB }.freeze
+    DATABASE_SETTINGS = { mariadb: ::Servers::MariaDB::UNDER_LOAD }.freeze
 
     # A request that is sent again and again: what it asks for, its body, how many events are in it.
     Request = Struct.new(:verb, :path, :body, :headers, :events)
@@ -70,7 +71,9 @@ module Bench
     # @param kind [Symbol] :mongodb or :mariadb
     # @return [String] the URL of a server of that kind, on the generator's core
     def database(kind)
-      @databases[kind] ||= DATABASES.fetch(kind).start.tap { |server| Bench.pin(server.pid, GENERATOR_CORE) }
+      @databases[kind] ||= DATABASES.fetch(kind).start(settings: DATABASE_SETTINGS.fetch(kind, {})).tap do |server|
+        Bench.pin(server.pid, GENERATOR_CORE)
+      end
       @databases[kind].url
     end
 
