@@ -9,6 +9,7 @@ module RingPools
   #   definitions pool id => JSON
   #   places      network, advertiser, campaign and id_from_network, with 0 in between => pool id
   #   tenures     number, when the pool got it => pool id, from when on another may have it (0: not yet)
+  #   overflows   overflow number, pool id => nothing
   #   service     "next_id", "version" (another after each change), "clock"
   #
   # Numbers in keys are decimal digits of fixed length, so that the order of the keys is theirs.

@@ -26,11 +26,7 @@ module Stats
       # @param query [String]
       # @return [Hash{String=>Object}]
       # @raise [Refused]
-      def of_query(query)
-        Elah::Form.parse(query)
-      rescue Elah::Form::ParseError => e
-        raise Refused.new("invalid_parameters", e.message, 400)
-      end
+      def of_query(query) = form(query)
 
       # @param request [#query_string, #content_type, #body, #header]
       # @param bytes_max [Integer] what a compressed body may inflate to
@@ -59,14 +55,14 @@ module Stats
 
       def of_body(body, type)
         case type
-        when nil, FORM then of_form(body)
+        when nil, FORM then form(body, semicolons: false)
         when TEXT then of_text(body)
         else object(json(body))
         end
       end
 
-      def of_form(body)
-        Elah::Form.parse(body, semicolons: false)
+      def form(text, **options)
+        Elah::Form.parse(text, **options)
       rescue Elah::Form::ParseError => e
         raise Refused.new("invalid_parameters", e.message, 400)
       end

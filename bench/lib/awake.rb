@@ -9,6 +9,8 @@ module Bench
   # server at its limit alone: a host that bounds what a machine may use pauses one whose cores are never idle, up to 0.1 s at a time here.
   class Awake
     CORES = [0, 1].freeze
+    # A process has to run once more to end, and here it does so only when nothing else would.
+    END_SECONDS_MAX = 30
 
     # @yieldparam awake [Awake] as long as the cores are kept awake; where the commands for it are missing they are not
     def self.keep
@@ -32,9 +34,12 @@ module Bench
     def cpu_seconds = @pids.sum { |pid| ProcessTree.new(pid).cpu_seconds }
 
     # Ends the processes.
+    # @raise [RuntimeError] when one does not
     def stop
-      @pids.each { |pid| Process.kill("KILL", pid) }.each { |pid| Process.wait(pid) }
+      ending = @pids.each { |pid| Process.kill("KILL", pid) }.map { |pid| Process.detach(pid) }
       @pids.clear
+      stuck = ending.reject { |process| process.join(END_SECONDS_MAX) }.map(&:pid)
+      raise "process #{stuck.first}, which kept a core awake, had no time to end within #{END_SECONDS_MAX} s: what keeps it busy?" if stuck.any?
     end
 
     private

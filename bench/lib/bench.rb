@@ -20,6 +20,8 @@ module Bench
   SERVER_CORE = 0
   GENERATOR_CORE = 1
   CONNECTIONS = 64
+  # Room for whatever a command puts into an embedded store.
+  STORE_BYTES_MAX = 64 * 1024**3
 
   # Relative to ROOT, where every command of the benchmark runs, so that recorded commands can be repeated elsewhere.
   WORK_DIRECTORY = "tmp/bench"
@@ -39,10 +41,12 @@ module Bench
   # @param app [String] the application file
   # @param options [Array<String>] more options of `elah serve`
   # @param workers [Integer] how many, on as many cores: with more than one the last shares the generator's
+  # @param name [String] of the server, which servers that run at the same time must not share
+  # @param env [Hash{String=>String}]
   # @return [Server] Elah
-  def elah(app, *options, workers: 1)
+  def elah(app, *options, workers: 1, name: "elah-#{File.basename(app, ".*")}", env: {})
     cores = (SERVER_CORE...SERVER_CORE + workers).to_a.join(",")
-    Server.new("elah-#{File.basename(app, ".*")}", core: cores, directory: work_directory) do |port|
+    Server.new(name, core: cores, directory: work_directory, env: env) do |port|
       ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", workers.to_s, *options]
     end
   end

@@ -2,10 +2,10 @@
 
 require_relative "saturation"
 require_relative "statistics"
+require_relative "turns"
 
 module Bench
-  # One workload, measured on two servers in turns: A B, B A, A B and so on, so that a slow drift of the machine
-  # meets both alike.
+  # One workload, measured on two servers in turns.
   class Duel
     # The load at which p99 is compared, as a share of each server's own capacity.
     PACED_SHARE = 0.5
@@ -30,24 +30,14 @@ module Bench
     # @yieldparam line [String] one sentence of progress per run
     # @return [Hash] runs, ratios and the commands that were used
     def run(&progress)
-      saturated = in_turns { |side| saturate(side, &progress) }
+      saturated = Turns.take(%i[elah bare], @rounds) { |side| saturate(side, &progress) }
       rates = saturated.transform_values { |runs| (Statistics.median(runs.map { |run| run[:rate] }) * PACED_SHARE).round }
-      paced = in_turns { |side| pace(side, rates[side], &progress) }
+      paced = Turns.take(%i[elah bare], @rounds) { |side| pace(side, rates[side], &progress) }
       { workload: @workload.name, title: @workload.title, target: @workload.target, saturated: saturated, paced: paced,
         ratios: ratios(saturated, paced), commands: commands(rates) }
     end
 
     private
-
-    # @return [Hash{Symbol=>Array<Hash>}] the runs of each side, in the order of the rounds
-    def in_turns
-      runs = { elah: [], bare: [] }
-      @rounds.times do |round|
-        sides = round.even? ? %i[elah bare] : %i[bare elah]
-        sides.each { |side| runs[side] << yield(side) }
-      end
-      runs
-    end
 
     def saturate(side)
       saturation = Saturation.new(@generators, seconds: @seconds, warmup: @warmup, paths_file: @paths_file)
@@ -63,15 +53,9 @@ module Bench
       { rate: rate, p50_us: latency["p50"], p99_us: latency["p99"], elah_load: result }
     end
 
-    # Each is taken per round first, so that its range shows the noise.
     def ratios(saturated, paced)
-      { rate: per_round(saturated) { |elah, bare| elah[:rate] / bare[:rate] },
-        cpu: per_round(saturated) { |elah, bare| bare[:cpu_us] / elah[:cpu_us] },
-        p99: per_round(paced) { |elah, bare| elah[:p99_us] / bare[:p99_us] } }
-    end
-
-    def per_round(runs)
-      Statistics.spread(runs[:elah].zip(runs[:bare]).map { |elah, bare| yield(elah, bare) })
+      elah, bare = saturated.values_at(:elah, :bare)
+      { rate: Turns.ratio(elah, bare, :rate), cpu: Turns.ratio(bare, elah, :cpu_us), p99: Turns.ratio(*paced.values_at(:elah, :bare), :p99_us) }
     end
 
     def commands(rates)

@@ -75,8 +75,7 @@ module Bench
       left.run do
         right.run do
           check(left)
-          duel = Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
-          duel.merge(machine: Machine.facts)
+          Duel.new(workload, { elah: left, bare: right }, Bench.generators, paths_file: nil, **@timing).run(&@progress)
         end
       end
     end
@@ -96,9 +95,7 @@ module Bench
     def embedded(rows)
       data = File.join(Bench.work_directory, "items-#{rows}")
       load("--data", data, "--rows", rows.to_s)
-      Server.new("elah-items-#{rows}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-        elah_command(port, APP, "--data", data, "--store-bytes-max", (64 * 1024**3).to_s)
-      end
+      Bench.elah(APP, "--data", data, "--store-bytes-max", STORE_BYTES_MAX.to_s, name: "elah-items-#{rows}")
     end
 
     # Answers as many bytes as an item has on average, in a JSON text of nothing else.
@@ -108,15 +105,8 @@ module Bench
       Bench.bare_hyper(Links.new(Bench.work_directory), "bare_hyper", "--item-bytes", (bytes.sum / bytes.size).to_s)
     end
 
-    def on_server(url)
-      Server.new("elah-items-#{url[/\w+/]}", core: SERVER_CORE, directory: Bench.work_directory) { |port| elah_command(port, APP, "--store", url) }
-    end
-
-    def grape(url)
-      Server.new("grape-items", core: SERVER_CORE, directory: Bench.work_directory, env: { "ITEMS_DATABASE_URL" => url }) do |port|
-        elah_command(port, GRAPE)
-      end
-    end
+    def on_server(url) = Bench.elah(APP, "--store", url, name: "elah-items-#{url[/:(\d+)/, 1]}")
+    def grape(url) = Bench.elah(GRAPE, name: "grape-items", env: { "ITEMS_DATABASE_URL" => url })
 
     def rails(url)
       url = "#{url.sub('mysql:', 'mysql2:')}?pool=#{PUMA_THREADS}&prepared_statements=true"
@@ -130,10 +120,6 @@ module Bench
       Server.new("rails-items", core: SERVER_CORE, directory: Bench.work_directory, env: environment) do |port|
         ["puma", "--threads", "#{PUMA_THREADS}:#{PUMA_THREADS}", "--bind", "tcp://127.0.0.1:#{port}", app]
       end
-    end
-
-    def elah_command(port, app, *more)
-      ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", *more]
     end
 
     # A server of its own with so many items, on the generator's core, until this process ends.

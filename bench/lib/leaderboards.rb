@@ -9,6 +9,7 @@ require_relative "leaderboards/io_bound"
 require_relative "leaderboards/redis_contest"
 require_relative "saturation"
 require_relative "tables"
+require_relative "turns"
 
 module Bench
   # Owns the contests of `bench/leaderboards`: submissions and reads of one large board, beside bare hyper that answers as many bytes.
@@ -107,10 +108,10 @@ module Bench
         bytes = Leaderboards.answer_bytes(elah, lines)
         Bench.bare_hyper(Links.new(Bench.work_directory), "bare_hyper", "--board-bytes", bytes.to_s).run do |bare|
           runs = in_turns({ elah: elah, bare: bare }, name, lines)
-          ratios = ratios(runs)
-          [{ name: name, what: "#{title}: requests/s, ÷ bare hyper", figure: Tables.spread(ratios[:rate]), target: format("≥ %.2f", target),
-             runs: runs },
-           { name: name, what: "#{title}: CPU of bare hyper ÷ this", figure: Tables.spread(ratios[:cpu]), target: "" }]
+          rate = Turns.ratio(runs[:elah], runs[:bare], :rate)
+          cpu = Turns.ratio(runs[:bare], runs[:elah], :cpu_us)
+          [{ name: name, what: "#{title}: requests/s, ÷ bare hyper", figure: Tables.spread(rate), target: format("≥ %.2f", target), runs: runs },
+           { name: name, what: "#{title}: CPU of bare hyper ÷ this", figure: Tables.spread(cpu), target: "" }]
         end
       end
     end
@@ -121,10 +122,7 @@ module Bench
         serve(@members * TEN) do |tenfold|
           sides = { usual => @members, tenfold => @members * TEN }
           rates = sides.to_h { |server, count| [server, saturate(server, Leaderboards.lines_file("rank", count))[:rate] / 2] }
-          p99 = sides.transform_values { [] }
-          @rounds.times do |round|
-            (round.even? ? sides.keys : sides.keys.reverse).each { |server| p99[server] << paced(server, rates[server], sides[server]) }
-          end
+          p99 = Turns.take(sides.keys, @rounds) { |server| paced(server, rates[server], sides[server]) }
           ratio = Statistics.spread(p99[tenfold].zip(p99[usual]).map { |large, small| large.to_f / small })
           [{ name: "latency", what: "p99 of a look-up at half load, µs", figure: Tables.spread(Statistics.spread(p99[usual])),
              target: "< #{P99_MAX_US}" },
@@ -134,21 +132,14 @@ module Bench
     end
 
     def serve(members, durability: "disk", &block)
-      data = BoardData.folder(members)
-      Server.new("elah-leaderboards-#{members}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-        ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data, "--store-bytes-max", (64 * 1024**3).to_s,
-         "--set", "leaderboards_durability=#{durability}"]
-      end.run(&block)
+      Bench.elah(APP, "--data", BoardData.folder(members), "--store-bytes-max", STORE_BYTES_MAX.to_s,
+                 "--set", "leaderboards_durability=#{durability}", name: "elah-leaderboards-#{members}").run(&block)
     end
 
     def in_turns(servers, name, lines)
-      runs = servers.transform_values { [] }
-      @rounds.times do |round|
-        (round.even? ? servers.keys : servers.keys.reverse).each do |side|
-          runs[side] << saturate(servers[side], lines).tap { |run| @progress.call(Saturation.line(name, side, run)) }
-        end
+      Turns.take(servers.keys, @rounds) do |side|
+        saturate(servers[side], lines).tap { |run| @progress.call(Saturation.line(name, side, run)) }
       end
-      runs
     end
 
     def saturate(server, lines)
@@ -159,12 +150,6 @@ module Bench
       file = Leaderboards.lines_file("rank", members)
       report = Bench.generators.pace(server.url("/"), rate: rate.round, status: 200, paths_file: file, **@timing)
       report["latency_us"]["p99"].tap { |p99| @progress.call("#{server.name}: #{rate.round} requests/s, p99 #{p99.round} µs") }
-    end
-
-    def ratios(runs)
-      pairs = runs[:elah].zip(runs[:bare])
-      { rate: Statistics.spread(pairs.map { |elah, bare| elah[:rate] / bare[:rate] }),
-        cpu: Statistics.spread(pairs.map { |elah, bare| bare[:cpu_us] / elah[:cpu_us] }) }
     end
   end
 end

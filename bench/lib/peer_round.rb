@@ -2,6 +2,7 @@
 
 require "json"
 require "open3"
+require_relative "saturation"
 
 module Bench
   # Two workers of bench/apps/counts.rb, both on core 0 and the generator on core 1; and calls without HTTP between two processes, one per core.
@@ -32,12 +33,9 @@ module Bench
 
     def duel(server, paths)
       paths.to_h do |path|
-        load = nil
-        use = CpuUse.of(server.tree) { load = Bench.generators.saturate(server.url(path), seconds: @seconds) }
-        requests = load.fetch("requests")
-        cpu_us = use.server_seconds / requests * 1e6
-        yield format("%-14s %8.0f requests/s, %6.2f µs CPU of both workers", path, requests / use.wall_seconds, cpu_us)
-        [path, { requests: requests, cpu_us: cpu_us, foreign_share: use.foreign_share }]
+        run = Saturation.new(Bench.generators, seconds: @seconds, warmup: 0).run(server, server.url(path))
+        yield Saturation.line(path.ljust(14), run)
+        [path, run]
       end
     end
 

@@ -20,8 +20,10 @@ module Bench
     end
 
     # @param date [String] as in 2026-11-20
-    def initialize(date = Time.now.utc.strftime("%F"))
-      @directory = File.join(DIRECTORY, date)
+    # @param parent [String] the folder of all days
+    def initialize(date = Time.now.utc.strftime("%F"), parent: DIRECTORY)
+      @parent = parent
+      @directory = File.join(parent, date)
     end
 
     # Writes the results of one command.
@@ -35,9 +37,27 @@ module Bench
       file
     end
 
+    # Writes the results of one contest of a command, each with the machine's facts. Those of its other contests stay as they were recorded, on this
+    # day or before. A command does so whenever a contest is done: one that fails later costs nothing but itself.
+    # @param name [String] of the command
+    # @param list [Symbol] under which the command's results stand
+    # @param results [Array<Hash{Symbol=>Object}>]
+    # @param by [Symbol] what names a result: recorded ones of the same names give their place to these
+    # @param options [Hash] of the command, as it was run last
+    # @return [String] the file
+    def replace(name, list, results, by:, options:)
+      before = read(name).to_h
+      recorded = before.fetch(list, []).map { |result| { machine: before[:machine], **result } }
+      names = results.map { |result| result[by] }
+      place = recorded.index { |result| names.include?(result[by]) } || recorded.size
+      kept = recorded.reject { |result| names.include?(result[by]) }
+      facts = Machine.facts
+      write(name, options: options, list => kept.insert(place, *results.map { |result| { **result, machine: facts } }))
+    end
+
     # @return [Hash{Symbol=>Object}, nil] what `write` wrote under that name on this day, or else the last time before it
     def read(name)
-      file = Dir.glob(File.join(DIRECTORY, "*", "#{name}.json")).select { |path| File.dirname(path) <= directory }.max
+      file = Dir.glob(File.join(@parent, "*", "#{name}.json")).select { |path| File.dirname(path) <= directory }.max
       JSON.parse(File.read(file), symbolize_names: true) if file
     end
   end

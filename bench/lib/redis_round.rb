@@ -3,7 +3,7 @@
 require_relative "../../test/support/servers"
 require_relative "saturation"
 require_relative "server"
-require_relative "statistics"
+require_relative "turns"
 
 module Bench
   # The look-up of a link on three servers in turns: Elah and Sinatra on one Redis, bare hyper in memory.
@@ -52,24 +52,19 @@ module Bench
     end
 
     def measure(servers, &progress)
-      runs = servers.transform_values { [] }
-      @rounds.times do |round|
-        (round.even? ? servers.keys : servers.keys.reverse).each do |side|
-          runs[side] << @saturation.run(servers[side], servers[side].url("/")).tap { |run| progress.call(Saturation.line(side, run)) }
-        end
+      runs = Turns.take(servers.keys, @rounds) do |side|
+        @saturation.run(servers[side], servers[side].url("/")).tap { |run| progress.call(Saturation.line(side, run)) }
       end
       { runs: runs, ratios: ratios(runs), commands: servers.transform_values { |server| server.command.join(" ") } }
     end
 
-    # Elah's share of bare hyper's speed, and how many times Sinatra's it is; per round first, so that the range shows the noise.
+    # Elah's share of bare hyper's speed, and how many times Sinatra's it is.
     def ratios(runs)
       { bare: compare(runs, :bare), sinatra: compare(runs, :sinatra) }
     end
 
     def compare(runs, side)
-      pairs = runs[:elah].zip(runs[side])
-      { rate: Statistics.spread(pairs.map { |elah, other| elah[:rate] / other[:rate] }),
-        cpu: Statistics.spread(pairs.map { |elah, other| other[:cpu_us] / elah[:cpu_us] }) }
+      { rate: Turns.ratio(runs[:elah], runs[side], :rate), cpu: Turns.ratio(runs[side], runs[:elah], :cpu_us) }
     end
   end
 end

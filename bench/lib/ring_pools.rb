@@ -3,18 +3,16 @@
 require "fileutils"
 require "json"
 require "net/http"
-require "open3"
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
 require "elah"
 require_relative "../../apps/ring_pools/pools/pool"
 require_relative "paused_worker"
 
 module Bench
-  # Owns what `bench/ring_pools` measures. Every result is a Hash of what, figure, unit and target.
+  # Owns what `bench/ring_pools` measures. Every result is a Hash of name, what, figure, unit and target.
   class RingPools
     NAMES = %w[memory disk pace paused cost restart].freeze
     APP = "apps/ring_pools/app.rb"
-    LUA = "bench/wrk/ring_pools.lua"
     BULK = "/api/2013-07-01/bulk.json"
     POOLS = 400
     NUMBERS = 50
@@ -41,7 +39,12 @@ module Bench
 
     # @param name [String] of NAMES
     # @return [Array<Hash>]
-    def run(name) = send(:"run_#{name}").each { |result| @progress.call("#{result[:what]}: #{result[:figure]} #{result[:unit]}") }
+    def run(name)
+      send(:"run_#{name}").map do |result|
+        @progress.call("#{result[:what]}: #{result[:figure]} #{result[:unit]}")
+        { name: name, **result }
+      end
+    end
 
     private
 
@@ -49,11 +52,11 @@ module Bench
     def run_disk = saturated("disk")
 
     def saturated(durability)
-      serve(durability) do |server, bodies|
-        wrk(server, bodies, 2)
+      serve(durability) do |server, requests|
+        saturate(server, requests, 2)
         before = counts(server)
         load = nil
-        use = CpuUse.of(server.tree) { load = wrk(server, bodies, @seconds) }
+        use = CpuUse.of(server.tree) { load = saturate(server, requests, @seconds) }
         given, overflows = counts(server).zip(before).map { |after, then_| after - then_ }
         rate = load["requests"] * ROWS / load["seconds"]
         [result("#{durability}: allocations", rate.round, "per second", "≥ #{Tables.thousands(TARGETS[durability])}"),
@@ -66,25 +69,18 @@ module Bench
     def run_pace = [1, 2].flat_map { |workers| latencies(workers) }
 
     def latencies(workers)
-      serve("memory", workers: workers) do |server, bodies|
+      serve("memory", workers: workers) do |server, requests|
         load = Bench.generators.pace(server.url(BULK), rate: CONNECTIONS * REQUESTS_PER_SECOND, seconds: @seconds, warmup: 1, status: 200,
-                                                       arrivals: "poisson", paths_file: paced(bodies))
+                                                       arrivals: "poisson", paths_file: requests)
         what = "#{REQUESTS_PER_SECOND} requests/s on each of #{CONNECTIONS} connections, #{workers == 1 ? '1 worker' : "#{workers} workers"}"
         p90, p99 = load["latency_us"].values_at("p90", "p99").map { |time| (time / 1000.0).round(2) }
         [result("#{what}: p90", p90, "ms", "< 10"), result("#{what}: p99", p99, "ms", "< 25")]
       end
     end
 
-    # @return [String] the file of the same requests as elah-load reads them
-    def paced(bodies)
-      file = File.join(Bench.work_directory, "ring_pools.tsv")
-      File.write(file, File.readlines(bodies).map { |body| "POST\t#{BULK}\t#{body}" }.join)
-      file
-    end
-
     def run_paused
-      serve("memory", workers: 2) do |server, bodies|
-        times = PausedWorker.new(server, File.readlines(bodies), @seconds).run
+      serve("memory", workers: 2) do |server, requests|
+        times = PausedWorker.new(server, File.readlines(requests, chomp: true).map { |request| request.split("\t").last }, @seconds).run
         [result("two workers: p99", times[:normal].round(1), "ms"),
          result("while one is paused: p99 of #{times[:asked]} requests", times[:paused].round(1), "ms", "< #{DEADLINE_MS + 10}"),
          result("after SIGCONT: until all pools answer", times[:whole_after].round(2), "s", "< 1"),
@@ -125,7 +121,7 @@ module Bench
 
     def run_restart
       data = fresh("restart")
-      server = server("restart", data, "memory")
+      server = server(data, "memory")
       keys = server.run do
         create(server, @held / NUMBERS_HELD, 86_400, NUMBERS_HELD).tap do |pools|
           pools.each_slice(ROWS_MAX / NUMBERS_HELD) { |some| hold_all(server, some) }
@@ -153,15 +149,17 @@ module Bench
       end
     end
 
+    # @yieldparam server [Server] with its pools
+    # @yieldparam requests [String] a file of bulk requests, as the generators read it
     def serve(durability, workers: 1)
       data = fresh(durability)
-      server = server(durability, data, durability, workers)
+      server = server(data, durability, workers)
       server.run do
         keys = create(server, POOLS, LIFETIME_SECONDS)
-        bodies = File.join(Bench.work_directory, "ring_pools.ndjson")
+        requests = File.join(Bench.work_directory, "ring_pools.tsv")
         random = Random.new(1)
-        File.write(bodies, Array.new(BODIES) { "#{bulk(Array.new(ROWS) { keys.sample(random: random) }, random)}\n" }.join)
-        yield server, bodies
+        File.write(requests, Array.new(BODIES) { "POST\t#{BULK}\t#{bulk(Array.new(ROWS) { keys.sample(random: random) }, random)}\n" }.join)
+        yield server, requests
       end
     ensure
       FileUtils.rm_rf(data) if data
@@ -169,13 +167,9 @@ module Bench
 
     def fresh(name) = File.join(Bench.work_directory, "ring_pools-#{name}").tap { |folder| FileUtils.rm_rf(folder) }
 
-    # With two workers the second shares the generator's core.
-    def server(name, data, durability, workers = 1)
-      cores = workers == 1 ? SERVER_CORE : "#{SERVER_CORE},#{GENERATOR_CORE}"
-      Server.new("elah-ring_pools-#{name}", core: cores, directory: Bench.work_directory) do |port|
-        ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", workers.to_s, "--data", data,
-         "--set", "ring_pools_durability=#{durability}", "--set", "ring_pools_deadline_ms=#{DEADLINE_MS}"]
-      end
+    def server(data, durability, workers = 1)
+      Bench.elah(APP, "--data", data, "--set", "ring_pools_durability=#{durability}", "--set", "ring_pools_deadline_ms=#{DEADLINE_MS}",
+                 workers: workers)
     end
 
     # @return [Array<Array(Integer, String)>] id and key of each pool
@@ -211,16 +205,7 @@ module Bench
       end
     end
 
-    def wrk(server, bodies, seconds)
-      command = ["taskset", "-c", GENERATOR_CORE.to_s, "wrk", "-t1", "-c#{CONNECTIONS}", "-d#{seconds}s", "-s", LUA, server.url(BULK), "--", bodies]
-      output, status = Open3.capture2(*command)
-      raise "#{command.join(' ')} ended with #{status.exitstatus}: #{output}" unless status.success?
-
-      result = JSON.parse(output[output.index("{")..])
-      raise "wrk met errors: #{result['errors']}" unless result["errors"].values.sum.zero?
-
-      result
-    end
+    def saturate(server, requests, seconds) = Bench.generators.saturate(server.url(BULK), seconds: seconds, paths_file: requests)
 
     def result(what, figure, unit, target = nil) = { what: what, figure: figure, unit: unit, target: target }
   end

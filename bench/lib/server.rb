@@ -8,6 +8,8 @@ module Bench
   # A server under test: its own process, pinned to one core, with its output in a file.
   class Server
     READY_SECONDS_MAX = 30
+    # More than Elah's own bound of a drain.
+    STOP_SECONDS_MAX = 60
 
     attr_reader :name, :port, :tree, :command
 
@@ -40,11 +42,12 @@ module Bench
     # Returns once the server accepts connections.
     # @raise [RuntimeError] when it ends before, or does not within READY_SECONDS_MAX
     def start
-      @pid = Process.spawn(@env, "taskset", "-c", @core.to_s, *command, in: File::NULL, out: @log, err: %i[child out])
-      @tree = ProcessTree.new(@pid)
+      pid = Process.spawn(@env, "taskset", "-c", @core.to_s, *command, in: File::NULL, out: @log, err: %i[child out])
+      @process = Process.detach(pid)
+      @tree = ProcessTree.new(pid)
       deadline = now + READY_SECONDS_MAX
       until accepting?
-        raise "#{name} ended before it was ready:\n#{File.read(@log)}" if Process.wait(@pid, Process::WNOHANG)
+        raise "#{name} ended before it was ready:\n#{File.read(@log)}" unless @process.alive?
         raise "#{name} was not ready within #{READY_SECONDS_MAX} s:\n#{File.read(@log)}" if now > deadline
 
         sleep 0.02
@@ -52,19 +55,20 @@ module Bench
     end
 
     # Keeps all its processes from running until {#resume}.
-    def pause = @tree.pids.each { |pid| Process.kill("STOP", pid) }
+    def pause = tree.pids.each { |pid| signal("STOP", pid) }
 
-    def resume = @tree.pids.each { |pid| Process.kill("CONT", pid) }
+    def resume = tree.pids.each { |pid| signal("CONT", pid) }
 
+    # @raise [RuntimeError] when it has not ended within STOP_SECONDS_MAX; then it is killed, with all that it started
     def stop
-      return unless @pid
+      return unless @process&.alive?
 
-      Process.kill("TERM", @pid)
-      Process.wait(@pid)
-    rescue Errno::ESRCH, Errno::ECHILD
-      nil
-    ensure
-      @pid = nil
+      family = tree.pids
+      signal("TERM", @process.pid)
+      return if @process.join(STOP_SECONDS_MAX)
+
+      family.each { |pid| signal("KILL", pid) }
+      raise "#{name} did not end within #{STOP_SECONDS_MAX} s:\n#{File.read(@log)}"
     end
 
     private
@@ -74,6 +78,12 @@ module Bench
       true
     rescue Errno::ECONNREFUSED
       false
+    end
+
+    def signal(name, pid)
+      Process.kill(name, pid)
+    rescue Errno::ESRCH
+      nil # it has ended meanwhile
     end
 
     def now

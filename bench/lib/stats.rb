@@ -2,8 +2,8 @@
 
 require_relative "../../test/support/servers"
 require_relative "saturation"
-require_relative "statistics"
 require_relative "stats_contenders"
+require_relative "turns"
 
 module Bench
   # Owns the contests of `bench/stats`: which request is sent, to whom besides apps/stats, and the least ratio.
@@ -14,6 +14,7 @@ module Bench
     JOURNAL_BYTES_MAX = 16 * 1024**3
     BATCH_EVENTS = 100
     DATABASES = { mongodb: ::Servers::MongoJavaServer, mariadb: ::Servers::MariaDB }.freeze
+    DATABASE_SETTINGS = { mariadb: ::Servers::MariaDB::UNDER_LOAD }.freeze
 
     # A request that is sent again and again: what it asks for, its body, how many events are in it.
     Request = Struct.new(:verb, :path, :body, :headers, :events)
@@ -50,8 +51,7 @@ module Bench
     # @yieldparam line [String] of progress
     def initialize(rounds:, seconds:, warmup:, &progress)
       @rounds = rounds
-      @seconds = seconds
-      @warmup = warmup
+      @timing = { seconds: seconds, warmup: warmup }
       @progress = progress
       @databases = {}
       @generators = Generators.new(core: GENERATOR_CORE, elah_load: nil, connections: CONNECTIONS)
@@ -70,7 +70,9 @@ module Bench
     # @param kind [Symbol] :mongodb or :mariadb
     # @return [String] the URL of a server of that kind, on the generator's core
     def database(kind)
-      @databases[kind] ||= DATABASES.fetch(kind).start.tap { |server| Bench.pin(server.pid, GENERATOR_CORE) }
+      @databases[kind] ||= DATABASES.fetch(kind).start(settings: DATABASE_SETTINGS.fetch(kind, {})).tap do |server|
+        Bench.pin(server.pid, GENERATOR_CORE)
+      end
       @databases[kind].url
     end
 
@@ -86,19 +88,14 @@ module Bench
     end
 
     def measure(name, contest, servers)
-      arguments = arguments(contest.request)
-      runs = servers.transform_values { [] }
-      @rounds.times do |round|
-        sides = round.even? ? servers.keys : servers.keys.reverse
-        sides.each do |side|
-          run = alone(servers, side) { |server| run(server, contest, arguments) }
-          @progress.call(Saturation.line(name, side, run))
-          runs[side] << run
-        end
+      saturation = Saturation.new(@generators, **@timing, arguments: arguments(contest.request))
+      runs = Turns.take(servers.keys, @rounds) do |side|
+        alone(servers, side) { |server| saturation.run(server, server.url(contest.request.path)) }
+          .tap { |run| @progress.call(Saturation.line(name, side, run)) }
       end
       { workload: name, title: contest.title, target: contest.target, events_target: contest.events_target,
         events: contest.request.events, runs: runs, ratios: ratios(runs),
-        commands: servers.transform_values { |server| server.command.join(" ").gsub("#{ROOT}/", "") }, machine: Machine.facts }
+        commands: servers.transform_values { |server| server.command.join(" ").gsub("#{ROOT}/", "") } }
     end
 
     # Elah delivers for a while after its run, on the same core: whoever does not run stands still.
@@ -115,19 +112,9 @@ module Bench
       [request.verb, request.body ? @body_file : "-", *request.headers]
     end
 
-    def run(server, contest, arguments)
-      url = server.url(contest.request.path)
-      @generators.repeat(url, arguments, seconds: @warmup) if @warmup.positive?
-      result = nil
-      use = CpuUse.of(server.tree) { result = @generators.repeat(url, arguments, seconds: @seconds) }
-      { rate: result["requests"] / result["seconds"], cpu_us: use.server_seconds * 1e6 / result["requests"], p95_us: result["p95_us"],
-        server_share: use.server_share, generator_share: use.generator_share, foreign_share: use.foreign_share, wrk: result }
-    end
-
     def ratios(runs)
-      pairs = runs[:elah].zip(runs[:other])
-      { rate: Statistics.spread(pairs.map { |elah, other| elah[:rate] / other[:rate] }),
-        p95: Statistics.spread(pairs.map { |elah, other| elah[:p95_us] / other[:p95_us].to_f }) }
+      sides = runs.values_at(:elah, :other)
+      { rate: Turns.ratio(*sides, :rate), p95: Turns.ratio(*sides, :p95_us) }
     end
   end
 end

@@ -13,13 +13,7 @@ module Bench
     module_function
 
     # Answers as apps/stats does, and records nothing.
-    def bare(_stats)
-      links = File.join(Bench.work_directory, "no_links")
-      FileUtils.touch(links)
-      Server.new("bare_hyper", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-        [File.join(RELEASE_DIRECTORY, "bare_hyper"), "--port", port.to_s, "--links", links]
-      end
-    end
+    def bare(_stats) = Bench.bare_hyper(Links.new(Bench.work_directory))
 
     # Writes a line of JSON for each request to its access log.
     def nginx(_stats)

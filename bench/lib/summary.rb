@@ -6,14 +6,20 @@ require_relative "tables"
 module Bench
   # The text of a record: a brief one for README.md and a whole one that stands beside the raw results.
   class Summary
+    # What commands record, in the order of their tables; the noise is a part of its own.
+    COMMANDS = %w[ratios connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set].freeze
+    # Of the commands whose contests are recorded one by one: their list, and what names a contest.
+    CONTESTS = { "ratios" => %i[duels workload], "noise" => %i[duels workload], "items" => %i[duels workload], "stats" => %i[duels workload],
+                 "ring_pools" => %i[results name], "leaderboards" => %i[results name] }.freeze
+    private_constant :COMMANDS, :CONTESTS
+
     # @param record [Record]
+    # @raise [RuntimeError] when it holds nothing
     def initialize(record)
       @date = File.basename(record.directory)
-      @ratios, @noise, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @ring_pools, @leaderboards, @ranked_set =
-        %w[ratios noise connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set].map { |name| record.read(name) }
-      records = [@ratios, @connections, @memory, @redis, @items, @stats, @long_run, @broadcast, @ring_pools, @leaderboards, @ranked_set]
-      @machine = records.compact.first&.fetch(:machine) or
-        raise "#{record.directory} holds no results"
+      @records = COMMANDS.to_h { |name| [name, record.read(name)] }.compact
+      @machine = @records.values.first&.fetch(:machine) or raise "#{record.directory} holds no results"
+      @noise = record.read("noise")
     end
 
     # @return [String] the first table, where and how it was taken, and where the others are
@@ -34,22 +40,20 @@ module Bench
     private
 
     def tables
-      [@ratios && Tables.ratios(@ratios[:duels]), @connections && Tables.connections(@connections),
-       @memory && Tables.memory(@memory), @redis && Tables.redis(@redis), @items && Tables.items(@items[:duels]),
-       @stats && Tables.stats(@stats[:duels]), @long_run && Tables.long_run(@long_run), @broadcast && Tables.broadcast(@broadcast),
-       @ring_pools && Tables.ring_pools(@ring_pools[:results]),
-       @leaderboards && Tables.leaderboards(@leaderboards[:results]), @ranked_set && Tables.ranked_set(@ranked_set[:figures])].compact
+      @records.map do |name, record|
+        list, = CONTESTS[name]
+        Tables.public_send(name, list ? record[list] : record)
+      end
     end
 
-    # When each was taken, of which commit: commands are recorded one by one, and the contests of bench/items and bench/stats as well.
+    # When each was taken, of which commit: commands are recorded one by one, and the contests of some as well.
     def times
-      records = { "ratios" => @ratios, "noise" => @noise, "connections" => @connections, "memory" => @memory, "redis" => @redis,
-                  "long_run" => @long_run, "broadcast" => @broadcast, "ring_pools" => @ring_pools, "leaderboards" => @leaderboards,
-                  "ranked_set" => @ranked_set }.compact
-      { "items" => @items, "stats" => @stats }.compact.each do |name, record|
-        record[:duels].each { |duel| records["#{name}, #{duel[:workload]}"] = { machine: duel[:machine] || record[:machine] } }
+      rows = { **@records, "noise" => @noise }.compact.flat_map do |name, record|
+        list, key = CONTESTS[name]
+        results = list ? record[list] : [record]
+        results.map { |one| [[name, one[key]].compact.join(", "), *(one[:machine] || record[:machine]).values_at(:date, :commit)] }.uniq
       end
-      ["## When\n", Tables.table(%w[what date commit], records.map { |name, record| [name, *record[:machine].values_at(:date, :commit)] })].join("\n")
+      ["## When\n", Tables.table(%w[what date commit], rows)].join("\n")
     end
 
     def noise
@@ -60,9 +64,9 @@ module Bench
     end
 
     def runs
-      return unless @ratios
+      return unless @records["ratios"]
 
-      rows = @ratios[:duels].flat_map do |duel|
+      rows = @records["ratios"][:duels].flat_map do |duel|
         duel[:saturated].flat_map do |side, runs|
           runs.each_with_index.map { |run, index| run_row(duel, side, index, run) }
         end
@@ -78,16 +82,25 @@ module Bench
     end
 
     def commands
-      lines = (@ratios ? @ratios[:duels] : []).flat_map do |duel|
-        duel[:commands].flat_map { |_side, commands| commands.values }
-      end
-      lines += [@connections, @memory, @long_run, @broadcast, @ranked_set].compact.map { |result| result[:command] }
-      lines += @redis[:commands].values if @redis
-      lines += @items[:duels].flat_map { |duel| duel[:commands].values.flat_map(&:values) } if @items
-      lines += @stats[:duels].flat_map { |duel| duel[:commands].values } if @stats
-      lines << "bench/ring_pools" if @ring_pools
-      lines << "bench/leaderboards #{@leaderboards[:results].map { |result| result[:name] }.uniq.join(' ')}" if @leaderboards
+      lines = @records.flat_map { |name, record| commands_of(name, record) }
       ["## Commands\n", "```\n#{lines.uniq.join("\n")}\n```\n"].join("\n")
+    end
+
+    # Those of the servers and of the generators, where they were recorded; else what repeats the contests.
+    def commands_of(name, record)
+      list, key = CONTESTS[name]
+      return words(record[:command] || record[:commands]) unless list
+      return words(record[list].map { |duel| duel[:commands] }) if list == :duels
+
+      [["bench/#{name}", *record[list].map { |result| result[key] }.uniq].compact.join(" ")]
+    end
+
+    # @param commands [String, Array, Hash] at any depth
+    # @return [Array<String>]
+    def words(commands)
+      return [commands] if commands.is_a?(String)
+
+      (commands.is_a?(Hash) ? commands.values : commands).flat_map { |one| words(one) }
     end
   end
 end

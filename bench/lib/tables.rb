@@ -74,11 +74,11 @@ module Bench
       table(["apps/leaderboards", "", "target"], results.map { |result| result.values_at(:what, :figure, :target).map(&:to_s) })
     end
 
-    # @param figures [Hash] what bench/ranked_set records
+    # @param result [Hash] what bench/ranked_set records
     # @return [String] one row per figure
-    def ranked_set(figures)
+    def ranked_set(result)
       rows = RANKED_SET_FIGURES.filter_map do |name, (what, target)|
-        figure = figures[name] or next
+        figure = result[:figures][name] or next
         spread = figure.is_a?(Array) ? spread(Statistics.spread(figure)) : (figure < 1000 ? format("%.2f", figure) : thousands(figure))
         [what, spread, target.to_s]
       end

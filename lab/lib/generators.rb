@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require "json"
-require "open3"
+require_relative "../../bench/lib/generator_process"
 
 module Lab
   # Owns the calls of the two generators: wrk for saturation, elah-load for latency at a fixed rate. Failed requests are counted, not raised.
@@ -44,28 +43,11 @@ module Lab
 
     private
 
-    # wrk prints its own report first; the JSON is what starts with a brace. elah-load ends with 1 when requests failed, and still reports.
-    # A generator does not outlive an interrupt.
+    # elah-load ends with 1 when requests failed, and still reports.
     def run(command)
-      output = errors = nil
-      Open3.popen3(*command) do |input, out, err, process|
-        input.close
-        readers = [out, err].map { |stream| Thread.new { stream.read } }
-        process.join(RUN_SECONDS_MAX) or raise Failure, "`#{command.join(' ')}` did not end within #{RUN_SECONDS_MAX} s."
-        output, errors = readers.map(&:value)
-      ensure
-        kill(process)
-        readers&.each(&:join)
-      end
-      raise Failure, "`#{command.join(' ')}` gave no report: #{errors.lines.last}" unless output.include?("{")
-
-      JSON.parse(output[output.index("{")..])
-    end
-
-    def kill(process)
-      Process.kill("KILL", process.pid) if process.alive?
-    rescue Errno::ESRCH
-      nil # it has ended meanwhile
+      Bench::GeneratorProcess.run(command, seconds_max: RUN_SECONDS_MAX).first
+    rescue Bench::GeneratorProcess::Failure => e
+      raise Failure, e.message
     end
   end
 end

@@ -12,10 +12,7 @@ module Lab
     FOLDER = File.join(WORK_FOLDER, "stores")
     FINGERPRINT_LENGTH = 12
     # Memory for a million rows and their indexes, as on a machine that is meant for them.
-    SETTINGS = {
-      "postgresql" => { "shared_buffers" => "1GB", "max_wal_size" => "4GB" },
-      "mariadb" => { "innodb-buffer-pool-size" => "2G", "innodb-log-file-size" => "512M" }
-    }.freeze
+    SETTINGS = { "postgresql" => { "shared_buffers" => "1GB", "max_wal_size" => "4GB" } }.freeze
 
     # @param cores [Cores]
     # @param folder [String] of the stores that are kept

@@ -8,6 +8,7 @@ module Lab
     KINDS = { "redis" => :Redis, "postgresql" => :PostgreSQL, "mariadb" => :MariaDB, "mongodb" => :MongoJavaServer }.freeze
     # mongo-java-server keeps everything in memory.
     OPTIONS = { "mongodb" => { memory_megabytes: 4096 } }.freeze
+    SETTINGS = { "mariadb" => ::Servers::MariaDB::UNDER_LOAD }.freeze
 
     # @param kind [String, nil]
     # @yieldparam url [String, nil] of an empty server that runs as long as the block
@@ -22,12 +23,12 @@ module Lab
     end
 
     # @param kind [String]
-    # @param settings [Hash{String=>String}] of the server, by its own names
+    # @param settings [Hash{String=>String}] of the server, by its own names, besides SETTINGS
     # @return [Servers::Server]
     # @raise [Lab::Error] when there is no such kind, or it does not start
     def self.start(kind, settings: {})
       name = KINDS.fetch(kind) { raise Error, "workloads.yml: there is no store #{kind}; there are #{KINDS.keys.join(', ')}." }
-      Servers.const_get(name).start(settings: settings, **OPTIONS.fetch(kind, {}))
+      Servers.const_get(name).start(settings: SETTINGS.fetch(kind, {}).merge(settings), **OPTIONS.fetch(kind, {}))
     rescue Servers::Failure => e
       raise Error, "#{kind} does not start: #{e.message}"
     end

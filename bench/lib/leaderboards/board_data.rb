@@ -11,6 +11,9 @@ module Bench
       SCORES = 1_000_000_000
       # Members of one request.
       CHUNK = 50_000
+      SECONDS_MAX = 600
+      # Options of a server that is filled.
+      IMPORTING = ["--body-bytes-max", (64 * 1024**2).to_s, "--request-seconds", SECONDS_MAX.to_s].freeze
 
       module_function
 
@@ -27,22 +30,20 @@ module Bench
 
         FileUtils.rm_rf(folder)
         FileUtils.mkdir_p(folder)
-        fill(folder, members)
+        server = Bench.elah(APP, "--data", folder, "--store-bytes-max", STORE_BYTES_MAX.to_s, *IMPORTING, name: "elah-leaderboards-fill")
+        server.run { fill(server, members) }
         FileUtils.touch(done)
         folder
       end
 
-      def fill(folder, members)
-        server = Server.new("elah-leaderboards-fill", core: "0,1", directory: Bench.work_directory) do |port|
-          ["exe/elah", "serve", APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", folder, "--store-bytes-max",
-           (64 * 1024**3).to_s, "--body-bytes-max", (64 * 1024**2).to_s, "--request-seconds", "600"]
-        end
-        server.run do
-          Net::HTTP.start("127.0.0.1", server.port, read_timeout: 600) do |http|
-            post(http, "/games", "application/json", '{"name":"bench"}')
-            post(http, "/games/1/leaderboards", "application/json", %({"name":"bench","operator":"set"}))
-            import(http, members)
-          end
+      # Makes the board.
+      # @param server [Server] that runs, with IMPORTING
+      # @param members [Integer]
+      def fill(server, members)
+        Net::HTTP.start("127.0.0.1", server.port, read_timeout: SECONDS_MAX) do |http|
+          post(http, "/games", "application/json", '{"name":"bench"}')
+          post(http, "/games/1/leaderboards", "application/json", '{"name":"bench","operator":"set"}')
+          import(http, members)
         end
       end
 

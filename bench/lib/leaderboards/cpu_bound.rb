@@ -17,11 +17,7 @@ module Bench
 
       # @return [Array<Hash>]
       def run
-        data = BoardData.folder(MEMBERS)
-        server = Server.new("elah-leaderboards-cpu", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-          ["exe/elah", "serve", Leaderboards::APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
-           "--store-bytes-max", (64 * 1024**3).to_s]
-        end
+        server = Bench.elah(Leaderboards::APP, "--data", BoardData.folder(MEMBERS), "--store-bytes-max", STORE_BYTES_MAX.to_s)
         server.run { STEPS.map { |clients, requests| step(server, clients, requests) } }
       end
 

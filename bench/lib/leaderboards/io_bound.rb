@@ -36,13 +36,12 @@ module Bench
       def contenders(url)
         env = { "LEADERBOARDS_DATABASE_URL" => url, "LEADERBOARDS_POOL" => "200", "LEADERBOARDS_WAIT_SECONDS" => WAIT_SECONDS.to_s,
                 "RACK_ENV" => "production" }
-        elah = ->(app) { ->(port) { ["exe/elah", "serve", app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1"] } }
-        puma = ->(port) { ["puma", "--quiet", "--threads", "200:200", "--bind", "tcp://127.0.0.1:#{port}", "bench/apps/leaderboards_waiting.ru"] }
-        { "Elah::API and Elah::SQL" => elah.("bench/apps/leaderboards_waiting.rb"),
-          "Grape and ActiveRecord under Elah" => elah.("bench/apps/leaderboards_waiting.ru"),
-          "Grape and ActiveRecord under Puma, 200 threads" => puma }.each_with_index.to_h do |(title, command), index|
-          [title, Server.new("leaderboards-io-#{index}", core: SERVER_CORE, directory: Bench.work_directory, env: env, &command)]
+        puma = Server.new("puma-leaderboards_waiting", core: SERVER_CORE, directory: Bench.work_directory, env: env) do |port|
+          ["puma", "--quiet", "--threads", "200:200", "--bind", "tcp://127.0.0.1:#{port}", "bench/apps/leaderboards_waiting.ru"]
         end
+        { "Elah::API and Elah::SQL" => Bench.elah("bench/apps/leaderboards_waiting.rb", env: env),
+          "Grape and ActiveRecord under Elah" => Bench.elah("bench/apps/leaderboards_waiting.ru", env: env),
+          "Grape and ActiveRecord under Puma, 200 threads" => puma }
       end
 
       # How much of an unloaded request is the database's.

@@ -38,10 +38,7 @@ module Bench
       private
 
       def elah(data, url)
-        Server.new("elah-leaderboards-redis", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-          ["exe/elah", "serve", Leaderboards::APP, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data, "--store", url,
-           "--body-bytes-max", (64 * 1024**2).to_s, "--request-seconds", "600"]
-        end
+        Bench.elah(Leaderboards::APP, "--data", data, "--store", url, *BoardData::IMPORTING)
       end
 
       def sinatra(url, name)
@@ -54,11 +51,7 @@ module Bench
 
       # @return [String] before the ids of boards in their keys
       def fill(server, url)
-        Net::HTTP.start("127.0.0.1", server.port, read_timeout: 600) do |http|
-          BoardData.post(http, "/games", "application/json", '{"name":"bench"}')
-          BoardData.post(http, "/games/1/leaderboards", "application/json", '{"name":"bench","operator":"set"}')
-          BoardData.import(http, MEMBERS)
-        end
+        BoardData.fill(server, MEMBERS)
         name_in(url)
       end
 
@@ -74,13 +67,10 @@ module Bench
         lines = Leaderboards.lines_file(what, MEMBERS)
         servers.each_value { |server| Leaderboards.answer_bytes(server, lines) }
         saturation = Saturation.new(Bench.generators, **@timing, paths_file: lines)
-        runs = servers.transform_values { [] }
-        @rounds.times do |round|
-          (round.even? ? servers.keys : servers.keys.reverse).each do |side|
-            runs[side] << saturation.run(servers[side], servers[side].url("/")).tap { |run| @progress.call(Saturation.line(what, side, run)) }
-          end
+        runs = Turns.take(servers.keys, @rounds) do |side|
+          saturation.run(servers[side], servers[side].url("/")).tap { |run| @progress.call(Saturation.line(what, side, run)) }
         end
-        ratio = Statistics.spread(runs[:elah].zip(runs[:sinatra]).map { |ours, other| ours[:rate] / other[:rate] })
+        ratio = Turns.ratio(*runs.values_at(:elah, :sinatra), :rate)
         { name: "redis", what: "on Redis, #{title}: requests/s, ÷ Sinatra", figure: Tables.spread(ratio), target: "≥ #{LEAST}", runs: runs }
       end
     end

@@ -5,9 +5,6 @@ module Elah
   class API
     # What the dispatcher calls for a path below a mounted Rack app.
     class MountedApp
-      # @return [#call]
-      attr_reader :app
-
       # @param app [#call]
       def initialize(app)
         @app = app

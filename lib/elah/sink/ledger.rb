@@ -55,7 +55,7 @@ module Elah
           settled = tx.get(@positions, journal)&.unpack1("Q>") || 0
           raise Closed, "#{journal} has another owner by now." unless settled == from
 
-          sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+          sums = zeros
           horizon = horizon(tx)
           accepted.each { |stream, minute, events| sums[key(stream, minute, horizon)][0] += events }
           tally(delivered) { |stream, minute, events| sums[key(stream, minute, horizon)][1] += events }
@@ -104,7 +104,7 @@ module Elah
       # @return [void]
       def withdraw(letters)
         @store.transaction do |tx|
-          sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+          sums = zeros
           horizon = horizon(tx)
           letters.each do |letter|
             next unless stored(tx, letter.raw_id)&.parkings == letter.parkings
@@ -122,6 +122,9 @@ module Elah
       def close = @store.close
 
       private
+
+      # By key of a minute: accepted, delivered, dead.
+      def zeros = Hash.new { |all, key| all[key] = [0, 0, 0] }
 
       # Of many events few differ in stream and minute.
       def tally(events)
@@ -149,7 +152,7 @@ module Elah
 
       def sum_up_some(tx, minute)
         old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: SUMMED_AT_ONCE)
-        sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+        sums = zeros
         old.each do |key, value|
           earlier = [EARLIER].pack("N") + key.byteslice(4..)
           sums[earlier] = sums[earlier].zip(value.unpack("q>3")).map(&:sum)

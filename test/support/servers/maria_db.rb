@@ -23,6 +23,10 @@ module Servers
     # Small files: what is copied for every start.
     LAYOUT = %w[--innodb-log-file-size=4M --innodb-data-file-path=ibdata1:5M:autoextend --innodb-undo-tablespaces=0].freeze
 
+    # Settings for inserts without a pause. With the 4 MB of redo log above all who insert would wait for checkpoints: they spin, and on one core the
+    # thread that makes the checkpoint may never get its turn.
+    UNDER_LOAD = { "innodb-buffer-pool-size" => "2G", "innodb-log-file-size" => "512M" }.freeze
+
     # @return [String] mysql://elah:secret@127.0.0.1:PORT/test
     def url = "mysql://#{USER}:#{PASSWORD}@#{address}/#{DATABASE}"
 
