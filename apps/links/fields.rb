@@ -10,6 +10,8 @@ module Links
   # that is not given leaves the link as it was; null takes a limit, a title or the tags away.
   class Fields
     NAMES = %w[target status expires_at expires_in not_before max_visits title tags].freeze
+    APPLICATIONS = NAMES.to_h { |name| [name, :"apply_#{name}"] }.freeze
+    private_constant :APPLICATIONS
     EXPIRES_IN_SECONDS = (1..315_360_000).freeze
     MAX_VISITS = (1..(2**53)).freeze
     TITLE_LENGTH_MAX = 200
@@ -46,7 +48,7 @@ module Links
     # @return [Link] the same
     # @raise [Invalid]
     def apply(link)
-      (NAMES & @given.keys).each { |name| send(:"apply_#{name}", link, @given[name]) }
+      (NAMES & @given.keys).each { |name| send(APPLICATIONS[name], link, @given[name]) }
       link.updated_at = @now
       check_order(link)
       link

@@ -36,7 +36,10 @@ module Links
 
       # @param link [Link]
       # @return [String] binary
-      def details(link) = [link.created_at, link.updated_at].pack("Q>2") << [link.title, *link.tags].join("\n").b
+      def details(link)
+        times = [link.created_at, link.updated_at].pack("Q>2")
+        link.title || link.tags.any? ? times << [link.title, *link.tags].join("\n").b : times
+      end
 
       # @param code [String]
       # @param redirect [String] from {redirect}

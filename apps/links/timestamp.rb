@@ -3,6 +3,8 @@
 module Links
   # Owns points in time: milliseconds since 1970 inside, ISO 8601 outside.
   module Timestamp
+    # What stands behind the second, by milliseconds.
+    FRACTIONS = Array.new(1000) { |milliseconds| Kernel.format(".%03dZ", milliseconds).freeze }.freeze
     PATTERN = /\A(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\z/
 
     class << self
@@ -23,11 +25,19 @@ module Links
 
       # @param milliseconds [Integer]
       # @return [String] in UTC
-      def format(milliseconds)
-        Time.at(milliseconds / 1000, milliseconds % 1000, :millisecond, in: "UTC").strftime("%Y-%m-%dT%H:%M:%S.%LZ")
-      end
+      def format(milliseconds) = second(milliseconds / 1000) + FRACTIONS[milliseconds % 1000]
 
       private
+
+      # Links are shown when they are made, most of them: many in the same second.
+      def second(seconds)
+        last, text = @last_second
+        return text if last == seconds
+
+        text = Time.at(seconds, in: "UTC").strftime("%Y-%m-%dT%H:%M:%S")
+        @last_second = [seconds, text].freeze
+        text
+      end
 
       # Time takes 31 February for 3 March.
       def day_exists?(year, month, day)

@@ -10,6 +10,10 @@ module Links
       CHARACTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".chars.freeze
       BASE = CHARACTERS.size
 
+      # All codes of two characters, in the order of their numbers.
+      PAIRS = CHARACTERS.product(CHARACTERS).map { |pair| pair.join.freeze }.freeze
+      private_constant :PAIRS
+
       # @param secret [String]
       def initialize(secret)
         @short = Elah::Permutation.new(secret, high: BASE**3, low: BASE**3)
@@ -20,17 +24,23 @@ module Links
       # @return [String] different for each number
       # @raise [RangeError] past the last code of seven characters
       def code(number)
-        return spell(@short.call(number), 6) if number < @short.size
+        return six(@short.call(number)) if number < @short.size
 
         number -= @short.size
         raise RangeError, "All #{@short.size + @long.size} codes are used." if number >= @long.size
 
-        spell(@long.call(number), 7)
+        first, rest = @long.call(number).divmod(BASE**6)
+        CHARACTERS[first] + six(rest)
       end
 
       private
 
-      def spell(number, length) = CHARACTERS.values_at(*number.digits(BASE)).join.reverse.rjust(length, CHARACTERS.first)
+      # @param number [Integer] below 58^6
+      def six(number)
+        rest, last = number.divmod(PAIRS.size)
+        first, middle = rest.divmod(PAIRS.size)
+        "#{PAIRS[first]}#{PAIRS[middle]}#{PAIRS[last]}"
+      end
     end
   end
 end

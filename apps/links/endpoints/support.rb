@@ -14,10 +14,13 @@ module Links
       # Ends the request with 401 unless the key that is set, if one is, comes with it.
       def authorize! = service.api_key.nil? || super(service.api_key, realm: "links")
 
-      def own_places = service.own_places(request.header("host"))
+      # @return [String, nil] what the Host header says
+      def host = @host ||= request.header("host")
+
+      def own_places = service.own_places(host)
 
       # @return [Presenter]
-      def presenter = @presenter ||= Presenter.new(service.base_url(request.header("host")))
+      def presenter = @presenter ||= Presenter.new(service.base_url(host))
 
       # @param link [Link]
       # @return [Hash]

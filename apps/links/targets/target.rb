@@ -10,6 +10,10 @@ module Links
     module Target
       BYTES_MAX = 4096
       PORTS = { "http" => 80, "https" => 443 }.freeze
+
+      # What most targets are: nothing in it is to be refused or encoded but for its length and where it leads. Its host is its own canonical
+      # form, of at most 247 characters.
+      PLAIN = %r{\Ahttps?://((?:[a-z0-9](?:[a-z0-9-]{0,59}[a-z0-9])?\.){1,3}[a-z]{2,61})(?:[/?\#][!-\[\]-~]*)?\z}
       PARTS = %r{\A([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?\#\\]*))?(.*)\z}m
 
       # Spaces of any script, control characters, and those that change how others are shown.
@@ -22,17 +26,25 @@ module Links
         # @raise [Invalid]
         def check(text, own: [])
           refuse("A target is UTF-8.") unless text.valid_encoding?
+          if (host = text[PLAIN, 1])
+            check_leads_away(Authority.new(host, PORTS[text.start_with?("https") ? "https" : "http"]), own)
+            return check_length(text)
+          end
+
           refuse("A target has no spaces and no control characters; write them as %20 and so on.") if text.match?(UNSEEN)
           scheme, authority, rest = split(text)
           check_authority(scheme, authority, own)
           refuse("A target has no backslash; write %5C.") if rest.include?("\\")
-          encoded = encode(text)
+          check_length(encode(text))
+        end
+
+        private
+
+        def check_length(encoded)
           refuse("A target has at most #{BYTES_MAX} bytes; this one has #{encoded.bytesize}.") if encoded.bytesize > BYTES_MAX
 
           encoded
         end
-
-        private
 
         def split(text)
           scheme, authority, rest = text.match(PARTS)&.captures
@@ -51,7 +63,11 @@ module Links
           refuse("Write the host in its ASCII form, as xn--bcher-kva.example.") unless authority.ascii_only?
           found = Authority.parse(authority, PORTS.fetch(scheme))
           refuse("#{authority} is not a host with an optional port.") unless found
-          return if own.none? { |mine| mine.same?(found) }
+          check_leads_away(found, own)
+        end
+
+        def check_leads_away(authority, own)
+          return if own.none? { |mine| mine.same?(authority) }
 
           raise Invalid.new("target_loops", "A target must not lead back to this service.")
         end

@@ -49,6 +49,20 @@ class TargetsTest < Minitest::Test
     end
   end
 
+  def test_a_plain_host_is_its_own_canonical_form
+    label = "a#{'-' * 59}b"
+    hosts = ["example.com", "a.bc", "1.xn--bcher-kva.de", "my.localhost", "#{label}.#{label}.#{label}.#{'c' * 61}"]
+    hosts.each do |host|
+      url = "https://#{host}/x"
+      assert_equal host, url[Target::PLAIN, 1]
+      assert_equal host, Host.canonical(host)
+      assert_equal "target_loops", refusal(url, own: [place(host)])
+    end
+    ["1.2.3.4", "a.b1", "a..bc", "-a.bc", "a-.bc", "a_b.example", "EXAMPLE.com", "example.com.", "example.com:80", "u@example.com", "localhost",
+     "#{'a' * 62}.com", "a.b.c.d.com"].each { |host| refute_match Target::PLAIN, "https://#{host}/x" }
+    ["a b", "a\\b", "a\u007f", "\u00fc", "a\n"].each { |rest| refute_match Target::PLAIN, "https://example.com/#{rest}" }
+  end
+
   def test_everything_outside_ascii_is_encoded
     assert_equal "https://example.com/%C3%BC/%F0%9F%98%80?%E6%97%A5#%C3%9F", Target.check("https://example.com/ü/😀?日#ß")
   end

@@ -95,7 +95,7 @@ impl RubyStore {
         })
     }
 
-    fn begin(ruby: &Ruby, store: &Self) -> Result<RubyTransaction, Error> {
+    fn begin(ruby: &Ruby, store: Receiver<Self>) -> Result<RubyTransaction, Error> {
         store.store.begin().map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
     }
 

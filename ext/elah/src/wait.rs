@@ -7,7 +7,7 @@ use std::sync::Weak;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use elah_core::wake::{RemoteWaker, WaitId};
-use magnus::value::{BoxValue, ReprValue};
+use magnus::value::{BoxValue, LazyId, ReprValue};
 use magnus::{Error, Ruby, Value};
 
 use crate::gvl::without_gvl;
@@ -35,6 +35,10 @@ thread_local! {
 pub(crate) fn set_parking(parking: Option<Parking>) {
     PARKING.with(|cell| *cell.borrow_mut() = parking);
 }
+
+// Looked up once: every wait calls both.
+static IN_TASK: LazyId = LazyId::new("in_task?");
+static PARK: LazyId = LazyId::new("park");
 
 enum Filled<T> {
     Not,
@@ -110,7 +114,7 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
         }
         match (ruby_loop, id) {
             (Some(ruby_loop), Some(id)) => {
-                let _: Value = ruby_loop.funcall("park", (id,))?;
+                let _: Value = ruby_loop.funcall(*PARK, (id,))?;
             }
             _ => block_thread(ruby, &slot)?,
         }
@@ -120,7 +124,7 @@ pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Complet
 /// Suspends the fiber until `id`, a wait of this thread's loop, has ended.
 pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
     match running_loop()? {
-        Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>("park", (id,)).map(|_| ()),
+        Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>(*PARK, (id,)).map(|_| ()),
         None => Err(Error::new(crate::errors::class(ruby, "OutsideLoop"), "Only a fiber of the worker's loop can wait here.")),
     }
 }
@@ -145,7 +149,7 @@ fn running_loop() -> Result<Option<Value>, Error> {
     let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| *parking.ruby_loop)) else {
         return Ok(None);
     };
-    Ok(ruby_loop.funcall::<_, _, bool>("in_task?", ())?.then_some(ruby_loop))
+    Ok(ruby_loop.funcall::<_, _, bool>(*IN_TASK, ())?.then_some(ruby_loop))
 }
 
 fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {

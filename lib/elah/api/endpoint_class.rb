@@ -54,6 +54,7 @@ module Elah
         endpoint.const_set(:VERSIONER, @blueprint.versioner)
         headers = formats.content_types.transform_values { |type| PreparedHeaders.set({ "content-type" => type }) }
         endpoint.const_set(:HEADERS, formats.single? ? headers.fetch(formats.fixed) : headers)
+        endpoint.const_set(:CONTENT_TYPE, formats.content_type(formats.fixed))
       end
 
       # Blocks become methods, so that a call costs no binding and `return` ends them.
@@ -81,6 +82,7 @@ module Elah
           end
 
           #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
+          #{"def _captures = NO_CAPTURES" if Path.names(@blueprint.route.path).empty?}
           #{"def params = @params || _late_params" if validates_late?}
         RUBY
       end
@@ -144,14 +146,14 @@ module Elah
 
       def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), answer]
 
-      # A value alone is answered at once, with headers made at boot.
+      # A value alone is answered at once, with headers made at boot; a value with headers of its own, in fewer steps than the rest.
       def answer
         status = STATUSES[@verb]
         writer = WRITERS[formats.formatter(formats.fixed)] if formats.single?
         return "_finish(result)" unless status && writer
 
         "return _finish(result) if @_changed\n" \
-          "@request.respond(#{status}, HEADERS, #{writer})"
+          "@request.respond(#{status}, @header ? @header.with_content_type(CONTENT_TYPE) : HEADERS, #{writer})"
       end
 
       def hook_calls(hook)

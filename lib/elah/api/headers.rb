@@ -6,7 +6,18 @@ module Elah
   class API
     # Headers of an answer: lower-case names.
     class ResponseHeaders < Hash
+      alias given? key?
+      alias give store
+      private :given?, :give
+
       def self.normalize(name) = name.to_s.downcase
+
+      # @param type [String] of the body, for when the handler has said none
+      # @return [self]
+      def with_content_type(type)
+        give("content-type", type) unless given?("content-type")
+        self
+      end
 
       def [](name) = super(name.to_s.downcase)
 

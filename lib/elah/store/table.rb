@@ -43,14 +43,14 @@ module Elah
       # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
       # @return [true] once it is on disk
       # @raise [InvalidKey, TooLarge, Full, Failed, Busy, Closed]
-      def put(key, value, ttl: nil) = put_native(key, value, Store.milliseconds(ttl), false)
+      def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl), false)
 
       # Stores a value unless the key has one already. Of several that try at once, one succeeds.
       #
       # @param (see #put)
       # @return [Boolean] whether it was stored
       # @raise (see #put)
-      def put_new(key, value, ttl: nil) = put_native(key, value, Store.milliseconds(ttl), true)
+      def put_new(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl), true)
 
       # @!method delete(key)
       #   @param key [String]
@@ -94,10 +94,9 @@ module Elah
     end
 
     # @api private
-    # @param seconds [Numeric, nil]
-    # @return [Integer, nil]
+    # @param seconds [Numeric] of a `ttl:`
+    # @return [Integer]
     def self.milliseconds(seconds)
-      return if seconds.nil?
       raise ArgumentError, "ttl: must be more than 0 seconds, not #{seconds.inspect}" unless seconds.positive?
 
       (seconds * 1000).ceil

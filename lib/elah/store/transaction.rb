@@ -13,12 +13,12 @@ module Elah
       # @param table [Table]
       # @param (see Table#put)
       # @return [true]
-      def put(table, key, value, ttl: nil) = put_native(table, key, value, Store.milliseconds(ttl), false)
+      def put(table, key, value, ttl: nil) = put_native(table, key, value, ttl && Store.milliseconds(ttl), false)
 
       # @param table [Table]
       # @param (see Table#put)
       # @return [Boolean] whether the key had no value
-      def put_new(table, key, value, ttl: nil) = put_native(table, key, value, Store.milliseconds(ttl), true)
+      def put_new(table, key, value, ttl: nil) = put_native(table, key, value, ttl && Store.milliseconds(ttl), true)
 
       # @!method delete(from, key)
       #   Removes a key of a table, or sets one of a counter back to 0, with what this process has counted in memory. A counter is

@@ -16,6 +16,7 @@ use super::queue::{Job, Queue};
 use super::range::{Entry, Range, walk};
 use super::session::{folded_generation, live};
 use super::table::TableName;
+use super::turn;
 use super::writer;
 
 static OPENINGS: AtomicU64 = AtomicU64::new(0);
@@ -216,13 +217,19 @@ impl Engine {
         let checked = if let Job::Change(work, _) = &job { work.check() } else { Ok(()) };
         let owned = if self.is_of_this_process() { Ok(()) } else { Err(Error::Closed) };
         match checked.and(owned).and_then(|()| self.start_writer()) {
-            Ok(()) => self.queue.push(job),
+            Ok(()) => {
+                let delay = job.delay().unwrap_or_else(|| turn::write_delay(self));
+                self.queue.push(job, delay);
+            }
             Err(error) => job.refuse(error),
         }
     }
 
+    /// Has the writer begin with what waits for it. In a fork there is none, and the queue's lock may be held for ever.
     pub(super) fn hurry(&self) {
-        self.queue.hurry();
+        if self.is_of_this_process() {
+            self.queue.hurry();
+        }
     }
 
     fn start_writer(self: &Arc<Self>) -> Result<(), Error> {

@@ -38,11 +38,12 @@ impl Job {
         }
     }
 
-    /// How long it may wait for others before it has to be begun with.
-    fn delay(&self) -> Duration {
+    /// How long it may wait for others before it has to be begun with; `None` when that is up to the turn in which it comes.
+    pub(super) fn delay(&self) -> Option<Duration> {
         match self {
-            Job::Change(Work::Batch(batch), _) => batch.commit_delay,
-            Job::Change(..) | Job::Sweep(_) | Job::Flush(_) => Duration::ZERO,
+            Job::Change(Work::Changes(_), _) => None,
+            Job::Change(Work::Batch(batch), _) => Some(batch.commit_delay),
+            Job::Change(Work::Claim(_), _) | Job::Sweep(_) | Job::Flush(_) => Some(Duration::ZERO),
         }
     }
 
@@ -85,7 +86,8 @@ impl Queue {
         Queue::default()
     }
 
-    pub(super) fn push(&self, job: Job) {
+    /// Takes a job that has to be begun with after `delay`.
+    pub(super) fn push(&self, job: Job, delay: Duration) {
         let mut waiting = self.lock();
         let bytes = waiting.bytes + job.bytes();
         let refusal = match &waiting.failure {
@@ -102,7 +104,7 @@ impl Queue {
                 job.refuse(error);
             }
             None => {
-                let delay = if bytes > DELAYED_BYTES_MAX { Duration::ZERO } else { job.delay() };
+                let delay = if bytes > DELAYED_BYTES_MAX { Duration::ZERO } else { delay };
                 let due = Instant::now() + delay;
                 let is_first = waiting.due.is_none_or(|first| due < first);
                 if is_first {
@@ -205,24 +207,23 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::batch::Batch;
 
-    fn batch(commit_delay: Duration) -> Job {
-        Job::Change(Work::Batch(Batch::new(1, [].into(), commit_delay)), Box::new(|_| {}))
+    fn push(queue: &Queue, delay: Duration) {
+        queue.push(Job::Flush(Box::new(|_| {})), delay);
     }
 
     #[test]
     fn what_may_wait_is_not_awaited_until_somebody_waits_for_it() {
         let queue = Queue::new();
         assert!(!queue.is_awaited());
-        queue.push(batch(Duration::from_secs(600)));
+        push(&queue, Duration::from_secs(600));
         assert!(!queue.is_awaited());
         queue.hurry();
         assert!(queue.is_awaited());
         assert_eq!(queue.take(None).jobs.len(), 1);
         assert!(!queue.is_awaited());
-        queue.push(batch(Duration::from_secs(600)));
-        queue.push(Job::Flush(Box::new(|_| {})));
+        push(&queue, Duration::from_secs(600));
+        push(&queue, Duration::ZERO);
         assert!(queue.is_awaited());
     }
 }

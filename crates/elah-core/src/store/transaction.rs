@@ -28,6 +28,9 @@ struct CountChange {
     added: i64,
 }
 
+/// Changes by the table's name.
+type ByTable<T> = BTreeMap<String, (Arc<TableName>, Keys<T>)>;
+
 /// See the module. Holds a reader's slot until it is committed or dropped, so it should not wait for anything else.
 pub struct Transaction {
     handle: Arc<Handle>,
@@ -35,9 +38,8 @@ pub struct Transaction {
     snapshot: Snapshot,
     now_ms: u64,
     reads: Vec<Read>,
-    /// By the table's kind and name.
-    puts: BTreeMap<String, (Arc<TableName>, Keys<Pending>)>,
-    counts: BTreeMap<String, (Arc<TableName>, Keys<CountChange>)>,
+    puts: ByTable<Pending>,
+    counts: ByTable<CountChange>,
 }
 
 impl Transaction {
@@ -207,41 +209,37 @@ impl Transaction {
     /// Hands the writes to the writer. `done` gets `Conflict` when something that was read has changed since. A transaction that
     /// writes nothing has read one snapshot and needs no check.
     pub fn commit(self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
-        let writes = self.writes();
+        let Transaction { engine, snapshot, reads, now_ms, puts, counts, .. } = self;
+        drop(snapshot);
+        let writes = writes(puts, counts);
         if writes.is_empty() {
             return done(Ok(()));
         }
-        let Transaction { engine, snapshot, reads, now_ms, .. } = self;
-        drop(snapshot);
         let done: Done = Box::new(move |outcome| done(outcome.map(|_| ())));
         engine.submit(Job::Change(Work::Changes(Changes { reads, writes, read_at_ms: now_ms }), done));
     }
+}
 
-    fn writes(&self) -> Vec<Write> {
-        let puts = self.puts.values().flat_map(|(table, keys)| {
-            keys.iter().map(|(key, pending)| match &pending.value {
-                Some(value) => Write::Put {
-                    table: Arc::clone(table),
-                    key: key.clone(),
-                    value: value.clone(),
-                    expires_at_ms: pending.expires_at_ms,
-                    only_new: false,
-                },
-                None => Write::Delete { table: Arc::clone(table), key: key.clone() },
-            })
-        });
-        let counts = self.counts.values().flat_map(|(counter, keys)| {
-            keys.iter().flat_map(|(key, change)| {
-                let reset = change.is_reset.then(|| Write::Delete { table: Arc::clone(counter), key: key.clone() });
-                let added = (change.added != 0).then(|| Write::Increment {
-                    counter: Arc::clone(counter),
-                    key: key.clone(),
-                    by: change.added,
-                    max: None,
-                });
-                reset.into_iter().chain(added)
-            })
-        });
-        puts.chain(counts).collect()
+fn writes(puts: ByTable<Pending>, counts: ByTable<CountChange>) -> Vec<Write> {
+    let mut writes = Vec::new();
+    for (table, keys) in puts.into_values() {
+        writes.extend(keys.into_iter().map(|(key, Pending { value, expires_at_ms })| {
+            let table = Arc::clone(&table);
+            match value {
+                Some(value) => Write::Put { table, key, value, expires_at_ms, only_new: false },
+                None => Write::Delete { table, key },
+            }
+        }));
     }
+    for (counter, keys) in counts.into_values() {
+        for (key, CountChange { is_reset, added }) in keys {
+            if is_reset {
+                writes.push(Write::Delete { table: Arc::clone(&counter), key: key.clone() });
+            }
+            if added != 0 {
+                writes.push(Write::Increment { counter: Arc::clone(&counter), key, by: added, max: None });
+            }
+        }
+    }
+    writes
 }

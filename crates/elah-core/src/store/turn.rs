@@ -1,37 +1,58 @@
-//! Reads within a turn of a loop: they share one snapshot, so that all but the first cost no reader's slot. It is let go of when the
-//! turn ends, so that no page is kept from the writers while the loop waits.
+//! What the reads and writes within a turn of a loop have in common. Reads share one snapshot, so that all but the first cost no reader's
+//! slot; it is let go of when the turn ends, so that no page is kept from the writers while the loop waits. Writes wait for the turn to
+//! end, so that all of it share a commit: their fibers cannot go on before.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use super::engine::Engine;
 use super::env::Snapshot;
 use super::error::Error;
 
-/// What a thread knows of the turn that it is in. Every turn of every worker passes here, so one that read nothing pays for two flags.
+/// How long a write waits for its turn to end. One that takes longer is held up by a handler that neither waits nor ends, and other processes
+/// may wait for what was written.
+const WRITE_DELAY_MAX: Duration = Duration::from_millis(5);
+
+/// What a thread knows of the turn that it is in. Every turn of every worker passes here, so one without a read and a write pays for three
+/// flags.
 struct Turn {
     /// False between two turns, and on a thread without a loop.
     is_on: Cell<bool>,
     has_kept: Cell<bool>,
     /// The openings that keep a snapshot.
     keeping: RefCell<Vec<Weak<Engine>>>,
+    has_written: Cell<bool>,
+    /// The openings whose writers wait for the end of the turn.
+    writing: RefCell<Vec<Weak<Engine>>>,
 }
 
 thread_local! {
-    static TURN: Turn = const { Turn { is_on: Cell::new(false), has_kept: Cell::new(false), keeping: RefCell::new(Vec::new()) } };
+    static TURN: Turn = const {
+        Turn {
+            is_on: Cell::new(false),
+            has_kept: Cell::new(false),
+            keeping: RefCell::new(Vec::new()),
+            has_written: Cell::new(false),
+            writing: RefCell::new(Vec::new()),
+        }
+    };
 }
 
-/// From now on reads of this thread may keep their snapshot, until `end`.
+/// From now on reads of this thread may keep their snapshot, and its writes wait, until `end`.
 pub(crate) fn begin() {
     TURN.with(|turn| turn.is_on.set(true));
 }
 
-/// Lets go of what this thread's reads have kept.
+/// Lets go of what this thread's reads have kept, and has the writers begin with what it has written.
 pub(crate) fn end() {
     TURN.with(|turn| {
         turn.is_on.set(false);
         if turn.has_kept.take() {
             turn.keeping.take().iter().filter_map(Weak::upgrade).for_each(|engine| engine.release_kept());
+        }
+        if turn.has_written.take() {
+            turn.writing.take().iter().filter_map(Weak::upgrade).for_each(|engine| engine.hurry());
         }
     });
 }
@@ -44,6 +65,21 @@ fn may_keep(engine: &Arc<Engine>) -> bool {
             turn.keeping.borrow_mut().push(Arc::downgrade(engine));
         }
         turn.is_on.get()
+    })
+}
+
+/// How long the writer of `engine` may wait for more before it begins with what this thread submits; it is told when the turn ends.
+pub(super) fn write_delay(engine: &Arc<Engine>) -> Duration {
+    TURN.with(|turn| {
+        if !turn.is_on.get() {
+            return Duration::ZERO;
+        }
+        turn.has_written.set(true);
+        let mut writing = turn.writing.borrow_mut();
+        if !writing.iter().any(|known| known.as_ptr() == Arc::as_ptr(engine)) {
+            writing.push(Arc::downgrade(engine));
+        }
+        WRITE_DELAY_MAX
     })
 }
 
@@ -125,6 +161,35 @@ mod tests {
         std::thread::scope(|scope| assert!(scope.spawn(|| value(&store).is_none()).join().expect("another thread's read")));
         end();
         assert!(!keeps(&store));
+    }
+
+    #[test]
+    fn a_writer_waits_for_more_within_a_turn_alone() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let delay = || store.handle.with(|engine| Ok(write_delay(engine))).expect("an open store");
+        let writing = || TURN.with(|turn| turn.writing.borrow().len());
+        assert_eq!((delay(), writing()), (Duration::ZERO, 0));
+        begin();
+        assert_eq!((delay(), delay(), writing()), (WRITE_DELAY_MAX, WRITE_DELAY_MAX, 1));
+        std::thread::scope(|scope| assert!(scope.spawn(|| delay().is_zero()).join().expect("another thread's write")));
+        end();
+        assert_eq!((delay(), writing()), (Duration::ZERO, 0));
+    }
+
+    #[test]
+    fn what_a_turn_has_written_is_stored_when_it_ends() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let table = store.table("t").expect("a table");
+        let (done, stored) = mpsc::channel();
+        begin();
+        for key in [b"a", b"b"] {
+            let done = done.clone();
+            table.put(key.to_vec(), b"1".to_vec(), None, false, move |outcome| done.send(outcome).expect("a receiver"));
+        }
+        end();
+        assert_eq!([stored.recv(), stored.recv()], [Ok(Ok(true)), Ok(Ok(true))]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The writer: one thread for each opening of a store, which commits everything that waits in one LMDB transaction.
 //!
-//! There is no timer in front of a write: while one transaction is on its way to the disk, the next ones gather.
+//! While one transaction is on its way to the disk, the next ones gather. What a fiber of a loop waits for is begun with when the loop's turn
+//! ends, since no fiber goes on before; see `turn`. What others wait for is begun with at once.
 
 mod upkeep;
 

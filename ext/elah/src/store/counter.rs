@@ -7,7 +7,11 @@ use magnus::{Error, Module, RClass, RHash, RString, Ruby, Symbol, Value, method}
 use super::errors::raised;
 use super::{to_bytes, with_bytes};
 use crate::native_class;
+use crate::receiver::ExactClass;
 use crate::wait::suspend;
+
+/// `Elah::Store::Counter`, to know its instances at a glance.
+pub(super) static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Store::Counter", size)]
 pub(super) struct RubyCounter {
@@ -90,6 +94,7 @@ fn is_in_memory(ruby: &Ruby, durability: Symbol) -> Result<bool, Error> {
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
     let class = native_class::define::<RubyCounter>(ruby, store, "Counter")?;
+    CLASS.set(ruby, class);
     class.define_method("name", method!(RubyCounter::name, 0))?;
     class.define_method("durability", method!(RubyCounter::durability, 0))?;
     class.define_method("get", method!(RubyCounter::get, 1))?;

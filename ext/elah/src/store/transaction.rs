@@ -4,14 +4,15 @@ use std::cell::RefCell;
 
 use elah_core::store::{self, Transaction};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, RArray, RClass, RString, Ruby, TryConvert, TypedData, Value, method};
+use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
-use super::counter::RubyCounter;
+use super::counter::{self, RubyCounter};
 use super::errors::raised;
 use super::table::{RubyTable, entries, range};
-use super::{to_bytes, ttl};
+use super::{table_of, to_bytes, ttl};
 use crate::errors::class;
 use crate::native_class;
+use crate::receiver::Receiver;
 use crate::wait::suspend;
 
 #[magnus::wrap(class = "Elah::Store::Transaction", size)]
@@ -33,14 +34,13 @@ impl RubyTransaction {
         }
     }
 
-    fn get(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Value, Error> {
+    fn get(ruby: &Ruby, transaction: Receiver<Self>, from: Value, key: RString) -> Result<Value, Error> {
         let key = to_bytes(key);
-        if is_counter(ruby, from) {
-            let counter = <&RubyCounter>::try_convert(from)?;
+        if let Some(counter) = counter::CLASS.native::<RubyCounter>(&from) {
             let count = transaction.with(ruby, |transaction| transaction.count(&counter.counter, &key))?;
             return Ok(ruby.integer_from_i64(count).as_value());
         }
-        let table = <&RubyTable>::try_convert(from)?;
+        let table = table_of(&from)?;
         let value = transaction.with(ruby, |transaction| transaction.get(&table.table, &key))?;
         Ok(value.map_or_else(|| ruby.qnil().as_value(), |value| ruby.str_from_slice(&value).as_value()))
     }
@@ -59,13 +59,14 @@ impl RubyTransaction {
 
     fn put(
         ruby: &Ruby,
-        transaction: &Self,
-        table: &RubyTable,
+        transaction: Receiver<Self>,
+        table: Value,
         key: RString,
         value: RString,
         ttl_ms: Option<u64>,
         only_new: bool,
     ) -> Result<bool, Error> {
+        let table = table_of(&table)?;
         let (key, value, ttl) = (to_bytes(key), to_bytes(value), ttl(ttl_ms));
         transaction.with(ruby, |transaction| match only_new {
             true => transaction.put_new(&table.table, &key, value, ttl),
@@ -73,14 +74,13 @@ impl RubyTransaction {
         })
     }
 
-    fn delete(ruby: &Ruby, transaction: &Self, from: Value, key: RString) -> Result<Option<bool>, Error> {
+    fn delete(ruby: &Ruby, transaction: Receiver<Self>, from: Value, key: RString) -> Result<Option<bool>, Error> {
         let key = to_bytes(key);
-        if is_counter(ruby, from) {
-            let counter = <&RubyCounter>::try_convert(from)?;
+        if let Some(counter) = counter::CLASS.native::<RubyCounter>(&from) {
             transaction.with(ruby, |transaction| transaction.delete_count(&counter.counter, &key))?;
             return Ok(None);
         }
-        let table = <&RubyTable>::try_convert(from)?;
+        let table = table_of(&from)?;
         transaction.with(ruby, |transaction| transaction.delete(&table.table, &key)).map(Some)
     }
 
@@ -102,7 +102,7 @@ impl RubyTransaction {
     }
 
     /// True when everything is on disk, false when another write came in between.
-    fn commit(ruby: &Ruby, transaction: &Self) -> Result<bool, Error> {
+    fn commit(ruby: &Ruby, transaction: Receiver<Self>) -> Result<bool, Error> {
         let taken = transaction.transaction.take();
         let Some(taken) = taken else { return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")) };
         match suspend(ruby, |completer| taken.commit(|committed| completer.complete(committed)))? {
@@ -112,14 +112,9 @@ impl RubyTransaction {
         }
     }
 
-    fn give_up(&self) {
-        self.transaction.take();
+    fn give_up(transaction: Receiver<Self>) {
+        transaction.transaction.take();
     }
-}
-
-/// Asked before a conversion: one that fails makes an exception and its backtrace.
-fn is_counter(ruby: &Ruby, from: Value) -> bool {
-    from.is_kind_of(RubyCounter::class(ruby))
 }
 
 pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {

@@ -23,6 +23,9 @@ module Elah
       MULTIPART = %w[multipart/form-data multipart/related multipart/mixed].freeze
       private_constant :BODY_VERBS, :FORM, :MULTIPART
 
+      # Of a route whose path has no parameters.
+      NO_CAPTURES = {}.freeze
+
       # The parameters of the path, the body and the query, in that order of precedence.
       #
       # @return [Params]
@@ -138,11 +141,12 @@ module Elah
 
       def _read_params
         document = _body_params
-        return Params.flat(_captures) unless document || @request.query?
+        captures = _captures
+        return Params.flat(captures) unless document || @request.query?
 
         params = @request.query? ? Params.from(FormParameters.parse(@request.query_string)) : Params.new
         params.merge!(document) if document
-        params.merge!(_captures)
+        captures.empty? ? params : params.merge!(captures)
       end
 
       def _captures = @request.route_params

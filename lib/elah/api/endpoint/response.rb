@@ -30,7 +30,6 @@ module Elah
       # @param value [String, Array<String>, nil]
       # @return [ResponseHeaders, String]
       def header(name = nil, value = nil)
-        @_changed = true
         @header ||= ResponseHeaders.new
         name ? @header[name] = value : @header
       end

@@ -46,6 +46,7 @@ module Elah
       def stream(source = nil, &block)
         return @_stream unless source || block
 
+        @_changed = true
         header "content-length", nil
         header "transfer-encoding", nil
         header "cache-control", "no-cache"

@@ -37,7 +37,8 @@ module Elah
 
         mixed = options.key?(:type) && Types.several?(type)
         coercer = mixed ? Types::Custom::Mixed.new(type, method) : Types.coercer(type, method: method)
-        add_validator(:coerce, names, { coercer: coercer, message: type_option(options, :message) }, **flags(options))
+        kept = type if method.nil? && Types.keeps?(type)
+        add_validator(:coerce, names, { coercer: coercer, kept: kept, message: type_option(options, :message) }, **flags(options))
       end
 
       def flags(options)

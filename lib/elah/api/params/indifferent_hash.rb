@@ -34,7 +34,7 @@ module Elah
       def [](key) = super(Symbol === key ? key.name : key)
 
       def []=(key, value)
-        super(Symbol === key ? key.name : key, Params.wrap(value))
+        super(Symbol === key ? key.name : key, Hash === value || Array === value ? Params.wrap(value) : value)
       end
       alias store []=
 

@@ -35,6 +35,9 @@ module Elah
           built_in(type, strict)
         end
 
+        # @return [Boolean] whether an instance of the type is its own coercion
+        def keeps?(type) = [String, Integer].any? { |kept| kept.equal?(type) }
+
         # @return [Boolean] whether a block of parameters may have this type
         def group?(type) = [Array, Hash].include?(type) || json?(type)
 

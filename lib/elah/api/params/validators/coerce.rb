@@ -6,16 +6,18 @@ module Elah
     module Validators
       # `type:` and `types:`.
       class CoerceValidator < Validator
-        # @param option [Hash] type: what was declared · coercer: of {Types} · message: or nil
+        # @param option [Hash] coercer: of {Types} · kept: the class whose instances it gives back as they are, or nil · message: or nil
         def initialize(names, option, **rest)
           super
-          @coercer = option[:coercer]
+          @coercer, @kept = option.values_at(:coercer, :kept)
         end
 
         def fault(name, values)
           return :coerce unless values.is_a?(Hash)
 
           given = values[name]
+          return if @kept && @kept === given
+
           coerced = coerce(given)
           return coerced.message || :coerce if coerced.is_a?(Types::InvalidValue)
 
