@@ -18,14 +18,15 @@ class LeaderboardsSinatra < Sinatra::Base
   KEYS = ["#{STEM}season"].freeze
   SCRIPTS = Leaderboards::Stores::Redis::Scripts
   SUBMIT = Digest::SHA1.hexdigest(SCRIPTS::SUBMIT)
-  ROWS = Digest::SHA1.hexdigest(SCRIPTS::ROWS)
+  ROW = Digest::SHA1.hexdigest(SCRIPTS::PLAIN_ROW)
+  LIST = Digest::SHA1.hexdigest(SCRIPTS::PLAIN_LIST)
   LAST = (1 << 64) - 1
   SIGN = 1 << 63
 
   helpers do
     def redis
       Thread.current[:redis] ||= Redis.new(url: ENV.fetch("REDIS_URL")).tap do |redis|
-        [SCRIPTS::SUBMIT, SCRIPTS::ROWS].each { |script| redis.script(:load, script) }
+        [SCRIPTS::SUBMIT, SCRIPTS::PLAIN_ROW, SCRIPTS::PLAIN_LIST].each { |script| redis.script(:load, script) }
       end
     end
 
@@ -33,19 +34,19 @@ class LeaderboardsSinatra < Sinatra::Base
 
     def score_of(sort_key) = LAST - sort_key.unpack1("Q>") - SIGN
 
-    def rows(*what)
-      season, size, _, *flat = redis.evalsha(ROWS, keys: KEYS, argv: ["", "ordinal", 8, 16, *what])
-      [season.to_i, size, flat.each_slice(3).map { |place, rank| { rank: rank, member: place.byteslice(16..), score: score_of(place) } }]
-    end
+    def row(rank, place) = { rank: rank, member: place.byteslice(16..), score: score_of(place) }
 
-    def listed((season, size, rows)) = JSON.generate(season: season, size: size, members: rows)
+    def list(*what)
+      season, size, first, places = redis.evalsha(LIST, keys: KEYS, argv: what)
+      JSON.generate(season: season.to_i, size: size, members: places.each.with_index(first).map { |place, rank| row(rank, place) })
+    end
   end
 
   before { content_type :json }
 
-  get("/leaderboards/1/top") { listed(rows("range", 0, 9)) }
-  get("/leaderboards/1/members/:member") { |member| JSON.generate(rows("one", member).last.first) }
-  get("/leaderboards/1/members/:member/around") { |member| listed(rows("around", member, 5)) }
+  get("/leaderboards/1/top") { list(10) }
+  get("/leaderboards/1/members/:member") { |member| JSON.generate(row(*redis.evalsha(ROW, keys: KEYS, argv: [member]))) }
+  get("/leaderboards/1/members/:member/around") { |member| list(5, member) }
 
   put "/leaderboards/1/members/:member" do |member|
     given = JSON.parse(request.body.read)

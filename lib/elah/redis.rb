@@ -8,6 +8,7 @@ raise Elah::ClientMissing, "Elah::Redis" unless defined?(Elah::Clients::Redis)
 require_relative "redis/errors"
 require_relative "redis/commands"
 require_relative "redis/batch"
+require_relative "redis/responder"
 require_relative "redis/script"
 require_relative "redis/subscription"
 
@@ -132,7 +133,7 @@ module Elah
     # @return [String] without the password
     def inspect = "#<#{self.class} #{server}#{' (cluster)' if cluster?}>"
 
-    private :run_all, :subscribe_native
+    private :run_all, :subscribe_native, :responder_native
 
     private
 

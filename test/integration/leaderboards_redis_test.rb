@@ -80,6 +80,31 @@ class LeaderboardsRedisTest < Minitest::Test
     end
   end
 
+  # With a query the handler answers, and without one the responder, once this worker knows the board.
+  [{}, { order: "asc", decimals: 2, ties: "member" }, { order: %w[desc asc], decimals: [0, 3] }, { season: "day" }].each_with_index do |settings, number|
+    define_method("test_plain_reads_are_answered_as_all_others_#{number}") do
+      Servers::Redis.start do |redis|
+        LeaderboardsServer.start(store: redis.url) do |server|
+          board = server.create(**settings)
+          assert_reads_agree(server, board)
+          score = Array(settings[:order]).size > 1 ? ->(number) { [number % 3, number] } : ->(number) { (number * 7 % 5) - 2 }
+          14.times { |n| assert_equal 200, server.submit(board, "m#{n}", score.(n)).status }
+          server.submit(board, "%22%C3%A9%22", score.(3))
+          assert_reads_agree(server, board)
+          assert_equal 204, server.put("#{board}/bans/m3").status
+          assert_reads_agree(server, board)
+          server.submit(board, "m5", score.(5), metadata: { name: "five" })
+          assert_reads_agree(server, board)
+          server.post("#{board}/seasons")
+          server.submit(board, "m1", score.(1))
+          assert_reads_agree(server, board)
+          server.delete(board)
+          assert_reads_agree(server, board)
+        end
+      end
+    end
+  end
+
   def test_an_unknown_store_is_told
     failure = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, store: "mysql://u:private@host/db") }
     assert_match(%r{store must be embedded or a URL that begins with redis://}, failure.message)
@@ -87,6 +112,16 @@ class LeaderboardsRedisTest < Minitest::Test
   end
 
   private
+
+  def assert_reads_agree(server, board)
+    %w[top members/m1 members/m1/around members/m3 members/m3/around members/m5 members/%22%C3%A9%22 members/%22%C3%A9%22/around members/nobody].each do |path|
+      by_handler, by_responder = ["?rank=ordinal", ""].map do |query|
+        answer = server.get("#{board}/#{path}#{query}")
+        [answer.status, answer["content-type"], answer.json.except("request_id"), (answer.body if answer.status == 200)]
+      end
+      assert_equal by_handler, by_responder, path
+    end
+  end
 
   # Until it is answered with what it did.
   def increment(server, board, key)

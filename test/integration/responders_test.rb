@@ -113,6 +113,6 @@ class RespondersTest < Minitest::Test
 
   def test_something_else_is_no_responder
     error = assert_raises(ElahServer::Failure) { ElahServer.start('require "elah/api"; run Class.new(Elah::API) { get(:a, raw: true, responder: 7) { 1 } }') }
-    assert_match(/The responder of a route comes from a sink or a ranked set; Integer is none/, error.message)
+    assert_match(/The responder of a route comes from a sink, a ranked set or a Redis; Integer is none/, error.message)
   end
 end

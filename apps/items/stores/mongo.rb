@@ -3,6 +3,7 @@
 require_relative "../errors"
 require_relative "../item"
 require_relative "../slots"
+require_relative "mongo/looks"
 require_relative "mongo/state"
 
 module Items
@@ -12,7 +13,7 @@ module Items
     #   items  _id: position, i: id, u: uuid, d: document, and with the _id -1 the State
     #   slots  _id: tag, space, position within the tag; t: tag, i: id
     #
-    # A draw reads State and item by one query for two _ids. One process may use them while items come and go.
+    # A draw reads State and item by one query, which {Looks} shares among draws. One process may use them while items come and go.
     class Mongo
       # @param config [Elah::Config]
       # @return [Mongo]
@@ -23,6 +24,7 @@ module Items
         @items = mongo["items"]
         @slots = mongo["item_slots"]
         @state = State.new(@items, @slots)
+        @looks = Looks.new(@items)
         @making = Mutex.new
       end
 
@@ -38,9 +40,8 @@ module Items
       def look(position, scope = Slots::ALL)
         if scope.empty?
           made
-          found = @items.find({ "_id" => { "$in" => [State::ID, position] } }, projection: { "n.=" => 1, "b" => 1, "d" => 1 }).to_a
-          state, item = found.partition { |document| document["_id"] == State::ID }.map(&:first)
-          return [number(state, scope), (item["d"] if item && position < number(state, scope))] unless state.nil? || state["b"]
+          state, document = @looks.look(position)
+          return [number(state, scope), (document if position < number(state, scope))] unless state.nil? || state["b"]
         end
         count, documents = look_many([position], scope)
         [count, documents.first]

@@ -2,6 +2,7 @@
 
 mod gate;
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -51,6 +52,9 @@ enum Kept {
     Alone,
 }
 
+/// Why the handler of a request has to answer what something else was to answer, if there is more to say: whatever that one has left.
+pub type Reason = Option<Box<dyn Any>>;
+
 #[derive(Debug)]
 struct Entry {
     serial: u32,
@@ -62,6 +66,8 @@ struct Entry {
     /// It was reported that nobody reads its streamed answer.
     is_known_unread: bool,
     kept: Kept,
+    /// Its handler has to begin, since what was to answer it has not.
+    begins_anew: Option<Reason>,
     exchange: Rc<Exchange>,
 }
 
@@ -108,7 +114,16 @@ impl Admission {
         let serial = self.next_serial.get();
         self.next_serial.set(serial.wrapping_add(1));
         let exchange = Rc::clone(exchange);
-        let entry = Entry { serial, stage, gate, is_taken_over: false, is_known_unread: false, kept: Kept::No, exchange };
+        let entry = Entry {
+            serial,
+            stage,
+            gate,
+            is_taken_over: false,
+            is_known_unread: false,
+            kept: Kept::No,
+            begins_anew: None,
+            exchange,
+        };
         let key = self.entries.borrow_mut().insert(entry);
         let id = RequestId { key: u32::try_from(key).expect("fewer than 2^32 requests are open at once"), serial };
         match (stage, gate) {
@@ -217,8 +232,19 @@ impl Admission {
     }
 
     /// Has the handler of a running request begin anew.
-    pub(crate) fn run_again(&self, id: RequestId) {
+    pub(crate) fn run_again(&self, id: RequestId, reason: Reason) {
+        self.entry_mut(id, |entry| entry.begins_anew = Some(reason));
         self.ready.borrow_mut().push_back(id);
+    }
+
+    /// Whether the handler of a request that may run begins anew.
+    pub(crate) fn begins_anew(&self, id: RequestId) -> bool {
+        self.entry(id, |entry| entry.begins_anew.is_some()).unwrap_or(false)
+    }
+
+    /// Why it does, told once.
+    pub(crate) fn take_reason(&self, id: RequestId) -> Option<Reason> {
+        self.entry_mut(id, |entry| entry.begins_anew.take()).flatten()
     }
 
     fn entry_mut<R>(&self, id: RequestId, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {

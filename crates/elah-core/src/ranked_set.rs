@@ -18,6 +18,7 @@ mod members;
 pub mod number;
 mod operator;
 mod order;
+mod place;
 mod rank;
 mod records;
 mod row;
@@ -153,12 +154,14 @@ impl RankedSet {
     }
 
     fn standing_at(&self, place: Place) -> Standing {
-        self.tree
-            .read_key(place, |key| Standing { scores: self.order.scores(score_words(key)), sequence: self.order.sequence(key) })
+        self.tree.read_key(place, |key| Standing {
+            scores: self.order.scores(score_words(key).iter().copied()),
+            sequence: self.order.sequence(key),
+        })
     }
 
     fn scores_at(&self, place: Place) -> Scores {
-        self.tree.read_key(place, |key| self.order.scores(score_words(key)))
+        self.tree.read_key(place, |key| self.order.scores(score_words(key).iter().copied()))
     }
 
     /// The standing of a member.

@@ -1,6 +1,7 @@
 //! The loop of one worker: a current-thread runtime that is turned from Ruby's thread.
 
 mod exchanges;
+mod kept;
 mod links;
 mod settled;
 mod synced;
@@ -21,7 +22,7 @@ use slab::Slab;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
-pub use crate::admission::{GateSettings, RequestId};
+pub use crate::admission::{GateSettings, Reason, RequestId};
 use crate::audience::Audience;
 use crate::board::Seat;
 use crate::descriptor_watch::DescriptorWatches;
@@ -179,7 +180,9 @@ impl Worker {
             return None;
         }
         let id = self.shared.admission.next_ready()?;
-        self.shared.metrics.requested();
+        if !self.shared.admission.begins_anew(id) {
+            self.shared.metrics.requested();
+        }
         Some(id)
     }
 

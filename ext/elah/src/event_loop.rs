@@ -14,12 +14,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use elah_core::limits::Limits;
+#[cfg(feature = "redis")]
+use elah_core::response::Response;
 use elah_core::wake::RemoteWaker;
 use elah_core::worker::{Cancelled, GateSettings, Readiness, Worker};
+#[cfg(feature = "redis")]
+use elah_core::worker::{Reason, RequestId};
 use magnus::value::{BoxValue, ReprValue};
 use magnus::{
-    Class, DataTypeFunctions, Error, Module, Object, RArray, RClass, RHash, RModule, RObject, Ruby, TryConvert, TypedData, Value,
-    method,
+    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RClass, RHash, RModule, RObject, Ruby, TryConvert,
+    TypedData, Value, method,
 };
 
 use crate::board::RubyBoard;
@@ -49,6 +53,15 @@ pub(crate) fn worker(ruby: &Ruby) -> Result<Rc<Worker>, Error> {
             "No loop runs on this thread: a request belongs to the thread of its worker.",
         )
     })
+}
+
+/// Settles an answer that was kept back by this thread's loop; once the loop is closed there is nothing to settle.
+#[cfg(feature = "redis")]
+pub(crate) fn settle(id: RequestId, answer: Result<Response, Reason>) {
+    let worker = WORKER.with(|cell| cell.borrow().clone());
+    if let Some(worker) = worker {
+        worker.settle(id, answer);
+    }
 }
 
 /// What any thread may do to a loop, and a trap too, and the turn, of which these watch.
@@ -153,16 +166,24 @@ impl EventLoop {
     }
 
     /// Ends `finished`, the request whose handler has returned, and gives the next one that may start and that no responder answers, or
-    /// nil.
-    fn next_request(ruby: &Ruby, event_loop: Value, finished: Value) -> Result<Option<Request>, Error> {
+    /// nil. One that a responder could not answer after all comes back, with what that met.
+    fn next_request(ruby: &Ruby, event_loop: Value, finished: Value) -> Result<Option<Value>, Error> {
         let worker = worker(ruby)?;
         if let Some(finished) = request::CLASS.native::<Request>(&finished) {
             worker.finish(finished.id());
         }
-        let Some(responders) = responders::of_this_loop() else { return Ok(worker.next_request().map(Request::new)) };
+        let request = |id| Request::new(id).into_value_with(ruby);
+        let Some(responders) = responders::of_this_loop() else { return Ok(worker.next_request().map(request)) };
         while let Some(id) = worker.next_request() {
+            if let Some(reason) = worker.take_reason(id) {
+                let (request, met) = (request(id), responders::met(ruby, reason)?);
+                if !met.is_nil() {
+                    event_loop.funcall::<_, _, Value>("begin_with", (request, met))?;
+                }
+                return Ok(Some(request));
+            }
             if !responders.answer(ruby, &worker, id, event_loop)? {
-                return Ok(Some(Request::new(id)));
+                return Ok(Some(request(id)));
             }
             worker.finish(id);
         }

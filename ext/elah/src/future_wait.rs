@@ -145,6 +145,13 @@ impl<C> PerHome<C> {
         client
     }
 
+    /// The client of `home`, if it has been asked for.
+    #[cfg(feature = "redis")]
+    pub(crate) fn find(&self, home: Home) -> Option<Arc<C>> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().find(|entry| entry.home == home).map(|entry| Arc::clone(&entry.client))
+    }
+
     /// Takes all clients out, so that their connections are closed.
     pub(crate) fn close(&self) {
         drop_own(std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)));

@@ -107,7 +107,7 @@ impl RubyRankedSet {
 }
 
 /// An order from `[[is_descending, decimals], ...]`.
-fn order(ruby: &Ruby, components: RArray, is_tied_by_member: bool) -> Result<Order, Error> {
+pub(crate) fn order(ruby: &Ruby, components: RArray, is_tied_by_member: bool) -> Result<Order, Error> {
     let components = components.to_vec::<(bool, u8)>()?.into_iter().map(|(is_descending, decimals)| Component {
         direction: if is_descending { Direction::Descending } else { Direction::Ascending },
         decimals,

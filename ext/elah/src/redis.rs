@@ -1,7 +1,8 @@
 //! `Elah::Clients::Redis`: the native half of `Elah::Redis`. One connection per loop, shared by all its fibers.
 
 mod arguments;
-mod errors;
+pub(crate) mod errors;
+pub(crate) mod responder;
 mod subscription;
 mod values;
 
@@ -18,10 +19,12 @@ use magnus::{
 };
 
 use crate::future_wait::{Home, PerHome};
+use crate::header_set::headers;
 use crate::native_class;
 use crate::receiver::Receiver;
 use crate::wait::{Completer, suspend};
 use errors::{raised, refused};
+use responder::{Awaiting, Responder};
 use subscription::RubySubscription;
 
 /// Why what nobody waited for went wrong.
@@ -33,6 +36,7 @@ enum Failure {
 /// Whoever gets the answers.
 enum Asked {
     Caller(Completer<Result<Replies, RedisError>>),
+    Request(Awaiting),
     Nobody(Name, Arc<Mutex<Option<Failure>>>),
 }
 
@@ -40,6 +44,7 @@ impl Waiter for Asked {
     fn end(self, outcome: Result<Replies, RedisError>) {
         match self {
             Asked::Caller(completer) => completer.complete(outcome),
+            Asked::Request(awaiting) => awaiting.end(outcome),
             Asked::Nobody(name, failure) => remember_failure(name, outcome, &failure),
         }
     }
@@ -60,7 +65,7 @@ fn remember_failure(name: Name, outcome: Result<Replies, RedisError>, failure: &
 #[magnus(class = "Elah::Clients::Redis", free_immediately)]
 pub(crate) struct RubyRedis {
     settings: Settings,
-    clients: PerHome<Client<Asked>>,
+    clients: Arc<PerHome<Client<Asked>>>,
     clusters: PerHome<ClusterClient>,
     /// What became of commands that nobody waited for, until somebody is told.
     failure: Arc<Mutex<Option<Failure>>>,
@@ -75,7 +80,7 @@ impl RubyRedis {
             Settings::read(&url, ca_file.as_deref(), read_times(ruby, bounds)?).map_err(|error| raised(ruby, &error))?;
         let redis = RubyRedis {
             settings,
-            clients: PerHome::new(),
+            clients: Arc::new(PerHome::new()),
             clusters: PerHome::new(),
             failure: Arc::new(Mutex::new(None)),
             is_closed: AtomicBool::new(false),
@@ -134,6 +139,18 @@ impl RubyRedis {
     fn subscribe(ruby: &Ruby, redis: &Self, channels: RArray, patterns: RArray) -> Result<RubySubscription, Error> {
         let (channels, patterns) = (arguments::texts(ruby, channels)?, arguments::texts(ruby, patterns)?);
         RubySubscription::open(ruby, redis.home(ruby)?, redis.settings.clone(), channels, patterns)
+    }
+
+    fn responder(
+        ruby: &Ruby,
+        redis: &Self,
+        header: Value,
+        texts: Vec<String>,
+        key: String,
+        last: Option<String>,
+        last_bytes_max: usize,
+    ) -> Result<Responder, Error> {
+        Ok(Responder::new(Arc::clone(&redis.clients), headers(ruby, header)?, texts, key, last, last_bytes_max))
     }
 
     fn run(&self, ruby: &Ruby, commands: Commands, is_transaction: bool) -> Result<Replies, Error> {
@@ -215,9 +232,11 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("post", method!(RubyRedis::post, -1))?;
     class.define_method("run_all", method!(RubyRedis::run_all, 2))?;
     class.define_method("subscribe_native", method!(RubyRedis::subscribe, 2))?;
+    class.define_method("responder_native", method!(RubyRedis::responder, 5))?;
     class.define_method("server", method!(RubyRedis::server, 0))?;
     class.define_method("cluster?", method!(RubyRedis::is_cluster, 0))?;
     class.define_method("close", method!(RubyRedis::close, 0))?;
     class.define_method("closed?", method!(RubyRedis::is_closed, 0))?;
+    responder::init(ruby, clients)?;
     subscription::init(ruby, clients)
 }

@@ -5,12 +5,14 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
 use elah_core::request::RequestView;
-use elah_core::worker::{RequestId, Worker};
+use elah_core::worker::{Reason, RequestId, Worker};
 use magnus::error::ErrorType;
 use magnus::value::{BoxValue, ReprValue};
 use magnus::{Class, Error, RArray, Ruby, Value};
 
 use crate::ranked_set::entity_responder::{self, EntityResponder};
+#[cfg(feature = "redis")]
+use crate::redis::{errors::raised, responder as redis_responder};
 use crate::sink_responder::{self, SinkResponder};
 
 thread_local! {
@@ -31,6 +33,21 @@ struct Responder {
 enum Kind {
     Sink,
     Entity,
+    #[cfg(feature = "redis")]
+    Redis,
+}
+
+impl Kind {
+    fn of(object: &Value) -> Option<Kind> {
+        if sink_responder::CLASS.native::<SinkResponder>(object).is_some() {
+            return Some(Kind::Sink);
+        }
+        #[cfg(feature = "redis")]
+        if redis_responder::CLASS.native::<redis_responder::Responder>(object).is_some() {
+            return Some(Kind::Redis);
+        }
+        entity_responder::CLASS.native::<EntityResponder>(object).map(|_| Kind::Entity)
+    }
 }
 
 /// A request that a responder may answer.
@@ -48,12 +65,29 @@ impl Candidate<'_> {
 
     /// Tells the loop of an exception that nobody else will tell of.
     pub(crate) fn report(&self, error: Error) -> Result<(), Error> {
-        let exception = match error.error_type() {
-            ErrorType::Exception(exception) => exception.as_value(),
-            ErrorType::Error(class, message) => class.new_instance((message.as_ref(),))?.as_value(),
-            ErrorType::Jump(_) => return Err(error),
-        };
+        let exception = exception(error)?;
         self.event_loop.funcall::<_, _, Value>("report", (exception,)).map(|_| ())
+    }
+}
+
+/// What an error raises.
+fn exception(error: Error) -> Result<Value, Error> {
+    match error.error_type() {
+        ErrorType::Exception(exception) => Ok(exception.as_value()),
+        ErrorType::Error(class, message) => Ok(class.new_instance((message.as_ref(),))?.as_value()),
+        ErrorType::Jump(_) => Err(error),
+    }
+}
+
+/// The exception that a request's handler would have met in the place of its responder; nil when there is none to tell of.
+pub(crate) fn met(ruby: &Ruby, reason: Reason) -> Result<Value, Error> {
+    match reason {
+        #[cfg(feature = "redis")]
+        Some(reason) => match reason.downcast_ref() {
+            Some(error) => exception(raised(ruby, error)),
+            None => Ok(ruby.qnil().as_value()),
+        },
+        _ => Ok(ruby.qnil().as_value()),
     }
 }
 
@@ -63,12 +97,9 @@ impl Responders {
         let mut by_route = Vec::new();
         for index in 0..pairs.len() {
             let (route, object) = pairs.entry::<(usize, Value)>(index as isize)?;
-            let kind = if sink_responder::CLASS.native::<SinkResponder>(&object).is_some() {
-                Kind::Sink
-            } else if entity_responder::CLASS.native::<EntityResponder>(&object).is_some() {
-                Kind::Entity
-            } else {
-                let message = format!("The responder of a route comes from a sink or a ranked set; {} is none.", object.class());
+            let Some(kind) = Kind::of(&object) else {
+                let message =
+                    format!("The responder of a route comes from a sink, a ranked set or a Redis; {} is none.", object.class());
                 return Err(Error::new(ruby.exception_type_error(), message));
             };
             by_route.resize_with(by_route.len().max(route + 1), || None);
@@ -85,6 +116,10 @@ impl Responders {
         let answered = match kind {
             Kind::Sink => sink_responder::CLASS.native::<SinkResponder>(object).map(|sink| sink.answer(&candidate)),
             Kind::Entity => entity_responder::CLASS.native::<EntityResponder>(object).map(|entity| entity.answer(&candidate)),
+            #[cfg(feature = "redis")]
+            Kind::Redis => {
+                redis_responder::CLASS.native::<redis_responder::Responder>(object).map(|redis| redis.answer(&candidate))
+            }
         };
         answered.unwrap_or(Ok(false)).or_else(|error| candidate.report(error).map(|()| false))
     }

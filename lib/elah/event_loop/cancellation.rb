@@ -64,6 +64,15 @@ module Elah
         cancel(task, exception, shields: UNSHIELDED) if task
       end
 
+      # Has the task that is running begin with a request, and meet an exception when it waits first: it is what the request's responder met.
+      #
+      # @param request [Elah::Request]
+      # @param exception [Exception]
+      def begin_with(request, exception)
+        @current.request = request
+        @current.postpone(exception, UNSHIELDED)
+      end
+
       private
 
       def cancel_requests

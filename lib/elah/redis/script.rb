@@ -48,6 +48,22 @@ module Elah
         answers.each { |answer| raise answer if answer.is_a?(Exception) }
       end
 
+      # What a route is given as its `responder:`, see {Responder}.
+      #
+      # @param headers [HeaderSet, Hash] of every answer
+      # @param texts [Array<String>] what an answer begins with, what stands between its numbers and members, and what it ends with: JSON
+      # @param key [String] the parameter of the route that names what is asked about
+      # @param last [String, nil] the parameter of the route whose value is the last of `ARGV`
+      # @param last_bytes_max [Integer] a longer one is left to the handler
+      # @return [Responder, nil] nil for a cluster
+      # @raise [ArgumentError] when there are fewer than two texts
+      def responder(headers:, texts:, key: "id", last: nil, last_bytes_max: 255)
+        raise ArgumentError, "texts: are two at least, not #{texts.inspect}" if texts.size < 2
+        return if @redis.cluster?
+
+        @redis.send(:responder_native, headers, texts, key, last, last_bytes_max).of(self)
+      end
+
       # @return [String] without the source
       def inspect = "#<#{self.class} #{@digest}>"
 

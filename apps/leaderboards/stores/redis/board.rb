@@ -50,6 +50,8 @@ module Leaderboards
 
         # @return [Text]
         attr_reader :text
+        # @return [Array<String>] the key of the current season, which scripts are given
+        attr_reader :keys
 
         # @param redis [Elah::Redis]
         # @param programs [Programs]

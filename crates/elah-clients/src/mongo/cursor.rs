@@ -46,10 +46,19 @@ impl Cursor {
         Ok(Cursor { client, doing, first: Mutex::new(first), rest: Mutex::new(rest) })
     }
 
+    /// What `next_batch` gives when nothing has to be asked for; `None` when the server has to be.
+    pub fn batch_at_hand(&self) -> Option<Option<Batch>> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
+            Some(first) => Some(Some(first)),
+            None => self.rest.lock().unwrap_or_else(PoisonError::into_inner).is_none().then_some(None),
+        }
+    }
+
     /// The next documents; `None` at the end. Only one caller may wait here.
     pub async fn next_batch(&self) -> Result<Option<Batch>, Error> {
-        if let Some(first) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Ok(Some(first));
+        if let Some(batch) = self.batch_at_hand() {
+            return Ok(batch);
         }
         let Some(mut rest) = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(None) };
         let next = self.client.run(&self.doing, |_| async { rest.next().await.transpose() }).await?;

@@ -77,7 +77,7 @@ const CHANGING: [(&str, &str); 14] = [
 ];
 
 /// Commands that are sent together, encoded, and how many answers they have.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Commands {
     bytes: Vec<u8>,
     count: u32,

@@ -94,8 +94,8 @@ impl Order {
     }
 
     /// The scores in the words of a key.
-    pub(super) fn scores(&self, words: &[u64]) -> Scores {
-        words.iter().zip(&self.components).map(|(word, component)| number(*word, component.direction)).collect()
+    pub(super) fn scores(&self, words: impl IntoIterator<Item = u64>) -> Scores {
+        words.into_iter().zip(&self.components).map(|(word, component)| number(word, component.direction)).collect()
     }
 
     /// The sequence in a key; 0 when names decide ties.

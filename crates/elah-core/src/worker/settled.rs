@@ -75,7 +75,8 @@ impl Worker {
             self.tasks.spawn_local(async move {
                 let is_settled = settled.await.is_ok();
                 for Waiting { request, response, claim, batch } in answers {
-                    shared.settle(request, (is_settled && claim.failure(batch).is_none()).then_some(response));
+                    let is_stored = is_settled && claim.failure(batch).is_none();
+                    shared.settle(request, is_stored.then_some(response).ok_or(None));
                 }
             });
         }

@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use super::Worker;
 use crate::admission::RequestId;
 use crate::response::Response;
-use crate::shared::Shared;
 use crate::sink_log::SinkLog;
 
 /// What came for one journal in this turn.
@@ -58,34 +57,9 @@ impl Worker {
             self.tasks.spawn_local(async move {
                 let is_synced = matches!(synced.await, Ok(Ok(())));
                 for (id, response) in answers {
-                    shared.settle(id, is_synced.then_some(response));
+                    shared.settle(id, is_synced.then_some(response).ok_or(None));
                 }
             });
-        }
-    }
-}
-
-impl Shared {
-    /// Gives an answer that was kept back, or has the handler begin anew when there is none.
-    pub(super) fn settle(&self, id: RequestId, response: Option<Response>) {
-        let Some(exchange) = self.admission.get(id) else { return };
-        let has_ended = self.admission.let_go(id);
-        match response {
-            Some(response) => {
-                exchange.answer(response);
-            }
-            None if has_ended && exchange.reply.is_waiting() => {
-                self.admission.run_again(id);
-                self.local_waker.wake_turn();
-                return;
-            }
-            None => {}
-        }
-        if has_ended {
-            self.admission.finish(id, &self.limits, self.clock.now_ms());
-            if self.is_draining() || self.admission.has_ready() {
-                self.local_waker.wake_turn();
-            }
         }
     }
 }

@@ -28,9 +28,14 @@ impl RubyCursor {
             let message = "A query is read on the thread on which it began.";
             return Err(Error::new(class(ruby, "Mongo::Error"), message));
         }
-        let reading = Arc::clone(&cursor.cursor);
-        let batch =
-            cursor.home.wait_for(ruby, async move { reading.next_batch().await })?.map_err(|error| raised(ruby, &error))?;
+        let batch = match cursor.cursor.batch_at_hand() {
+            Some(batch) => batch,
+            None => {
+                let reading = Arc::clone(&cursor.cursor);
+                let waited = cursor.home.wait_for(ruby, async move { reading.next_batch().await })?;
+                waited.map_err(|error| raised(ruby, &error))?
+            }
+        };
         batch.map(|batch| reader::array(ruby, batch.array().unwrap_or_default())).transpose()
     }
 

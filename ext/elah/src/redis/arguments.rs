@@ -31,6 +31,20 @@ pub(super) fn several(ruby: &Ruby, list: RArray) -> Result<(Commands, Vec<Name>)
     Ok((commands, names))
 }
 
+/// The command that begins with these words, and that so many will be added to.
+pub(super) fn beginning(ruby: &Ruby, words: RArray, behind: usize) -> Result<Commands, Error> {
+    let words = flattened(ruby, words.into_iter())?;
+    let mut commands = Commands::with_capacity(EXPECTED_BYTES);
+    commands.begin(words.len() + behind);
+    for word in words {
+        with_word(ruby, word, |bytes| {
+            commands.word(bytes);
+            Ok(())
+        })?;
+    }
+    Ok(commands)
+}
+
 /// The bytes of the Strings and Symbols in an Array.
 pub(super) fn texts(ruby: &Ruby, words: RArray) -> Result<Vec<Vec<u8>>, Error> {
     words.into_iter().map(|word| with_word(ruby, word, |bytes| Ok(bytes.to_vec()))).collect()

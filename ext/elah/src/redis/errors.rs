@@ -6,7 +6,7 @@ use magnus::{Error, Ruby, prelude::*};
 use crate::errors::class;
 
 /// The Ruby exception for an answer that did not come.
-pub(super) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
+pub(crate) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
     let name = match error {
         RedisError::Settings(_) => "OptionError",
         RedisError::Unreachable { .. } | RedisError::Lost { .. } => "Unavailable",

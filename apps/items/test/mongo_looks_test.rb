@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+require_relative "../../../test/test_helper"
+require_relative "../stores/mongo"
+
+# The query that the draws of one turn share, over a collection that says what it was asked for.
+class ItemsMongoLooksTest < Minitest::Test
+  # Answers from positions 0 to 999; the block may wait or raise.
+  class Asked
+    attr_reader :queries
+
+    def initialize(&block)
+      @queries = []
+      @block = block
+    end
+
+    def find(filter, projection:)
+      ids = filter.fetch("_id").fetch("$in")
+      @queries << ids
+      @block&.call(@queries.size)
+      ids.select { |id| id < 1000 }.map { |id| id.negative? ? { "_id" => id, "n" => { "=" => 1000 } } : { "_id" => id, "d" => "document #{id}" }.slice("_id", *projection.keys) }
+    end
+  end
+
+  def looks(&block)
+    @asked = Asked.new(&block)
+    Items::Stores::Mongo::Looks.new(@asked)
+  end
+
+  # What each of some draws at once gives, or the class of what it raises.
+  def together(looks, positions)
+    Elah.run do
+      positions.map { |position| Elah.async { looks.look(position) } }.map { |draw| draw.value rescue $!.class }
+    end
+  end
+
+  def test_draws_of_one_turn_are_one_query
+    found = together(looks, [4, 7, 4, 1000])
+    assert_equal [[-1, 4, 7, 1000]], @asked.queries
+    assert_equal ["document 4", "document 7", "document 4", nil], found.map(&:last)
+    assert_equal [{ "=" => 1000 }], found.map { |state, _| state["n"] }.uniq
+  end
+
+  def test_draws_of_another_turn_have_a_query_of_their_own
+    looks = looks()
+    Elah.run { 3.times { |position| looks.look(position) } }
+    looks.look(3)
+    assert_equal [[-1, 0], [-1, 1], [-1, 2], [-1, 3]], @asked.queries
+  end
+
+  def test_a_query_that_is_under_way_takes_nobody_in
+    began, go_on = Array.new(2) { Queue.new }
+    looks = looks { |number| number == 1 && began.push(true) && go_on.pop }
+    Elah.run do
+      first = Elah.async { looks.look(1) }
+      began.pop
+      assert_equal "document 2", looks.look(2).last
+      go_on << true
+      assert_equal "document 1", first.value.last
+    end
+    assert_equal [[-1, 1], [-1, 2]], @asked.queries
+  end
+
+  def test_no_query_asks_for_more_than_a_server_gives_at_once
+    found = together(looks, (0...250).to_a)
+    assert_equal [101, 101, 51], @asked.queries.map(&:size)
+    assert_equal (0...250).map { |position| "document #{position}" }, found.map(&:last)
+  end
+
+  def test_what_is_wrong_with_the_server_is_told_to_all
+    assert_equal [Elah::QueryTimeout] * 3, together(looks { raise Elah::QueryTimeout, "late" }, [1, 2, 3])
+    assert_equal 1, @asked.queries.size
+  end
+
+  def test_those_whose_query_has_ended_with_its_request_ask_anew
+    began, never = Array.new(2) { Queue.new }
+    looks = looks { |number| number == 1 && began.push(true) && never.pop }
+    Elah.run do
+      first, *others = [1, 2, 3].map { |position| Elah.async { looks.look(position) } }
+      began.pop
+      first.cancel
+      assert_equal ["document 2", "document 3"], others.map { |draw| draw.value.last }
+      assert_raises(Elah::Cancelled) { first.value }
+    end
+    assert_equal [[-1, 1, 2, 3], [-1, 2, 3]], @asked.queries
+  end
+
+  def test_one_that_is_cancelled_before_it_has_asked_leaves_the_others_to_themselves
+    looks = looks()
+    Elah.run do
+      first, other = [1, 2].map { |position| Elah.async { looks.look(position) } }
+      first.cancel
+      assert_equal "document 2", other.value.last
+    end
+    assert_equal [[-1, 2]], @asked.queries
+  end
+end
