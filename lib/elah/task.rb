@@ -111,17 +111,20 @@ module Elah
     # @param child [Elah::Async]
     def release(child) = @children&.delete(child)
 
-    # Keeps an exception for the next time that the task waits.
+    # Keeps an exception for the next time that the task waits, in the request that it has now.
     #
     # @param exception [Exception]
     # @param shields [Integer] how many shields it passes through
-    def postpone(exception, shields) = (@postponed ||= []) << Postponed.new(exception, shields, request)
+    def postpone(exception, shields)
+      forget_postponed_of_others
+      (@postponed ||= []) << Postponed.new(exception, shields, request)
+    end
 
     # @return [Exception, nil] the next that was kept and that no shield holds off
     def next_postponed
       return unless @postponed
 
-      @postponed.select! { |kept| kept.request.equal?(request) }
+      forget_postponed_of_others
       kept = @postponed.find { |candidate| candidate.shields >= shields } or return
       @postponed.delete(kept)
       kept.exception
@@ -164,6 +167,8 @@ module Elah
     def withdraw(exception) = @postponed&.delete_if { |kept| kept.exception.equal?(exception) }
 
     private
+
+    def forget_postponed_of_others = @postponed&.select! { |kept| kept.request.equal?(request) }
 
     def call_endings
       while (ending = @endings&.pop)

@@ -34,6 +34,21 @@ class LeaderboardsRedisTest < Minitest::Test
     end
   end
 
+  # Its keys are still there, and the worker knew them.
+  def test_a_board_that_is_deleted_while_redis_is_away_is_not_shown_again
+    Servers::Redis.start do |redis|
+      LeaderboardsServer.start(store: redis.url) do |server|
+        board, other = Array.new(2) { server.create.tap { |path| server.submit(path, "ann", 120) } }
+        assert_equal [["ann", 120]], server.top(board)
+        redis.stop
+        assert_equal 503, server.request("DELETE", board).status
+        redis.start
+        wait_until("Redis is back") { server.get("#{other}/top").status == 200 }
+        assert_equal 404, server.get("#{board}/top").status
+      end
+    end
+  end
+
   # Redis is killed between two increments or in the middle of one; a client that does not know what became of it sends it again.
   def test_increments_count_once_when_redis_is_killed
     Servers::Redis.start(durable: true) do |redis|

@@ -91,6 +91,17 @@ class RedisResponderTest < Minitest::Test
     end
   end
 
+  def test_a_script_that_fails_for_a_member_is_not_sent_again
+    start do |server, redis|
+      assert_equal row(2, "ann", 3), get(server, "points/from/ann")["members"].first
+      sent = -> { Elah::Redis.new(redis.url).call("INFO", "commandstats")[/cmdstat_eval:calls=(\d+)/, 1] }
+      before = sent.call
+      assert_equal :left_alone, get(server, "points/from/eve")
+      assert_equal row(2, "ann", 3), get(server, "points/from/ann")["members"].first
+      assert_equal before, sent.call
+    end
+  end
+
   def test_many_at_once
     start do |server|
       answers = Array.new(8) { Thread.new { server.connect { |client| Array.new(50) { |index| client.request("GET", "/ranks/points/#{%w[ann bob][index % 2]}").json["rank"] } } } }
@@ -127,6 +138,17 @@ class RedisResponderTest < Minitest::Test
       waiting = Thread.new { told(server) }
       redis.kill
       assert_equal [503, "Elah::Unavailable"], waiting.value
+    end
+  end
+
+  # A request whose handler has ended, or never began, is no task that could be cancelled: it kept its place until Redis answered.
+  def test_a_request_whose_client_has_gone_makes_room_for_the_next
+    start({ fibers_max: 1, queue_seconds: 20 }) do |server, redis|
+      assert_equal row(2, "ann", 3), get(server, "points/ann")
+      redis.pause
+      server.connect { |client| client.write("GET /ranks/points/ann HTTP/1.1\r\nHost: x\r\n\r\n") }
+      assert_equal 200, server.get("/counts").status
+      redis.resume
     end
   end
 

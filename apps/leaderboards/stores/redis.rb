@@ -82,7 +82,12 @@ module Leaderboards
       def pardon(definition, member) = board(definition).ban(member, false)
       def trim(definition, keep) = board(definition).trim(keep)
       def begin_season(definition) = board(definition).turn.number
-      def remove(definition) = board(definition).remove
+
+      def remove(definition)
+        removed = board(definition)
+        @responders.remove(definition)
+        removed.remove
+      end
 
       def responder(answer, *count, **) = @responders[answer, *count]
       def show(definition, member, style, season = nil) = board(definition).then { |board| board.row_text(board.one(member, style, season)) }

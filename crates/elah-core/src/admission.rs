@@ -209,6 +209,12 @@ impl Admission {
         })
     }
 
+    /// Removes a request whose handler has ended and for whose answer, which is kept back, nobody waits any more; true if it was one.
+    pub(crate) fn abandon_kept(&self, id: RequestId, limits: &Limits, now_ms: u64) -> bool {
+        let is_alone = self.entry(id, |entry| entry.kept == Kept::Alone).unwrap_or(false);
+        is_alone && self.let_go(id) && self.finish(id, limits, now_ms).is_some()
+    }
+
     /// True while a handler runs whose answer is the server's affair.
     pub(crate) fn is_served(&self, id: RequestId) -> bool {
         self.entry(id, |entry| entry.stage == Stage::Running && !entry.is_taken_over).unwrap_or(false)

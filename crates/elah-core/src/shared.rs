@@ -200,8 +200,11 @@ impl Shared {
         }
     }
 
+    /// Has the handler of a request cancelled; one without, whose answer is kept back, makes room at once.
     fn cancel(&self, id: RequestId, reason: Cancelled) {
-        self.cancelled.borrow_mut().push((id, reason));
+        if !self.admission.abandon_kept(id, &self.limits, self.clock.now_ms()) {
+            self.cancelled.borrow_mut().push((id, reason));
+        }
         self.local_waker.wake_turn();
     }
 

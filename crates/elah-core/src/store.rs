@@ -41,6 +41,7 @@ pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
 pub use range::{Entry, Range};
 pub use shared::release_all;
 pub use transaction::{OPERATIONS_MAX, Transaction};
+pub use turn::end as end_turn;
 pub use write::Outcome;
 
 use layout::Kind;

@@ -153,6 +153,8 @@ fn running_loop() -> Result<Option<Value>, Error> {
 }
 
 fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
+    // The turn that this thread may be in goes on when the thread does: what it has written would wait for its own end.
+    elah_core::store::end_turn();
     let interrupted = Mutex::new(false);
     let unblock = || {
         *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = true;

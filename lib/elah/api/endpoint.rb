@@ -34,7 +34,7 @@ module Elah
         attr_accessor :verbs
 
         # Gives what every request reads the first places in its objects, where Ruby 3.1 finds also what is unset at once.
-        def place_variables = allocate.instance_eval { @request = @_changed = @_format = nil }
+        def place_variables = allocate.instance_eval { @request = @_changed = @header = @_format = nil }
 
         # Answers a request.
         def handle(request) = new._call(request)

@@ -10,9 +10,10 @@ module Elah
     # the place of one member or a list of places. A place is eight bytes for each component of the score, the most significant first, so
     # that they sort as scores rank, eight of a sequence unless ties are decided by member, and the member's name.
     #
-    # The handler begins when a request has a query, when nothing is known of its key, when there is no connection yet, and when the script
-    # returns something else, as nil. When the server does not answer, the handler begins too, and its first wait raises what would have
-    # been raised there.
+    # The handler begins when a request has a query, when nothing is known of its key, when there is no connection, and when the script
+    # returns something else, as nil. So it asks the same server, which is what opens the connection, and can answer everything. When the
+    # server does not answer, the handler begins too, and its first wait raises what the responder met, after what it waits for was sent:
+    # let that be a read.
     Responder = Clients::RedisResponder
 
     class Responder
@@ -30,6 +31,11 @@ module Elah
         words = [keys.size, *keys, *args]
         add_native(key, ["EVALSHA", @script.digest, *words], ["EVAL", @script.source, *words], *RankedSet::Arguments.order(order, decimals, ties))
       end
+
+      # @!method remove(key)
+      #   Leaves requests about a key to the handler from now on.
+      #   @param key [String]
+      #   @return [nil]
 
       # @!method clear
       #   Forgets all keys.

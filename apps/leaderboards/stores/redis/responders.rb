@@ -42,6 +42,12 @@ module Leaderboards
           @responders.each { |responder, args| tell(responder, args, definition, board) }
         end
 
+        # @param definition [Definition] of a board that is no more
+        def remove(definition)
+          @boards.delete(definition)
+          @responders.each_key { |responder| responder.remove(definition.key) }
+        end
+
         # Forgets the boards.
         def clear
           @boards.clear

@@ -44,8 +44,8 @@ pub(crate) fn begin() {
     TURN.with(|turn| turn.is_on.set(true));
 }
 
-/// Lets go of what this thread's reads have kept, and has the writers begin with what it has written.
-pub(crate) fn end() {
+/// Lets go of what this thread's reads have kept, and has the writers begin with what it has written. For who is in no turn nothing happens.
+pub fn end() {
     TURN.with(|turn| {
         turn.is_on.set(false);
         if turn.has_kept.take() {

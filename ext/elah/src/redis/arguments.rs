@@ -42,6 +42,7 @@ pub(super) fn beginning(ruby: &Ruby, words: RArray, behind: usize) -> Result<Com
             Ok(())
         })?;
     }
+    commands.shrink_to_fit();
     Ok(commands)
 }
 

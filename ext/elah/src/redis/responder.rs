@@ -43,7 +43,7 @@ struct Answers {
     headers: Headers,
     /// Around and between the numbers of a reply and its members.
     texts: Vec<String>,
-    /// Whether the server has run the script, and has refused nothing since.
+    /// Whether the server has run the script, and has not said since that it has none of its digest.
     is_script_known: AtomicBool,
 }
 
@@ -94,6 +94,11 @@ impl Responder {
         };
         responder.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), Arc::new(known));
         Ok(())
+    }
+
+    /// Forgets a key.
+    fn remove(&self, key: String) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(key.as_str());
     }
 
     /// Forgets all keys.
@@ -156,7 +161,10 @@ impl Known {
     fn text(&self, replies: &mut Replies) -> Option<Bytes> {
         let [before, between @ .., after] = self.answers.texts.as_slice() else { return None };
         let reply = replies.next_item();
-        self.answers.is_script_known.store(!matches!(reply, Item::Refusal(_)), Ordering::Relaxed);
+        let is_forgotten = matches!(&reply, Item::Refusal(line) if line.starts_with(b"NOSCRIPT"));
+        if is_forgotten || !matches!(reply, Item::Refusal(_)) {
+            self.answers.is_script_known.store(!is_forgotten, Ordering::Relaxed);
+        }
         if reply != Item::Array(between.len() + 2) {
             return None;
         }
@@ -207,6 +215,7 @@ pub(super) fn init(ruby: &Ruby, clients: RModule) -> Result<(), Error> {
     let class = native_class::define::<Responder>(ruby, clients, "RedisResponder")?;
     CLASS.set(ruby, class);
     class.define_method("add_native", method!(Responder::add, 5))?;
+    class.define_method("remove", method!(Responder::remove, 1))?;
     class.define_method("clear", method!(Responder::clear, 0))?;
     Ok(())
 }
