@@ -146,7 +146,10 @@ class RedisResponderTest < Minitest::Test
     start({ fibers_max: 1, queue_seconds: 20 }) do |server, redis|
       assert_equal row(2, "ann", 3), get(server, "points/ann")
       redis.pause
-      server.connect { |client| client.write("GET /ranks/points/ann HTTP/1.1\r\nHost: x\r\n\r\n") }
+      server.connect do |client|
+        client.write("GET /ranks/points/ann HTTP/1.1\r\nHost: x\r\n\r\n")
+        client.socket.setsockopt(Socket::Option.linger(true, 0))
+      end
       assert_equal 200, server.get("/counts").status
       redis.resume
     end
