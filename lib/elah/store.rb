@@ -21,6 +21,8 @@ module Elah
   class Store
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
+    # Attempts that only hope that nothing comes in between; for those after them all other writers wait, 20 ms at most.
+    FREE_ATTEMPTS_MAX = 4
 
     class << self
       # Opens the store in a directory, or creates it. A process has a directory open once, however often this is called. What a
@@ -76,7 +78,8 @@ module Elah
     end
 
     # Runs a block whose reads see the store at one moment and whose writes are stored together, or not at all. When another write
-    # changed something that the block had read, the block runs again, so it should do nothing but read and write the store.
+    # changed something that the block had read, the block runs again, so it should do nothing but read and write the store. After
+    # {FREE_ATTEMPTS_MAX} attempts the writers of all processes wait for it, so that it cannot lose for ever.
     # Serialisable: the result is as if the transactions had run one after the other. An exception in the block stores nothing;
     # so does leaving it with `break`, `return` or `throw`.
     #
@@ -112,16 +115,16 @@ module Elah
     private
 
     def again(&block)
-      (ATTEMPTS_MAX - 1).times do
-        outcome = attempt(&block)
+      (2..ATTEMPTS_MAX).each do |number|
+        outcome = attempt(is_reserved: number > FREE_ATTEMPTS_MAX, &block)
         return outcome.first if outcome
       end
       raise Conflict, "The transaction lost against other writes #{ATTEMPTS_MAX} times."
     end
 
     # The block's value in an array, or nil when it lost.
-    def attempt
-      transaction = begin_native
+    def attempt(is_reserved: false)
+      transaction = begin_native(is_reserved)
       value = yield transaction
       [value] if transaction.send(:commit_native)
     ensure

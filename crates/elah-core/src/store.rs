@@ -19,6 +19,7 @@ mod layout;
 mod merge;
 mod queue;
 mod range;
+mod reservation;
 mod session;
 mod shared;
 mod table;
@@ -39,6 +40,7 @@ pub use group_commits::GroupCommits;
 pub use layout::{KEY_BYTES_MAX, NAME_BYTES_MAX, TABLES_MAX, VALUE_BYTES_MAX};
 pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
 pub use range::{Entry, Range};
+pub use reservation::Reservation;
 pub use shared::release_all;
 pub use transaction::{OPERATIONS_MAX, Transaction};
 pub use turn::end as end_turn;
@@ -112,7 +114,21 @@ impl Store {
 
     /// Begins a transaction on the store as it is now.
     pub fn begin(&self) -> Result<Transaction, Error> {
-        self.handle.with(|engine| Transaction::begin(engine, &self.handle))
+        self.handle.with(|engine| Transaction::begin(engine, &self.handle, None))
+    }
+
+    /// Keeps the store's lock for a transaction that has lost often; `done` gets what it begins with.
+    pub fn reserve(&self, done: impl FnOnce(Result<Reservation, Error>) + Send + 'static) {
+        let mut done = Some(done);
+        let requested = self.handle.with(|engine| {
+            if let Some(done) = done.take() {
+                Reservation::request(engine, &self.handle, done);
+            }
+            Ok(())
+        });
+        if let (Err(error), Some(done)) = (requested, done) {
+            done(Err(error));
+        }
     }
 
     /// Removes entries whose time has come; `done` gets their number. The writer does so by itself, too.

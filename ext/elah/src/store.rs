@@ -9,7 +9,7 @@ mod transaction;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use elah_core::store::{Clock, Options, Store};
+use elah_core::store::{Clock, Options, Reservation, Store};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
@@ -95,8 +95,14 @@ impl RubyStore {
         })
     }
 
-    fn begin(ruby: &Ruby, store: Receiver<Self>) -> Result<RubyTransaction, Error> {
-        store.store.begin().map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
+    /// With `is_reserved` others wait until the transaction is over.
+    fn begin(ruby: &Ruby, store: Receiver<Self>, is_reserved: bool) -> Result<RubyTransaction, Error> {
+        let transaction = match is_reserved {
+            false => store.store.begin(),
+            true => suspend(ruby, |completer| store.store.reserve(|reservation| completer.complete(reservation)))?
+                .and_then(Reservation::begin),
+        };
+        transaction.map(RubyTransaction::new).map_err(|error| raised(ruby, &error))
     }
 
     fn sweep(ruby: &Ruby, store: &Self) -> Result<usize, Error> {
@@ -166,7 +172,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;
     class.define_method("values_at", method!(RubyStore::values_at, -1))?;
-    class.define_method("begin_native", method!(RubyStore::begin, 0))?;
+    class.define_method("begin_native", method!(RubyStore::begin, 1))?;
     class.define_method("sweep", method!(RubyStore::sweep, 0))?;
     class.define_method("flush", method!(RubyStore::flush, 0))?;
     class.define_method("dir", method!(RubyStore::dir, 0))?;

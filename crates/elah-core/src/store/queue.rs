@@ -20,6 +20,8 @@ pub(super) type Done<T = Vec<Outcome>> = Box<dyn FnOnce(Result<T, Error>) + Send
 
 pub(super) enum Job {
     Change(Work, Done),
+    /// Takes the store's lock and keeps it for who is told, until the reservation ends.
+    Reserve(Done<()>),
     /// Removes what has expired; told how many entries there were.
     Sweep(Done<usize>),
     /// Folds what this process has counted in memory; told when it is on disk.
@@ -34,7 +36,7 @@ impl Job {
                 done(Err(error));
             }
             Job::Sweep(done) => done(Err(error)),
-            Job::Flush(done) => done(Err(error)),
+            Job::Reserve(done) | Job::Flush(done) => done(Err(error)),
         }
     }
 
@@ -43,14 +45,14 @@ impl Job {
         match self {
             Job::Change(Work::Changes(_), _) => None,
             Job::Change(Work::Batch(batch), _) => Some(batch.commit_delay),
-            Job::Change(Work::Claim(_), _) | Job::Sweep(_) | Job::Flush(_) => Some(Duration::ZERO),
+            Job::Change(Work::Claim(_), _) | Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) => Some(Duration::ZERO),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
             Job::Change(work, _) => work.bytes(),
-            Job::Sweep(_) | Job::Flush(_) => 0,
+            Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) => 0,
         }
     }
 }
@@ -61,6 +63,8 @@ struct Waiting {
     /// When the first of them has to be begun with; `None` when there is none.
     due: Option<Instant>,
     bytes: usize,
+    /// Reservations that were granted and have not ended.
+    reservations: usize,
     has_gathered: bool,
     is_closing: bool,
     failure: Option<Error>,
@@ -197,6 +201,35 @@ impl Queue {
                 Some(until) => self.changed.wait_timeout(waiting, until - now).unwrap_or_else(PoisonError::into_inner).0,
             };
         }
+    }
+
+    /// Notes a reservation that the writer has granted.
+    pub(super) fn reserve(&self) {
+        self.lock().reservations += 1;
+    }
+
+    /// What a reservation was for has been pushed, or will not be.
+    pub(super) fn end_reservation(&self) {
+        self.lock().reservations -= 1;
+        self.changed.notify_one();
+    }
+
+    /// All that waits but the wish for another reservation, as soon as those that were granted have ended or `until` has come.
+    pub(super) fn take_reserved(&self, until: Instant) -> Vec<Job> {
+        let mut waiting = self.lock();
+        loop {
+            let now = Instant::now();
+            if waiting.reservations == 0 || waiting.is_closing || until <= now {
+                break;
+            }
+            waiting = self.changed.wait_timeout(waiting, until - now).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let jobs = std::mem::take(&mut waiting.jobs);
+        let (wishes, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| matches!(job, Job::Reserve(_)));
+        waiting.bytes = 0;
+        waiting.due = (!wishes.is_empty()).then(Instant::now);
+        waiting.jobs = wishes;
+        jobs
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {

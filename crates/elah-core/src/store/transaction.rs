@@ -12,6 +12,7 @@ use super::layout::{FullKey, check_key, check_value, decode_count};
 use super::merge::{Keys, Merge, Pending};
 use super::queue::{Done, Job};
 use super::range::{Entry, Range, walk};
+use super::reservation::Reservation;
 use super::session::live;
 use super::shared::Handle;
 use super::table::TableName;
@@ -40,10 +41,12 @@ pub struct Transaction {
     reads: Vec<Read>,
     puts: ByTable<Pending>,
     counts: ByTable<CountChange>,
+    /// Ends with the transaction.
+    reservation: Option<Reservation>,
 }
 
 impl Transaction {
-    pub(super) fn begin(engine: &Arc<Engine>, handle: &Arc<Handle>) -> Result<Self, Error> {
+    pub(super) fn begin(engine: &Arc<Engine>, handle: &Arc<Handle>, reservation: Option<Reservation>) -> Result<Self, Error> {
         let snapshot = engine.snapshot()?;
         let now_ms = engine.options.clock.now_ms();
         Ok(Transaction {
@@ -54,6 +57,7 @@ impl Transaction {
             reads: Vec::new(),
             puts: BTreeMap::new(),
             counts: BTreeMap::new(),
+            reservation,
         })
     }
 
@@ -209,14 +213,15 @@ impl Transaction {
     /// Hands the writes to the writer. `done` gets `Conflict` when something that was read has changed since. A transaction that
     /// writes nothing has read one snapshot and needs no check.
     pub fn commit(self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
-        let Transaction { engine, snapshot, reads, now_ms, puts, counts, .. } = self;
+        let Transaction { engine, snapshot, reads, now_ms, puts, counts, reservation, .. } = self;
         drop(snapshot);
         let writes = writes(puts, counts);
         if writes.is_empty() {
             return done(Ok(()));
         }
         let done: Done = Box::new(move |outcome| done(outcome.map(|_| ())));
-        engine.submit(Job::Change(Work::Changes(Changes { reads, writes, read_at_ms: now_ms }), done));
+        let changes = Changes { reads, writes, read_at_ms: now_ms, is_reserved: reservation.is_some() };
+        engine.submit(Job::Change(Work::Changes(changes), done));
     }
 }
 

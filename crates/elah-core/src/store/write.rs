@@ -90,6 +90,11 @@ impl Work {
         matches!(self, Work::Changes(changes) if changes.touch_counters())
     }
 
+    /// Whether the writer has kept the lock for it.
+    pub(super) fn is_reserved(&self) -> bool {
+        matches!(self, Work::Changes(Changes { is_reserved: true, .. }))
+    }
+
     /// Takes note that nothing of it was stored, before anyone is told.
     pub(super) fn fail(&self, error: &Error) {
         if let Work::Batch(batch) = self {
@@ -105,11 +110,13 @@ pub(super) struct Changes {
     pub(super) writes: Vec<Write>,
     /// The time by which the reads judged what had expired.
     pub(super) read_at_ms: u64,
+    /// The writer has kept the lock for these.
+    pub(super) is_reserved: bool,
 }
 
 impl Changes {
     pub(super) fn one(write: Write) -> Self {
-        Changes { reads: Vec::new(), writes: vec![write], read_at_ms: 0 }
+        Changes { writes: vec![write], ..Changes::default() }
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {

@@ -19,7 +19,8 @@ const FOLD_SHARE: u32 = 50;
 /// After this many keys a fold lets the loop have the core, unless a commit waits for it: else a request may wait a scheduler's
 /// whole slice for it, some milliseconds.
 const FOLD_KEYS_AT_ONCE: usize = 32;
-/// For so long a transaction that nobody waits for lets others have the core first. It has the lock for which other processes may wait.
+/// For so long a transaction that nobody waits for lets others have the core first, and for so long the lock is kept for one that was reserved
+/// for. It is the lock for which other processes may wait.
 const PATIENCE_MAX: Duration = Duration::from_millis(20);
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two attempts to fold into a store that is full, or to sweep it.
@@ -39,6 +40,7 @@ pub(super) fn run(engine: &Engine) {
         sweep_at: None,
         recover_at: Instant::now() + RECOVERY_PAUSE,
         has_unripe_pages: true,
+        kept: None,
     };
     writer.plan_sweep();
     loop {
@@ -53,6 +55,26 @@ pub(super) fn run(engine: &Engine) {
     }
 }
 
+/// What a turn of the writer has to do.
+#[derive(Default)]
+struct Todo {
+    changes: Vec<Change>,
+    reservations: Vec<Done<()>>,
+    sweeps: Vec<Done<usize>>,
+    flushes: Vec<Done<()>>,
+}
+
+impl Todo {
+    fn add(&mut self, job: Job) {
+        match job {
+            Job::Change(work, done) => self.changes.push((work, done)),
+            Job::Reserve(done) => self.reservations.push(done),
+            Job::Sweep(done) => self.sweeps.push(done),
+            Job::Flush(done) => self.flushes.push(done),
+        }
+    }
+}
+
 struct Writer<'e> {
     engine: &'e Engine,
     /// Set while the journal holds something.
@@ -63,19 +85,21 @@ struct Writer<'e> {
     recover_at: Instant,
     /// Set by each commit: LMDB hands out the pages that a transaction has freed to the one after the next.
     has_unripe_pages: bool,
+    /// Begun for a reservation, and what is committed next.
+    kept: Option<Session<'e>>,
 }
 
-impl Writer<'_> {
+impl<'e> Writer<'e> {
     fn turn(&mut self, jobs: Vec<Job>, is_closing: bool) {
         let now = Instant::now();
-        let (mut changes, mut sweeps, mut flushes) = (Vec::new(), Vec::new(), Vec::new());
-        for job in jobs {
-            match job {
-                Job::Change(work, done) => changes.push((work, done)),
-                Job::Sweep(done) => sweeps.push(done),
-                Job::Flush(done) => flushes.push(done),
-            }
+        let mut todo = Todo::default();
+        jobs.into_iter().for_each(|job| todo.add(job));
+        if !todo.reservations.is_empty() {
+            self.grant(std::mem::take(&mut todo.reservations));
+            self.engine.queue.take_reserved(now + PATIENCE_MAX).into_iter().for_each(|job| todo.add(job));
+            todo.changes.sort_by_key(|(work, _)| !work.is_reserved());
         }
+        let Todo { changes, sweeps, flushes, .. } = todo;
         let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
         let must_fold =
             is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(work, _)| work.touches_counters());
@@ -84,6 +108,7 @@ impl Writer<'_> {
             let _ = self.commit(Vec::new(), true);
         }
         let folded = self.commit(changes, must_fold);
+        self.kept = None;
         for done in flushes {
             done(folded.clone());
         }
@@ -96,6 +121,14 @@ impl Writer<'_> {
         self.plan_sweep();
         if self.recover_at <= now {
             self.recover();
+        }
+    }
+
+    /// Takes the lock, which is kept for the next commit, and tells who has asked for that.
+    fn grant(&mut self, reservations: Vec<Done<()>>) {
+        let granted = self.engine.queue.check().and_then(|()| self.begin()).map(|session| self.kept = Some(session));
+        for done in reservations {
+            done(granted.clone());
         }
     }
 
@@ -163,7 +196,7 @@ impl Writer<'_> {
 
     fn transact(&mut self, changes: &[Change], sealed: Option<&Sealed>) -> Result<Vec<Result<Vec<Outcome>, Error>>, Error> {
         let engine = self.engine;
-        let mut session = Session::begin(&engine.env, engine.tree, engine.options.clock.now_ms())?;
+        let mut session = self.kept.take().map_or_else(|| self.begin(), Ok)?;
         let started = Instant::now();
         if let Some(sealed) = sealed {
             for (index, sum) in sealed.sums().into_iter().enumerate() {
@@ -196,6 +229,10 @@ impl Writer<'_> {
         }
         session.commit()?;
         Ok(outcomes)
+    }
+
+    fn begin(&self) -> Result<Session<'e>, Error> {
+        Session::begin(&self.engine.env, self.engine.tree, self.engine.options.clock.now_ms())
     }
 
     fn settle_fold(&mut self, sealed: Option<Sealed>) {

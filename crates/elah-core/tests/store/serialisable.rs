@@ -1,10 +1,11 @@
 //! Transactions of many threads: what they leave behind must be what some order of them, one after the other, leaves behind.
 
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use elah_core::store::{Error, Range, Store, Table, Transaction};
+use elah_core::store::{Error, Range, Reservation, Store, Table, Transaction};
 
-use super::support::{Opened, commit, get, put};
+use super::support::{Opened, commit, get, put, wait};
 
 const THREADS: usize = 8;
 
@@ -98,4 +99,62 @@ fn a_page_depends_on_what_it_shows_and_not_on_what_follows() {
     assert_eq!(read_and_write("aa", false), Err(Error::Conflict), "within the page");
     assert_eq!(read_and_write("0", true), Ok(()), "the last page ends with d");
     assert_eq!(read_and_write("zz", true), Err(Error::Conflict), "before the last page");
+}
+
+fn reserve(store: &Store) -> Reservation {
+    wait(|done| store.reserve(done)).expect("a reservation")
+}
+
+/// Writes without waiting for it.
+fn begin_put(table: &Table, key: &[u8], value: &[u8]) -> Receiver<Result<bool, Error>> {
+    let (sender, stored) = mpsc::channel();
+    table.put(key.to_vec(), value.to_vec(), None, false, move |outcome| sender.send(outcome).expect("somebody waits"));
+    stored
+}
+
+/// A thread that gets no core for longer than a reservation holds may lose, but not each time; without one it always does.
+#[test]
+fn what_was_reserved_for_goes_before_what_came_first() {
+    let opened = Opened::new();
+    let table = opened.store.table("t").expect("a name");
+    let has_won = (0..100_u8).any(|attempt| {
+        let mut transaction = reserve(&opened.store).begin().expect("a transaction");
+        let other = begin_put(&table, b"k", &[attempt]);
+        let seen = transaction.get(&table, b"k").expect("a read");
+        transaction.put(&table, b"seen", seen.clone().unwrap_or_default(), None).expect("a put");
+        let committed = commit(transaction);
+        assert_eq!(other.recv(), Ok(Ok(true)));
+        assert_eq!(get(&table, b"k"), Some(vec![attempt]));
+        assert!(committed.is_err() || get(&table, b"seen") == Some(seen.unwrap_or_default()));
+        committed.is_ok()
+    });
+    assert!(has_won);
+}
+
+#[test]
+fn several_reservations_are_granted_and_given_up() {
+    let opened = Opened::new();
+    let table = opened.store.table("t").expect("a name");
+    let first = reserve(&opened.store);
+    let (sender, granted) = mpsc::channel();
+    opened.store.reserve(move |reservation| sender.send(reservation).expect("somebody waits"));
+    let other = begin_put(&table, b"k", b"v");
+    drop(first);
+    assert_eq!(other.recv(), Ok(Ok(true)));
+    let second = granted.recv().expect("an answer").expect("a reservation");
+    drop(second.begin().expect("a transaction"));
+    assert_eq!(put(&table, b"k", b"w", None), Ok(true));
+}
+
+#[test]
+fn others_do_not_wait_long_for_who_has_reserved() {
+    let opened = Opened::new();
+    let table = opened.store.table("t").expect("a name");
+    let mut transaction = reserve(&opened.store).begin().expect("a transaction");
+    assert_eq!(transaction.get(&table, b"k"), Ok(None));
+    assert_eq!(put(&table, b"k", b"v", None), Ok(true), "before the transaction ends");
+    transaction.put(&table, b"seen", b"nothing".to_vec(), None).expect("a put");
+    assert_eq!(commit(transaction), Err(Error::Conflict));
+    opened.store.close();
+    assert_eq!(wait(|done| opened.store.reserve(done)).err(), Some(Error::Closed));
 }
