@@ -137,6 +137,12 @@ class ArchitectureTest < Minitest::Test
     refute_found "{crates/elah-core,ext/elah}/src/**/*.rs", /SystemTime/, "the time of day is the clock's", except: WALL_CLOCK_FILES
   end
 
+  # A submission once failed with "Digest::Base cannot be directly inherited": two threads were the first to name a digest, which "digest"
+  # loads by const_missing.
+  def test_digests_are_loaded_before_threads_name_them
+    refute_found "{lib,apps}/**/*.rb", /require "digest"/, "digest/sha1 and digest/sha2 are there once they are loaded"
+  end
+
   def test_apps_use_the_public_api_alone
     refute_found "apps/*/**/*.rb", %r{require(_relative)?\s*\(?["'](elah/(?!api["'])|.*/lib/elah)|Elah::(EventLoop|Worker|Scheduler|Request|ResponseStream)\b|\blab/},
                  "an app stands on what a user has"

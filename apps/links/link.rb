@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha2"
 
 module Links
   # One short link. Times are milliseconds since 1970, nil for none; `max_visits` is nil for any number; `title` is nil or

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha2"
 
 module Stats
   # Owns the write keys: who may send events, under which name they are counted, and how many in a minute. A write key is no secret, it

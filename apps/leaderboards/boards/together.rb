@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha2"
 require "securerandom"
 require_relative "../errors"
 require_relative "answers"

@@ -32,7 +32,7 @@ module Elah
       # @param name [String] what the sender calls the event
       # @return [String] always the same UUID for the same text: version 8 of RFC 9562, over SHA-256
       def of(name)
-        require "digest"
+        require "digest/sha2"
         bytes = Digest::SHA256.digest(name).byteslice(0, 16)
         bytes.setbyte(6, bytes.getbyte(6) & 0x0f | 0x80)
         bytes.setbyte(8, bytes.getbyte(8) & 0x3f | 0x80)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "digest"
+require "digest/sha2"
 require_relative "../../boards/answers"
 require_relative "../../text"
 require_relative "order"
