@@ -3,6 +3,7 @@
 mod exchanges;
 mod kept;
 mod links;
+mod put_off;
 mod settled;
 mod synced;
 mod turn_waker;
@@ -40,6 +41,7 @@ use crate::task::Task;
 use crate::timers::Timers;
 use crate::turn_share::TurnShare;
 use crate::wake::{LocalWaker, RemoteWaker, WaitId};
+use put_off::PutOff;
 use settled::Gathering;
 use synced::Round;
 use turn_waker::TurnWaker;
@@ -71,10 +73,11 @@ pub struct Worker {
     audiences: RefCell<Slab<Audience>>,
     /// Links by their keys, which are not used again.
     links: RefCell<Vec<Option<Rc<Links>>>>,
-    /// What waits for the syncs that are asked for when this turn ends, by journal.
+    /// What waits for syncs that have not been asked for, by journal.
     rounds: RefCell<Vec<Round>>,
-    /// What is to be stored when this turn ends, by owner.
+    /// What has not been handed to the writer, by owner.
     gatherings: RefCell<Vec<Gathering>>,
+    put_off: PutOff,
 }
 
 impl Worker {
@@ -113,6 +116,7 @@ impl Worker {
             links: RefCell::default(),
             rounds: RefCell::default(),
             gatherings: RefCell::default(),
+            put_off: PutOff::default(),
         })
     }
 
@@ -127,11 +131,13 @@ impl Worker {
     /// Lets connections, timers and descriptors go on until something is ready for the application, or `waker` interrupts.
     pub fn turn(&self) {
         let shared = &self.shared;
-        turn::end();
+        turn::release_reads();
         shared.clock.refresh();
         shared.metrics.turned();
-        self.sync_rounds();
-        self.submit_gathered();
+        let mut are_writes_put_off = self.may_put_off_writes();
+        if !are_writes_put_off {
+            self.begin_writes();
+        }
         self.turn_waker.begin();
         self.runtime.block_on(async {
             let mut remote = pin!(self.waker.notified());
@@ -153,6 +159,12 @@ impl Worker {
                 let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
                 if is_over(called) {
                     // Answers have gone out, and the next requests come in, as a batch; nothing is waited for.
+                    context.waker().wake_by_ref();
+                } else if are_writes_put_off && sockets_were_asked {
+                    self.begin_writes();
+                    are_writes_put_off = false;
+                } else if are_writes_put_off {
+                    // The sockets are asked for requests, and none is waited for.
                     context.waker().wake_by_ref();
                 }
                 sockets_were_asked = true;

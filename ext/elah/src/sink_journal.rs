@@ -206,7 +206,7 @@ impl RubyJournal {
         self.log.now_ms()
     }
 
-    /// Fibers of a loop share the sync that it asks for when its turn ends.
+    /// Fibers of a loop share the sync that it asks for after its turn.
     fn wait_synced(ruby: &Ruby, journal: &Self, position: u64) -> Result<(), Error> {
         let (log, position) = (&journal.log, Position(position));
         let synced = suspend(ruby, |completer| match worker(ruby) {

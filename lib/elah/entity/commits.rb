@@ -2,7 +2,7 @@
 
 module Elah
   class Entity
-    # The way of one region's writes to the disk. What calls gather in one turn of the loop leaves as one batch when the turn ends; batches are
+    # The way of one region's writes to the disk. What calls gather in one turn of the loop leaves as one batch after the turn; batches are
     # numbered from 1 and settled in their order.
     class Commits
       # What may be on its way before a call whose answer does not wait for the disk waits all the same.

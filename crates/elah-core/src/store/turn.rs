@@ -1,6 +1,6 @@
 //! What the reads and writes within a turn of a loop have in common. Reads share one snapshot, so that all but the first cost no reader's
 //! slot; it is let go of when the turn ends, so that no page is kept from the writers while the loop waits. Writes wait for the turn to
-//! end, so that all of it share a commit: their fibers cannot go on before.
+//! end, and for the requests that are at hand then, so that all of it share a commit: their fibers cannot go on before.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
@@ -10,7 +10,7 @@ use super::engine::Engine;
 use super::env::Snapshot;
 use super::error::Error;
 
-/// How long a write waits for its turn to end. One that takes longer is held up by a handler that neither waits nor ends, and other processes
+/// How long a write waits for `begin_writes`. One that takes longer is held up by a handler that neither waits nor ends, and other processes
 /// may wait for what was written.
 const WRITE_DELAY_MAX: Duration = Duration::from_millis(5);
 
@@ -23,7 +23,7 @@ struct Turn {
     /// The openings that keep a snapshot.
     keeping: RefCell<Vec<Weak<Engine>>>,
     has_written: Cell<bool>,
-    /// The openings whose writers wait for the end of the turn.
+    /// The openings whose writers wait for `begin_writes`.
     writing: RefCell<Vec<Weak<Engine>>>,
 }
 
@@ -39,22 +39,39 @@ thread_local! {
     };
 }
 
-/// From now on reads of this thread may keep their snapshot, and its writes wait, until `end`.
+/// From now on reads of this thread may keep their snapshot, and its writes wait, until `release_reads` and `begin_writes`.
 pub(crate) fn begin() {
     TURN.with(|turn| turn.is_on.set(true));
 }
 
 /// Lets go of what this thread's reads have kept, and has the writers begin with what it has written. For who is in no turn nothing happens.
 pub fn end() {
+    release_reads();
+    begin_writes();
+}
+
+/// The first half of `end`.
+pub(crate) fn release_reads() {
     TURN.with(|turn| {
         turn.is_on.set(false);
         if turn.has_kept.take() {
             turn.keeping.take().iter().filter_map(Weak::upgrade).for_each(|engine| engine.release_kept());
         }
+    });
+}
+
+/// The second half of `end`.
+pub(crate) fn begin_writes() {
+    TURN.with(|turn| {
         if turn.has_written.take() {
             turn.writing.take().iter().filter_map(Weak::upgrade).for_each(|engine| engine.hurry());
         }
     });
+}
+
+/// Whether `begin_writes` has something to begin with.
+pub(crate) fn has_written() -> bool {
+    TURN.with(|turn| turn.has_written.get())
 }
 
 /// Whether `engine` may keep a snapshot; it is told then when the turn ends.

@@ -1,4 +1,5 @@
-//! Answers that wait until what their requests wrote is settled. What one turn has gathered is handed to the writer when the turn ends.
+//! Answers that wait until what their requests wrote is settled. What one turn, or several, have gathered is handed to the writer at
+//! once; see `put_off`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::admission::RequestId;
 use crate::response::Response;
 use crate::store::{Claim, GroupCommits};
 
-/// What was gathered for one owner's batches in this turn.
+/// What was gathered for one owner's batches and not handed over.
 pub(super) struct Gathering {
     commits: Arc<GroupCommits>,
     answers: Vec<Waiting>,
@@ -42,7 +43,7 @@ impl Worker {
         is_kept
     }
 
-    /// Hands over the open batch of `commits` when this turn ends.
+    /// Hands over the open batch of `commits` when no request is at hand, soon after this turn.
     pub fn submit_after_turn(&self, commits: &Arc<GroupCommits>) {
         self.with_gathering(commits, |_| ());
     }
@@ -59,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// Hands over what a turn that has ended has gathered.
+    /// Hands over what turns have gathered.
     pub(super) fn submit_gathered(&self) {
         if self.gatherings.borrow().is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Answers and fibers that wait for the disk of a journal. All of one turn share a sync, which is asked for when the turn ends.
+//! Answers and fibers that wait for the disk of a journal. All of one turn, or of several, share a sync; see `put_off`.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::admission::RequestId;
 use crate::response::Response;
 use crate::sink_log::SinkLog;
 
-/// What came for one journal in this turn.
+/// What came for one journal since the last sync was asked for.
 pub(super) struct Round {
     log: Arc<SinkLog>,
     answers: Vec<(RequestId, Response)>,
@@ -27,7 +27,7 @@ impl Worker {
         is_kept
     }
 
-    /// Asks for a sync of `log` when this turn ends.
+    /// Asks for a sync of `log` when no request is at hand, soon after this turn.
     pub fn sync_after_turn(&self, log: &Arc<SinkLog>) {
         self.with_round(log, |_| ());
     }
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    /// Asks for the syncs of a turn that has ended.
+    /// Asks for the syncs that something waits for.
     pub(super) fn sync_rounds(&self) {
         for Round { log, answers } in self.rounds.take() {
             if answers.is_empty() {
