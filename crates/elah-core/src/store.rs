@@ -119,15 +119,9 @@ impl Store {
 
     /// Keeps the store's lock for a transaction that has lost often; `done` gets what it begins with.
     pub fn reserve(&self, done: impl FnOnce(Result<Reservation, Error>) + Send + 'static) {
-        let mut done = Some(done);
-        let requested = self.handle.with(|engine| {
-            if let Some(done) = done.take() {
-                Reservation::request(engine, &self.handle, done);
-            }
-            Ok(())
-        });
-        if let (Err(error), Some(done)) = (requested, done) {
-            done(Err(error));
+        match self.handle.with(|engine| Ok(Arc::clone(engine))) {
+            Ok(engine) => Reservation::request(engine, Arc::clone(&self.handle), done),
+            Err(error) => done(Err(error)),
         }
     }
 

@@ -55,8 +55,7 @@ mod wait;
 use magnus::{Error, Module, Ruby};
 use mimalloc::MiMalloc;
 
-/// A turn allocates for tens of requests and then frees for all of them. Where blocks of a size stand together, as here, what has gone is
-/// filled again; between Ruby's in glibc's heap it leaves holes, by which a worker grows.
+/// A turn allocates for tens of requests and then frees for all of them, which takes it fewer instructions than glibc's malloc.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -20,8 +20,8 @@ pub struct Reservation {
 
 impl Reservation {
     /// `done` gets the reservation when the writer has the lock. It ends when it is dropped.
-    pub(super) fn request(engine: &Arc<Engine>, handle: &Arc<Handle>, done: impl FnOnce(Result<Self, Error>) + Send + 'static) {
-        let mut reservation = Reservation { engine: Arc::clone(engine), handle: Arc::clone(handle), is_granted: false };
+    pub(super) fn request(engine: Arc<Engine>, handle: Arc<Handle>, done: impl FnOnce(Result<Self, Error>) + Send + 'static) {
+        let mut reservation = Reservation { engine: Arc::clone(&engine), handle, is_granted: false };
         let done: Done<()> = Box::new(move |granted| {
             done(granted.map(|()| {
                 reservation.engine.queue.reserve();
