@@ -34,7 +34,8 @@ module Stats
     # @param events [Array<Refined>]
     # @return [void]
     def add(tx, events)
-      sums = Hash.new { |all, key| all[key] = [0, 0, 0] }
+      # A key that is not frozen would be copied into Ruby's table of unique strings, which grows and stays large.
+      sums = Hash.new { |all, key| all[key.freeze] = [0, 0, 0] }
       # Of many events few differ in what is counted.
       events.map(&:group).tally.each { |group, alike| count(sums, group, alike) }
       count_visitors(tx, sums, events)
@@ -79,7 +80,7 @@ module Stats
 
     def count_visitors(tx, sums, events)
       unit = UNITS.fetch("day")
-      days = Hash.new { |all, visitor| all[visitor] = {} }
+      days = Hash.new { |all, visitor| all[visitor.freeze] = {} }
       events.each { |event| days[event.visitor][event.seconds / DAY] = true if event.visitor }
       days.each do |visitor, seen|
         seen.each_key do |day|

@@ -20,7 +20,7 @@ mod tests;
 mod writer;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,6 +33,7 @@ pub use tally::Tallied;
 
 use crate::store::Clock;
 use log::Log;
+use segment::Segment;
 
 /// How a journal is opened.
 #[derive(Clone, Debug)]
@@ -90,6 +91,7 @@ pub struct Progress {
 
 /// An open journal, locked until it is closed or dropped.
 pub struct SinkLog {
+    dir: PathBuf,
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Who opened it.
@@ -123,7 +125,7 @@ impl SinkLog {
                 move || writer::run(&shared)
             })
             .map_err(|error| Error::cannot_open(dir, error))?;
-        Ok(Some(SinkLog { shared, writer: Mutex::new(Some(writer)), process_id: std::process::id() }))
+        Ok(Some(SinkLog { dir: dir.to_owned(), shared, writer: Mutex::new(Some(writer)), process_id: std::process::id() }))
     }
 
     /// A new id: ordered by time among those of this process, unique among all.
@@ -263,7 +265,7 @@ impl SinkLog {
     pub fn read(&self, position: Position, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
         let source = self.shared.lock().source(position)?;
         let Some(source) = source else { return Ok(Batch { records: Vec::new(), next: position }) };
-        source.read(records_max, bytes_max)
+        source.read(&self.dir, records_max, bytes_max)
     }
 
     /// How many events were accepted since the last call, by stream and minute, and the place that they reach up to.
@@ -274,9 +276,9 @@ impl SinkLog {
     /// Says that everything before `position` needs to be kept no longer: deletes the segments before its own.
     pub fn release(&self, position: Position) {
         let (delivered, waiters) = self.shared.lock().release(position);
-        for segment in delivered {
+        for number in delivered {
             // One that stays is found and deleted by the next opening.
-            let _ = segment.delete();
+            let _ = Segment::delete(&self.dir, number);
         }
         for waiter in waiters {
             waiter(Ok(()));

@@ -124,11 +124,11 @@ module Elah
       private
 
       # By key of a minute: accepted, delivered, dead.
-      def zeros = Hash.new { |all, key| all[key] = [0, 0, 0] }
+      def zeros = Hash.new { |all, key| all[key.freeze] = [0, 0, 0] }
 
       # Of many events few differ in stream and minute.
       def tally(events)
-        counts = Hash.new { |streams, stream| streams[stream] = Hash.new(0) }
+        counts = Hash.new { |streams, stream| streams[stream.freeze] = Hash.new(0) }
         events.each { |event| counts[event.stream][event.accepted_ms / 60_000] += 1 }
         counts.each { |stream, minutes| minutes.each { |minute, count| yield stream, minute, count } }
       end

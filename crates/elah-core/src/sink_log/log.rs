@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub(super) struct Log {
     ids: Ids,
     tally: Tally,
     sealed: VecDeque<Filled>,
+    /// Sealed ones that are not on the disk yet. Only a file that stays open is sure to be told of a write that failed.
+    unsynced: Vec<Arc<Segment>>,
     active: Option<Active>,
     /// Segments that a batch is sure to need.
     spares: VecDeque<Active>,
@@ -45,9 +48,10 @@ pub(super) struct Log {
     pub(super) writer_sleeps: bool,
 }
 
-/// A segment that takes no more records, and the offset of its end.
+/// A segment that takes no more records, and the offset of its end. There can be thousands while a destination is down, so that its file is
+/// open only while it is read.
 struct Filled {
-    segment: Arc<Segment>,
+    number: u64,
     end: u32,
 }
 
@@ -67,7 +71,7 @@ pub(super) struct Unsynced {
 
 /// A part of a segment that can be read without the log.
 pub(super) struct Source {
-    segment: Arc<Segment>,
+    number: u64,
     from: u32,
     to: u32,
 }
@@ -82,6 +86,7 @@ impl Log {
             ids: Ids::new().map_err(opened)?,
             tally: Tally::default(),
             sealed: VecDeque::new(),
+            unsynced: Vec::new(),
             active: None,
             spares: VecDeque::new(),
             next_number: progress.released.segment().max(progress.counted.segment()) + 1,
@@ -98,21 +103,27 @@ impl Log {
             is_closing: false,
             writer_sleeps: false,
         };
-        for number in Segment::list(dir).map_err(opened)? {
-            let segment = Segment::open(dir, number).map_err(opened)?;
-            log.next_number = log.next_number.max(number + 1);
-            if number < progress.released.segment() {
-                segment.delete().map_err(opened)?;
-            } else {
-                log.recover(segment, progress.counted).map_err(opened)?;
-            }
-        }
+        log.recover_all(progress).map_err(opened)?;
         Ok(log)
     }
 
-    /// Takes over what a process has left: all records up to the first that is not whole.
-    fn recover(&mut self, segment: Segment, counted: Position) -> std::io::Result<()> {
-        let number = segment.number;
+    /// Takes over what a process has left. Nobody knows how much of it is on the disk; all of it is when this returns.
+    fn recover_all(&mut self, progress: Progress) -> io::Result<()> {
+        for number in Segment::list(&self.dir)? {
+            self.next_number = self.next_number.max(number + 1);
+            if number < progress.released.segment() {
+                Segment::delete(&self.dir, number)?;
+            } else {
+                self.recover(number, progress.counted)?;
+            }
+        }
+        self.synced = self.end;
+        if self.sealed.is_empty() { Ok(()) } else { File::open(&self.dir)?.sync_all() }
+    }
+
+    /// Takes over all records of a segment up to the first that is not whole.
+    fn recover(&mut self, number: u64, counted: Position) -> io::Result<()> {
+        let segment = Segment::open(&self.dir, number)?;
         let mut end = HEADER_BYTES;
         let mut is_damaged = false;
         if segment.has_header()? {
@@ -127,17 +138,14 @@ impl Log {
         }
         if is_damaged {
             self.damaged += 1;
-            segment.keep_damaged()?;
+            Segment::keep_damaged(&self.dir, number)?;
         }
         if end == HEADER_BYTES {
-            return segment.delete();
+            return Segment::delete(&self.dir, number);
         }
         self.end = self.end.max(Position::new(number, end));
-        // Nobody knows how much of it is on the disk.
-        self.synced = Position::default();
-        self.has_new_name = true;
-        self.sealed.push_back(Filled { segment: Arc::new(segment), end });
-        Ok(())
+        self.sealed.push_back(Filled { number, end });
+        segment.sync()
     }
 
     pub(super) fn next_id(&mut self) -> Id {
@@ -223,7 +231,8 @@ impl Log {
             None => self.create()?,
         };
         if let Some(Active { segment, end, .. }) = self.active.take() {
-            self.sealed.push_back(Filled { segment, end });
+            self.sealed.push_back(Filled { number: segment.number, end });
+            self.unsynced.push(segment);
         }
         Ok(self.active.insert(next))
     }
@@ -250,12 +259,12 @@ impl Log {
         if self.lock.is_none() {
             return Err(Error::Closed);
         }
-        let sealed = self.sealed.iter().map(|filled| (&filled.segment, filled.end));
-        let active = self.active.iter().map(|active| (&active.segment, active.end));
-        Ok(sealed.chain(active).find_map(|(segment, to)| {
-            let from = if segment.number == position.segment() { position.offset().max(HEADER_BYTES) } else { HEADER_BYTES };
-            let is_ahead = segment.number >= position.segment() && from < to;
-            is_ahead.then(|| Source { segment: Arc::clone(segment), from, to })
+        let sealed = self.sealed.iter().map(|filled| (filled.number, filled.end));
+        let active = self.active.iter().map(|active| (active.segment.number, active.end));
+        Ok(sealed.chain(active).find_map(|(number, to)| {
+            let from = if number == position.segment() { position.offset().max(HEADER_BYTES) } else { HEADER_BYTES };
+            let is_ahead = number >= position.segment() && from < to;
+            is_ahead.then_some(Source { number, from, to })
         }))
     }
 
@@ -263,13 +272,12 @@ impl Log {
         (self.end, self.tally.take())
     }
 
-    /// The segments that are not needed any more, and the waiters whose events are released.
-    pub(super) fn release(&mut self, position: Position) -> (Vec<Arc<Segment>>, Vec<Done>) {
+    /// The numbers of the segments that are not needed any more, and the waiters whose events are released.
+    pub(super) fn release(&mut self, position: Position) -> (Vec<u64>, Vec<Done>) {
         self.released = self.released.max(position);
-        let mut delivered = Vec::new();
-        while self.sealed.front().is_some_and(|filled| filled.segment.number < position.segment()) {
-            delivered.extend(self.sealed.pop_front().map(|filled| filled.segment));
-        }
+        let needed = self.sealed.partition_point(|filled| filled.number < position.segment());
+        let delivered = self.sealed.drain(..needed).map(|filled| filled.number).collect();
+        self.unsynced.retain(|segment| segment.number >= position.segment());
         let later = self.release_waiters.split_off(&(Position(position.0 + 1), 0));
         let waiters = std::mem::replace(&mut self.release_waiters, later);
         (delivered, waiters.into_values().collect())
@@ -358,9 +366,8 @@ impl Log {
     }
 
     pub(super) fn unsynced(&mut self) -> Unsynced {
-        let sealed = self.sealed.iter().map(|filled| &filled.segment);
-        let segments = sealed.chain(self.active.iter().map(|active| &active.segment));
-        let segments = segments.filter(|segment| segment.number >= self.synced.segment()).map(Arc::clone).collect();
+        let active = self.active.iter().map(|active| &active.segment);
+        let segments = self.unsynced.iter().chain(active).map(Arc::clone).collect();
         let folder = std::mem::take(&mut self.has_new_name).then(|| self.dir.clone());
         Unsynced { up_to: self.end, segments, folder }
     }
@@ -370,6 +377,7 @@ impl Log {
         match result {
             Ok(()) => {
                 self.synced = self.synced.max(up_to);
+                self.unsynced.retain(|segment| segment.number >= up_to.segment());
                 let (settled, waiting): (Vec<_>, _) =
                     std::mem::take(&mut self.sync_waiters).into_iter().partition(|(position, _)| *position <= up_to);
                 self.sync_waiters = waiting;
@@ -389,16 +397,17 @@ impl Log {
     /// Lets everything go and returns whoever still waits.
     pub(super) fn close(&mut self) -> Vec<Done> {
         if self.released >= self.end && self.lock.is_some() {
-            let sealed = self.sealed.iter().map(|filled| &filled.segment);
-            for segment in sealed.chain(self.active.iter().chain(&self.spares).map(|active| &active.segment)) {
+            let sealed = self.sealed.iter().map(|filled| filled.number);
+            for number in sealed.chain(self.active.iter().chain(&self.spares).map(|active| active.segment.number)) {
                 // One that stays is found and deleted by the next opening.
-                let _ = segment.delete();
+                let _ = Segment::delete(&self.dir, number);
             }
         }
         self.lock = None;
         self.active = None;
         self.spares.clear();
         self.sealed.clear();
+        self.unsynced.clear();
         let mut waiters: Vec<Done> = std::mem::take(&mut self.sync_waiters).into_iter().map(|(_, done)| done).collect();
         waiters.extend(std::mem::take(&mut self.release_waiters).into_values());
         waiters.extend(self.take_reader());
@@ -407,14 +416,17 @@ impl Log {
 }
 
 impl Source {
-    pub(super) fn read(&self, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
-        let number = self.segment.number;
+    pub(super) fn read(&self, dir: &Path, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
+        let number = self.number;
         let mut records = Vec::new();
         let mut bytes = 0;
-        let walked = self.segment.walk(self.from, Some(self.to), |end, record| {
-            bytes += record.payload.len();
-            records.push((Position::new(number, end), record.into_owned()));
-            records.len() < records_max && bytes < bytes_max
+        let segment = Segment::open(dir, number);
+        let walked = segment.and_then(|segment| {
+            segment.walk(self.from, Some(self.to), |end, record| {
+                bytes += record.payload.len();
+                records.push((Position::new(number, end), record.into_owned()));
+                records.len() < records_max && bytes < bytes_max
+            })
         });
         let walked = walked.map_err(|error| Error::failed("a segment could not be read", error))?;
         match records.last() {

@@ -19,7 +19,6 @@ const CHUNK_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) number: u64,
-    path: PathBuf,
     file: File,
 }
 
@@ -33,13 +32,13 @@ pub(super) struct Walked {
 impl Segment {
     /// A new file of so many bytes, and the map to write to it.
     pub(super) fn create(dir: &Path, number: u64, bytes: u32) -> io::Result<(Self, MmapMut)> {
-        let path = dir.join(format!("{number:016x}.{SUFFIX}"));
+        let path = path(dir, number);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let mapped = allocate(&file, bytes).and_then(|()| map(&file, bytes));
         let mut map = mapped.inspect_err(|_| drop(fs::remove_file(&path)))?;
         map[8..16].copy_from_slice(&number.to_le_bytes());
         map[..8].copy_from_slice(MAGIC);
-        Ok((Segment { number, path, file }, map))
+        Ok((Segment { number, file }, map))
     }
 
     /// The numbers of the segments in `dir`, in their order.
@@ -57,9 +56,7 @@ impl Segment {
 
     /// A file that is there.
     pub(super) fn open(dir: &Path, number: u64) -> io::Result<Self> {
-        let path = dir.join(format!("{number:016x}.{SUFFIX}"));
-        let file = File::open(&path)?;
-        Ok(Segment { number, path, file })
+        Ok(Segment { number, file: File::open(path(dir, number))? })
     }
 
     /// Hands over each record between `from` and `to` with the offset after it, until `each` says no.
@@ -114,17 +111,22 @@ impl Segment {
         self.file.sync_data()
     }
 
-    pub(super) fn delete(&self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+    pub(super) fn delete(dir: &Path, number: u64) -> io::Result<()> {
+        fs::remove_file(path(dir, number))
     }
 
     /// Gives the file a second name, under which it stays when it is deleted.
-    pub(super) fn keep_damaged(&self) -> io::Result<()> {
-        match fs::hard_link(&self.path, self.path.with_extension("damaged")) {
+    pub(super) fn keep_damaged(dir: &Path, number: u64) -> io::Result<()> {
+        let path = path(dir, number);
+        match fs::hard_link(&path, path.with_extension("damaged")) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             kept => kept,
         }
     }
+}
+
+fn path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{number:016x}.{SUFFIX}"))
 }
 
 #[allow(unsafe_code)]

@@ -24,6 +24,13 @@ impl Folder {
         SinkLog::open(&self.0, progress, options()).expect("opens").expect("is free")
     }
 
+    /// How many of its segments this process has open.
+    fn open_segments(&self) -> usize {
+        let descriptors = fs::read_dir("/proc/self/fd").expect("lists");
+        let paths = descriptors.filter_map(|entry| fs::read_link(entry.expect("reads").path()).ok());
+        paths.filter(|path| path.starts_with(&self.0) && path.extension().is_some_and(|it| it == "log")).count()
+    }
+
     fn segments(&self) -> Vec<PathBuf> {
         let mut paths: Vec<_> = fs::read_dir(&self.0).expect("lists").map(|entry| entry.expect("reads").path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "log"));
@@ -273,6 +280,32 @@ fn who_appends_more_first_asks_for_the_sync_of_all() {
     let synced = log.end();
     log.when_next_synced(synced, move |result| sender.send((3, result)).expect("somebody waits"));
     assert_eq!(receiver.try_recv(), Ok((3, Ok(()))), "what is on the disk needs no sync");
+}
+
+/// A worker whose destination was down for long had a descriptor for each segment, and none was left for connections.
+#[test]
+fn a_long_backlog_takes_no_descriptors() {
+    let folder = Folder::new();
+    let many = || Options { segments_max: 100, ..options() };
+    let open = |progress| SinkLog::open(&folder.0, progress, many()).expect("opens").expect("is free");
+    let log = open(Progress::default());
+    let payloads: Vec<String> = (0..200).map(|n| format!("{n}-{}", "x".repeat(900))).collect();
+    let mut end = Position::default();
+    for payload in &payloads {
+        end = append(&log, payload).expect("has room");
+    }
+    assert_eq!(synced(&log, end), Ok(()));
+    assert!(folder.segments().len() >= 50);
+    assert_eq!(folder.open_segments(), 1, "beside the one that is appended to");
+    assert_eq!(everything(&log, Position::default()), payloads);
+    assert_eq!(folder.open_segments(), 1, "after they were read");
+    drop(log);
+
+    let log = open(Progress::default());
+    assert_eq!(folder.open_segments(), 0, "after they were found");
+    assert_eq!(everything(&log, Position::default()), payloads);
+    log.release(log.end());
+    assert_eq!(folder.segments().len(), 1);
 }
 
 #[test]

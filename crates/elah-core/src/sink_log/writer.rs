@@ -15,7 +15,7 @@ pub(super) fn run(shared: &Shared) {
     let _fail = FailOnPanic(shared);
     while let Some(unsynced) = next(shared) {
         let up_to = unsynced.up_to;
-        let result = sync(&unsynced).map_err(|error| Error::failed("a sync failed", error));
+        let result = sync(unsynced).map_err(|error| Error::failed("a sync failed", error));
         let settled = shared.lock().settle_sync(up_to, result);
         for (done, result) in settled {
             done(result);
@@ -47,11 +47,11 @@ fn next(shared: &Shared) -> Option<Unsynced> {
     }
 }
 
-fn sync(unsynced: &Unsynced) -> std::io::Result<()> {
-    for segment in &unsynced.segments {
+fn sync(unsynced: Unsynced) -> std::io::Result<()> {
+    for segment in unsynced.segments {
         segment.sync()?;
     }
-    match &unsynced.folder {
+    match unsynced.folder {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),
     }
