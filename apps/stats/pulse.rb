@@ -9,6 +9,8 @@ module Stats
   class Pulse
     # How many seconds are kept apart.
     SECONDS = 120
+    # Of how many seconds latencies are shown.
+    LATENCY_SECONDS = 60
     # How many different paths are counted within one minute; the others are counted together.
     PATHS_MAX = 500
     # A longer path is counted with the others.
@@ -27,7 +29,8 @@ module Stats
       @second = 0
       @total = 0
       @uncounted = -> { 0 }
-      @latencies = Array.new(BUCKETS.size + 1, 0)
+      # By second and bucket. All of it is there from the start: the process does not grow while it fills.
+      @latencies = Array.new(LATENCY_SECONDS) { Array.new(BUCKETS.size + 1, 0) }
       @paths = Elah::Sink::NameCounts.new(names_max: PATHS_MAX, name_bytes_max: PATH_BYTES_MAX, other: OTHER)
       @paths_before = {}
       @minute = 0
@@ -91,7 +94,7 @@ module Stats
     # @return [void]
     def took(seconds)
       microseconds = seconds * 1_000_000
-      @latencies[BUCKETS.index { |upper| microseconds <= upper } || BUCKETS.size] += 1
+      @latencies[tick % LATENCY_SECONDS][BUCKETS.index { |upper| microseconds <= upper } || BUCKETS.size] += 1
     end
 
     # @return [Float] events per second over the last whole seconds
@@ -102,14 +105,14 @@ module Stats
     end
 
     # @return [Hash{String=>Object}] `total`, `per_second` (the last two minutes, the newest last), `rate`, `paths` (the most named ones of
-    #   the last one to two minutes) and `latency_us` (requests by the upper end of their bucket)
+    #   the last one to two minutes) and `latency_us` (requests of the last minute by the upper end of their bucket)
     def snapshot
       rate = self.rate
       seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
       paths = @paths.to_h.merge(@paths_before) { |_, now, before| now + before }
       { "total" => total, "rate" => rate.round(1), "per_second" => seconds,
         "paths" => paths.max_by(TOP) { |_, count| count }.to_h,
-        "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies).to_h }
+        "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies.transpose.map(&:sum)).to_h }
     end
 
     private
@@ -123,7 +126,10 @@ module Stats
     # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
     def turn(now)
       note_uncounted
-      ([@second + 1, now - SECONDS + 1].max..now).each { |second| @events[second % SECONDS] = 0 }
+      ([@second + 1, now - SECONDS + 1].max..now).each do |second|
+        @events[second % SECONDS] = 0
+        @latencies[second % LATENCY_SECONDS].fill(0)
+      end
       @second = now
       return if now / 60 == @minute
 

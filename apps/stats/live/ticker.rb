@@ -9,8 +9,6 @@ module Stats
       SECONDS = 1
       # The conservation law is read from the disk: every so many ticks, and only while somebody looks on.
       LAW_TICKS = 2
-      # Latencies are those of the last minute.
-      LATENCY_TICKS = 60
       ENTITY = "all"
       # How long the other workers are waited for.
       EXCHANGE_SECONDS = 0.5
@@ -25,7 +23,6 @@ module Stats
         @clock = clock
         @workers = Workers.in(service.store)
         @broadcast = Elah::Broadcast.new(keeps_last: true)
-        @latencies = []
         @ticks = 0
         @law = nil
         @process_id = nil
@@ -64,20 +61,12 @@ module Stats
 
       # While the others cannot be asked, what this one sees is shown.
       def of_all_workers
-        seen = @service.pulse.snapshot
-        own = seen.slice("rate", "per_second", "paths").merge("latency_us" => recent(seen["latency_us"]))
+        own = @service.pulse.snapshot.except("total")
         return Workers.sum([own]) if @is_alone
 
         Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].exchange(Process.pid, @clock.call, own) }
       rescue Elah::Error
         Workers.sum([own])
-      end
-
-      # The pulse counts since its process began: what has come since a minute ago is the difference.
-      def recent(now)
-        @latencies << now
-        before = @latencies.size > LATENCY_TICKS ? @latencies.shift : @latencies.first.transform_values { 0 }
-        now.to_h { |upper, count| [upper, count - before[upper]] }
       end
 
       def read_law

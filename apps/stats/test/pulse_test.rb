@@ -55,6 +55,15 @@ class PulseTest < Minitest::Test
     assert_equal [1, 2, 1], found.values_at("50", "250", "more")
   end
 
+  def test_latencies_of_a_minute_ago_are_forgotten
+    @pulse.took(9)
+    @now += Stats::Pulse::LATENCY_SECONDS - 1
+    @pulse.took(9)
+    assert_equal 2, @pulse.snapshot["latency_us"]["more"]
+    @now += 1
+    assert_equal 1, @pulse.snapshot["latency_us"]["more"]
+  end
+
   # As responders count: what they have taken belongs to the second in which they were allowed to.
   def test_events_that_nobody_has_noted
     uncounted = 0

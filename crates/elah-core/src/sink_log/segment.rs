@@ -14,7 +14,7 @@ use super::record::{self, Parsed, Record};
 pub(super) const HEADER_BYTES: u32 = 16;
 const MAGIC: &[u8; 8] = b"ELAHSNK1";
 const SUFFIX: &str = "log";
-const CHUNK_BYTES: usize = 256 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Segment {
