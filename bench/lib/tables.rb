@@ -119,6 +119,17 @@ module Bench
       table(["apps/stats, requests served", "requests/s", "p99", "private memory", "mapped store and journal", "target of private memory"], rows)
     end
 
+    # @param contests [Array<Hash>] what bench/yjit records
+    # @return [String] one row per contest
+    def yjit(contests)
+      rows = contests.map do |contest|
+        medians = %i[with without].map { |side| thousands(Statistics.median(contest[:runs][side].map { |run| run[:rate] })) }
+        ratios = %i[rate cpu].map { |key| spread(contest[:ratios][key]) }
+        [contest[:title], *medians, *ratios, *contest[:private_bytes].values_at(:with, :without).map { |bytes| megabytes(bytes) }]
+      end
+      table(["A worker with YJIT and one without", "requests/s with", "without", "ratio", "CPU ratio", "private memory with", "without"], rows)
+    end
+
     # @param result [Hash] what bench/links records
     # @return [String] one row per kind of request
     def peer_requests(result)
