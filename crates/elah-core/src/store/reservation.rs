@@ -47,3 +47,44 @@ impl Drop for Reservation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::super::session::Session;
+    use super::super::writer::PATIENCE_MAX;
+    use super::super::{Clock, Options, Store};
+    use super::*;
+
+    /// As in `tests/store/serialisable.rs` a thread that gets no core for long enough may lose, but not each time.
+    #[test]
+    fn the_wait_for_another_process_is_no_part_of_the_time_that_a_reservation_has() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let pause = Duration::from_secs(3600);
+        let options = Options { bytes_max: 1 << 24, fold_pause: pause, sweep_pause: pause, clock: Clock::System };
+        let store = Store::open(dir.path(), &options).expect("a store");
+        let engine = store.handle.with(|engine| Ok(Arc::clone(engine))).expect("an open store");
+        let table = store.table("t").expect("a table");
+        let has_won = (0..10_u8).any(|attempt| {
+            let of_another_process = Session::begin(&engine.env, engine.tree, 0).expect("the lock");
+            let (sender, granted) = mpsc::channel();
+            store.reserve(move |reservation| sender.send(reservation).expect("somebody waits"));
+            assert!(granted.recv_timeout(2 * PATIENCE_MAX).is_err(), "another has the lock");
+            drop(of_another_process);
+            let mut transaction = granted.recv().expect("an answer").and_then(Reservation::begin).expect("a transaction");
+            let (sender, stored) = mpsc::channel();
+            table.put(b"k".to_vec(), vec![attempt], None, false, move |outcome| sender.send(outcome).expect("somebody waits"));
+            transaction.get(&table, b"k").expect("a read");
+            // A writer that had not kept the lock would store it now.
+            let early = stored.recv_timeout(PATIENCE_MAX / 4);
+            transaction.put(&table, b"seen", vec![attempt], None).expect("a put");
+            let (sender, committed) = mpsc::channel();
+            transaction.commit(move |outcome| sender.send(outcome).expect("somebody waits"));
+            assert_eq!(early.or_else(|_| stored.recv()), Ok(Ok(true)));
+            committed.recv().expect("an answer").is_ok()
+        });
+        assert!(has_won);
+    }
+}

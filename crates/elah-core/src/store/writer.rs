@@ -21,7 +21,7 @@ const FOLD_SHARE: u32 = 50;
 const FOLD_KEYS_AT_ONCE: usize = 32;
 /// For so long a transaction that nobody waits for lets others have the core first, and for so long the lock is kept for one that was reserved
 /// for. It is the lock for which other processes may wait.
-const PATIENCE_MAX: Duration = Duration::from_millis(20);
+pub(super) const PATIENCE_MAX: Duration = Duration::from_millis(20);
 const FOLD_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two attempts to fold into a store that is full, or to sweep it.
 const FULL_PAUSE: Duration = Duration::from_secs(1);
@@ -96,7 +96,8 @@ impl<'e> Writer<'e> {
         jobs.into_iter().for_each(|job| todo.add(job));
         if !todo.reservations.is_empty() {
             self.grant(std::mem::take(&mut todo.reservations));
-            self.engine.queue.take_reserved(now + PATIENCE_MAX).into_iter().for_each(|job| todo.add(job));
+            let until = Instant::now() + PATIENCE_MAX;
+            self.engine.queue.take_reserved(until).into_iter().for_each(|job| todo.add(job));
             todo.changes.sort_by_key(|(work, _)| !work.is_reserved());
         }
         let Todo { changes, sweeps, flushes, .. } = todo;
