@@ -145,6 +145,32 @@ class SinkTest < SinkCase
     wait_until("both are settled") { account(third) == [2, 2, 0, 0] }
   end
 
+  # One that could not be read ended the look for others and closed the own one; one that could not be opened kept those after it waiting.
+  def test_a_journal_that_cannot_be_taken_over_concerns_no_other
+    bounds = { journal_bytes_max: 65_536, event_bytes_max: 1000 }
+    left = Array.new(3) { sink(deliver: false, **bounds).start }
+    left[0].push_all(["0" * 900] * 6)
+    left[1] << "1"
+    left[2] << "2"
+    unreadable, unopenable = Elah::Sink::Journals.names(left[0].folder).map { |name| File.join(left[0].folder, name) }
+    FileUtils.mkdir(File.join(unopenable, "00000000000000ff.log"))
+    delivered = Queue.new
+    own = sink(**bounds) do |batch|
+      FileUtils.rm(Dir[File.join(unreadable, "*.log")]) if batch.first.bytes.start_with?("0")
+      batch.each { |event| delivered << event.bytes[0] }
+    end
+    _, said = capture_io do
+      own.start
+      left.each(&:close)
+      wait_until("what can be taken over is") { delivered.size == 5 }
+      own << "3"
+      wait_until("the own journal is delivered") { delivered.size == 6 }
+      own.close
+    end
+    assert_equal %w[0 0 0 0 2 3], Array.new(6) { delivered.pop }
+    assert_match(/could not be read.*cannot be opened/m, said)
+  end
+
   def test_a_batch_that_another_owner_has_settled_is_not_settled_twice
     events = sink { |_| nil }
     ledger = events.ledger

@@ -36,20 +36,22 @@ module Elah
         raise CannotOpen, "All #{NUMBERS_MAX} journals of #{@folder} belong to other processes."
       end
 
-      # Takes over, one after the other, the journals that hold something and that nobody owns.
-      #
-      # @yieldparam name [String]
-      # @yieldparam journal [Journal] closed after the block
-      def adopt_each
-        self.class.names(@folder).each do |name|
-          next if Dir.children(File.join(@folder, name)).none? { |file| file.end_with?(".log") }
-          next unless (journal = open(name))
+      # @return [Array<String>] names of the journals that hold something
+      def left
+        self.class.names(@folder).select { |name| Dir.children(File.join(@folder, name)).any? { |file| file.end_with?(".log") } }
+      end
 
-          begin
-            yield name, journal
-          ensure
-            journal.close
-          end
+      # Takes over a journal, unless somebody owns it.
+      #
+      # @param name [String]
+      # @yieldparam journal [Journal] closed after the block
+      def adopt(name)
+        journal = open(name) or return
+
+        begin
+          yield journal
+        ensure
+          journal.close
         end
       end
 

@@ -48,11 +48,20 @@ module Elah
         end
       end
 
-      # What cannot be taken over now is tried again; the own journal has nothing to do with it.
+      # What cannot be taken over now is tried again; the own journal has nothing to do with it, nor have the others.
       def adopt_all(journals, ledger, own)
-        journals.adopt_each { |name, journal| delivery(journal, name, ledger).run_to_the_end }
-      rescue Error, Store::Error, Full, SystemCallError => e
+        names = reporting(own) { journals.left } || []
+        names.each do |name|
+          reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
+        end
+      end
+
+      # @return [Object, nil] the block's value; nil when it failed
+      def reporting(own)
+        yield
+      rescue Error, Failed, Full, Store::Error, SystemCallError => e
         Elah.current_loop.report(e) unless own.closed?
+        nil
       end
 
       # Runs a block beside everything else. The journal is closed with the loop that it runs in, and the sink opens it again.
