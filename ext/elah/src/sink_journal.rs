@@ -396,6 +396,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
         E::Full { .. } => "Full",
         E::TooLarge { .. } | E::StreamTooLong { .. } => "TooLarge",
         E::Failed { .. } => "Failed",
+        E::Unreadable { .. } => "Unreadable",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",
         _ => "Error",

@@ -59,7 +59,7 @@ module Elah
 
       # @return [Integer] the place after the batch; `position` when there is nothing
       def deliver_after(position)
-        following, rows = @journal.read(position, @bounds.batch_events_max, @bounds.batch_bytes_max)
+        following, rows = read_after(position)
         return position if rows.empty?
 
         events = rows.map { |row| Event.new(*row) }
@@ -69,6 +69,14 @@ module Elah
         @parked.call(dead)
         @journal.release(following)
         following
+      end
+
+      def read_after(position)
+        @journal.read(position, @bounds.batch_events_max, @bounds.batch_bytes_max)
+      rescue Unreadable => e
+        @health.failed(e)
+        @pause.call(@bounds.retry_seconds)
+        retry
       end
 
       def wait_after(position)
@@ -88,9 +96,15 @@ module Elah
         ids = dead.map(&:raw_id)
         delivered = ids.empty? ? events : events.reject { |event| ids.include?(event.raw_id) }
         count_accepted
-        @ledger.settle(@name, position, [following, @counted], accepted: @uncounted, delivered: delivered, dead: dead)
+        until_stored do
+          @ledger.settle(@name, position, [following, @counted], accepted: @uncounted, delivered: delivered, dead: dead)
+        end
         @uncounted = []
-        @ledger.sum_up_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max)
+        until_stored { @ledger.sum_up_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
+      end
+
+      def until_stored
+        yield
       rescue *LEDGER_ERRORS => e
         @health.failed(e)
         @pause.call(@bounds.retry_max_seconds)

@@ -18,6 +18,9 @@ module Elah
       def initialize(message) = super(message, 413, "event_too_large")
     end
 
+    # There is no descriptor, or no memory, to read the journal with. The delivery goes on when there is.
+    class Unreadable < Error; end
+
     # The sink's journal was closed.
     class Closed < Error; end
 

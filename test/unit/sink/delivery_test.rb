@@ -181,6 +181,57 @@ class SinkDeliveryTest < SinkCase
     assert_equal [1, 1, 0, 0], account(events)
   end
 
+  # It was settled a second time, which is refused, and the journal was closed.
+  def test_a_ledger_without_room_for_its_sums_keeps_no_batch_from_being_done
+    events = sink { |_| nil }
+    ledger = events.ledger
+    sums = 0
+    ledger.define_singleton_method(:sum_up_before) do |minute|
+      raise Elah::Store::Full, "no room" if (sums += 1) == 1
+
+      super(minute)
+    end
+    events << "1"
+    assert events.flush
+    assert_equal 2, sums
+    assert_equal [1, 1, 0, 0], account(events)
+  end
+
+  # It ended, which closed the journal, and what was in it waited for the next event.
+  def test_a_delivery_that_finds_no_free_descriptor_goes_on_when_there_is_one
+    descriptors = Process.getrlimit(:NOFILE)
+    adopting = Queue.new
+    freed = Queue.new
+    takes_all = false
+    pause = lambda do |seconds|
+      if seconds.equal?(ADOPT_SECONDS)
+        adopting << true
+        freed.pop
+      else
+        Process.setrlimit(:NOFILE, *descriptors)
+        freed.close
+      end
+      pause(seconds)
+    end
+    delivered = []
+    events = sink(batch_events_max: 1, pause: pause) do |batch|
+      delivered.concat(batch.map(&:bytes))
+      Process.setrlimit(:NOFILE, 3, descriptors.last) if takes_all && delivered.size == 2
+    end
+    events.push("a", durability: :delivered)
+    adopting.pop
+    takes_all = true
+    events.push_all(%w[b c])
+    assert events.flush
+    assert_equal %w[a b c], delivered
+    assert_predicate freed, :closed?, "it was tried again"
+    assert_predicate events.health, :ok?
+    assert_equal [3, 3, 0, 0], account(events)
+  ensure
+    Process.setrlimit(:NOFILE, *descriptors)
+    freed.close
+  end
+
   def test_batches_keep_their_bounds
     sizes = []
     events = sink(batch_events_max: 10) { |batch| sizes << batch.size }

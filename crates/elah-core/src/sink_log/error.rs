@@ -1,6 +1,7 @@
 //! What can go wrong with a journal, one variant per thing that a caller can do about it.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A failed operation. Nothing of it was stored.
@@ -15,6 +16,8 @@ pub enum Error {
     StreamTooLong { bytes: usize },
     /// The disk failed a sync or a read, so what it holds is unknown.
     Failed { why: String },
+    /// There is no descriptor, or no memory, to read with. Works again when there is.
+    Unreadable { why: String },
     /// The journal was closed.
     Closed,
     /// The folder cannot be used.
@@ -34,6 +37,7 @@ impl fmt::Display for Error {
             Error::Failed { why } => {
                 write!(f, "The disk failed: {why}. The journal takes no more events until it is opened again.")
             }
+            Error::Unreadable { why } => write!(f, "The journal cannot be read for now: {why}."),
             Error::Closed => write!(f, "The journal is closed."),
             Error::CannotOpen { path, why } => write!(f, "The journal in {} cannot be opened: {why}.", path.display()),
         }
@@ -45,6 +49,13 @@ impl std::error::Error for Error {}
 impl Error {
     pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
         Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
+    }
+
+    pub(super) fn unread(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => Error::Unreadable { why: error.to_string() },
+            _ => Error::failed("a segment could not be read", error),
+        }
     }
 
     pub(super) fn failed(what: &str, why: impl fmt::Display) -> Self {

@@ -21,6 +21,8 @@ pub(super) struct Log {
     dir: PathBuf,
     /// Holds the journal while it is open.
     lock: Option<File>,
+    /// The folder itself, open as long: no sync is to fail because there is no descriptor left.
+    folder: Option<Arc<File>>,
     pub(super) options: Options,
     ids: Ids,
     tally: Tally,
@@ -66,7 +68,7 @@ struct Active {
 pub(super) struct Unsynced {
     pub(super) up_to: Position,
     pub(super) segments: Vec<Arc<Segment>>,
-    pub(super) folder: Option<PathBuf>,
+    pub(super) folder: Option<Arc<File>>,
 }
 
 /// A part of a segment that can be read without the log.
@@ -82,6 +84,7 @@ impl Log {
         let mut log = Log {
             dir: dir.to_owned(),
             lock: Some(lock),
+            folder: Some(Arc::new(File::open(dir).map_err(opened)?)),
             options,
             ids: Ids::new().map_err(opened)?,
             tally: Tally::default(),
@@ -118,7 +121,7 @@ impl Log {
             }
         }
         self.synced = self.end;
-        if self.sealed.is_empty() { Ok(()) } else { File::open(&self.dir)?.sync_all() }
+        self.folder.iter().filter(|_| !self.sealed.is_empty()).try_for_each(|folder| folder.sync_all())
     }
 
     /// Takes over all records of a segment up to the first that is not whole.
@@ -368,7 +371,7 @@ impl Log {
     pub(super) fn unsynced(&mut self) -> Unsynced {
         let active = self.active.iter().map(|active| &active.segment);
         let segments = self.unsynced.iter().chain(active).map(Arc::clone).collect();
-        let folder = std::mem::take(&mut self.has_new_name).then(|| self.dir.clone());
+        let folder = self.folder.clone().filter(|_| std::mem::take(&mut self.has_new_name));
         Unsynced { up_to: self.end, segments, folder }
     }
 
@@ -404,6 +407,7 @@ impl Log {
             }
         }
         self.lock = None;
+        self.folder = None;
         self.active = None;
         self.spares.clear();
         self.sealed.clear();
@@ -428,7 +432,7 @@ impl Source {
                 records.len() < records_max && bytes < bytes_max
             })
         });
-        let walked = walked.map_err(|error| Error::failed("a segment could not be read", error))?;
+        let walked = walked.map_err(|error| Error::unread(&error))?;
         match records.last() {
             Some((next, _)) => Ok(Batch { next: *next, records }),
             None => Err(Error::failed("a segment is damaged", format_args!("segment {number:x} at byte {}", walked.end))),

@@ -308,6 +308,19 @@ fn a_long_backlog_takes_no_descriptors() {
     assert_eq!(folder.segments().len(), 1);
 }
 
+/// Where no descriptor was left for the folder a sync failed, and the journal took no more events.
+#[test]
+fn a_sync_opens_nothing() {
+    let folder = Folder::new();
+    let log = folder.open();
+    let position = append(&log, "1").expect("has room");
+    let elsewhere = folder.0.with_extension("elsewhere");
+    fs::rename(&folder.0, &elsewhere).expect("moves");
+    let told = synced(&log, position);
+    fs::rename(&elsewhere, &folder.0).expect("moves back");
+    assert_eq!(told, Ok(()));
+}
+
 #[test]
 fn what_nobody_waits_for_is_synced_again_and_again() {
     let folder = Folder::new();

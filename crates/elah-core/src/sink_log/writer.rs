@@ -3,7 +3,6 @@
 //! After a sync it looks again within `sync_pause`, and goes to sleep only when nothing was appended meanwhile: under load an append
 //! wakes nobody.
 
-use std::fs::File;
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -52,7 +51,7 @@ fn sync(unsynced: Unsynced) -> std::io::Result<()> {
         segment.sync()?;
     }
     match unsynced.folder {
-        Some(folder) => File::open(folder)?.sync_all(),
+        Some(folder) => folder.sync_all(),
         None => Ok(()),
     }
 }
