@@ -7,7 +7,9 @@ module Elah
     module Attributes
       # Options that are not rules.
       NOT_RULES = %i[type types coerce_with presence message desc description documentation fail_fast as].freeze
-      private_constant :NOT_RULES
+      # Rules that statements and other options make: nobody writes their names among the options.
+      MADE = %i[presence coerce group mutual_exclusion exactly_one_of at_least_one_of all_or_none_of].freeze
+      private_constant :NOT_RULES, :MADE
 
       private
 
@@ -24,9 +26,13 @@ module Elah
       end
 
       def add_validator(rule, names, option, required: false, allow_blank: nil, fail_fast: false)
-        @parameters.validators << Validator.named(rule).new(
-          names, option, required: required, scope: self, allow_blank: allow_blank, fail_fast: fail_fast
-        )
+        validator = Validator.named(rule) or raise DefinitionError, unknown(rule)
+        @parameters.validators << validator.new(names, option, required: required, scope: self, allow_blank: allow_blank, fail_fast: fail_fast)
+      end
+
+      def unknown(rule)
+        words = (NOT_RULES | Validator.known) - MADE
+        "unknown validator: #{rule}.#{Options.did_you_mean(rule, words)} Known are #{words.sort.join(', ')}."
       end
 
       def add_coercion(names, options, type)

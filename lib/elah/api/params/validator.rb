@@ -22,13 +22,11 @@ module Elah
         def register(name, validator = self) = REGISTRY[name.to_sym] = validator
 
         # @param name [Symbol]
-        # @return [Class]
-        # @raise [DefinitionError]
-        def named(name)
-          REGISTRY.fetch(name) do
-            raise DefinitionError, "unknown validator: #{name}. Known are #{REGISTRY.keys.sort.join(', ')}."
-          end
-        end
+        # @return [Class, nil]
+        def named(name) = REGISTRY[name]
+
+        # @return [Array<Symbol>]
+        def known = REGISTRY.keys
 
         private
 
