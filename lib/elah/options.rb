@@ -36,12 +36,9 @@ module Elah
       # @param name [Symbol, String]
       # @param source [String] where the name was written, for the message
       # @return [Option]
-      # @raise [OptionError] when no option has this name; the message gives the nearest and all valid names
+      # @raise [OptionError] when no option has this name; the message gives the nearest, or all valid names
       def fetch(name, source:)
-        @table.fetch(name.to_sym) do
-          raise OptionError, "There is no option #{name} (#{source}).#{did_you_mean(name, names)} " \
-                             "The options are #{names.join(', ')}."
-        end
+        @table.fetch(name.to_sym) { raise OptionError, "There is no option #{name} (#{source}).#{nearest_or_all(name, names, 'The options are')}" }
       end
 
       # @param word [String, Symbol] what was written
@@ -51,6 +48,15 @@ module Elah
         require "did_you_mean"
         nearest = DidYouMean::SpellChecker.new(dictionary: candidates.map(&:to_s)).correct(word.to_s).first
         nearest ? " Did you mean #{nearest}?" : ""
+      end
+
+      # @param word [String, Symbol] what was written
+      # @param candidates [Array<String, Symbol>] what would have been right
+      # @param beginning [String] of the sentence that names all of them
+      # @return [String] the nearest and where all are listed, or all when nothing is near
+      def nearest_or_all(word, candidates, beginning)
+        nearest = did_you_mean(word, candidates)
+        nearest.empty? ? " #{beginning} #{candidates.join(', ')}." : "#{nearest} `elah help serve` lists all."
       end
 
       private

@@ -50,7 +50,7 @@ module Elah
       settings = (@flags.keys | @file.keys) - @asked.keys
       variables = Options::Environment.unknown(@env) - @asked.keys.map { |name| Options::Environment.variable(name) }
       settings.map { |name| "No part of the app has asked for the setting #{name} so far.#{Options.did_you_mean(name, @asked.keys)}" } +
-        variables.map { |name| "No option has the variable #{name}.#{Options.did_you_mean(name, Options::Environment.variables)}" }
+        variables.map { |name| "No option has the variable #{name}.#{Options::Environment.nearest(name)}" }
     end
 
     # Values may be secrets, so they are not shown.

@@ -60,9 +60,9 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "--set", "links_api_key"), "NAME=VALUE"
   end
 
-  def test_an_unknown_flag_is_answered_with_the_nearest_and_all
-    message = refuse("serve", "--quue-max", "3")
-    assert_includes message, "Did you mean --queue-max?"
+  def test_an_unknown_flag_is_answered_with_the_nearest_or_all
+    assert_equal "elah: There is no flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n", refuse("serve", "--quue-max", "3")
+    message = refuse("serve", "--nothing")
     Elah::Options.all.each { |option| assert_includes message, option.flag }
     assert_includes refuse("serve", "--queue-m=3"), "no flag --queue-m."
     assert_includes refuse("serve", "-z"), "-z"
@@ -130,6 +130,20 @@ class CliTest < Minitest::Test
       status, _, err = elah("routes", path)
       assert_equal 1, status
       assert_includes err, "Proc, which does not tell its routes"
+    end
+  end
+
+  def test_routes_have_the_versions_of_their_paths
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "app.rb")
+      File.write(path, <<~RUBY)
+        old = Class.new(Elah::API) { version("v1", "v2"); get(:a) { 1 } }
+        new = Class.new(Elah::API) { version("v3"); get(:a) { 1 } }
+        named = Class.new(Elah::API) { version("v4", using: :header, vendor: "acme"); get(:b) { 1 } }
+        run(Class.new(Elah::API) { [old, new, named].each { |api| mount api } })
+      RUBY
+      status, out, = elah("routes", path)
+      assert_equal [0, %w[/v1|v2/a(.:format) /v3/a(.:format) /b(.:format)]], [status, out.lines.map { |line| line.split[1] }]
     end
   end
 

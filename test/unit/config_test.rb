@@ -75,10 +75,11 @@ class ConfigTest < Minitest::Test
     assert_match(%r{config/elah\.rb:2}, refuse(file: "port 1\nqueue_max 'x'"))
   end
 
-  def test_an_unknown_word_of_the_file_is_answered_with_its_line_the_nearest_and_all
+  def test_an_unknown_word_of_the_file_is_answered_with_its_line_and_the_nearest_or_all
     message = refuse(file: "port 1\n\nwokers 2")
     assert_includes message, "config/elah.rb:3"
     assert_includes message, "Did you mean workers?"
+    message = refuse(file: "preload_app!")
     assert_includes message, "before_worker_boot"
     refute_includes message, "config,"
   end
@@ -115,9 +116,9 @@ class ConfigTest < Minitest::Test
   end
 
   def test_variables_that_no_option_has_are_told
-    settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello", "LINKS_HOSTS" => "a" }).settings
+    settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello", "ELAH_FOO" => "1", "LINKS_HOSTS" => "a" }).settings
     settings["elah_greeting"]
-    assert_equal ["No option has the variable ELAH_WORKRES. Did you mean ELAH_WORKERS?"], settings.warnings
+    assert_equal ["No option has the variable ELAH_WORKRES. Did you mean ELAH_WORKERS?", "No option has the variable ELAH_FOO."], settings.warnings
   end
 
   def test_a_config_file_that_is_no_ruby_is_told_with_its_line

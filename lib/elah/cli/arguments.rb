@@ -80,8 +80,7 @@ module Elah
       end
 
       def unknown(flag)
-        known = flags.keys.grep(/\A--/)
-        raise OptionError, "There is no flag #{flag}.#{Options.did_you_mean(flag, known)} The flags are #{known.join(', ')}."
+        raise OptionError, "There is no flag #{flag}.#{Options.nearest_or_all(flag, flags.keys.grep(/\A--/), 'The flags are')}"
       end
 
       def switch(option, flag, is_on, value)

@@ -20,7 +20,13 @@ module Elah
           raise AppFileError, "The app is a #{app.is_a?(Module) ? app : app.class}, which does not tell its routes; an Elah::API does."
         end
 
-        print_table(app.routes.map { |route| [route.request_method, route.path, route.description].map(&:to_s) }, out)
+        print_table(app.routes.map { |route| [route.request_method, path(route), route.description].map(&:to_s) }, out)
+      end
+
+      # A version in the path is written as clients write it: as v1, or as v1|v2 when there are several.
+      def self.path(route)
+        versions = Array(route.version) if route.respond_to?(:version)
+        versions.nil? || versions.empty? ? route.path : route.path.sub(":version", versions.join("|"))
       end
 
       # What the app opens as it is loaded is not left behind: a list of routes makes no database.
@@ -35,7 +41,7 @@ module Elah
         widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
         rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
       end
-      private_class_method :load, :print_table
+      private_class_method :path, :load, :print_table
     end
   end
 end

@@ -53,6 +53,8 @@ module Elah
         end
 
         def show(sink, ids, _all, out)
+          raise OptionError, "elah sink show needs the ids of dead letters." if ids.empty?
+
           ids.each do |id|
             letter = sink.ledger.dead_letter(Elah::Sink::Id.raw(id)) or raise OptionError, "#{sink.name} has no dead letter #{id}."
             out.puts letter.bytes

@@ -64,8 +64,7 @@ module Elah
 
       def method_missing(name, *)
         words = Options.names - [:config] + HOOKS + [:set]
-        raise OptionError, "There is no option #{name} (#{place}).#{Options.did_you_mean(name, words)} " \
-                           "This file knows #{words.join(', ')}."
+        raise OptionError, "There is no option #{name} (#{place}).#{Options.nearest_or_all(name, words, 'This file knows')}"
       end
 
       # The line of the config file that runs now.

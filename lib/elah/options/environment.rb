@@ -25,6 +25,15 @@ module Elah
       # @return [Array<String>] of all options
       def variables = Options.all.flat_map(&:variables)
 
+      # What all variables begin with makes none of them the nearest.
+      #
+      # @param name [String] of a variable that begins as those of options do
+      # @return [String] " Did you mean ELAH_X?", or an empty text when nothing is near
+      def nearest(name)
+        words = variables.grep(/\AELAH_/).map { |variable| variable.delete_prefix("ELAH_") }
+        Options.did_you_mean(name.delete_prefix("ELAH_"), words).sub("mean ", "mean ELAH_")
+      end
+
       # @param name [String, Symbol] of a setting, as links_api_key
       # @return [String] its variable, as LINKS_API_KEY
       def variable(name) = name.to_s.upcase
