@@ -138,12 +138,12 @@ class CliTest < Minitest::Test
       path = File.join(folder, "app.rb")
       File.write(path, <<~RUBY)
         old = Class.new(Elah::API) { version("v1", "v2"); get(:a) { 1 } }
-        new = Class.new(Elah::API) { version("v3"); get(:a) { 1 } }
+        new = Class.new(Elah::API) { version("v3"); get(:a) { 1 }; mount ->(env) {} => "/c" }
         named = Class.new(Elah::API) { version("v4", using: :header, vendor: "acme"); get(:b) { 1 } }
         run(Class.new(Elah::API) { [old, new, named].each { |api| mount api } })
       RUBY
       status, out, = elah("routes", path)
-      assert_equal [0, %w[/v1|v2/a(.:format) /v3/a(.:format) /b(.:format)]], [status, out.lines.map { |line| line.split[1] }]
+      assert_equal [0, %w[/v1|v2/a(.:format) /v3/a(.:format) /v3/c(/*path) /b(.:format)]], [status, out.lines.map { |line| line.split[1] }]
     end
   end
 

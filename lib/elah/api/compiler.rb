@@ -59,8 +59,8 @@ module Elah
 
       def describe_mount(mount, path, settings)
         version = path_versioned?(settings) ? ":version" : nil
-        Route.new(request_method: "*", path: "#{Path.full(path, settings, version)}(/*path)", requirements: {}, params: {},
-                  options: { description: "the Rack app #{mount.app.is_a?(Module) ? mount.app : mount.app.class}" },
+        Route.new(request_method: "*", path: "#{Path.full(path, settings, version)}(/*path)", version: version_of(settings),
+                  requirements: {}, params: {}, options: { description: "the Rack app #{mount.app.is_a?(Module) ? mount.app : mount.app.class}" },
                   settings: {}, api: mount.api)
       end
 
@@ -128,9 +128,8 @@ module Elah
         path += suffix(definition.options, settings, raw, path_versioned: path_versioned?(settings))
         documentation = parameters.map(&:documentation).reduce({}, :merge)
         in_path = Path.names(path).reject { |name| %w[format version].include?(name) }.to_h { |name| [name, ""] }
-        versions = settings[:version]&.map(&:to_s)
         Route.new(
-          request_method: verb, path: path, version: versions && (versions.size == 1 ? versions.first : versions),
+          request_method: verb, path: path, version: version_of(settings),
           namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
           requirements: requirements(definition, settings), params: in_path.merge(documentation),
           options: definition.description.merge(definition.options), settings: definition.route_settings,
@@ -146,6 +145,12 @@ module Elah
       def requirements(definition, settings)
         settings.stack(:namespaces).map { |namespace| namespace.options[:requirements] || {} }
                 .push(definition.options[:requirements] || {}).reduce({}, :merge)
+      end
+
+      # @return [String, Array<String>, nil] what a route tells of its version
+      def version_of(settings)
+        versions = settings[:version]&.map(&:to_s)
+        versions && (versions.size == 1 ? versions.first : versions)
       end
 
       def path_versioned?(settings) = !settings[:version].nil? && settings[:version_options][:using] == :path
