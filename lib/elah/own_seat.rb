@@ -44,6 +44,7 @@ module Elah
     # @param addresses [String]
     def ready(addresses)
       state(:ready)
+      @run_dir.addresses = addresses if @board
       @log.info("Elah #{VERSION} listening on #{addresses}")
       @systemd.ready
     end

@@ -86,6 +86,22 @@ module Elah
     # @return [String] where the worker of that incarnation takes the calls of others
     def link_path(slot, incarnation) = File.join(@path, "#{slot}-#{incarnation.to_s(36)}.sock")
 
+    # @return [String, nil] where the server listens, once it serves
+    def addresses
+      File.read(addresses_path)
+    rescue SystemCallError
+      nil
+    end
+
+    # Notes where the server listens, for whoever reads the board. A disk without room is no reason not to serve.
+    #
+    # @param text [String]
+    def addresses=(text)
+      File.write(addresses_path, text)
+    rescue SystemCallError
+      nil
+    end
+
     # Says that this process and its forks live, until all of them have ended.
     def hold
       @lock = File.open(board_path)
@@ -116,5 +132,9 @@ module Elah
     rescue Errno::ENOENT
       nil
     end
+
+    private
+
+    def addresses_path = File.join(@path, "addresses")
   end
 end

@@ -114,6 +114,7 @@ module Elah
       return if @proven || !@crew.slots.all? { |each| each.child&.ready? }
 
       @proven = true
+      @run_dir.addresses = @sockets.addresses
       @log.info("Elah #{VERSION} listening on #{@sockets.addresses} with #{@crew.slots.size} workers")
       @systemd.ready
     end

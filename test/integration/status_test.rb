@@ -19,11 +19,12 @@ class StatusTest < Minitest::Test
       wait_until("all run") { workers(server).sum { |worker| worker[:fibers] } == 4 }
       text, ended = elah_status(server)
       assert_predicate ended, :success?
-      assert_match(/^Process #{server.pid}, up \d+ s, 2 workers wanted, 256 shards$/, text)
+      assert_match(/^Process #{server.pid} on tcp:\/\/127\.0\.0\.1:#{server.port}, up \d+ s, 2 workers wanted, 256 shards$/, text)
       worker_pids(server).each_with_index do |pid, slot|
         assert_match(/^#{slot} +#{pid} +ready +\d+ s +[0-4] .* MB +128 +0$/, text)
       end
       values = JSON.parse(elah_status(server, "--json").first).first
+      assert_equal "tcp://127.0.0.1:#{server.port}", values["addresses"]
       assert_equal [server.pid, 4, 4], [values["pid"], *%w[open_requests connections].map { |cell| values["workers"].sum { |worker| worker[cell] } }]
       worker_pids(server).each { |pid| Process.kill(:KILL, pid) }
     ensure
@@ -44,10 +45,10 @@ class StatusTest < Minitest::Test
   def test_it_finds_a_server_by_its_pid_file
     ElahServer.start(APP, pidfile: "elah.pid") do |server|
       pidfile = File.join(server.folder, "elah.pid")
-      assert_match(/^Process #{server.pid}, up \d+ s, one process, 256 shards$/, elah_status(server, "--pidfile", pidfile).first)
+      assert_match(/^Process #{server.pid} on \S+, up \d+ s, one process, 256 shards$/, elah_status(server, "--pidfile", pidfile).first)
       File.write(pidfile, "1")
       text, ended = elah_status(server, "--pidfile", pidfile)
-      assert_equal [1, true], [ended.exitstatus, text.start_with?("elah: No server of this user runs below ")]
+      assert_equal [1, true], [ended.exitstatus, text.match?(/\Aelah: No server of this user runs below .* as process 1, which /)]
       File.write(pidfile, server.pid.to_s)
     end
   end

@@ -20,7 +20,7 @@ module Elah
         return Help.run(["status"], out: out) if arguments.help?
 
         found = servers(arguments.config)
-        return out.puts(JSON.generate(found.map { |dir, status| { pid: dir.process_id, folder: dir.path, **status.to_h } })) if is_json
+        return out.puts(JSON.generate(found.map { |dir, status| values(dir, status) })) if is_json
 
         found.each { |dir, status| print_server(dir, status, out) }
       end
@@ -29,16 +29,26 @@ module Elah
         process_id = File.read(config.pidfile).to_i if config.pidfile
         dirs = RunDir.all(config.run_dir)
         dirs.select! { |dir| dir.process_id == process_id } if process_id
-        raise Error, "No server of this user runs below #{RunDir.base(config.run_dir)}." if dirs.empty?
+        raise Error, none(config, process_id) if dirs.empty?
 
         dirs.to_h { |dir| [dir, Elah::Status.new(Board.open(dir.board_path))] }
       rescue Errno::ENOENT
         raise Error, "There is no pid file #{config.pidfile}."
       end
 
+      def self.none(config, process_id)
+        base = RunDir.base(config.run_dir)
+        return "No server of this user runs below #{base}: --run-dir names the folder of others." unless process_id
+
+        "No server of this user runs below #{base} as process #{process_id}, which #{config.pidfile} names: --run-dir is to be that of the server."
+      end
+
+      def self.values(dir, status) = { pid: dir.process_id, folder: dir.path, addresses: dir.addresses, **status.to_h }
+
       def self.print_server(dir, status, out)
         server = status.server
-        out.puts "Process #{dir.process_id}, up #{duration(server[:uptime_seconds])}, #{supervision(server)}, #{server[:shards]} shards"
+        title = [dir.process_id, dir.addresses].compact.join(" on ")
+        out.puts "Process #{title}, up #{duration(server[:uptime_seconds])}, #{supervision(server)}, #{server[:shards]} shards"
         replaced = status.replaced
         workers = status.workers
         print_table([COLUMNS, *workers.map { |worker| row(worker, replaced) }], out)
@@ -87,7 +97,7 @@ module Elah
         widths = rows.transpose.map { |column| column.map(&:size).max }
         rows.each { |row| out.puts row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }
       end
-      private_class_method :servers, :print_server, :print_entities, :peer_row, :supervision, :row, :duration, :print_table
+      private_class_method :servers, :none, :values, :print_server, :print_entities, :peer_row, :supervision, :row, :duration, :print_table
     end
   end
 end

@@ -62,6 +62,7 @@ module Elah
       end
 
       def restarted
+        @run_dir.addresses = @sockets.addresses
         @log.info("Restarted; listening on #{@sockets.addresses}")
         @systemd.ready
       end
