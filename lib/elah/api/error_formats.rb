@@ -65,6 +65,7 @@ module Elah
             status: status, detail: detail(given), code: (given[:code] || code || Statuses.code(status)).to_s,
             request_id: request_id
           }.merge(given.except(*RESERVED))
+          document.delete(:detail) if document[:detail].nil?
           document[:errors] = validation_errors(errors) if errors
           Elah::JSON.generate(document)
         end

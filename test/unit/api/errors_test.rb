@@ -11,6 +11,7 @@ class APIErrorsTest < APICase
       get(:plain) { error! "No such thing.", 404 }
       get(:coded) { error! "Only tea.", 418, { "X-Pot" => "1" }, code: :only_tea }
       get(:members) { error!({ error: "Too fast.", retry_seconds: 5, type: "https://example.org/slow" }, 429) }
+      get(:members_alone) { error!({ retry_seconds: 5 }, 429) }
       get(:default) { error! "Odd." }
       get(:rescued) { raise ArgumentError, "wrong argument" }
       rescue_from(ArgumentError) { |e| error! e.message, 422 }
@@ -41,6 +42,7 @@ class APIErrorsTest < APICase
     problem = get(strict, "/members").json
     assert_equal ["Too fast.", 5, "https://example.org/slow", "too_many_requests"],
                  problem.values_at("detail", "retry_seconds", "type", "code")
+    assert_equal %w[type title status code request_id retry_seconds], get(strict, "/members_alone").json.keys
     assert_equal [500, "internal_server_error"], get(strict, "/default").json.values_at("status", "code")
   end
 
