@@ -7,7 +7,7 @@ module Elah
   # How a server becomes its own successor: the same process executes its command line anew, with new code and configuration, and keeps
   # its listening sockets, its workers and its process id. A trial run in a process of its own comes first.
   class Restart
-    # What the environment tells a trial run, instead of a state.
+    # What the state has for a trial run, and nothing else: what the server holds.
     TRIAL = "trial"
 
     # The signals that a server handles beside INT and TERM.
@@ -19,22 +19,30 @@ module Elah
     # @return [Hash{String=>Object}] what the image before this one has left; empty at a first start
     attr_reader :state
 
-    # @param left [String, nil] {TRIAL}, or the state as JSON
+    # @param left [String, nil] the state as JSON
     def initialize(left)
-      @is_trial = left == TRIAL
-      @state = left && !trial? ? JSON.parse(left) : {}
+      @state = left ? JSON.parse(left) : {}
       @command = File.read("/proc/self/cmdline").split("\0")
       @folder = Options::Environment.working_folder
     end
 
-    # @return [Boolean] whether this process only tries whether app and configuration load
-    def trial? = @is_trial
+    # @return [Boolean] whether this process only tries whether app and configuration can be served
+    def trial? = @state.key?(TRIAL)
+
+    # @return [Hash{Symbol=>Object}] what the server holds for which this process is a trial run: `held`, the addresses on which it listens, and
+    #   `frees_ports`, whether nobody listens on them any more once it has let go
+    def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
 
     # Starts a trial run.
     #
+    # @param sockets [Elah::Sockets]
+    # @param frees_ports [Boolean] whether no other process listens on them
     # @yieldparam pid [Integer]
     # @yieldreturn [Boolean] whether it went well
-    def possible? = yield(Process.spawn(Options::Environment.restart(TRIAL), *@command, chdir: @folder))
+    def possible?(sockets, frees_ports:)
+      state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports } })
+      yield(Process.spawn(Options::Environment.restart(state), *@command, chdir: @folder))
+    end
 
     # Notes that the process is to become the next image.
     def prepare = @is_due = true

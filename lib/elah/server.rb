@@ -31,6 +31,15 @@ module Elah
       @sockets&.remove
     end
 
+    # Does in a trial run what could end the next image of a server before it serves: the definition of an API may contradict itself, and an
+    # address be taken. Nothing is left open.
+    #
+    # @raise [Elah::Error]
+    def try
+      @app.compile! if @app.respond_to?(:compile!)
+      Sockets.try(@config.bind.map(&:to_s), **Restart.current.trial)
+    end
+
     private
 
     # Workers that are there already need their supervisor, however many there are to be.

@@ -12,6 +12,19 @@ module Elah
     GIVEN = "given"
     private_constant :GIVEN
 
+    # Binds what a server would have to bind, and lets it go.
+    #
+    # @param addresses [Array<String>] to listen on
+    # @param held [Array<String>] where the server listens already
+    # @param frees_ports [Boolean] whether a port that it has on another host is free once it has let go of that; workers keep theirs
+    # @raise [Elah::ListenError]
+    def self.try(addresses, held:, frees_ports:)
+      return if held.include?(GIVEN)
+
+      ports = frees_ports ? held.filter_map { |address| Listener.parse(address)&.port } : []
+      new(addresses.reject { |address| held.include?(address) || ports.include?(Listener.parse(address)&.port) }).remove
+    end
+
     # @param addresses [Array<String>] to listen on; not used when a manager gives sockets
     # @param inherited [Array<Array(String, Integer)>] address and descriptor, from {#state} of the image before this one
     # @param given [Array<Integer>] descriptors from the manager

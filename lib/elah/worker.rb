@@ -95,7 +95,7 @@ module Elah
     def try_to_restart
       @loop.spawn(Task.new.tap { |task| task.transient = true }) do
         @log.info("Restarting: a process of its own tries whether the code loads")
-        if Restart.current.possible? { |pid| Process.wait2(pid).last.success? }
+        if Restart.current.possible?(@sockets, frees_ports: true) { |pid| Process.wait2(pid).last.success? }
           Restart.current.prepare
           drain(leaves_backlog: true)
         else

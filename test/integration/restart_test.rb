@@ -115,6 +115,34 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # Both ended the server: the trial run loaded the file, and the next image found the rest.
+  [1, 2].each do |workers|
+    define_method(:"test_what_contradicts_itself_is_not_served_by_#{workers}") do
+      ElahServer.start(format(APP_OF, "old"), workers: workers) do |server|
+        write(server, 'run(Class.new(Elah::API) { before {}; get("/", raw: true, responder: -> {}) { 1 } })')
+        server.signal(:HUP)
+        server.wait_for(/A responder answers before before.*The code does not load/m)
+        assert_equal "old", server.get("/").body
+      end
+    end
+
+    define_method(:"test_an_address_that_is_taken_is_not_moved_to_by_#{workers}") do
+      Dir.mktmpdir do |folder|
+        file = File.join(folder, "config.rb")
+        File.write(file, "workers #{workers}\nbind 'tcp://127.0.0.1:0'")
+        taken = TCPServer.new("127.0.0.1", 0)
+        ElahServer.start(APP, bind: [], config: file) do |server|
+          File.write(file, "workers #{workers}\nbind 'tcp://127.0.0.1:#{taken.addr[1]}'")
+          server.signal(:HUP)
+          server.wait_for(/Cannot listen on \S+:#{taken.addr[1]}: .*The code does not load/m)
+          assert_equal "hello", server.get("/").body
+        end
+      ensure
+        taken&.close
+      end
+    end
+  end
+
   # As releases are deployed: each in a folder of its own, and a link to the current one.
   def test_the_working_directory_is_entered_anew_by_its_name
     Dir.mktmpdir do |folder|

@@ -16,9 +16,10 @@ module Elah
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
         app = AppFile.load(arguments.file)
-        return if Restart.current.trial?
+        server = Server.new(app, config)
+        return server.try if Restart.current.trial?
 
-        Pidfile.hold(config.pidfile) { Server.new(app, config).run }
+        Pidfile.hold(config.pidfile) { server.run }
       end
     end
   end

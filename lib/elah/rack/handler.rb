@@ -20,7 +20,7 @@ module Elah
         Elah.config = Config.load(flags: flags)
         server = Server.new(app, Elah.config)
         yield server if block_given?
-        server.run unless Restart.current.trial?
+        Restart.current.trial? ? server.try : server.run
       end
 
       # @return [Hash{String=>String}] what `rackup -s elah -h` lists

@@ -13,7 +13,7 @@ module Elah
         @changes.add(:restart) do
           @systemd.reloading
           @log.info("Restarting: a process of its own tries whether the code loads")
-          if @restart.possible? { |pid| try(pid) }
+          if @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
           else
             @log.error("The code does not load: the workers serve on with what they have")
