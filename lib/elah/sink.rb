@@ -11,6 +11,7 @@ require_relative "sink/ledger"
 require_relative "sink/journals"
 require_relative "sink/backoff"
 require_relative "sink/health"
+require_relative "sink/notices"
 require_relative "sink/attempts"
 require_relative "sink/share"
 require_relative "sink/delivery"
@@ -85,7 +86,8 @@ module Elah
       @bounds = Bounds.new(bounds, Elah.config)
       @folder = folder || File.join(Elah.config.data, "sinks", @name)
       @clock = clock
-      @health = Health.new
+      @notices = Notices.new(@name)
+      @health = Health.new(@notices)
       @works = Works.new(self, destination, @bounds, Backoff.new(@bounds.retry_seconds, @bounds.retry_max_seconds, random: random), pause)
       @lock = Mutex.new
       @ledger = @journal = nil
@@ -211,8 +213,9 @@ module Elah
     def inspect = "#<#{self.class} #{@name}>"
 
     # @api private
-    # @param letters [Array<DeadLetter>] told to those who wait for the delivery of these events
+    # @param letters [Array<DeadLetter>] told to the log, and to those who wait for the delivery of these events
     def parked(letters)
+      @notices.parked(letters)
       letters.each { |letter| @awaited[letter.raw_id] = letter.reason if @awaited.key?(letter.raw_id) }
     end
 

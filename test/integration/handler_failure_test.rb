@@ -28,6 +28,37 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # The log did not know the id of the answer.
+  def test_a_handler_that_ends_without_an_answer_is_a_500_that_the_log_knows
+    server.connect do |client|
+      answer = client.get("/silent")
+      assert_equal [500, "no_answer"], [answer.status, answer.json["code"]]
+      server.wait_for(%r{ERROR .*Request #{answer.json['request_id']} GET /silent ended without an answer})
+      assert_equal "hello", client.get("/hello").body
+    end
+  end
+
+  def test_a_request_keeps_the_id_that_a_proxy_gave_it
+    answer = server.get("/raise", headers: { "X-Request-Id" => "f058ebd6-02f7-4d3f@edge.1" })
+    assert_equal "f058ebd6-02f7-4d3f@edge.1", answer.json["request_id"]
+    server.wait_for(%r{Request f058ebd6-02f7-4d3f@edge\.1 GET /raise failed})
+    ["two words", "", "a" * 129, "line\\n", "<b>"].each do |given|
+      assert_match(/\A[a-z2-7]{6}-\d+\z/, server.get("/raise", headers: { "X-Request-Id" => given }).json["request_id"])
+    end
+  end
+
+  # Workers that were forked gave the same ids.
+  def test_the_workers_of_a_server_share_no_ids
+    ElahServer.start('require "elah/api"; run Class.new(Elah::API) { get(:a) { [Process.pid, request.id].join(" ") } }', workers: 2) do |server|
+      ids = {}
+      until ids.size == 2
+        pid, id = server.get("/a").body.split
+        ids[pid] = id[/\A[^-]+/]
+      end
+      assert_equal 2, ids.values.uniq.size
+    end
+  end
+
   def test_a_backtrace_is_logged_and_never_sent
     answer = server.get("/raise")
     refute_match(/loop\.rb/, answer.body)

@@ -76,6 +76,22 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # The log said that it had restarted, and no more.
+  def test_workers_whose_successors_fail_to_boot_stay_and_the_log_counts_them
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "config.rb")
+      File.write(file, "workers 2")
+      ElahServer.start(APP, config: file) do |server|
+        wait_for_workers(server, 2)
+        pids = worker_pids(server)
+        File.write(file, "workers 2\nbefore_worker_boot { raise 'not today' }")
+        server.signal(:HUP)
+        server.wait_for(/Restarted, but for 2 of 2 workers/)
+        assert_equal [pids, "hello"], [worker_pids(server), server.get("/").body]
+      end
+    end
+  end
+
   def test_the_configuration_is_read_anew
     Dir.mktmpdir do |folder|
       file = File.join(folder, "config.rb")

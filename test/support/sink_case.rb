@@ -3,6 +3,7 @@
 require_relative "../test_helper"
 require_relative "patience"
 require "fileutils"
+require "stringio"
 require "tmpdir"
 
 # A test with sinks of its own in a temporary folder, a clock that the test moves, and pauses that are noted and hardly kept.
@@ -18,10 +19,13 @@ class SinkCase < Minitest::Test
     @clock = Elah::Store::Clock.new(Time.at(6_000_000))
     @pauses = Queue.new
     @sinks = []
+    @log = StringIO.new
+    Elah::Log.current = Elah::Log.new(out: @log)
   end
 
   def teardown
     @sinks.each(&:close)
+    Elah::Log.current = nil
     # A thread that delivers ends a moment after its sink has closed, and may write until then.
     wait_until("the folder is gone") { FileUtils.rm_rf(@folder) && !File.exist?(@folder) }
   end

@@ -35,6 +35,9 @@ const SCRATCH_BYTES: usize = 64 * 1024;
 const HYPER_READ_BYTES: usize = 8 * 1024;
 const HYPER_HEADERS_MAX: usize = 100;
 
+/// A longer id of a request that came with it is not taken over.
+const GIVEN_ID_BYTES_MAX: usize = 128;
+
 /// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
@@ -238,9 +241,14 @@ impl Shared {
         format!("{}-{number}", self.request_id_prefix)
     }
 
-    /// The id of a request, made when it is first asked for; `None` when the request is finished.
+    /// What the log calls a request: as a proxy does in `X-Request-Id`, else by an id that is made when it is first asked for.
+    pub(crate) fn id_of<'e>(&self, exchange: &'e Exchange) -> &'e str {
+        exchange.request_id.get_or_init(|| given_id(&exchange.parts.headers).unwrap_or_else(|| self.new_request_id()))
+    }
+
+    /// The same, of a request that is not finished.
     pub(crate) fn request_id(&self, id: RequestId) -> Option<String> {
-        Some(self.admission.get(id)?.request_id.get_or_init(|| self.new_request_id()).clone())
+        Some(self.id_of(&*self.admission.get(id)?).to_owned())
     }
 
     pub(crate) fn tick(&self) {
@@ -250,9 +258,7 @@ impl Shared {
             self.metrics.refused();
             let seconds = bound_ms as f64 / 1000.0;
             let detail = format!("The request waited {seconds} s for {awaited}: try again later.");
-            exchange.answer(
-                self.problem_response(exchange.request_id.get().map(String::as_str), &Problem::new(503, "overloaded", detail)),
-            );
+            exchange.answer(self.problem_response(Some(self.id_of(&exchange)), &Problem::new(503, "overloaded", detail)));
         }
         if self.admission.has_ready() {
             self.local_waker.wake_turn();
@@ -319,9 +325,16 @@ fn http_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-/// Six characters that tell this worker's request ids from another's.
+/// An id that came with a request, unless it could be mistaken for something else where it is shown.
+fn given_id(headers: &http::HeaderMap) -> Option<String> {
+    let given = headers.get("x-request-id")?.to_str().ok()?;
+    let is_plain = given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@=+/".contains(&byte));
+    (is_plain && (1..=GIVEN_ID_BYTES_MAX).contains(&given.len())).then(|| given.to_owned())
+}
+
+/// Six characters that tell this worker's request ids from another's, also from those of a fork: it has the same keys for its hashes.
 fn random_prefix() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(std::process::id());
     (0..6).map(|position| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(random >> (5 * position) & 31) as usize])).collect()
 }

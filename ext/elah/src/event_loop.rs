@@ -170,7 +170,9 @@ impl EventLoop {
     fn next_request(ruby: &Ruby, event_loop: Value, finished: Value) -> Result<Option<Value>, Error> {
         let worker = worker(ruby)?;
         if let Some(finished) = request::CLASS.native::<Request>(&finished) {
-            worker.finish(finished.id());
+            if let Some(unanswered) = worker.finish(finished.id()) {
+                event_loop.funcall::<_, _, Value>("left_unanswered", (unanswered,))?;
+            }
         }
         let request = |id| Request::new(id).into_value_with(ruby);
         let Some(responders) = responders::of_this_loop() else { return Ok(worker.next_request().map(request)) };

@@ -10,13 +10,18 @@ module Elah
       # @return [String, nil] what the last attempt failed with
       attr_reader :error
 
-      def initialize = succeeded
+      # @param notices [Notices] told of it
+      def initialize(notices)
+        @notices = notices
+        forget
+      end
 
       # @return [void]
       def succeeded
-        @failures = 0
-        @error = nil
-        @failing_since = nil
+        return if ok?
+
+        @notices.succeeded(failing_seconds)
+        forget
       end
 
       # @param error [Exception]
@@ -25,6 +30,7 @@ module Elah
         @failures += 1
         @failing_since ||= Concurrency.now
         @error = "#{error.class}: #{error.message}"
+        @notices.failed(@error)
       end
 
       # @return [Boolean]
@@ -35,6 +41,14 @@ module Elah
 
       # @return [Hash{String=>Object}] for the report
       def to_h = { "ok" => ok?, "failures" => @failures, "failing_seconds" => failing_seconds, "error" => @error }
+
+      private
+
+      def forget
+        @failures = 0
+        @error = nil
+        @failing_since = nil
+      end
     end
   end
 end

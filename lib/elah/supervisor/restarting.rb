@@ -55,15 +55,21 @@ module Elah
           slot = @crew.slots[child.slot]
           slot.child = child if slot && values["is_current"]
         end
+        old = @crew.children.dup
         @crew.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
         difference = @config.workers - @crew.slots.size
         difference.abs.times { @changes.resize(difference <=> 0) }
-        @changes.add(:restarted) { restarted }
+        @changes.add(:restarted) { restarted(old) }
       end
 
-      def restarted
+      def restarted(old)
         @run_dir.addresses = @sockets.addresses
-        @log.info("Restarted; listening on #{@sockets.addresses}")
+        kept = @crew.slots.count { |slot| old.include?(slot.child) }
+        if kept.zero?
+          @log.info("Restarted; listening on #{@sockets.addresses}")
+        else
+          @log.error("Restarted, but for #{kept} of #{@crew.slots.size} workers, which serve on with the code of before")
+        end
         @systemd.ready
       end
     end

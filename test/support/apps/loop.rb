@@ -50,6 +50,7 @@ class LoopApp < Elah::API
   end
 
   get(:raise) { raise "boom" }
+  get(:silent, raw: true) { nil }
   get(:throw) { throw :nobody }
   get(:exit) { exit 7 }
   get(:overflow) { (deep = -> { deep.call }).call }

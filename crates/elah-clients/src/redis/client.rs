@@ -199,10 +199,10 @@ pub(crate) fn pause(failures: u32) -> Duration {
     whole.mul_f64(0.5 + 0.5 * chance())
 }
 
-/// A number from 0 to 1 that two processes do not share.
+/// A number from 0 to 1 that two processes do not share. Those that were forked have the same keys for their hashes.
 fn chance() -> f64 {
     use std::hash::{BuildHasher, RandomState};
-    (RandomState::new().hash_one(0_u8) >> 11) as f64 / (1_u64 << 53) as f64
+    (RandomState::new().hash_one(std::process::id()) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

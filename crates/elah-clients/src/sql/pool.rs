@@ -210,9 +210,8 @@ impl Pool {
     }
 }
 
-/// From 0 to 1, so that many workers do not come back at one moment.
+/// From 0 to 1, so that many workers do not come back at one moment. Those that were forked have the same keys for their hashes.
 fn random() -> f64 {
-    use std::hash::{BuildHasher, Hasher};
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    (random >> 11) as f64 / (1_u64 << 53) as f64
+    use std::hash::{BuildHasher, RandomState};
+    (RandomState::new().hash_one(std::process::id()) >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -47,19 +47,23 @@ impl Worker {
         self.respond(id, response)
     }
 
-    /// Removes a request whose handler has ended. Without an answer it is answered 500; a stream that it left open is broken off.
-    pub fn finish(&self, id: RequestId) {
-        let Some(exchange) = self.shared.admission.finish(id, &self.shared.limits, self.shared.clock.now_ms()) else { return };
+    /// Removes a request whose handler has ended; a stream that it left open is broken off. One without an answer is answered 500, and what
+    /// the log may call it returned.
+    pub fn finish(&self, id: RequestId) -> Option<String> {
+        let exchange = self.shared.admission.finish(id, &self.shared.limits, self.shared.clock.now_ms())?;
         if let Some((key, stream)) = exchange.stream.take() {
             let is_open = self.streams.borrow().get(key).is_some_and(|open| Rc::ptr_eq(open, &stream));
             if is_open {
                 self.close_stream(key, false);
             }
         }
-        if exchange.reply.is_waiting() {
-            let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
-            exchange.answer(self.shared.problem_response(exchange.request_id.get().map(String::as_str), &problem));
+        if !exchange.reply.is_waiting() {
+            return None;
         }
+        let request_id = self.shared.id_of(&exchange);
+        let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
+        exchange.answer(self.shared.problem_response(Some(request_id), &problem));
+        Some(format!("Request {request_id} {} {}", exchange.parts.method, exchange.parts.uri.path()))
     }
 
     /// True while an answer can still reach the client.

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # Says in the log what becomes of a sink's events: that they cannot be delivered, that they can again, that some are dead letters. Each
+    # once in a while, however often it happens.
+    class Notices
+      PAUSE_SECONDS = 60
+
+      # @param name [String] of the sink
+      # @param clock [#call] seconds
+      def initialize(name, clock: Concurrency.method(:now))
+        @name = name
+        @clock = clock
+        @told_at = {}
+        @unsaid = 0
+        @is_failing = false
+      end
+
+      # @param error [String] what an attempt failed with
+      # @return [void]
+      def failed(error)
+        return if @is_failing || !due?(:failed)
+
+        @is_failing = true
+        Log.current.warn("The sink #{@name} cannot deliver, and keeps what it accepts until it can: #{first_line(error)}")
+      end
+
+      # @param seconds [Float] since the first failure
+      # @return [void]
+      def succeeded(seconds)
+        Log.current.info("The sink #{@name} delivers again, after #{seconds.round(1)} s") if @is_failing
+        @is_failing = false
+      end
+
+      # @param letters [Array<DeadLetter>]
+      # @return [void]
+      def parked(letters)
+        @unsaid += letters.size
+        return if letters.empty? || !due?(:parked)
+
+        Log.current.warn("Dead letters of the sink #{@name}: #{@unsaid} more, which `elah sink dead #{@name}` lists. " \
+                         "The last one's reason: #{first_line(letters.last.reason)}")
+        @unsaid = 0
+      end
+
+      private
+
+      def first_line(text) = text[/\A.*/]
+
+      def due?(kind)
+        now = @clock.call
+        return false if @told_at.key?(kind) && now - @told_at[kind] < PAUSE_SECONDS
+
+        @told_at[kind] = now
+        true
+      end
+    end
+  end
+end
