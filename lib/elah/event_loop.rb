@@ -126,11 +126,6 @@ module Elah
       end
     end
 
-    # Called natively when a handler has ended without an answer.
-    #
-    # @param request [String] what the log calls it
-    def left_unanswered(request) = Log.current.error("#{request} ended without an answer: its client got 500 no_answer")
-
     # Calls the block when the loop has been shut down.
     def at_end(&block) = @endings << block
 

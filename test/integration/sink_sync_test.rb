@@ -101,8 +101,9 @@ class SinkSyncTest < Minitest::Test
       say "all delivered \#{events.flush && delivered == accepted}"
       attempt("again") { events.push("x", durability: :delivered).durability }
     RUBY
-    assert_match(/\AThe journal is full: no segment could be made/, lines.shift)
-    assert_equal ["batch Elah::Sink::Full", "accepted some true", "all delivered true", "again :delivered"], lines
+    said = lines.grep_v(/ The sink events /)
+    assert_match(/\AThe journal is full: no segment could be made/, said.shift)
+    assert_equal ["batch Elah::Sink::Full", "accepted some true", "all delivered true", "again :delivered"], said
   end
 
   private

@@ -169,10 +169,15 @@ impl EventLoop {
     /// nil. One that a responder could not answer after all comes back, with what that met.
     fn next_request(ruby: &Ruby, event_loop: Value, finished: Value) -> Result<Option<Value>, Error> {
         let worker = worker(ruby)?;
-        if let Some(finished) = request::CLASS.native::<Request>(&finished) {
-            if let Some(unanswered) = worker.finish(finished.id()) {
-                event_loop.funcall::<_, _, Value>("left_unanswered", (unanswered,))?;
-            }
+        if let Some(finished) = request::CLASS.native::<Request>(&finished)
+            && let Some(unanswered) = worker.finish(finished.id())
+        {
+            let log: Value =
+                ruby.class_object().const_get::<_, RModule>("Elah")?.const_get::<_, Value>("Log")?.funcall("current", ())?;
+            log.funcall::<_, _, Value>(
+                "error",
+                (format!("{unanswered} ended without an answer: its client got 500 no_answer"),),
+            )?;
         }
         let request = |id| Request::new(id).into_value_with(ruby);
         let Some(responders) = responders::of_this_loop() else { return Ok(worker.next_request().map(request)) };
