@@ -72,11 +72,6 @@ class ArchitectureTest < Minitest::Test
     assert_includes dependencies("elah"), "magnus"
   end
 
-  def test_only_the_core_uses_the_vendored_hyper
-    users = Dir.chdir(ROOT) { Dir["{crates,ext,bench}/**/Cargo.toml"].select { |file| File.read(file).include?("vendor/") } }
-    assert_equal ["crates/elah-core/Cargo.toml"], users
-  end
-
   def test_the_core_never_knows_an_app
     refute_found "crates/elah-core/src/**/*.rs", /\b(leaderboard|ring_?pool|phone_number|short_?code|shortener|lockout)/i,
                  "the core knows lease pools and sorted sets, not what an app makes of them"

@@ -54,7 +54,7 @@ module Bench
   P95_FACTOR_MAX = 2.0
 
   # What a worker with 10,000 sleeping requests may take.
-  CONNECTIONS_BYTES_MAX = 250_000_000
+  CONNECTIONS_BYTES_MAX = 290_000_000
 
   # Private memory that the shortener's worker may take after a million requests. It was set when the code of libraries still counted.
   MEMORY_BYTES_MAX = 21_900_000
