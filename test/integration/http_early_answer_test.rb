@@ -115,6 +115,17 @@ class HttpEarlyAnswerTest < Minitest::Test
     end
   end
 
+  # Its end is the end of the connection. It said `keep-alive` once.
+  def test_a_body_of_unknown_length_closes_for_a_client_of_http_1_0
+    connect do |client|
+      client.write("POST /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+      head, body = client.read_to_end.split("\r\n\r\n", 2)
+      assert_equal "a", body
+      assert_includes head, "connection: close"
+      refute_includes head, "keep-alive"
+    end
+  end
+
   def test_a_client_of_http_1_0_keeps_the_connection_otherwise
     connect do |client|
       2.times do

@@ -183,12 +183,22 @@ impl Future for ExchangeFuture {
             if this.shared.is_draining() && !this.connection.has_more_requests() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            if this.is_http_1_0 && response.headers().contains_key(CONNECTION) {
-                // Else hyper would add `keep-alive` for a client that asks for it.
-                *response.version_mut() = http::Version::HTTP_10;
+            if this.is_http_1_0 {
+                say_close_in_http_1_0(&mut response);
             }
             return Poll::Ready(Ok(response));
         }
+    }
+}
+
+/// A client of HTTP/1.0 sees the end of a body of unknown length by the end of the connection.
+fn say_close_in_http_1_0(response: &mut http::Response<ResponseBody>) {
+    if response.body().size_hint().exact().is_none() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if response.headers().contains_key(CONNECTION) {
+        // Else hyper would add `keep-alive` for a client that asks for it.
+        *response.version_mut() = http::Version::HTTP_10;
     }
 }
 
