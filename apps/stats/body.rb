@@ -3,9 +3,12 @@
 require_relative "errors"
 
 module Stats
-  # Owns the body of a request: as it came, or inflated when it came in gzip. What it inflates to is bounded while it grows.
+  # Owns the body of a request: as it came, or inflated when it came in gzip. What it inflates to is bounded while it grows, and so is the
+  # number of members.
   module Body
     PIECE_BYTES = 16_384
+    # Each member costs time of its own, however short it is.
+    MEMBERS_MAX = 1_000
 
     class << self
       # @param request [#body, #header]
@@ -22,28 +25,40 @@ module Stats
 
       private
 
+      # RFC 1952 2.2: gzip is one member or several, one after the other.
       def inflate(bytes, bytes_max)
         require "zlib"
         inflater = Zlib::Inflate.new(16 + Zlib::MAX_WBITS)
         text = "".b
-        pieces(bytes) do |piece|
-          inflater.inflate(piece) do |inflated|
+        start = members = 0
+        while start < bytes.bytesize || members.zero?
+          raise invalid("it has more than #{MEMBERS_MAX} members") if (members += 1) > MEMBERS_MAX
+
+          start += inflate_member(inflater, bytes, start) do |inflated|
             text << inflated
             raise Refused.new("body_too_large", "The body inflates to more than #{bytes_max} bytes.", 413) if text.bytesize > bytes_max
           end
         end
-        raise Refused.new("invalid_gzip", "The body in gzip is cut off.", 400) unless inflater.finished?
-
         text
       rescue Zlib::Error => e
-        raise Refused.new("invalid_gzip", "The body is no gzip: #{e.message}.", 400)
+        raise invalid(e.message)
       ensure
         inflater&.close
       end
 
-      def pieces(bytes)
-        (0...bytes.bytesize).step(PIECE_BYTES) { |start| yield bytes.byteslice(start, PIECE_BYTES) }
+      # @return [Integer] the bytes of the member that begins at `start`
+      def inflate_member(inflater, bytes, start, &block)
+        inflater.reset
+        until inflater.finished?
+          raise invalid("it is cut off") if start >= bytes.bytesize
+
+          inflater.inflate(bytes.byteslice(start, PIECE_BYTES), &block)
+          start += PIECE_BYTES
+        end
+        inflater.total_in
       end
+
+      def invalid(reason) = Refused.new("invalid_gzip", "The body is no gzip: #{reason}.", 400)
     end
   end
 end

@@ -171,6 +171,7 @@ module Elah
 
     group :parsers do
       option :json_depth_max, :integer, "Refuses JSON that is nested deeper.", default: 100, range: 1..1000
+      option :json_names_max, :integer, "Refuses JSON with an object of more names.", default: 65_536, range: 1..10_000_000
       option :params_max, :integer, "Refuses a query or a form with more parameters.", default: 4096, range: 1..1_000_000
       option :param_depth_max, :integer, "Refuses parameters that are nested deeper, as a[b][c] is by 2.", default: 32, range: 1..1000
       option :parts_max, :integer, "Refuses a multipart body with more parts.", default: 128, range: 1..100_000

@@ -62,7 +62,7 @@ class HttpBadInputTest < Minitest::Test
   refuses 505, "http_version_not_supported",
           "HTTP 2 preface" => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
           "HTTP 0.9" => get(version: "HTTP/0.9"),
-          "HTTP 1.2" => get(version: "HTTP/1.2")
+          "HTTP 3.1" => get(version: "HTTP/3.1")
 
   refuses 400, "invalid_line_end",
           "LF after the request line" => "GET / HTTP/1.1\nHost: a\r\n\r\n",

@@ -114,6 +114,17 @@ class HttpConnectionTest < Minitest::Test
     end
   end
 
+  # RFC 9110 2.5: a higher minor version is served as the highest that the server knows.
+  def test_http_1_2_is_served_as_1_1
+    connect do |client|
+      client.write("GET /echo/1 HTTP/1.2\r\nHost: a\r\n\r\nPOST /length HTTP/1.9\r\nHost: a\r\nTransfer-Encoding: chunked\r\n" \
+                   "Content-Type: text/plain\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /echo/2 HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_equal %w[1 3 2], Array.new(3) { client.read_answer.body }
+      "GET /echo/3 HTTP/1.3\r\nHost: a\r\n\r\n".each_char { |byte| client.write(byte) }
+      assert_equal "3", client.read_answer.body
+    end
+  end
+
   def test_connection_close_is_obeyed
     connect do |client|
       client.write("GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

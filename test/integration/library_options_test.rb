@@ -17,6 +17,12 @@ class LibraryOptionsTest < Minitest::Test
       get("/raises") { raise "broken" }
       get("/stream") { stream { |out| out << "a" } }
     end
+    class Problems < Elah::API
+      format :json
+      error_format :problem
+      post("/object", late_body: true) { json_object }
+    end
+    Api.mount(Problems => "/problems")
     run Api
   RUBY
 
@@ -30,6 +36,19 @@ class LibraryOptionsTest < Minitest::Test
       assert_equal 400, server.request("POST", "/body", **json('{"a":[[[1]]]}')).status
       assert_equal 200, server.get("/nested?document=%7B%22a%22%3A%5B%5B1%5D%5D%7D").status
       assert_equal 400, server.get("/nested?document=%7B%22a%22%3A%5B%5B%5B1%5D%5D%5D%7D").status
+    end
+  end
+
+  def test_json_is_bounded_in_the_names_of_an_object
+    start(json_names_max: 2) do |server|
+      assert_equal 201, server.request("POST", "/body", **json('{"a":{"b":1,"c":2},"d":3}')).status
+      refused = server.request("POST", "/body", **json('{"a":1,"b":2,"c":3}'))
+      assert_equal 400, refused.status
+      assert_equal 200, server.get("/nested?document=%7B%22a%22%3A1%2C%22b%22%3A2%7D").status
+      assert_equal 400, server.get("/nested?document=%7B%22a%22%3A1%2C%22b%22%3A2%2C%22c%22%3A3%7D").status
+      problem = server.request("POST", "/problems/object", **json('{"a":1,"b":2,"c":3}'))
+      assert_equal [400, "invalid_body"], [problem.status, problem.json["code"]]
+      assert_match "an object has more than 2 names", problem.json["detail"]
     end
   end
 

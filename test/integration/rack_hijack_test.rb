@@ -91,6 +91,14 @@ class RackHijackTest < Minitest::Test
     end
   end
 
+  def test_a_client_of_http_1_0_gets_a_head_of_its_version
+    server.connect do |client|
+      head = client.write("GET /partial HTTP/1.0\r\n\r\n").read_to_end
+      assert_match(%r{\AHTTP/1\.0 200 OK\r\n.*\r\n\r\npartial TCPSocket\z}m, head)
+    end
+    assert_match(%r{\AHTTP/1\.1 200 OK\r\n}, raw("/partial"))
+  end
+
   def test_a_drain_does_not_wait_for_it
     ElahServer.start(APP) do |server|
       server.connect do |client|

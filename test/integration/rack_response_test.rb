@@ -84,6 +84,69 @@ class RackResponseTest < Minitest::Test
     assert_equal ["abcd", "4", nil], [answer.body, answer["content-length"], answer["transfer-encoding"]]
   end
 
+  # An app that uses Rack::Chunked frames the body itself. It arrived framed twice once.
+  def test_bodies_that_the_app_has_framed_arrive_unframed
+    content = "part0;0\r\n\r\nnot the end\u20ac".b
+    { "framed" => content, "framed_bytewise" => content, "framed_with_length" => content, "framed_with_trailers" => "hello" }.each do |form, body|
+      answer = get(form)
+      assert_equal [body, "chunked", nil], [answer.body, answer["transfer-encoding"], answer["content-length"]], form
+    end
+    assert_equal [200, ""], [get("framed_nothing").status, get("framed_nothing").body]
+    assert_operator JSON.parse(get("closes/framed").body), :>=, 1
+  end
+
+  CHUNKED_APP = <<~RUBY
+    require "rack/chunked"
+    require "rack/lint"
+    use Rack::Lint
+    use Rack::Chunked
+    use Rack::Lint
+    run ->(_) { [200, { "Content-Type" => "text/plain" }, Enumerator.new { |parts| 3.times { |n| parts << "part\#{n};" } }] }
+  RUBY
+
+  def test_rack_chunked
+    ElahServer.start(CHUNKED_APP, extension: ".ru") do |server|
+      assert_equal "part0;part1;part2;", server.get("/").body
+      server.connect do |client|
+        old = client.write("GET / HTTP/1.0\r\nHost: a\r\n\r\n").read_to_end
+        assert_equal "part0;part1;part2;", old.split("\r\n\r\n", 2).last
+      end
+    end
+  end
+
+  def test_a_client_of_http_1_0_gets_such_a_body_without_chunks
+    connect do |client|
+      client.write("GET /framed HTTP/1.0\r\n\r\n")
+      head, body = client.read_to_end.split("\r\n\r\n", 2)
+      assert_equal "part0;0\r\n\r\nnot the end\u20ac".b, body
+      refute_match(/transfer-encoding/i, head)
+    end
+  end
+
+  def test_head_of_a_body_that_the_app_has_framed
+    connect do |client|
+      answer = client.request("HEAD", "/framed_bytewise")
+      assert_equal [200, nil], [answer.status, answer["content-length"]]
+      assert_equal "one", client.get("/one").body, "the connection goes on"
+    end
+  end
+
+  def test_what_an_app_calls_framed_and_is_not_is_an_error
+    fails("unframed", /InvalidRackResponse: The app said transfer-encoding: chunked, but its body has no valid chunks/)
+    connect do |client|
+      client.write("GET /framed_and_cut HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_raises(HttpClient::Closed) { client.read_answer }
+    end
+  end
+
+  # RFC 9112 4 lets a reason phrase be empty.
+  def test_a_status_without_a_name
+    connect do |client|
+      client.write("GET /status_449 HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_equal "HTTP/1.1 449 ", client.read_until("\r\n")
+    end
+  end
+
   def test_an_enumerable_body_may_yield_nothing
     assert_equal [200, ""], [get("each_nothing").status, get("each_nothing").body]
   end

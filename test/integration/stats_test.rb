@@ -129,6 +129,22 @@ class StatsTest < Minitest::Test
     assert_equal [400, "invalid_gzip"], [cut.status, cut.json["code"]]
   end
 
+  # Of a batch in two members the first alone was read, and the whole was confirmed.
+  def test_a_body_in_gzip_may_have_several_members
+    json = { "Content-Type" => "application/json", "Content-Encoding" => "gzip", "User-Agent" => agent }
+    batch = [%([{"path":"/one"},), '{"path":"/two"}', "]"].map { |part| Zlib.gzip(part) }.join
+    answer = server.post("/stats/batch", batch, headers: json)
+    assert_equal [200, 2], [answer.status, answer.json["accepted"]]
+    cut = server.post("/stats/batch", Zlib.gzip("[{}]") + Zlib.gzip(" ")[0..-2], headers: json)
+    assert_equal [400, "invalid_gzip"], [cut.status, cut.json["code"]]
+    followed = server.post("/stats/batch", "#{Zlib.gzip('[{}]')}and no gzip at all", headers: json)
+    assert_equal [400, "invalid_gzip"], [followed.status, followed.json["code"]]
+    bomb = server.post("/stats/batch", Zlib.gzip(" " * 6_000_000) * 2, headers: json)
+    assert_equal [413, "body_too_large"], [bomb.status, bomb.json["code"]]
+    many = server.post("/stats/batch", Zlib.gzip("") * 1_001, headers: json)
+    assert_equal [400, "invalid_gzip"], [many.status, many.json["code"]]
+  end
+
   def test_a_spoofed_address_is_not_believed
     spoofed = { "X-Forwarded-For" => "198.51.100.7", "User-Agent" => agent }
     server.get("/stats", headers: spoofed.merge(DELIVERED))

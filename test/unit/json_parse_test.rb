@@ -120,6 +120,20 @@ TEXTS
     assert_equal 1, parse("1", depth_max: 0)
   end
 
+  def test_the_names_of_an_object_are_bounded
+    object = ->(names) { "{#{Array.new(names) { |index| "\"n#{index}\":1" }.join(",")}}" }
+    repeated = ->(names) { "{#{Array.new(names) { "\"n\":1" }.join(",")}}" }
+    [object, repeated].each do |text|
+      [1, 7, 8, 9, 100].each do |names|
+        assert_same JSON.parse(text[names]), parse(text[names], names_max: names)
+        assert_match "an object has more than #{names - 1} names at line 1", refused(text[names], names_max: names - 1)
+      end
+    end
+    assert_equal 3, parse('[{"a":1},{"a":{"b":2}},{}]', names_max: 1).size
+    assert_equal 65_536, parse(object[65_536]).size
+    assert_match "an object has more than 65536 names", refused(object[65_537])
+  end
+
   def test_a_depth_bound_beyond_the_stack_raises_and_does_not_crash
     endless = "[" * 5_000_000
     [-> { parse(endless, depth_max: 10_000_000) }, -> { Fiber.new { parse(endless, depth_max: 10_000_000) }.resume }].each do |call|

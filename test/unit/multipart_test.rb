@@ -44,6 +44,19 @@ class MultipartTest < Minitest::Test
     assert_equal plain(rack(body, content_type)), plain(parse(body, content_type))
   end
 
+  # Rack keeps 129 characters, which may be more bytes than the name of a file has.
+  def test_a_long_extension_is_cut_between_characters
+    file = parse(body(upload("f", "a.#{"\u{1F600}" * 200}")))["f"]
+    assert_operator File.extname(file[:tempfile].path).bytesize, :<=, 129 + 1
+    assert_equal "a.#{"\u{1F600}" * 200}", file[:filename]
+  end
+
+  def test_a_file_name_is_no_path_and_has_no_control_characters
+    { ".." => "__", "../..%2f.." => "__", "a%00b%0a.txt" => "a_b_.txt", "..." => "..." }.each do |sent, filename|
+      assert_equal filename, parse(body(upload("f", sent)))["f"][:filename], sent
+    end
+  end
+
   def test_fields_and_files_as_in_rack
     [
       body(field("a", "1"), field("b", "")),

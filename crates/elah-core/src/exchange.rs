@@ -29,6 +29,8 @@ use crate::shared::Shared;
 pub(crate) struct Exchange {
     pub(crate) parts: http::request::Parts,
     pub(crate) body: RefCell<RequestBody>,
+    /// Bytes of the body may still be to come: after an answer the connection closes, as its next request cannot be found.
+    pub(crate) is_body_unread: Cell<bool>,
     pub(crate) route: Option<Match>,
     pub(crate) connection: Rc<ConnectionState>,
     pub(crate) reply: ReplySlot,
@@ -69,6 +71,7 @@ type Collecting = Pin<Box<dyn Future<Output = Result<RequestBody, Problem>>>>;
 pub(crate) struct ExchangeFuture {
     shared: Rc<Shared>,
     connection: Rc<ConnectionState>,
+    is_http_1_0: bool,
     stage: Stage,
 }
 
@@ -87,12 +90,13 @@ impl Service<http::Request<Incoming>> for ExchangeService {
     fn call(&self, request: http::Request<Incoming>) -> ExchangeFuture {
         self.connection.request_began();
         let (parts, body) = request.into_parts();
+        let is_http_1_0 = parts.version == http::Version::HTTP_10;
         let stage = match self.shared.route_cache.resolve(&self.shared.router, &parts.method, parts.uri.path()) {
             Resolution::BadPath(cause) => Stage::Refused(Problem::new(400, "invalid_path", cause.to_string())),
             Resolution::Route(route) => self.begin(parts, body, Some(route)),
             Resolution::MethodNotAllowed(_) | Resolution::NotFound => self.begin(parts, body, None),
         };
-        ExchangeFuture { shared: Rc::clone(&self.shared), connection: Rc::clone(&self.connection), stage }
+        ExchangeFuture { shared: Rc::clone(&self.shared), connection: Rc::clone(&self.connection), is_http_1_0, stage }
     }
 }
 
@@ -119,6 +123,7 @@ fn enter(
 ) -> Stage {
     let exchange = Rc::new(Exchange {
         parts,
+        is_body_unread: Cell::new(matches!(body, RequestBody::Streamed(_))),
         body: RefCell::new(body),
         route,
         connection: Rc::clone(connection),
@@ -153,7 +158,12 @@ impl Future for ExchangeFuture {
                     continue;
                 }
                 Stage::Waiting { exchange, .. } => match exchange.reply.take() {
-                    Reply::Answer(response) => response,
+                    Reply::Answer(mut response) => {
+                        if exchange.is_body_unread.get() {
+                            response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+                        }
+                        response
+                    }
                     // Closed slots belong to connections that end or were handed over.
                     Reply::NotYet | Reply::Closed => return Poll::Pending,
                 },
@@ -173,8 +183,22 @@ impl Future for ExchangeFuture {
             if this.shared.is_draining() && !this.connection.has_more_requests() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
+            if this.is_http_1_0 {
+                say_close_in_http_1_0(&mut response);
+            }
             return Poll::Ready(Ok(response));
         }
+    }
+}
+
+/// A client of HTTP/1.0 sees the end of a body of unknown length by the end of the connection.
+fn say_close_in_http_1_0(response: &mut http::Response<ResponseBody>) {
+    if response.body().size_hint().exact().is_none() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if response.headers().contains_key(CONNECTION) {
+        // Else hyper would add `keep-alive` for a client that asks for it.
+        *response.version_mut() = http::Version::HTTP_10;
     }
 }
 

@@ -54,6 +54,8 @@ pub(crate) struct Guard {
     limits: Rc<GuardLimits>,
     state: State,
     messages: u64,
+    /// Where the head that has just passed names a minor version above 1.
+    later_minor_at: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -70,7 +72,7 @@ enum State {
 
 impl Guard {
     pub(crate) fn new(limits: Rc<GuardLimits>) -> Self {
-        Self { limits, state: State::Head(HeadScan::default()), messages: 0 }
+        Self { limits, state: State::Head(HeadScan::default()), messages: 0, later_minor_at: None }
     }
 
     /// Judges `input`: the bytes that were read from the peer and have not passed, beginning where the last `Pass` ended.
@@ -85,6 +87,14 @@ impl Guard {
                 self.state = State::Refused { rejection: rejection.clone(), phase: self.phase() };
                 Step::Reject(rejection)
             }
+        }
+    }
+
+    /// Makes HTTP/1.1 of a later HTTP/1.x in the bytes that have just passed: a server reads the highest minor version that it knows
+    /// (RFC 9110 2.5), and hyper refuses any other.
+    pub(crate) fn lower_version(&mut self, passed: &mut [u8]) {
+        if let Some(at) = self.later_minor_at.take() {
+            passed[at] = b'1';
         }
     }
 
@@ -109,6 +119,7 @@ impl Guard {
         if let State::Head(scan) = &mut self.state {
             let Some(head) = scan.scan(input, &self.limits)? else { return Ok(0) };
             passed = head.bytes;
+            self.later_minor_at = head.later_minor_at;
             self.messages += 1;
             self.state = match head.body {
                 Body::Empty => State::Head(HeadScan::default()),

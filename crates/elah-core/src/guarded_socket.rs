@@ -66,7 +66,10 @@ impl GuardedSocket {
         while self.passed < self.held.len() && heads_left > 0 {
             let heads_before = self.guard.messages();
             match self.guard.step(&self.held[self.passed..]) {
-                Step::Pass(count) => self.passed += count,
+                Step::Pass(count) => {
+                    self.guard.lower_version(&mut self.held[self.passed..]);
+                    self.passed += count;
+                }
                 Step::NeedMore => break,
                 Step::Reject(rejection) => {
                     self.refuse(rejection.status, rejection.code, rejection.detail);
@@ -107,15 +110,16 @@ impl GuardedSocket {
         let wanted = buffer.remaining().min(scratch.len());
         let mut read = ReadBuf::new(&mut scratch[..wanted]);
         std::task::ready!(self.socket.poll_read(context, &mut read))?;
-        let bytes = read.filled();
+        let bytes = read.filled_mut();
         if bytes.is_empty() {
             return Poll::Ready(Ok(false));
         }
         self.state.note_read(bytes.len(), shared.clock.now_ms());
-        let mut rest = bytes;
+        let mut rest = &*bytes;
         if self.held.is_empty() {
             match self.guard.step(bytes) {
                 Step::Pass(count) => {
+                    self.guard.lower_version(bytes);
                     buffer.put_slice(&bytes[..count]);
                     rest = &bytes[count..];
                 }

@@ -52,7 +52,8 @@ impl std::error::Error for MultipartError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHead {
     pub name: String,
-    /// Set for a file; empty when a form was sent without choosing one. No folders, whatever the client sent.
+    /// Set for a file; empty when a form was sent without choosing one. Whatever the client sent, it is the name of a file in a folder:
+    /// without folders and control characters, and neither `.` nor `..`.
     pub filename: Option<String>,
     /// As it was sent.
     pub content_type: Option<String>,

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::task::AbortHandle;
 
 use crate::problem::Problem;
 
@@ -16,6 +17,14 @@ pub(crate) enum RequestBody {
     Memory(Bytes),
     Spooled { file: File, bytes: u64 },
     Streamed(Incoming),
+}
+
+/// A read of the next piece of a streamed body, until somebody fetches what came of it.
+#[derive(Debug)]
+pub(crate) enum BodyRead {
+    Running(AbortHandle),
+    /// `None` at the end of the body.
+    Done(Result<Option<Bytes>, Problem>),
 }
 
 /// Reads the whole body. What goes beyond `memory_bytes` goes to a file that has no name, so that nothing is left behind by a crash.

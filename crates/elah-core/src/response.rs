@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
+use hyper::ext::ReasonPhrase;
 
 use crate::response_stream::StreamState;
 
@@ -67,11 +68,11 @@ impl Headers {
         Ok(())
     }
 
-    /// The head of an answer as it goes over the wire. A connection whose use is not said is closed after the answer. `None` when
-    /// `status` is neither 101 nor one of 200 to 599.
-    pub fn to_head(&self, status: u16) -> Option<Vec<u8>> {
+    /// The head of an answer as it goes over the wire to a client of `protocol`. A connection whose use is not said is closed after the
+    /// answer. `None` when `status` is neither 101 nor one of 200 to 599.
+    pub fn to_head(&self, protocol: &str, status: u16) -> Option<Vec<u8>> {
         let status = http::StatusCode::from_u16(status).ok().filter(|_| status == 101 || (200..600).contains(&status))?;
-        let mut head = format!("HTTP/1.1 {} {}\r\n", status.as_str(), status.canonical_reason().unwrap_or("")).into_bytes();
+        let mut head = format!("{protocol} {} {}\r\n", status.as_str(), status.canonical_reason().unwrap_or("")).into_bytes();
         for (name, value) in &self.map {
             head.extend_from_slice(name.as_str().as_bytes());
             head.extend_from_slice(b": ");
@@ -149,6 +150,10 @@ impl Response {
         let mut response = http::Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
+        if self.status.canonical_reason().is_none() {
+            // RFC 9112 4: a reason phrase may be empty. hyper would write one of its own.
+            response.extensions_mut().insert(ReasonPhrase::from_static(b""));
+        }
         response
     }
 }

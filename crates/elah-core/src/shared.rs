@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use bytes::Bytes;
 use hyper::server::conn::http1;
 use slab::Slab;
 
@@ -24,6 +23,7 @@ use crate::guard::GuardLimits;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::request_body::BodyRead;
 use crate::route_cache::RouteCache;
 use crate::router::Router;
 use crate::wake::{LocalWaker, WaitId};
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     /// Requests whose handlers should be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
     pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
-    pub(crate) read_chunks: RefCell<HashMap<WaitId, Result<Option<Bytes>, Problem>>>,
+    pub(crate) body_reads: RefCell<HashMap<WaitId, BodyRead>>,
     ticks: Cell<u32>,
     last_tick_ms: Cell<u64>,
     request_id_prefix: String,
@@ -117,7 +117,7 @@ impl Shared {
             seat: OnceCell::new(),
             cancelled: RefCell::new(Vec::new()),
             hijacked: RefCell::new(HashMap::new()),
-            read_chunks: RefCell::new(HashMap::new()),
+            body_reads: RefCell::new(HashMap::new()),
             ticks: Cell::new(0),
             last_tick_ms: Cell::new(0),
             request_id_prefix: random_prefix(),

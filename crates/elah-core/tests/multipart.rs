@@ -58,6 +58,15 @@ fn filenames_are_read_as_clients_write_them() {
         ("filename*=UTF-8''na%C3%AFve.txt", "na\u{ef}ve.txt"),
         ("filename*=iso-8859-1'en'na%EFve.txt", "na\u{ef}ve.txt"),
         (r#"filename="""#, ""),
+        (r#"filename="..""#, "__"),
+        (r#"filename="../..""#, "__"),
+        (r#"filename="a/.""#, "_"),
+        (r#"filename="%2e%2e%2fetc%2F..""#, "__"),
+        ("filename*=UTF-8''..%5C..%5C", "__"),
+        (r#"filename="...""#, "..."),
+        (r#"filename="a%00b%0D%0Ac%1B%7f.txt""#, "a_b__c__.txt"),
+        ("filename*=UTF-8''a%C2%85b", "a_b"),
+        ("filename=\"a\tb\"", "a_b"),
     ] {
         let head = head_of(&format!("form-data; name=\"f\"; {written}")).expect(written);
         assert_eq!(head.filename.as_deref(), Some(filename), "{written}");

@@ -21,6 +21,8 @@ use crate::utf8::{self, Text};
 
 /// The nesting allowed when the caller names none, as `JSON.parse` has it.
 const DEPTH_MAX: usize = 100;
+/// The names of one object allowed when the caller names no bound.
+const NAMES_MAX: usize = 65_536;
 /// Elements of an array that are stored together.
 const BATCH_ELEMENTS: usize = 16;
 /// Pairs of an object that are stored together; Ruby's small Hashes hold as many.
@@ -28,29 +30,42 @@ const BATCH_PAIRS: usize = 8;
 /// From this magnitude on serde_json reads an integer as a float.
 const INTEGER_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// `Elah::JSON.parse(text, symbolize_names: false, depth_max: 100)`. Raises `Elah::JSON::ParseError`.
+/// What a caller asks for.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    symbolize_names: bool,
+    depth_max: usize,
+    names_max: usize,
+}
+
+/// `Elah::JSON.parse(text, symbolize_names: false, depth_max: 100, names_max: 65_536)`. Raises `Elah::JSON::ParseError`.
 fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
-    let (source, symbolize_names, depth_max) = match arguments {
-        [source] => (RString::try_convert(*source)?, false, DEPTH_MAX),
+    let mut options = Options { symbolize_names: false, depth_max: DEPTH_MAX, names_max: NAMES_MAX };
+    let source = match arguments {
+        [source] => RString::try_convert(*source)?,
         _ => {
             let arguments = scan_args::<(RString,), (), (), (), _, ()>(arguments)?;
-            let options = get_kwargs::<_, (), (Option<bool>, Option<usize>), ()>(
+            let given = get_kwargs::<_, (), (Option<bool>, Option<usize>, Option<usize>), ()>(
                 arguments.keywords,
                 &[],
-                &["symbolize_names", "depth_max"],
+                &["symbolize_names", "depth_max", "names_max"],
             )?;
-            (arguments.required.0, options.optional.0.unwrap_or(false), options.optional.1.unwrap_or(DEPTH_MAX))
+            let (symbolize_names, depth_max, names_max) = given.optional;
+            options.symbolize_names = symbolize_names.unwrap_or(false);
+            options.depth_max = depth_max.unwrap_or(DEPTH_MAX);
+            options.names_max = names_max.unwrap_or(NAMES_MAX);
+            arguments.required.0
         }
     };
-    parse_text(ruby, source, symbolize_names, depth_max)
+    parse_text(ruby, source, options)
 }
 
-/// `Elah::JSON.parse_within(text, depth_max)`: as `parse`, without keywords, whose Hash costs more than to parse a small text.
-fn parse_within(ruby: &Ruby, source: RString, depth_max: usize) -> Result<Value, Error> {
-    parse_text(ruby, source, false, depth_max)
+/// `Elah::JSON.parse_within(text, depth_max, names_max)`: as `parse`, without keywords, whose Hash costs more than to parse a small text.
+fn parse_within(ruby: &Ruby, source: RString, depth_max: usize, names_max: usize) -> Result<Value, Error> {
+    parse_text(ruby, source, Options { symbolize_names: false, depth_max, names_max })
 }
 
-fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: usize) -> Result<Value, Error> {
+fn parse_text(ruby: &Ruby, source: RString, options: Options) -> Result<Value, Error> {
     let mut source = source;
     let text = loop {
         // SAFETY: `source` is guarded below. Building calls Ruby's allocator and Hash, which run no Ruby code for Strings.
@@ -60,7 +75,7 @@ fn parse_text(ruby: &Ruby, source: RString, symbolize_names: bool, depth_max: us
             Text::Broken => return Err(Error::new(class(ruby, "JSON::ParseError"), "The text is not valid UTF-8.")),
         }
     };
-    let builder = Builder { ruby, symbolize_names, depth_max, numbers: Numbers::new(text), raised: RefCell::new(None) };
+    let builder = Builder { ruby, options, numbers: Numbers::new(text), raised: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();
     let parsed = catching(ruby, || {
@@ -107,8 +122,7 @@ impl Built<'_> {
 /// What all places of one document share.
 struct Builder<'s> {
     ruby: &'s Ruby,
-    symbolize_names: bool,
-    depth_max: usize,
+    options: Options,
     numbers: Numbers<'s>,
     /// What Ruby raised while a value was built; the document's error is then only its messenger.
     raised: RefCell<Option<Error>>,
@@ -136,7 +150,7 @@ impl Builder<'_> {
     unsafe fn raw_name(&self, text: &str) -> VALUE {
         // SAFETY: the caller protects.
         unsafe {
-            if self.symbolize_names {
+            if self.options.symbolize_names {
                 rb_sys::rb_str_intern(utf8::raw_string(text.as_bytes(), text.is_ascii()))
             } else {
                 utf8::raw_interned(text)
@@ -168,15 +182,31 @@ impl Builder<'_> {
                 pair[0] = self.raw_name(name);
                 pair[1] = built.raw();
             }
-            let hash = hash.map_or_else(|| rb_sys::rb_hash_new(), |hash| hash.as_raw());
-            rb_sys::rb_hash_bulk_insert(2 * batch.len() as c_long, values.as_ptr(), hash);
-            hash
+            let Some(hash) = hash else {
+                let hash = rb_sys::rb_hash_new();
+                rb_sys::rb_hash_bulk_insert(2 * batch.len() as c_long, values.as_ptr(), hash);
+                return hash;
+            };
+            // Never in bulk here: that builds the whole table of a filled Hash anew, so that the time for n names would grow with n².
+            for pair in values[..2 * batch.len()].chunks_exact(2) {
+                rb_sys::rb_hash_aset(hash.as_raw(), pair[0], pair[1]);
+            }
+            hash.as_raw()
         })
     }
 
+    /// The names of an object so far, with those of a batch.
+    fn count_names<E: serde::de::Error>(&self, names: usize, batch: &Pairs<'_>) -> Result<usize, E> {
+        let names = names + batch.len();
+        if names > self.options.names_max {
+            return Err(E::custom(format!("an object has more than {} names", self.options.names_max)));
+        }
+        Ok(names)
+    }
+
     fn enter<E: serde::de::Error>(&self, depth: usize) -> Result<usize, E> {
-        if depth >= self.depth_max {
-            return Err(E::custom(format!("it is nested more than {} levels deep", self.depth_max)));
+        if depth >= self.options.depth_max {
+            return Err(E::custom(format!("it is nested more than {} levels deep", self.options.depth_max)));
         }
         // SAFETY: reads the bounds of the current stack.
         if unsafe { rb_sys::ruby_stack_check() } != 0 {
@@ -270,14 +300,17 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Built<'de>, A::Error> {
         let place = Place { depth: self.builder.enter(self.depth)?, ..self };
         let mut hash = None;
+        let mut names = 0;
         let mut batch = ArrayVec::new();
         while let Some(name) = pairs.next_key_seed(Name)? {
             batch.push((name, pairs.next_value_seed(place)?));
             if batch.is_full() {
+                names = self.builder.count_names(names, &batch)?;
                 hash = Some(self.builder.stored(hash, &batch)?);
                 batch.clear();
             }
         }
+        self.builder.count_names(names, &batch)?;
         self.builder.stored(hash, &batch).map(Built::Value)
     }
 }
@@ -380,6 +413,6 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 pub(crate) fn init(elah: RModule) -> Result<(), Error> {
     let json = elah.define_module("JSON")?;
-    json.define_singleton_method("parse_within", function!(parse_within, 2))?;
+    json.define_singleton_method("parse_within", function!(parse_within, 3))?;
     json.define_singleton_method("parse", function!(parse, -1))
 }

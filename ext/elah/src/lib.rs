@@ -96,6 +96,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     shards::init(ruby, elah)?;
     let rack = elah.define_module("Rack")?;
     rack_env::init(ruby, elah, rack)?;
-    rack_response::init(elah, rack)?;
+    rack_response::init(elah)?;
     Ok(())
 }

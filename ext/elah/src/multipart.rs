@@ -15,8 +15,8 @@ use crate::utf8;
 
 /// What holds when the caller names no bound; Rack accepts as many files.
 const PARTS_MAX: usize = 128;
-/// A file's extension is kept in the name of its Tempfile up to this length, as in Rack.
-const EXTENSION_CHARS_MAX: usize = 129;
+/// A file's extension is kept in the name of its Tempfile up to this length. A name of a file has at most 255 bytes.
+const EXTENSION_BYTES_MAX: usize = 129;
 
 /// `Elah::Multipart.parse(body, content_type, parts_max: 128, depth_max: 32)` → Hash. Raises `Elah::Multipart::ParseError`.
 fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
@@ -119,11 +119,11 @@ impl Reading<'_> {
         let ruby = self.ruby;
         ruby.require("tempfile")?;
         let tempfile_class: RClass = ruby.class_object().const_get("Tempfile")?;
-        let extension: String = match filename.rfind('.') {
-            Some(at) if at > 0 => filename[at..].replace('\0', "%00").chars().take(EXTENSION_CHARS_MAX).collect(),
-            _ => String::new(),
+        let extension = match filename.rfind('.') {
+            Some(at) if at > 0 => up_to(&filename[at..], EXTENSION_BYTES_MAX),
+            _ => "",
         };
-        let name = ruby.ary_new_from_values(&[ruby.str_new("elah"), ruby.str_new(&extension)]);
+        let name = ruby.ary_new_from_values(&[ruby.str_new("elah"), ruby.str_new(extension)]);
         let tempfile: Value = tempfile_class.funcall("new", (name,))?;
         self.files.push(tempfile)?;
         tempfile.funcall::<_, _, Value>("binmode", ())?;
@@ -141,6 +141,12 @@ impl Reading<'_> {
         }
         Ok(())
     }
+}
+
+/// The beginning of a text in so many bytes, without a part of a character.
+fn up_to(text: &str, bytes_max: usize) -> &str {
+    let end = (0..=bytes_max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
 }
 
 fn refused(ruby: &Ruby, error: &dyn Display) -> Error {

@@ -22,6 +22,8 @@ struct RackHeaders {
     content_length: Option<u64>,
     /// The app wants to have the connection once the head is sent.
     takes_over: bool,
+    /// The app has framed the body itself.
+    is_framed: bool,
 }
 
 /// Which headers the server leaves out because they frame the body.
@@ -77,6 +79,10 @@ impl RackHeaders {
             self.content_length = self.content_length.or_else(|| digits.and_then(|digits| digits.parse().ok()));
             return Ok(());
         }
+        if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.is_framed = true;
+            return Ok(());
+        }
         lines(value).try_for_each(|line| self.headers.append(name, line))
     }
 
@@ -114,7 +120,7 @@ fn respond(ruby: &Ruby, request: Receiver<Request>, status: Value, headers: Valu
         return Ok(false);
     }
     let read = RackHeaders::read(ruby, headers, Framing::OfServer)?;
-    if read.takes_over {
+    if read.takes_over || read.is_framed {
         return Ok(false);
     }
     // SAFETY: Ruby does not run while the parts are borrowed.
@@ -172,21 +178,22 @@ fn header_set(ruby: &Ruby, headers: RHash, length: Option<u64>) -> Result<Header
     Ok(HeaderSet::of(read.with_length(length)))
 }
 
-/// `Rack.head(status, headers)`: the head of an answer as bytes, for an app that goes on with the connection itself.
-fn head(ruby: &Ruby, status: u16, headers: RHash) -> Result<RString, Error> {
+/// `request.rack_head(status, headers)`: the head of an answer as bytes, for an app that goes on with the connection itself.
+fn head(ruby: &Ruby, request: Receiver<Request>, status: u16, headers: RHash) -> Result<RString, Error> {
     let read = RackHeaders::read(ruby, headers, Framing::OfApp)?;
-    let bytes = read.headers.to_head(status).ok_or_else(|| {
+    let protocol = request.read(ruby, |view| view.protocol())?;
+    let bytes = read.headers.to_head(protocol, status).ok_or_else(|| {
         let message = format!("{status} is not the status of an answer; those are 101 and 200 to 599.");
         Error::new(errors::class(ruby, "InvalidStatus"), message)
     })?;
     Ok(ruby.str_from_slice(&bytes))
 }
 
-pub(crate) fn init(elah: RModule, rack: RModule) -> Result<(), Error> {
+pub(crate) fn init(elah: RModule) -> Result<(), Error> {
     let request: RClass = elah.const_get("Request")?;
     request.define_method("respond_to_rack", method!(respond, 3))?;
+    request.define_method("rack_head", method!(head, 2))?;
     let set: RClass = elah.const_get("HeaderSet")?;
     set.define_singleton_method("from_rack", function!(header_set, 2))?;
-    rack.define_singleton_method("head", function!(head, 2))?;
     Ok(())
 }

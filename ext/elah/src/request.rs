@@ -198,8 +198,11 @@ impl Request {
 
     fn next_chunk(&self, ruby: &Ruby, worker: &Worker) -> Result<Option<Bytes>, Error> {
         let wait = worker.read_chunk(self.id);
-        park(ruby, wait)?;
-        match worker.take_chunk(wait) {
+        let parked = park(ruby, wait);
+        // Also when the fiber was cancelled: the read would go on without it.
+        let chunk = worker.take_chunk(wait);
+        parked?;
+        match chunk {
             Some(Ok(chunk)) => Ok(chunk),
             Some(Err(problem)) => Err(bad_request(ruby, &problem)?),
             None => Err(finished(ruby)),

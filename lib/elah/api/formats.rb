@@ -20,7 +20,7 @@ module Elah
       FORMATTERS = { json: JSON_TEXT, jsonapi: JSON_TEXT, serializable_hash: SERIALIZABLE, txt: TEXT, xml: XML }.freeze
 
       JSON_PARSER = lambda do |text, _env|
-        Elah::JSON.parse_within(text, Elah.config.json_depth_max)
+        Elah::JSON.parse_within(text, Elah.config.json_depth_max, Elah.config.json_names_max)
       rescue Elah::JSON::ParseError => e
         raise Exceptions::InvalidMessageBody.new("application/json", e.message)
       end

@@ -80,7 +80,9 @@ module Elah
       end
 
       def send_body
-        if (path = path_of_file)
+        if chunked?
+          send_chunked
+        elsif (path = path_of_file)
           send_file(path)
         elsif @request.request_method == "HEAD"
           respond("", announced_length || length_of_parts)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "chunked_body"
 require_relative "stream"
 require_relative "take_over"
 
@@ -44,13 +45,18 @@ module Elah
 
       # Sends what the body yields, piece by piece. The head leaves with the first one, so that a body which fails at once is
       # answered 500.
-      def send_each
+      def send_each(body = @body, length = announced_length)
         stream = nil
-        @body.each do |piece|
-          stream ||= start(announced_length)
+        body.each do |piece|
+          stream ||= start(length)
           stream.write(piece.to_s)
         end
         stream ? end_of(stream) : respond("")
+      end
+
+      # Sends the content of a body that the app has framed. A length beside that framing counts for nothing (RFC 9112 6.3).
+      def send_chunked
+        @request.request_method == "HEAD" ? respond("") : send_each(ChunkedBody.new(@body), nil)
       end
 
       # Lets the body write. It may go on in another fiber after `call` has returned: the answer ends when it closes the stream.
@@ -67,7 +73,7 @@ module Elah
 
       # Sends the head and leaves the connection to the app.
       def take_over(callback)
-        head = Rack.head(@status, @headers)
+        head = @request.rack_head(@status, @headers)
         @taken = TakeOver.call(@request)
         @taken.write(head)
         callback.call(@taken)
@@ -104,6 +110,11 @@ module Elah
 
       # @return [Integer, nil] nil for an empty body too: under HEAD it says nothing about the one of GET
       def length_of_parts = parts_of_body&.sum { |part| part.to_s.bytesize }&.nonzero?
+
+      # Whether the app has framed the body itself.
+      def chunked?
+        @body.respond_to?(:each) && @headers.any? { |name, value| name.casecmp?("transfer-encoding") && value.to_s.match?(/\bchunked\b/i) }
+      end
 
       # What the app says about the length of its body.
       #

@@ -51,10 +51,22 @@ GO_ON = Queue.new
 FILE = Tempfile.new("elah").tap { |file| file.write("0123456789" * 30_000); file.flush }
 TEXT = { "Content-Type" => "text/plain" }.freeze
 
+# Framed by the app, with the bytes that Rack::Chunked would write.
+FRAMED = TEXT.merge("Transfer-Encoding" => "chunked").freeze
+CHUNKS = ["6\r\npart0;\r\n", "10\r\n0\r\n\r\nnot the end\r\n", "3\r\n\u20ac\r\n", "0\r\n\r\n"].freeze
+
 FORMS = {
   "array" => ->(_) { [200, TEXT, %w[a b c]] },
   "one" => ->(_) { [200, TEXT.dup, ["one"]] },
   "nothing" => ->(_) { [200, {}, []] },
+  "status_449" => ->(_) { [449, TEXT, ["retry with"]] },
+  "framed" => ->(_) { [200, FRAMED, Counted.new("framed", *CHUNKS)] },
+  "framed_bytewise" => ->(_) { [200, FRAMED, CHUNKS.join.chars] },
+  "framed_with_trailers" => ->(_) { [200, FRAMED, ["5;a=b\r\nhello\r\n000\r\nX-Sum: 1\r\n\r\n"]] },
+  "framed_with_length" => ->(_) { [200, FRAMED.merge("Content-Length" => "4"), CHUNKS] },
+  "framed_nothing" => ->(_) { [200, FRAMED, ["0\r\n\r\n"]] },
+  "unframed" => ->(_) { [200, FRAMED, ["hello"]] },
+  "framed_and_cut" => ->(_) { [200, FRAMED, ["5\r\nhello\r\n"]] },
   "string_status" => ->(_) { ["201", TEXT, ["created"]] },
   "long" => ->(_) { [200, TEXT, ["x" * 1_000_000]] },
   "many_long" => ->(_) { [200, TEXT, Array.new(10) { |n| n.to_s * 100_000 }] },

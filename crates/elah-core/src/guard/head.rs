@@ -27,6 +27,8 @@ pub(super) struct Head {
     /// Its bytes, the empty line included.
     pub(super) bytes: usize,
     pub(super) body: Body,
+    /// Where the digit of a minor version above 1 stands.
+    pub(super) later_minor_at: Option<usize>,
 }
 
 /// How far one head has been read. All offsets count from its first byte.
@@ -40,6 +42,7 @@ pub(super) struct HeadScan {
     is_started: bool,
     has_request_line: bool,
     is_http_1_1: bool,
+    later_minor_at: Option<usize>,
     has_underscore: bool,
     headers: usize,
     /// Where the header lines begin.
@@ -75,7 +78,7 @@ impl HeadScan {
             if self.has_request_line {
                 if line.is_empty() {
                     let body = self.finish(&input[self.fields_start..line_end], input, limits)?;
-                    return Ok(Some(Head { bytes: line_end, body }));
+                    return Ok(Some(Head { bytes: line_end, body, later_minor_at: self.later_minor_at }));
                 }
                 self.header(line, offset, limits)?;
             } else if !(line.is_empty() && offset == 0) {
@@ -128,8 +131,9 @@ impl HeadScan {
             _ => return Err(Rejection::method(line.split(|&byte| byte == b' ').next().unwrap_or(line))),
         }
         let target = match &rest[1..] {
-            [target @ .., b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ (b'0' | b'1')] => {
-                self.is_http_1_1 = *minor == b'1';
+            [target @ .., b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9'] => {
+                self.is_http_1_1 = *minor != b'0';
+                self.later_minor_at = (*minor > b'1').then_some(offset + line.len() - 1);
                 target
             }
             rest => return Err(version_fault(rest)),

@@ -65,7 +65,7 @@ impl Rejection {
     }
 
     pub(super) fn version(version: &[u8]) -> Self {
-        Self::new(505, "http_version_not_supported", format!("The version {} is not HTTP/1.1 or HTTP/1.0.", shown(version)))
+        Self::new(505, "http_version_not_supported", format!("The version {} is not HTTP/1.x.", shown(version)))
     }
 
     pub(super) fn bare_line_feed() -> Self {

@@ -17,6 +17,8 @@ fn limits() -> Rc<GuardLimits> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verdict {
     passed_bytes: usize,
+    /// Those bytes, as hyper gets them.
+    passed: Vec<u8>,
     messages: u64,
     phase: Phase,
     /// Status and code.
@@ -27,12 +29,16 @@ struct Verdict {
 fn judge(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Verdict {
     let mut guard = Guard::new(limits());
     let mut passed_bytes = 0;
+    let mut passed = Vec::new();
     let mut rejection = None;
     'reads: for end in cuts.into_iter().chain([stream.len()]) {
         while passed_bytes < end {
             match guard.step(&stream[passed_bytes..end]) {
                 Step::Pass(bytes) => {
                     assert!(bytes > 0 && bytes <= end - passed_bytes, "Pass({bytes}) of {} bytes", end - passed_bytes);
+                    let start = passed.len();
+                    passed.extend_from_slice(&stream[passed_bytes..passed_bytes + bytes]);
+                    guard.lower_version(&mut passed[start..]);
                     passed_bytes += bytes;
                 }
                 Step::NeedMore => break,
@@ -45,5 +51,5 @@ fn judge(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Verdict {
             }
         }
     }
-    Verdict { passed_bytes, messages: guard.messages(), phase: guard.phase(), rejection }
+    Verdict { passed_bytes, passed, messages: guard.messages(), phase: guard.phase(), rejection }
 }

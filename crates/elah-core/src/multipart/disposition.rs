@@ -54,7 +54,7 @@ impl Disposition {
         let filename = value("filename").map(plain_filename).or_else(|| value("filename*").map(extended_filename));
         Self {
             name: name.and_then(|name| String::from_utf8(name).ok()),
-            filename: filename.map(|filename| basename(&filename).to_owned()),
+            filename: filename.map(|filename| file_name(basename(&filename))),
         }
     }
 }
@@ -100,6 +100,12 @@ fn percent_decoded(value: &[u8]) -> Vec<u8> {
         at += 3;
     }
     decoded
+}
+
+/// A name that a file can have: control characters become underscores, as do the dots of `.` and `..`.
+fn file_name(name: &str) -> String {
+    let is_folder = matches!(name, "." | "..");
+    name.chars().map(|character| if is_folder || character.is_control() { '_' } else { character }).collect()
 }
 
 /// Without the folders that some clients send.

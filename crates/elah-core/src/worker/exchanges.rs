@@ -1,18 +1,22 @@
 //! What a handler does with its request: reads it, answers it at once or bit by bit, takes its connection over.
 
 use std::fs::File;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
+use http_body::Body;
 
 use super::Worker;
 use crate::admission::RequestId;
 use crate::audience::{Audience, Told};
 use crate::connection::Order;
+use crate::exchange::Exchange;
 use crate::problem::Problem;
 use crate::request::RequestView;
-use crate::request_body::{RequestBody, incomplete};
+use crate::request_body::{BodyRead, RequestBody, incomplete};
 use crate::response::{Headers, Response};
 use crate::response_stream::{StreamEnd, StreamState, Written};
 use crate::shared::HandedOver;
@@ -152,55 +156,41 @@ impl Worker {
         }
     }
 
-    /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`.
+    /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`, also after the wait was cut short.
     pub fn read_chunk(&self, id: RequestId) -> WaitId {
         let wait = self.new_wait();
-        let body = self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty));
+        let exchange = self.shared.admission.get(id);
+        let Some(exchange) = exchange.filter(|exchange| matches!(*exchange.body.borrow(), RequestBody::Streamed(_))) else {
+            let bytes = match self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty)) {
+                Some(RequestBody::Memory(bytes)) => Some(bytes),
+                _ => None,
+            };
+            self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(Ok(bytes)));
+            self.shared.local_waker.end_wait(wait);
+            return wait;
+        };
         let shared = Rc::clone(&self.shared);
-        match body {
-            Some(RequestBody::Streamed(mut body)) => {
-                self.tasks.spawn_local(async move {
-                    let chunk = loop {
-                        match body.frame().await {
-                            None => break Ok(None),
-                            Some(Err(error)) => {
-                                let refusal = shared.admission.get(id).and_then(|exchange| exchange.connection.take_refusal());
-                                break Err(refusal.unwrap_or_else(|| incomplete(error)));
-                            }
-                            Some(Ok(frame)) => {
-                                if let Ok(data) = frame.into_data() {
-                                    break Ok(Some(data));
-                                }
-                            }
-                        }
-                    };
-                    let now = shared.clock.now_ms();
-                    let limit = shared.limits.request_ms;
-                    if let Some(exchange) = shared.admission.get(id) {
-                        exchange.body.replace(RequestBody::Streamed(body));
-                        if exchange.deadline_ms.get() > 0 {
-                            exchange.deadline_ms.set(now + limit);
-                        }
-                    }
-                    shared.read_chunks.borrow_mut().insert(wait, chunk);
-                    shared.local_waker.end_wait(wait);
-                });
+        let task = self.tasks.spawn_local(async move {
+            let chunk = next_chunk(&exchange).await;
+            if exchange.deadline_ms.get() > 0 {
+                exchange.deadline_ms.set(shared.clock.now_ms() + shared.limits.request_ms);
             }
-            Some(RequestBody::Memory(bytes)) => {
-                shared.read_chunks.borrow_mut().insert(wait, Ok(Some(bytes)));
-                shared.local_waker.end_wait(wait);
-            }
-            _ => {
-                shared.read_chunks.borrow_mut().insert(wait, Ok(None));
-                shared.local_waker.end_wait(wait);
-            }
-        }
+            shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(chunk));
+            shared.local_waker.end_wait(wait);
+        });
+        self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Running(task.abort_handle()));
         wait
     }
 
-    /// The piece for which `wait` waited: `None` at the end of the body.
+    /// The piece for which `wait` waited: `None` at the end of the body. A read that has not ended is given up; its bytes stay unread.
     pub fn take_chunk(&self, wait: WaitId) -> Option<Result<Option<Bytes>, Problem>> {
-        self.shared.read_chunks.borrow_mut().remove(&wait)
+        match self.shared.body_reads.borrow_mut().remove(&wait)? {
+            BodyRead::Done(chunk) => Some(chunk),
+            BodyRead::Running(task) => {
+                task.abort();
+                None
+            }
+        }
     }
 
     /// Takes the file of a spooled body.
@@ -236,5 +226,26 @@ impl Worker {
 
     pub fn take_hijacked(&self, wait: WaitId) -> Option<HandedOver> {
         self.shared.hijacked.borrow_mut().remove(&wait)
+    }
+}
+
+/// The next bytes of a streamed body. The body stays in its place, so that a read that is given up loses nothing.
+async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
+    loop {
+        let frame = poll_fn(|context| match &mut *exchange.body.borrow_mut() {
+            RequestBody::Streamed(body) => Pin::new(&mut *body).poll_frame(context).map(|frame| (frame, body.is_end_stream())),
+            _ => Poll::Ready((None, true)),
+        });
+        let (frame, is_end) = frame.await;
+        exchange.is_body_unread.set(frame.is_some() && !is_end);
+        match frame {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(exchange.connection.take_refusal().unwrap_or_else(|| incomplete(error))),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
     }
 }

@@ -41,7 +41,7 @@ module Elah
       def json_object
         return @_document if @_document.is_a?(Hash)
 
-        document = Elah::JSON.parse(@request.body, depth_max: Elah.config.json_depth_max)
+        document = Elah::JSON.parse_within(@request.body, Elah.config.json_depth_max, Elah.config.json_names_max)
         document.is_a?(Hash) ? document : error!("The body is a JSON object.", 400, code: "invalid_body")
       rescue Elah::JSON::ParseError => e
         error!(e.message, 400, code: "invalid_body")

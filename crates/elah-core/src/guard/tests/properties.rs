@@ -20,7 +20,7 @@ use super::*;
 /// Pieces of heads and bodies, plain ones first. Chosen so that what one parser skips another might not.
 const METHODS: [&str; 6] = ["GET", "POST", "OPTIONS", "M-SEARCH", "get", "CONNECT"];
 const TARGETS: [&str; 10] = ["/", "/a?b=c", "//a/../%zz", "/?{\"a\"}", "http://a/", "*", "a:80", "/a#b", "/\u{e9}", "/a b"];
-const VERSIONS: [&str; 4] = ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0"];
+const VERSIONS: [&str; 5] = ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/1.2", "HTTP/2.0"];
 const HEADERS: [&str; 34] = [
     "Host: a",
     "Host:a:80",
@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn hyper_sees_the_messages_that_passed(stream in stream()) {
         let verdict = judge(&stream, []);
-        let passed = &stream[..verdict.passed_bytes];
+        let passed = &verdict.passed[..];
         let (requests, fault) = served_by_hyper(passed);
         prop_assert_eq!(fault, None, "{}", passed.escape_ascii());
         // After a request of HTTP/1.0 hyper closes, so the ones behind it are not served.

@@ -9,7 +9,8 @@ fn refusal(stream: &[u8]) -> (u16, &'static str) {
 
 /// Checks that a whole stream passes as so many messages and leaves nothing open.
 fn assert_passes(stream: &[u8], messages: u64) {
-    let expected = Verdict { passed_bytes: stream.len(), messages, phase: Phase::BetweenMessages, rejection: None };
+    let passed = stream.to_vec();
+    let expected = Verdict { passed_bytes: stream.len(), passed, messages, phase: Phase::BetweenMessages, rejection: None };
     assert_eq!(judge(stream, []), expected, "{}", stream.escape_ascii());
 }
 
@@ -102,9 +103,25 @@ fn request_lines_are_exact() {
     }
 }
 
+/// RFC 9110 2.5: what has a higher minor version is read as the highest that is known. hyper must not see it.
+#[test]
+fn a_later_minor_version_becomes_1_1() {
+    for minor in 2..=9 {
+        let request = format!("POST /1.{minor} HTTP/1.{minor}\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+        let stream = format!("\r\n{request}{request}");
+        let verdict = judge(stream.as_bytes(), [3, 20]);
+        assert_eq!((verdict.messages, verdict.rejection), (2, None));
+        let lowered = stream.replace(&format!("HTTP/1.{minor}"), "HTTP/1.1");
+        assert_eq!(String::from_utf8_lossy(&verdict.passed), lowered);
+    }
+    assert_eq!(refusal(b"GET / HTTP/1.2\r\n\r\n"), (400, "invalid_host"));
+    assert_eq!(refusal(&with_request_line("GET / HTTP/1.10")), (400, "invalid_request_line"));
+    assert_eq!(refusal(&with_request_line("GET / HTTP/1.")), (400, "invalid_request_line"));
+}
+
 #[test]
 fn foreign_versions_and_methods_are_not_implemented() {
-    for line in ["GET / HTTP/2.0", "GET / HTTP/1.2", "GET / HTTP/0.9"] {
+    for line in ["GET / HTTP/2.0", "GET / HTTP/3.1", "GET / HTTP/0.9"] {
         assert_eq!(refusal(&with_request_line(line)), (505, "http_version_not_supported"), "{line}");
     }
     assert_eq!(refusal(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), (505, "http_version_not_supported"));

@@ -12,7 +12,9 @@ module Elah
           def self.parse(value)
             return value if parsed?(value)
 
-            value.nil? || Blank.blank?(value) ? nil : Params.wrap(Elah::JSON.parse(value, depth_max: Elah.config.json_depth_max))
+            return if value.nil? || Blank.blank?(value)
+
+            Params.wrap(Elah::JSON.parse_within(value, Elah.config.json_depth_max, Elah.config.json_names_max))
           end
 
           def self.parsed?(value) = value.is_a?(Hash) || JsonArray.parsed?(value)
