@@ -17,6 +17,7 @@ require_relative "sink/share"
 require_relative "sink/delivery"
 require_relative "sink/works"
 require_relative "sink/dead_letters"
+require_relative "sink/salvage"
 require_relative "sink/requests"
 require_relative "sink/life"
 
@@ -51,6 +52,7 @@ module Elah
     private_constant :NAME
 
     include DeadLetters
+    include Salvage
     include Requests
     extend Life
 
@@ -144,7 +146,7 @@ module Elah
     end
 
     # @return [Float] which part of its bound the journal of this process has reached, from 0.0 to 1.0
-    def fill = @journal ? @journal.sizes.first.fdiv(@bounds.journal_bytes_max) : 0.0
+    def fill = @journal ? @journal.bytes.fdiv(@bounds.journal_bytes_max) : 0.0
 
     # @api private
     # @return [Float] how urgent the delivery is, from 0.0 to 1.0: as the journal is full, and all the more while somebody waits for it
@@ -177,6 +179,12 @@ module Elah
       self
     end
 
+    # Checks that an event would be accepted now, for a readiness probe.
+    #
+    # @return [void]
+    # @raise [Full, Failed, CannotOpen] what it would be refused with
+    def check_ready = journal.check
+
     # Brings the journal to the disk and lets it go. The next event opens it again.
     #
     # @return [nil]
@@ -203,14 +211,17 @@ module Elah
     # @return [Hash{String=>Object}]
     def report(minutes: 60)
       journal = @journal
-      bytes, damaged = journal ? journal.sizes : [0, 0]
       Account.of(@folder, ledger).to_h(minutes: minutes).merge(
-        "sink" => @name, "destination" => @health.to_h, "dead_letters" => ledger.dead_count, "journal_bytes" => bytes,
-        "journal_bytes_max" => @bounds.journal_bytes_max, "damaged_segments" => damaged
+        "sink" => @name, "destination" => @health.to_h, "dead_letters" => ledger.dead_count, "journal_bytes" => journal&.bytes || 0,
+        "journal_bytes_max" => @bounds.journal_bytes_max
       )
     end
 
     def inspect = "#<#{self.class} #{@name}>"
+
+    # @api private
+    # @param damages [Array<Array(String, Integer, Boolean)>] what the opening of a journal found: path, offset, and whether it is only torn
+    def damaged(damages) = @notices.damaged(damages)
 
     # @api private
     # @param letters [Array<DeadLetter>] told to the log, and to those who wait for the delivery of these events

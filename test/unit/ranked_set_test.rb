@@ -59,6 +59,23 @@ class RankedSetTest < Minitest::Test
     assert_equal 3, set_of({ ann: 5, bob: 3 }, order: :asc).submit("ann", 3).score
   end
 
+  # A search for a new member never ended after about 200 steps, and the process could only be killed.
+  def test_few_members_that_come_and_go
+    random = Random.new(1)
+    set = Elah::RankedSet.new
+    members = {}
+    (1..5000).each do |number|
+      if members.size < 8
+        set.submit("m#{number}", members["m#{number}"] = number)
+      else
+        member = members.keys[random.rand(8)]
+        assert_equal members.delete(member), set.delete(member).to_i
+      end
+      assert_nil set.rank("nobody")
+    end
+    assert_equal members, set.each.to_h { |row| [row.member, row.score] }
+  end
+
   def test_reading_ranges
     set = set_of((1..50).to_h { |n| ["m#{n}", n] })
     assert_equal %w[m50 m49], set.top(2).map(&:member)

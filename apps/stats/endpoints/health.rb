@@ -14,7 +14,7 @@ module Stats
 
       desc "Tells that the process takes events"
       get :readyz do
-        service.sink.start
+        service.sink.check_ready
         { status: "ready" }
       end
 

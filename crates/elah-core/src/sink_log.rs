@@ -12,6 +12,8 @@ mod error;
 mod id;
 mod log;
 mod record;
+mod recovery;
+mod salvage;
 mod scan;
 mod segment;
 mod tally;
@@ -28,7 +30,9 @@ use std::time::Duration;
 pub use error::Error;
 pub use id::{Id, id_text};
 pub use record::{Kind, Record, STREAM_BYTES_MAX};
-pub use scan::{Queued, scan};
+pub use recovery::{Damage, boot_id};
+pub use salvage::{Salvaged, salvage};
+pub use scan::{Queued, Scanned, scan};
 pub use tally::Tallied;
 
 use crate::store::Clock;
@@ -48,6 +52,8 @@ pub struct Options {
     pub sync_pause: Duration,
     /// Says when an event was accepted.
     pub clock: Clock,
+    /// The machine's boot: what a segment of an earlier one does not hold may never have been on the disk.
+    pub boot: u64,
 }
 
 /// A place between two records: the number of a segment and an offset in it. Later places are greater.
@@ -295,9 +301,22 @@ impl SinkLog {
         self.shared.lock().released()
     }
 
-    /// Bytes of the files, and how many damaged segments were set aside when it was opened.
-    pub fn sizes(&self) -> (u64, usize) {
-        self.shared.lock().sizes()
+    /// Bytes of the files.
+    pub fn bytes(&self) -> u64 {
+        self.shared.lock().bytes()
+    }
+
+    /// The damage that was found when it was opened.
+    pub fn damages(&self) -> Vec<Damage> {
+        self.shared.lock().damages().to_vec()
+    }
+
+    /// Makes sure that an event can be appended.
+    ///
+    /// # Errors
+    /// What an append would fail with.
+    pub fn check(&self) -> Result<(), Error> {
+        self.shared.lock().reserve(std::iter::once((0, 0)))
     }
 
     /// True after `close`.

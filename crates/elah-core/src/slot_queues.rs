@@ -170,16 +170,19 @@ impl SlotQueues {
         Ok(())
     }
 
-    /// Moves the slots at the head of a queue that are due to the end of another one, in their order; how many they are.
+    /// Moves the slots at the head of a queue that are due to the end of another one, in their order; how many they are. With the same queue
+    /// as `other`, each of its slots moves once at most.
     pub fn move_due(&mut self, queue: Slot, now: i64, other: Slot) -> Result<u32, Misuse> {
         self.queue_index(other)?;
-        let mut moved = 0;
-        while let Some(slot) = self.first(queue)?.filter(|slot| self.places[*slot as usize].loan.due <= now) {
+        let size = self.size(queue)?;
+        for moved in 0..size {
+            let Some(slot) = self.first(queue)?.filter(|slot| self.places[*slot as usize].loan.due <= now) else {
+                return Ok(moved);
+            };
             self.unlink(slot);
             self.link(slot, other);
-            moved += 1;
         }
-        Ok(moved)
+        Ok(size)
     }
 
     fn queue_index(&self, queue: Slot) -> Result<usize, Misuse> {
@@ -265,6 +268,19 @@ mod tests {
         queues.set_due(3, 50).unwrap();
         assert_eq!((queues.move_due(LENT, 49, FREE), queues.move_due(LENT, 50, FREE)), (Ok(0), Ok(1)));
         assert_eq!(slots(&queues, FREE), [2, 4, 3]);
+    }
+
+    /// A slot that stayed due was first again and again, and the call never returned.
+    #[test]
+    fn due_slots_move_within_one_queue_once() {
+        let mut queues = queues(3);
+        for due in [7, 8, 20] {
+            queues.lend_first(FREE, LENT, loan(due)).unwrap();
+        }
+        assert_eq!(queues.move_due(LENT, 10, LENT), Ok(2));
+        assert_eq!(slots(&queues, LENT), [4, 2, 3]);
+        assert_eq!(queues.move_due(LENT, 30, LENT), Ok(3));
+        assert_eq!(slots(&queues, LENT), [4, 2, 3]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod ranked_set {
     pub mod bounds;
+    pub mod fuzz;
     pub mod growth;
     pub mod json;
     pub mod model;

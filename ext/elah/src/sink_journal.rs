@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use elah_core::sink_log::{self, Batch, Id, Kind, Options, Position, Progress, Queued, Record, SinkLog, Tallied};
+use elah_core::sink_log::{
+    self, Batch, Damage, Id, Kind, Options, Position, Progress, Queued, Record, Salvaged, Scanned, SinkLog, Tallied,
+};
 use elah_core::store::Clock;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method};
@@ -53,7 +55,8 @@ impl RubyJournal {
     ) -> Result<Option<Self>, Error> {
         let clock = clock.map_or(Clock::System, |clock| Clock::Manual(clock.time()));
         let (segment_bytes, segments_max, event_bytes_max, sync_ms) = bounds;
-        let options = Options { segment_bytes, segments_max, event_bytes_max, sync_pause: Duration::from_millis(sync_ms), clock };
+        let sync_pause = Duration::from_millis(sync_ms);
+        let options = Options { segment_bytes, segments_max, event_bytes_max, sync_pause, clock, boot: sink_log::boot_id() };
         // To check what a dead process has left takes a while.
         let opened = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(SinkLog::open(Path::new(&dir), to_progress(progress), options)));
@@ -279,8 +282,22 @@ impl RubyJournal {
         self.log.released().0
     }
 
-    fn sizes(&self) -> (u64, usize) {
-        self.log.sizes()
+    fn bytes(&self) -> u64 {
+        self.log.bytes()
+    }
+
+    /// Raises what an event would be refused with.
+    fn check(ruby: &Ruby, journal: &Self) -> Result<(), Error> {
+        journal.log.check().map_err(|error| raised(ruby, &error))
+    }
+
+    /// `[[path, offset, is_torn], ...]`: the damage that the opening found.
+    fn damages(ruby: &Ruby, journal: &Self) -> Result<RArray, Error> {
+        let rows = ruby.ary_new();
+        for Damage { path, offset, is_torn } in journal.log.damages() {
+            rows.push((path.to_string_lossy().into_owned(), offset, is_torn))?;
+        }
+        Ok(rows)
     }
 
     fn close(&self) {
@@ -291,17 +308,42 @@ impl RubyJournal {
         self.log.is_closed()
     }
 
-    /// `[[stream, minute, queued, uncounted], ...]` of the journal in a folder, whoever owns it; nil when it changed meanwhile.
+    /// `[[[stream, minute, queued, uncounted], ...], damaged]` of the journal in a folder, whoever owns it: its events, and how many segments
+    /// are damaged. nil when it changed meanwhile.
     fn scan(ruby: &Ruby, dir: String, progress: (u64, u64), is_strict: bool) -> Result<Option<RArray>, Error> {
         let scanned = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(sink_log::scan(Path::new(&dir), to_progress(progress), is_strict)));
         })?;
-        let Some(counted) = scanned.map_err(|error| raised(ruby, &error))? else { return Ok(None) };
-        let rows = ruby.ary_new_capa(counted.len());
-        for Queued { queued: Tallied { stream, minute, events }, uncounted } in counted {
+        let Some(Scanned { events, damaged }) = scanned.map_err(|error| raised(ruby, &error))? else { return Ok(None) };
+        let rows = ruby.ary_new_capa(events.len());
+        for Queued { queued: Tallied { stream, minute, events }, uncounted } in events {
             rows.push((ruby.str_from_slice(&stream), minute, events, uncounted))?;
         }
-        Ok(Some(rows))
+        let answer = ruby.ary_new_capa(2);
+        answer.push(rows)?;
+        answer.push(damaged)?;
+        Ok(Some(answer))
+    }
+
+    /// `[[[id, stream, milliseconds, is_json, payload], ...], [[from, to], ...]]`: the events of a segment that was set aside, and the bytes
+    /// that are lost.
+    fn salvage(ruby: &Ruby, path: String) -> Result<RArray, Error> {
+        let salvaged = suspend(ruby, |completer| {
+            std::thread::spawn(move || completer.complete(sink_log::salvage(Path::new(&path))));
+        })?;
+        let Salvaged { records, lost } = salvaged.map_err(|error| raised(ruby, &error))?;
+        let events = ruby.ary_new_capa(records.len());
+        for record in &records {
+            events.push(event(ruby, record, stream_name(ruby, &record.stream)?)?)?;
+        }
+        let ranges = ruby.ary_new_capa(lost.len());
+        for range in lost {
+            ranges.push((range.start, range.end))?;
+        }
+        let answer = ruby.ary_new_capa(2);
+        answer.push(events)?;
+        answer.push(ranges)?;
+        Ok(answer)
     }
 }
 
@@ -396,6 +438,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &sink_log::Error) -> Error {
         E::Full { .. } => "Full",
         E::TooLarge { .. } | E::StreamTooLong { .. } => "TooLarge",
         E::Failed { .. } => "Failed",
+        E::Damaged { .. } => "Damaged",
         E::Unreadable { .. } => "Unreadable",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",
@@ -409,6 +452,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     CLASS.set(ruby, class);
     class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
     class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
+    class.define_singleton_method("salvage", function!(RubyJournal::salvage, 1))?;
     class.define_singleton_method("id_text", function!(id_text, 1))?;
     class.define_method("append", method!(RubyJournal::append, 4))?;
     class.define_method("append_request", method!(RubyJournal::append_request, 4))?;
@@ -427,7 +471,9 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("release", method!(RubyJournal::release, 1))?;
     class.define_method("end", method!(RubyJournal::end, 0))?;
     class.define_method("released", method!(RubyJournal::released, 0))?;
-    class.define_method("sizes", method!(RubyJournal::sizes, 0))?;
+    class.define_method("bytes", method!(RubyJournal::bytes, 0))?;
+    class.define_method("check", method!(RubyJournal::check, 0))?;
+    class.define_method("damages", method!(RubyJournal::damages, 0))?;
     class.define_method("close", method!(RubyJournal::close, 0))?;
     class.define_method("closed?", method!(RubyJournal::is_closed, 0))?;
     Ok(())

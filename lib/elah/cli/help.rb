@@ -34,8 +34,9 @@ module Elah
                elah sink show NAME ID                prints the event of a dead letter
                elah sink replay NAME [ID...]         puts these or all dead letters into the journal again
                elah sink discard NAME ID...          forgets these dead letters; --all forgets all
+               elah sink salvage NAME                puts what damaged files still hold into the journal again
 
-        The sinks are below the folder of --data. The server may run or not: it delivers what was replayed within `sink_adopt_seconds`,
+        The sinks are below the folder of --data. The server may run or not: it delivers what was replayed or salvaged within `sink_adopt_seconds`,
         or when it starts.
       TEXT
       SERVE = <<~TEXT

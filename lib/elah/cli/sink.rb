@@ -6,7 +6,7 @@ module Elah
   module CLI
     # Owns `elah sink ACTION`: it looks into the folders of sinks, whether their server runs or not.
     module Sink
-      ACTIONS = %w[status dead show replay discard].freeze
+      ACTIONS = %w[status dead show replay discard salvage].freeze
       ALL = "--all"
       private_constant :ALL
 
@@ -40,8 +40,15 @@ module Elah
           (name ? [name] : known).each do |each|
             sink = sink(each)
             account = Elah::Sink::Account.of(sink.folder, sink.ledger)
-            out.puts "#{row(each, account.total)}#{'  does not add up' unless account.holds?}"
+            out.puts "#{row(each, account.total)}#{remark(each, account)}"
           end
+        end
+
+        def remark(name, account)
+          return if account.holds?
+          return "  does not add up" if account.damaged.zero?
+
+          "  #{account.damaged} damaged #{account.damaged == 1 ? 'file' : 'files'}: see `elah sink salvage #{name}`"
         end
 
         def row(label, columns) = "#{label.ljust(24)} #{columns.map { |column| column.to_s.rjust(12) }.join(' ')}"
@@ -67,6 +74,21 @@ module Elah
         ensure
           sink.close
         end
+
+        def salvage(sink, _ids, _all, out)
+          outcome = sink.salvage
+          outcome.findings.each do |finding|
+            out.puts "#{finding.path}: #{count(finding.events, 'event')} read, #{finding.lost.empty? ? 'no byte' : bytes(finding.lost)} lost"
+          end
+          out.puts "Put #{count(outcome.findings.sum(&:events), 'event')} into the journal again."
+          out.puts "Wrote off #{count(outcome.missing, 'event')} that cannot be read." unless outcome.missing.zero?
+        ensure
+          sink.close
+        end
+
+        def count(number, noun) = "#{number} #{noun}#{'s' unless number == 1}"
+
+        def bytes(ranges) = "bytes #{ranges.map { |range| "#{range.begin} to #{range.end - 1}" }.join(', ')}"
 
         def discard(sink, ids, all, out)
           raise OptionError, "elah sink discard needs the ids of dead letters, or #{ALL}." if ids.empty? && !all

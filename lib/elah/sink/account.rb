@@ -18,6 +18,9 @@ module Elah
         def +(other) = self.class.new(*to_a.zip(other.to_a).map(&:sum))
       end
 
+      # @return [Integer] segments that are damaged: events in them are neither delivered nor queued
+      attr_reader :damaged
+
       # @return [Hash{Array(String, Integer)=>Sums}] by stream and minute since 1970; minute 0 is all that is older than the minutes kept
       attr_reader :sums
 
@@ -28,30 +31,35 @@ module Elah
         ATTEMPTS_MAX.times do
           reading = ledger.read
           counted = count(folder, reading, ledger)
-          return new(reading, counted) if counted
+          return new(reading, *counted) if counted
         end
         raise Error, "The journals in #{folder} changed faster than they could be read, #{ATTEMPTS_MAX} times."
       end
 
-      # @return [Array<Array>, nil] nil when a journal has gone on meanwhile, so that a new reading of the ledger is needed
+      # @return [Array(Array<Array>, Integer), nil] rows and damaged segments; nil when a journal has gone on meanwhile: read the ledger again
       def self.count(folder, reading, ledger)
-        Journals.names(folder).each_with_object([]) do |name, counted|
+        counted = []
+        damaged = 0
+        Journals.names(folder).each do |name|
           progress = reading.progress.fetch(name, [0, 0])
           path = File.join(folder, name)
-          rows = Journal.scan(path, progress, true)
+          rows, files = Journal.scan(path, progress, true)
           # One that was closed with nothing in it has no files.
-          rows ||= Journal.scan(path, progress, false) if ledger.progress(name) == progress
+          rows, files = Journal.scan(path, progress, false) if rows.nil? && ledger.progress(name) == progress
           break if rows.nil?
 
           counted.concat(rows)
-        end
+          damaged += files
+        end && [counted, damaged]
       end
       private_class_method :count
 
       # @param reading [Ledger::Reading]
       # @param counted [Array<Array(String, Integer, Integer, Integer)>] stream, minute, queued events, and accepted ones that the ledger
       #   does not know
-      def initialize(reading, counted)
+      # @param damaged [Integer] segments
+      def initialize(reading, counted, damaged)
+        @damaged = damaged
         @sums = Hash.new { |all, key| all[key] = Sums.new(0, 0, 0, 0) }
         reading.sums.each { |key, (accepted, delivered, dead)| @sums[key] += Sums.new(accepted, delivered, 0, dead) }
         counted.each do |stream, minute, queued, uncounted|
@@ -63,8 +71,11 @@ module Elah
       # @return [Sums]
       def total = @sums.values.reduce(Sums.new(0, 0, 0, 0), :+)
 
-      # @return [Boolean] whether the law holds for each stream and minute
-      def holds? = @sums.values.all?(&:hold?)
+      # @return [Boolean] whether the law holds for each stream and minute, and no segment is damaged
+      def holds? = @damaged.zero? && @sums.values.all?(&:hold?)
+
+      # @return [Hash{Array(String, Integer)=>Integer}] how many events more were accepted than are delivered, queued or dead
+      def missing = @sums.transform_values { |sums| sums.accepted - sums.delivered - sums.queued - sums.dead }.reject { |_, events| events.zero? }
 
       # @param minutes [Integer] how many of the last minutes to show one by one
       # @return [Hash{String=>Object}]
@@ -75,7 +86,7 @@ module Elah
           [stream, { "total" => row(rows.map(&:last).reduce(:+)),
                      "minutes" => shown.map { |(_, minute), sums| { "minute" => label(minute) }.merge(row(sums)) } }]
         end
-        { "holds" => holds?, "total" => row(total), "streams" => streams }
+        { "holds" => holds?, "total" => row(total), "streams" => streams, "damaged_segments" => @damaged }
       end
 
       private

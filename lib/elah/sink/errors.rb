@@ -18,6 +18,9 @@ module Elah
       def initialize(message) = super(message, 413, "event_too_large")
     end
 
+    # A file of the journal is not as it was written. The next opening sets it aside and goes on.
+    class Damaged < Error; end
+
     # There is no descriptor, or no memory, to read the journal with. The delivery goes on when there is.
     class Unreadable < Error; end
 

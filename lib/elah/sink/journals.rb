@@ -12,10 +12,16 @@ module Elah
       def self.names(folder) = Dir.exist?(folder) ? Dir.children(folder).grep(/\Ajournal-\d+\z/).sort : []
 
       # @param folder [String] of the sink
+      # @return [Array<String>] paths of the segments that were set aside because they are damaged
+      def self.damaged(folder) = Dir.glob("journal-*/*.damaged", base: folder).sort.map { |path| File.join(folder, path) }
+
+      # @param folder [String] of the sink
       # @param ledger [Ledger]
       # @param bounds [Bounds]
       # @param clock [Elah::Store::Clock, nil]
-      def initialize(folder, ledger, bounds, clock)
+      # @yieldparam damages [Array<Array(String, Integer, Boolean)>] what an opening found: path, offset, and whether the file is only torn
+      def initialize(folder, ledger, bounds, clock, &damaged)
+        @damaged = damaged
         @folder = folder
         @ledger = ledger
         @bounds = bounds
@@ -61,6 +67,7 @@ module Elah
       def open(name)
         progress = @ledger.progress(name)
         journal = Journal.open(File.join(@folder, name), @bounds.for_journal, progress, @clock)
+        @damaged.call(journal.damages) if journal
         return journal if journal.nil? || progress == @ledger.progress(name)
 
         journal.close

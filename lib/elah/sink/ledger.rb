@@ -76,6 +76,19 @@ module Elah
         nil until @store.transaction { |tx| sum_up_some(tx, minute) } < SUMMED_AT_ONCE
       end
 
+      # Counts events as accepted no more that are neither delivered, queued nor dead.
+      #
+      # @param missing [Hash{Array(String, Integer)=>Integer}] how many, by stream and minute
+      # @return [void]
+      def write_off(missing)
+        @store.transaction do |tx|
+          sums = zeros
+          horizon = horizon(tx)
+          missing.each { |(stream, minute), events| sums[key(stream, minute, horizon)][0] -= events }
+          add(tx, sums)
+        end
+      end
+
       # @return [Reading]
       def read
         @store.transaction do |tx|

@@ -44,6 +44,20 @@ module Elah
         @unsaid = 0
       end
 
+      # @param damages [Array<Array(String, Integer, Boolean)>] path, offset, and whether the machine stopped there before a sync
+      # @return [void]
+      def damaged(damages)
+        damages.each do |path, offset, is_torn|
+          if is_torn
+            Log.current.warn("#{path} of the sink #{@name} ends at byte #{offset} in a part of an event: the machine stopped before that was on " \
+                             "the disk. Events that waited for a sync are not missing.")
+          else
+            Log.current.error("A file of the sink #{@name} was damaged at byte #{offset}. It is kept as #{path}: events before that byte are " \
+                              "delivered, those behind it are not. Run `elah sink salvage #{@name}` to read them, and check the disk.")
+          end
+        end
+      end
+
       private
 
       def first_line(text) = text[/\A.*/]

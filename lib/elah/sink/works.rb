@@ -22,16 +22,29 @@ module Elah
       # @param clock [Elah::Store::Clock, nil]
       # @return [Journal] open, and being delivered
       def open(ledger, clock)
-        journals = Journals.new(@sink.folder, ledger, @bounds, clock)
+        journals = journals(ledger, clock)
         name, journal = journals.open_own(Placement.current.slot)
         return journal unless @destination
 
-        beside(journal) { delivery(journal, name, ledger).run }
+        beside(journal) { deliver(journal, name, ledger) }
         beside(journal) { adopt(journals, ledger, journal) }
         journal
       end
 
+      # @param ledger [Ledger]
+      # @param clock [Elah::Store::Clock, nil]
+      # @return [Journals]
+      def journals(ledger, clock) = Journals.new(@sink.folder, ledger, @bounds, clock) { |damages| @sink.damaged(damages) }
+
       private
+
+      # A new opening sets aside what is damaged.
+      def deliver(journal, name, ledger)
+        delivery(journal, name, ledger).run
+      rescue Damaged
+        @sink.close_if(journal)
+        @sink.start
+      end
 
       def delivery(journal, name, ledger)
         attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)

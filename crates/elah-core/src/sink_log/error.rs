@@ -16,6 +16,8 @@ pub enum Error {
     StreamTooLong { bytes: usize },
     /// The disk failed a sync or a read, so what it holds is unknown.
     Failed { why: String },
+    /// A segment is not as it was written. The next opening sets it aside and goes on.
+    Damaged { path: PathBuf, offset: u32 },
     /// There is no descriptor, or no memory, to read with. Works again when there is.
     Unreadable { why: String },
     /// The journal was closed.
@@ -37,6 +39,7 @@ impl fmt::Display for Error {
             Error::Failed { why } => {
                 write!(f, "The disk failed: {why}. The journal takes no more events until it is opened again.")
             }
+            Error::Damaged { path, offset } => write!(f, "The journal's file {} is damaged at byte {offset}.", path.display()),
             Error::Unreadable { why } => write!(f, "The journal cannot be read for now: {why}."),
             Error::Closed => write!(f, "The journal is closed."),
             Error::CannotOpen { path, why } => write!(f, "The journal in {} cannot be opened: {why}.", path.display()),

@@ -1,7 +1,7 @@
 //! What the owner of a journal knows of it: its segments, how far it is appended, synced and released, and who waits for that.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use memmap2::MmapMut;
 
 use super::id::{Id, Ids};
 use super::record::{self, Kind};
-use super::segment::{HEADER_BYTES, Segment};
+use super::recovery::{self, Damage, Expected};
+use super::segment::{Files, HEADER_BYTES, Segment};
 use super::tally::{Tallied, Tally};
 use super::{Batch, Done, Error, Options, Position, Progress, STREAM_BYTES_MAX};
 
@@ -43,7 +44,7 @@ pub(super) struct Log {
     reader: Option<(Position, Done)>,
     sync_waiters: Vec<(Position, Done)>,
     release_waiters: BTreeMap<(Position, u64), Done>,
-    damaged: usize,
+    damages: Vec<Damage>,
     failure: Option<Error>,
     is_closing: bool,
     /// Whether the writer has to be told that something was appended.
@@ -101,7 +102,7 @@ impl Log {
             reader: None,
             sync_waiters: Vec::new(),
             release_waiters: BTreeMap::new(),
-            damaged: 0,
+            damages: Vec::new(),
             failure: None,
             is_closing: false,
             writer_sleeps: false,
@@ -112,43 +113,39 @@ impl Log {
 
     /// Takes over what a process has left. Nobody knows how much of it is on the disk; all of it is when this returns.
     fn recover_all(&mut self, progress: Progress) -> io::Result<()> {
-        for number in Segment::list(&self.dir)? {
-            self.next_number = self.next_number.max(number + 1);
-            if number < progress.released.segment() {
-                Segment::delete(&self.dir, number)?;
+        let files = Files::list(&self.dir)?;
+        // One of another format is refused before anything is changed.
+        files.segments.iter().try_for_each(|number| Segment::open(&self.dir, *number)?.header().map(drop))?;
+        files.new.iter().try_for_each(fs::remove_file)?;
+        let last = files.segments.iter().chain(&files.damaged).max();
+        self.next_number = last.map_or(self.next_number, |last| self.next_number.max(last + 1));
+        for (at, number) in files.segments.iter().enumerate() {
+            if *number < progress.released.segment() {
+                Segment::delete(&self.dir, *number)?;
             } else {
-                self.recover(number, progress.counted)?;
+                self.recover(*number, &files.segments[at + 1..], progress)?;
             }
         }
         self.synced = self.end;
         self.folder.iter().filter(|_| !self.sealed.is_empty()).try_for_each(|folder| folder.sync_all())
     }
 
-    /// Takes over all records of a segment up to the first that is not whole.
-    fn recover(&mut self, number: u64, counted: Position) -> io::Result<()> {
-        let segment = Segment::open(&self.dir, number)?;
-        let mut end = HEADER_BYTES;
-        let mut is_damaged = false;
-        if segment.has_header()? {
-            let tally = &mut self.tally;
-            let walked = segment.walk(HEADER_BYTES, None, |end, record| {
-                if Position::new(number, end) > counted {
-                    tally.add(&record.stream, record.accepted_ms);
-                }
-                true
-            })?;
-            (end, is_damaged) = (walked.end, walked.is_damaged);
+    /// Takes over all records of a segment up to the first that is not whole. What is released need not be whole any more.
+    fn recover(&mut self, number: u64, later: &[u64], progress: Progress) -> io::Result<()> {
+        let offset = |position: Position| if number == position.segment() { position.offset() } else { HEADER_BYTES };
+        let expected = Expected { from: offset(progress.released), to: offset(progress.counted) };
+        let tally = &mut self.tally;
+        let recovered = recovery::recover(&self.dir, number, expected, (self.options.boot, later), |end, record| {
+            if Position::new(number, end) > progress.counted {
+                tally.add(&record.stream, record.accepted_ms);
+            }
+        })?;
+        self.damages.extend(recovered.damage);
+        if recovered.end > HEADER_BYTES {
+            self.end = self.end.max(Position::new(number, recovered.end));
+            self.sealed.push_back(Filled { number, end: recovered.end });
         }
-        if is_damaged {
-            self.damaged += 1;
-            Segment::keep_damaged(&self.dir, number)?;
-        }
-        if end == HEADER_BYTES {
-            return Segment::delete(&self.dir, number);
-        }
-        self.end = self.end.max(Position::new(number, end));
-        self.sealed.push_back(Filled { number, end });
-        segment.sync()
+        Ok(())
     }
 
     pub(super) fn next_id(&mut self) -> Id {
@@ -241,13 +238,13 @@ impl Log {
     }
 
     fn create(&mut self) -> Result<Active, Error> {
-        let Options { segment_bytes, segments_max, .. } = self.options;
+        let Options { segment_bytes, segments_max, boot, .. } = self.options;
         let segments = self.segments();
         if segments >= segments_max {
             let bytes = segments_max as u64 * u64::from(segment_bytes);
             return Err(Error::Full { what: format!("all of its {bytes} bytes hold events that are not delivered") });
         }
-        let created = Segment::create(&self.dir, self.next_number, segment_bytes);
+        let created = Segment::create(&self.dir, self.next_number, boot, segment_bytes);
         let (segment, map) = created.map_err(|error| Error::Full { what: format!("no segment could be made ({error})") })?;
         self.next_number += 1;
         self.has_new_name = true;
@@ -343,8 +340,13 @@ impl Log {
         self.released
     }
 
-    pub(super) fn sizes(&self) -> (u64, usize) {
-        (self.segments() as u64 * u64::from(self.options.segment_bytes), self.damaged)
+    pub(super) fn bytes(&self) -> u64 {
+        self.segments() as u64 * u64::from(self.options.segment_bytes)
+    }
+
+    /// What the opening found.
+    pub(super) fn damages(&self) -> &[Damage] {
+        &self.damages
     }
 
     pub(super) fn is_synced(&self) -> bool {
@@ -435,7 +437,7 @@ impl Source {
         let walked = walked.map_err(|error| Error::unread(&error))?;
         match records.last() {
             Some((next, _)) => Ok(Batch { next: *next, records }),
-            None => Err(Error::failed("a segment is damaged", format_args!("segment {number:x} at byte {}", walked.end))),
+            None => Err(Error::Damaged { path: Segment::path(dir, number), offset: walked.end }),
         }
     }
 }

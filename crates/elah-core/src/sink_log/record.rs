@@ -1,9 +1,10 @@
 //! How an event lies in a segment: a word with length and checksum, then time, id, kind, stream and payload, padded to 8 bytes.
 //!
-//! The first word is written last, so that a process that is killed half-way leaves a zero there, which is the end.
+//! The first word is written last; until then it says that the record is unfinished. So a process that is killed half-way leaves that mark, and a
+//! zero is the end.
 
 use std::borrow::Cow;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 use super::id::Id;
 
@@ -12,6 +13,8 @@ pub const STREAM_BYTES_MAX: usize = 255;
 pub(super) const WORD_BYTES: usize = 8;
 /// Time, id, kind and the length of the stream's name.
 const FIXED_BYTES: usize = 8 + 16 + 1 + 1;
+/// The first word of a record while it is written. No record is so long.
+const UNFINISHED: u64 = u32::MAX as u64 | (u32::from_le_bytes(*b"open") as u64) << 32;
 
 /// What a payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +46,12 @@ pub(super) enum Parsed<'a> {
     Record(Record<'a>, usize),
     /// Nothing was written here.
     End,
+    /// A record that a process began to write and did not finish. Nothing was written behind it.
+    Unfinished,
     /// A record that takes so many bytes, more than were given.
     Longer(usize),
-    /// Something that was not written so.
-    Damaged,
+    /// Something that was not written so, which would take so many bytes.
+    Damaged(usize),
 }
 
 /// The bytes that a record takes.
@@ -57,6 +62,9 @@ pub(super) fn size(stream_bytes: usize, payload_bytes: usize) -> usize {
 /// Writes a record to the start of `into`, which has room for it. The payload comes in pieces.
 pub(super) fn write(into: &mut [u8], accepted_ms: u64, id: &Id, kind: Kind, stream: &[u8], payload: &[&[u8]]) {
     let (word, rest) = into.split_at_mut(WORD_BYTES);
+    word.copy_from_slice(&UNFINISHED.to_le_bytes());
+    // A process may be killed between any two stores.
+    compiler_fence(Ordering::Release);
     let body_bytes = FIXED_BYTES + stream.len() + bytes_of(payload);
     let body = &mut rest[..body_bytes];
     body[..8].copy_from_slice(&accepted_ms.to_le_bytes());
@@ -89,15 +97,18 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some((word, rest)) = bytes.split_first_chunk::<WORD_BYTES>() else { return Parsed::Longer(WORD_BYTES) };
     let word = u64::from_le_bytes(*word);
     let (body_bytes, check) = ((word & 0xffff_ffff) as usize, (word >> 32) as u32);
-    if word == 0 {
-        return Parsed::End;
+    match word {
+        0 => return Parsed::End,
+        UNFINISHED => return Parsed::Unfinished,
+        _ => {}
     }
     let size = size(0, body_bytes.saturating_sub(FIXED_BYTES));
-    let Some(body) = rest.get(..body_bytes) else { return Parsed::Longer(size) };
-    if crc32fast::hash(body) != check {
-        return Parsed::Damaged;
+    let Some(padded) = rest.get(..size - WORD_BYTES) else { return Parsed::Longer(size) };
+    let Some(record) = padded.get(..body_bytes).and_then(read_body) else { return Parsed::Damaged(size) };
+    match crc32fast::hash(&padded[..body_bytes]) == check {
+        true => Parsed::Record(record, size),
+        false => Parsed::Damaged(size),
     }
-    read_body(body).map_or(Parsed::Damaged, |record| Parsed::Record(record, size))
 }
 
 fn read_body(body: &[u8]) -> Option<Record<'_>> {

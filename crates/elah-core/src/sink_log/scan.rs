@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::segment::{HEADER_BYTES, Segment};
+use super::segment::{Files, HEADER_BYTES, Segment, Stop};
 use super::tally::Tallied;
 use super::{Error, Position, Progress};
 
@@ -17,9 +17,18 @@ pub struct Queued {
     pub uncounted: u64,
 }
 
+/// What [`scan`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// The events that are queued.
+    pub events: Vec<Queued>,
+    /// The segments that are damaged: those that were set aside, and those that the next opening will.
+    pub damaged: usize,
+}
+
 /// Counts the records of the journal in `dir` after `progress`. `None` when a segment is gone that `progress` says is there: it is older
 /// than the files, or, if it has not changed when asked for again, the journal was closed with nothing in it; then scan without `is_strict`.
-pub fn scan(dir: &Path, progress: Progress, is_strict: bool) -> Result<Option<Vec<Queued>>, Error> {
+pub fn scan(dir: &Path, progress: Progress, is_strict: bool) -> Result<Option<Scanned>, Error> {
     match count(dir, progress, is_strict) {
         Ok(counted) => Ok(counted),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -27,9 +36,11 @@ pub fn scan(dir: &Path, progress: Progress, is_strict: bool) -> Result<Option<Ve
     }
 }
 
-fn count(dir: &Path, progress: Progress, is_strict: bool) -> io::Result<Option<Vec<Queued>>> {
+fn count(dir: &Path, progress: Progress, is_strict: bool) -> io::Result<Option<Scanned>> {
     let Progress { released, counted } = progress;
-    let numbers: Vec<u64> = Segment::list(dir)?.into_iter().filter(|number| *number >= released.segment()).collect();
+    let Files { segments, damaged, .. } = Files::list(dir)?;
+    let numbers: Vec<u64> = segments.into_iter().filter(|number| *number >= released.segment()).collect();
+    let mut damaged = damaged.len();
     // The owner keeps the segment that `released` stands in.
     if is_strict && released != Position::default() && numbers.first() != Some(&released.segment()) {
         return Ok(None);
@@ -37,16 +48,21 @@ fn count(dir: &Path, progress: Progress, is_strict: bool) -> io::Result<Option<V
     let mut sums: BTreeMap<(Vec<u8>, u64), (u64, u64)> = BTreeMap::new();
     for number in numbers {
         let segment = Segment::open(dir, number)?;
+        if segment.header()?.is_none() {
+            damaged += 1;
+            continue;
+        }
         let from = if number == released.segment() { released.offset() } else { HEADER_BYTES };
-        segment.walk(from, None, |end, record| {
+        let walked = segment.walk(from, None, |end, record| {
             let sum = sums.entry((record.stream.to_vec(), record.accepted_ms / 60_000)).or_default();
             sum.0 += 1;
             sum.1 += u64::from(Position::new(number, end) > counted);
             true
         })?;
+        damaged += usize::from(walked.stop == Stop::Damaged);
     }
     let queued = sums
         .into_iter()
         .map(|((stream, minute), (events, uncounted))| Queued { queued: Tallied { stream, minute, events }, uncounted });
-    Ok(Some(queued.collect()))
+    Ok(Some(Scanned { events: queued.collect(), damaged }))
 }

@@ -1,5 +1,8 @@
 //! One file of a journal: a header and then records. Its bytes lie on the disk before it is mapped, so that no append meets a disk that is
-//! full, which would end the process with SIGBUS.
+//! full, which would end the process with SIGBUS. It gets its name when its header is written: a file of that name without one is damaged.
+//!
+//! The header has 32 bytes: `ELAHSNK` and the digit of the format, the segment's number, the id of the machine's boot in which it was made, the
+//! length of the file, and a CRC-32 of all that. It is the same in every later format, so that each version knows which it can read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,9 +14,15 @@ use memmap2::{Advice, MmapMut, MmapOptions};
 
 use super::record::{self, Parsed, Record};
 
-pub(super) const HEADER_BYTES: u32 = 16;
-const MAGIC: &[u8; 8] = b"ELAHSNK1";
+pub(super) const HEADER_BYTES: u32 = 32;
+const MAGIC: &[u8; 7] = b"ELAHSNK";
+/// The digit of this format.
+const FORMAT: u8 = b'2';
+const CHECKED_BYTES: usize = 28;
 const SUFFIX: &str = "log";
+/// Of a file that is being made.
+const NEW_SUFFIX: &str = "new";
+const DAMAGED_SUFFIX: &str = "damaged";
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -22,48 +31,88 @@ pub(super) struct Segment {
     file: File,
 }
 
-/// Where a walk over records ended.
+/// What the header of a segment says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    number: u64,
+    /// The boot of the machine in which it was written.
+    pub(super) boot: u64,
+    /// The length of the file.
+    pub(super) bytes: u32,
+}
+
+/// Why a walk over records ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// There is nothing more, or no more was wanted.
+    End,
+    /// At a record that a process was killed in the middle of.
+    Unfinished,
+    /// At something that was not written so.
+    Damaged,
+}
+
+/// Where a walk over records ended, and why.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Walked {
     pub(super) end: u32,
-    /// Whether there is something after the end that was not written so.
-    pub(super) is_damaged: bool,
+    pub(super) stop: Stop,
+}
+
+/// The files in the folder of a journal.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// The numbers of the segments, in their order.
+    pub(super) segments: Vec<u64>,
+    /// The numbers of those that were set aside.
+    pub(super) damaged: Vec<u64>,
+    /// What was left of a process that was killed while it made a file.
+    pub(super) new: Vec<PathBuf>,
+}
+
+impl Files {
+    pub(super) fn list(dir: &Path) -> io::Result<Self> {
+        let mut files = Files::default();
+        for entry in fs::read_dir(dir)? {
+            let path = entry?.path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            let number = stem.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            match (path.extension().and_then(|suffix| suffix.to_str()), number) {
+                (Some(SUFFIX), Some(number)) if stem.len() == 16 => files.segments.push(number),
+                (Some(DAMAGED_SUFFIX), Some(number)) => files.damaged.push(number),
+                (Some(NEW_SUFFIX), _) => files.new.push(path),
+                _ => {}
+            }
+        }
+        files.segments.sort_unstable();
+        Ok(files)
+    }
 }
 
 impl Segment {
     /// A new file of so many bytes, and the map to write to it.
-    pub(super) fn create(dir: &Path, number: u64, bytes: u32) -> io::Result<(Self, MmapMut)> {
-        let path = path(dir, number);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        let mapped = allocate(&file, bytes).and_then(|()| map(&file, bytes));
-        let mut map = mapped.inspect_err(|_| drop(fs::remove_file(&path)))?;
-        map[8..16].copy_from_slice(&number.to_le_bytes());
-        map[..8].copy_from_slice(MAGIC);
-        Ok((Segment { number, file }, map))
-    }
-
-    /// The numbers of the segments in `dir`, in their order.
-    pub(super) fn list(dir: &Path) -> io::Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(dir)? {
-            let path = PathBuf::from(entry?.file_name());
-            let stem =
-                path.file_stem().and_then(|stem| stem.to_str()).filter(|_| path.extension().is_some_and(|it| it == SUFFIX));
-            numbers.extend(stem.and_then(|stem| u64::from_str_radix(stem, 16).ok()));
-        }
-        numbers.sort_unstable();
-        Ok(numbers)
+    pub(super) fn create(dir: &Path, number: u64, boot: u64, bytes: u32) -> io::Result<(Self, MmapMut)> {
+        let path = Segment::path(dir, number);
+        let new = path.with_extension(NEW_SUFFIX);
+        let made = allocated(&new, bytes).and_then(|file| {
+            let mut map = map(&file, bytes)?;
+            map[..HEADER_BYTES as usize].copy_from_slice(&Header { number, boot, bytes }.written());
+            fs::rename(&new, &path)?;
+            Ok((Segment { number, file }, map))
+        });
+        made.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
     /// A file that is there.
     pub(super) fn open(dir: &Path, number: u64) -> io::Result<Self> {
-        Ok(Segment { number, file: File::open(path(dir, number))? })
+        Ok(Segment { number, file: File::open(Segment::path(dir, number))? })
     }
 
     /// Hands over each record between `from` and `to` with the offset after it, until `each` says no.
     pub(super) fn walk(&self, from: u32, to: Option<u32>, mut each: impl FnMut(u32, Record<'_>) -> bool) -> io::Result<Walked> {
         let to = match to {
             Some(to) => to,
-            None => self.file.metadata()?.len().min(u64::from(u32::MAX)) as u32,
+            None => self.len()?,
         };
         let mut end = from.max(HEADER_BYTES);
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -77,11 +126,11 @@ impl Segment {
                         at += size;
                         end += size as u32;
                         if !each(end, record) {
-                            return Ok(Walked { end, is_damaged: false });
+                            return Ok(Walked { end, stop: Stop::End });
                         }
                     }
                     Parsed::Longer(size) if at == 0 && size > (to - end) as usize => {
-                        return Ok(Walked { end, is_damaged: to - end >= record::WORD_BYTES as u32 });
+                        return Ok(Walked { end, stop: Stop::Damaged });
                     }
                     Parsed::Longer(size) => {
                         if at == 0 {
@@ -89,44 +138,123 @@ impl Segment {
                         }
                         break;
                     }
-                    Parsed::End => return Ok(Walked { end, is_damaged: false }),
-                    Parsed::Damaged => return Ok(Walked { end, is_damaged: true }),
+                    Parsed::End => return Ok(Walked { end, stop: Stop::End }),
+                    Parsed::Unfinished => return Ok(Walked { end, stop: Stop::Unfinished }),
+                    Parsed::Damaged(_) => return Ok(Walked { end, stop: Stop::Damaged }),
                 }
             }
         }
-        Ok(Walked { end, is_damaged: false })
+        Ok(Walked { end, stop: Stop::End })
     }
 
-    /// Whether the file begins as a segment of its number does.
-    pub(super) fn has_header(&self) -> io::Result<bool> {
-        let mut header = [0; HEADER_BYTES as usize];
-        match self.file.read_exact_at(&mut header, 0) {
-            Ok(()) => Ok(header[..8] == *MAGIC && header[8..] == self.number.to_le_bytes()),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+    pub(super) fn len(&self) -> io::Result<u32> {
+        Ok(self.file.metadata()?.len().min(u64::from(u32::MAX)) as u32)
+    }
+
+    /// `None` when it is not as it was written.
+    ///
+    /// # Errors
+    /// Also `Unsupported` when another version wrote the file, in a format that this one cannot read.
+    pub(super) fn header(&self) -> io::Result<Option<Header>> {
+        let mut bytes = [0; HEADER_BYTES as usize];
+        match self.file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => Ok(Header::read(&bytes)?.filter(|header| header.number == self.number)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Everything from `from` on.
+    pub(super) fn rest(&self, from: u32) -> io::Result<Vec<u8>> {
+        let mut rest = vec![0; self.len()?.saturating_sub(from) as usize];
+        self.file.read_exact_at(&mut rest, u64::from(from))?;
+        Ok(rest)
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    pub(super) fn delete(dir: &Path, number: u64) -> io::Result<()> {
-        fs::remove_file(path(dir, number))
+    pub(super) fn path(dir: &Path, number: u64) -> PathBuf {
+        dir.join(format!("{number:016x}.{SUFFIX}"))
     }
 
-    /// Gives the file a second name, under which it stays when it is deleted.
-    pub(super) fn keep_damaged(dir: &Path, number: u64) -> io::Result<()> {
-        let path = path(dir, number);
-        match fs::hard_link(&path, path.with_extension("damaged")) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            kept => kept,
+    pub(super) fn delete(dir: &Path, number: u64) -> io::Result<()> {
+        fs::remove_file(Segment::path(dir, number))
+    }
+
+    /// Gives the file a second name, under which it stays: that says where the damage begins.
+    pub(super) fn keep_damaged(dir: &Path, number: u64, offset: u32) -> io::Result<PathBuf> {
+        let kept = dir.join(format!("{number:016x}-{offset:08x}.{DAMAGED_SUFFIX}"));
+        match fs::hard_link(Segment::path(dir, number), &kept) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(kept),
         }
+    }
+
+    /// Puts a file in its place that has nothing after `end`.
+    pub(super) fn replace(&self, dir: &Path, boot: u64, end: u32) -> io::Result<()> {
+        let path = Segment::path(dir, self.number);
+        let new = path.with_extension(NEW_SUFFIX);
+        let mut kept = vec![0; end as usize];
+        self.file.read_exact_at(&mut kept, 0)?;
+        let replaced = allocated(&new, end).and_then(|file| {
+            kept[..HEADER_BYTES as usize].copy_from_slice(&Header { number: self.number, boot, bytes: end }.written());
+            file.write_all_at(&kept, 0)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)
+        });
+        replaced.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 }
 
-fn path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("{number:016x}.{SUFFIX}"))
+/// Where the name of a segment that was set aside says that the damage begins.
+pub(super) fn damaged_from(path: &Path) -> Option<u32> {
+    let digits = path.file_stem()?.to_str()?.split_once('-')?.1;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+impl Header {
+    fn written(&self) -> [u8; HEADER_BYTES as usize] {
+        let mut bytes = [0; HEADER_BYTES as usize];
+        bytes[..7].copy_from_slice(MAGIC);
+        bytes[7] = FORMAT;
+        bytes[8..16].copy_from_slice(&self.number.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.boot.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.bytes.to_le_bytes());
+        let check = crc32fast::hash(&bytes[..CHECKED_BYTES]);
+        bytes[28..].copy_from_slice(&check.to_le_bytes());
+        bytes
+    }
+
+    /// Reads what a file begins with, as [`Segment::header`].
+    pub(super) fn read(bytes: &[u8]) -> io::Result<Option<Self>> {
+        let Some((checked, rest)) = bytes.split_at_checked(CHECKED_BYTES) else { return Ok(None) };
+        let number = |at| checked[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let length = checked[24..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        if !checked.starts_with(MAGIC) || rest.first_chunk() != Some(&crc32fast::hash(checked).to_le_bytes()) {
+            return Ok(None);
+        }
+        if checked[7] != FORMAT {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, other_format(number(8), checked[7])));
+        }
+        Ok(Some(Header { number: number(8), boot: number(16), bytes: length }))
+    }
+}
+
+fn other_format(number: u64, format: u8) -> String {
+    format!(
+        "its file {number:016x}.{SUFFIX} has the format {}, and this version of Elah reads the format {}; start the version that wrote the file \
+         to deliver its events, or move the file away",
+        char::from(format),
+        char::from(FORMAT)
+    )
+}
+
+/// A new file of so many bytes, all of which are on the disk.
+fn allocated(path: &Path, bytes: u32) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    allocate(&file, bytes).map(|()| file)
 }
 
 #[allow(unsafe_code)]

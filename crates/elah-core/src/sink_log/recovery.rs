@@ -1,0 +1,109 @@
+//! What an opening makes of a segment that a process has left: how far its records go, and whether what lies behind them is damage.
+//!
+//! A killed process leaves every record whole but the last, which says that it is unfinished. A machine that stops leaves of what it had not
+//! synced any part, and of what it had synced everything. So something else in a segment of this boot is damage. In the last segment of an
+//! earlier boot it may be damage or what was not synced, and it is taken for that when no record can be read behind it.
+//!
+//! One kind of damage looks like an end: zeros in place of all that follows a record, up to the end of the file. It is found only when the
+//! ledger has counted events that lie there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::record::Record;
+use super::salvage;
+use super::segment::{HEADER_BYTES, Header, Segment, Stop, Walked};
+
+/// A segment that ends before its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file: one that was set aside, or the segment itself when it was only cut.
+    pub path: PathBuf,
+    /// Where the last readable record before the damage ends.
+    pub offset: u32,
+    /// Whether this is what a machine leaves that stops before a sync. Nothing that was synced is missing then.
+    pub is_torn: bool,
+}
+
+/// A segment that was looked through.
+pub(super) struct Recovered {
+    /// Where its last record ends. A segment that ends with its header is gone.
+    pub(super) end: u32,
+    pub(super) damage: Option<Damage>,
+}
+
+/// The id of the machine's boot; 0 where the system does not tell.
+pub fn boot_id() -> u64 {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
+    u64::from_str_radix(&digits, 16).unwrap_or_default()
+}
+
+/// What the ledger knows of a segment: records begin at `from`, and reach up to `to` at least.
+pub(super) struct Expected {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// Hands over each record with the offset after it, sets the file aside if it is damaged, and deletes it if it has no record.
+/// `later` are the numbers of the segments that were made after it.
+pub(super) fn recover(
+    dir: &Path,
+    number: u64,
+    Expected { from, to }: Expected,
+    (this_boot, later): (u64, &[u64]),
+    mut each: impl FnMut(u32, Record<'_>),
+) -> io::Result<Recovered> {
+    let segment = Segment::open(dir, number)?;
+    let len = segment.len()?;
+    let mut walked = Walked { end: HEADER_BYTES, stop: Stop::Damaged };
+    let mut may_be_torn = false;
+    if let Some(Header { boot, bytes, .. }) = segment.header()? {
+        walked = segment.walk(from, None, |end, record| {
+            each(end, record);
+            true
+        })?;
+        let is_cut = bytes != len;
+        let is_followed =
+            || Ok::<_, io::Error>(walked.stop == Stop::End && segment.rest(walked.end)?.iter().any(|byte| *byte != 0));
+        if is_cut || walked.end < to || is_followed()? {
+            walked.stop = Stop::Damaged;
+        }
+        may_be_torn = boot != this_boot && !is_cut;
+    }
+    let end = walked.end.min(len).max(HEADER_BYTES);
+    if walked.stop != Stop::Damaged {
+        if end == HEADER_BYTES {
+            Segment::delete(dir, number)?;
+        } else {
+            segment.sync()?;
+        }
+        return Ok(Recovered { end, damage: None });
+    }
+    let is_torn = may_be_torn && are_empty(dir, later)? && !salvage::has_record(&segment.rest(end)?);
+    let path = if is_torn { Segment::path(dir, number) } else { Segment::keep_damaged(dir, number, end)? };
+    if end == HEADER_BYTES {
+        Segment::delete(dir, number)?;
+    } else {
+        replace(&segment, dir, this_boot, end)?;
+    }
+    Ok(Recovered { end, damage: Some(Damage { path, offset: end, is_torn }) })
+}
+
+/// A disk without room for a copy is no obstacle: the next opening does the same again.
+fn replace(segment: &Segment, dir: &Path, this_boot: u64, end: u32) -> io::Result<()> {
+    match segment.replace(dir, this_boot, end) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => segment.sync(),
+        replaced => replaced,
+    }
+}
+
+fn are_empty(dir: &Path, numbers: &[u64]) -> io::Result<bool> {
+    for number in numbers {
+        if Segment::open(dir, *number)?.walk(HEADER_BYTES, None, |_, _| false)?.end > HEADER_BYTES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

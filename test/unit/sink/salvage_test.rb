@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require "support/sink_case"
+require "elah/cli"
+require "zlib"
+
+# Damaged files of a journal: what is delivered, what is told, and what can be read again.
+class SinkSalvageTest < SinkCase
+  HEADER_BYTES = 32
+
+  # Ten events, whose destination takes the first `delivered` of them.
+  #
+  # @return [Array<String>] ids of all
+  def accept_ten(delivered: 0, **options)
+    passed = []
+    events = sink(batch_events_max: 1, **options) { |batch| passed.size < delivered ? passed.concat(batch) : raise(Elah::Unavailable, "gone") }
+    events.push("0", durability: :disk)
+    wait_until("so many are delivered") { account(events)[1] == [delivered, 1].min }
+    receipt = events.push_all(Array.new(9) { |n| (n + 1).to_s }, durability: :disk)
+    wait_until("so many are delivered") { account(events)[1] == delivered }
+    events.close
+    receipt.ids
+  end
+
+  def files(suffix) = Dir[File.join(@folder, "events", "journal-*", "*.#{suffix}")]
+
+  # Inverts the byte so far behind the beginning of the record of event `number`.
+  def damage(number, at: 10)
+    path = files("log").fetch(0)
+    bytes = File.binread(path)
+    # A word, then time, id, kind, length of the stream's name, and one byte, padded to 8.
+    place = HEADER_BYTES + (number * 40) + at
+    bytes.setbyte(place, bytes.getbyte(place) ^ 255)
+    File.binwrite(path, bytes, 0)
+  end
+
+  def deliver_to(delivered) = sink { |batch| delivered.concat(batch.map { |event| [event.bytes, event.id] }) }.start
+
+  def law(sink) = Elah::Sink::Account.of(sink.folder, sink.ledger)
+
+  def test_damage_is_kept_counted_told_and_read_again
+    ids = accept_ten
+    damage(4)
+    delivered = []
+    events = deliver_to(delivered)
+    assert events.flush
+    assert_equal %w[0 1 2 3], delivered.map(&:first)
+    refute_predicate law(events), :holds?
+    assert_equal [false, 1], events.report.values_at("holds", "damaged_segments")
+    kept = files("damaged").fetch(0)
+    assert_match(/ ERROR .* A file of the sink events was damaged at byte 192\. It is kept as #{kept}: .* Run `elah sink salvage events`/, @log.string)
+
+    outcome = events.salvage
+    assert_equal [[kept.sub("damaged", "salvaged"), 5, [192...232]]], outcome.findings.map(&:to_a)
+    assert events.flush
+    assert_equal %w[0 1 2 3 5 6 7 8 9], delivered.map(&:first)
+    assert_equal ids.last(5), delivered.last(5).map(&:last), "with the ids that they had"
+    assert_equal [9, 9, 0, 0], account(events)
+    assert_empty files("damaged")
+    assert_path_exists outcome.findings[0].path
+  end
+
+  # What was counted as accepted before is not counted twice, and what is lost is written off.
+  def test_the_law_holds_again_when_events_were_counted_before
+    accept_ten(delivered: 3)
+    damage(5)
+    delivered = []
+    events = deliver_to(delivered)
+    assert events.flush
+    assert_equal [10, 5, 0, 0], law(events).total.to_a
+    outcome = events.salvage
+    assert_equal [4, 5], [outcome.findings.sum(&:events), outcome.missing], "4 are counted anew and 1 is lost"
+    assert events.flush
+    assert_equal [9, 9, 0, 0], account(events)
+    assert_equal Elah::Sink::Salvage::Outcome.new([], 0), events.salvage
+  end
+
+  def test_damage_that_is_met_while_the_sink_runs_stops_it_only_for_a_moment
+    gone = true
+    delivered = []
+    events = sink(batch_events_max: 1) { |batch| gone ? raise(Elah::Unavailable, "gone") : delivered.concat(batch.map(&:bytes)) }
+    10.times { |n| events << n.to_s }
+    wait_until("an attempt has failed") { !events.health.ok? }
+    damage(4)
+    gone = false
+    wait_until("those before it are delivered") { delivered.size == 4 }
+    wait_until("it is set aside") { files("damaged").any? }
+    events << "10"
+    assert events.flush
+    assert_equal %w[0 1 2 3 10], delivered
+    assert_equal 5, events.salvage.findings.sum(&:events)
+    assert events.flush
+    assert_equal %w[0 1 2 3 10 5 6 7 8 9], delivered
+    account(events)
+  end
+
+  def test_the_command_shows_damage_and_reads_it_again
+    accept_ten
+    damage(0, at: -HEADER_BYTES)
+    assert_match(/^events +0 +0 +0 +0  1 damaged file: see `elah sink salvage events`$/, command("status"))
+    said = command("salvage", "events")
+    assert_match(/\.salvaged: 10 events read, no byte lost\nPut 10 events into the journal again\.\n\z/, said)
+    assert_match(/^events +10 +0 +10 +0$/, command("status"))
+    delivered = []
+    events = deliver_to(delivered)
+    wait_until("all are delivered") { delivered.map(&:first) == Array.new(10, &:to_s) }
+    assert events.flush
+    assert_equal [10, 10, 0, 0], account(events)
+  end
+
+  def test_a_file_of_a_newer_format_is_refused_and_left_alone
+    accept_ten
+    path = files("log").fetch(0)
+    header = File.binread(path, HEADER_BYTES)
+    header.setbyte(7, "3".ord)
+    header[28, 4] = [Zlib.crc32(header[0, 28])].pack("V")
+    File.binwrite(path, header, 0)
+    before = File.binread(path)
+    events = sink { |_| nil }
+    error = assert_raises(Elah::Sink::CannotOpen) { events.start }
+    assert_match(/has the format 3, and this version of Elah reads the format 2; start the version that wrote the file/, error.message)
+    assert_equal before, File.binread(path)
+    assert_empty files("damaged")
+  end
+
+  def test_a_sink_is_ready_while_it_takes_events
+    gone = true
+    events = sink(journal_bytes_max: 65_536, event_bytes_max: 1000) { |_| raise Elah::Unavailable, "gone" if gone }
+    events.check_ready
+    [900, 1].each { |bytes| assert_raises(Elah::Sink::Full) { loop { events << ("x" * bytes) } } }
+    assert_raises(Elah::Sink::Full) { events.check_ready }
+    gone = false
+    assert events.flush
+    events.check_ready
+  end
+
+  private
+
+  def command(*arguments)
+    # The folder of the data, below which the sinks are.
+    data = File.join(@folder, "data")
+    FileUtils.mkdir_p(data)
+    File.symlink(@folder, File.join(data, "sinks")) unless File.exist?(File.join(data, "sinks"))
+    out = StringIO.new
+    Elah::CLI::Sink.run([arguments[0], arguments[1] || "events", "--data", data], out: out)
+    out.string
+  ensure
+    Elah.config = nil
+  end
+end
