@@ -17,10 +17,10 @@ try=$!
 exec 3<"$printed"
 is_up=
 while read -r line <&3; do
-  echo "try: $line"
+  printf 'try: %s\n' "$line"
   case $line in
     'All run until '*) is_up=yes; break ;;
-    'curl '* | *' | curl '*) echo "$line" >>"$lines" ;;
+    'curl '* | *' | curl '*) printf '%s\n' "$line" >>"$lines" ;;
   esac
 done
 [ -n "$is_up" ] || { echo "bin/try ended by itself." >&2; exit 1; }
