@@ -4,8 +4,9 @@ require "fileutils"
 require "socket"
 
 # Owns the reference APIs while somebody tries them: each runs as `elah serve` on its port, its data below tmp/try.
-# An app's folder says what there is to try: `try.sh` has a curl line for every operation, `sample.sh` sends the sample
-# data to an app whose store is new, at $URL or through the store in $DATA, and `traffic.sh` sends something to $URL all the time.
+# An app's folder says what there is to try: `try.sh` has a curl line for every operation, at $URL and with files in $FOLDER,
+# `sample.sh` sends the sample data to an app whose store is new, at $URL or through the store in $DATA, and `traffic.sh` sends
+# something to $URL all the time.
 class Try
   ROOT = File.expand_path("..", __dir__)
   PORTS = { "links" => 9301, "stats" => 9302, "items" => 9303, "ring_pools" => 9304, "leaderboards" => 9305 }.freeze
@@ -110,7 +111,8 @@ class Try
   def show(app)
     puts "", "#{app.name}: #{app.url}"
     lines = File.join(ROOT, "apps", app.name, "try.sh")
-    puts File.readlines(lines).reject { |line| line.start_with?("#!") || line.strip.empty? }.map { |line| "  #{line.gsub(/\$\{?URL\}?/, app.url)}" }
+    shown = File.readlines(lines).reject { |line| line.start_with?("#!") || line.strip.empty? }
+    puts shown.map { |line| "  #{line.gsub('$URL', app.url).gsub('$FOLDER', @folder)}" }
   end
 
   def stop

@@ -2,6 +2,7 @@
 
 require "open3"
 require "rbconfig"
+require_relative "bare"
 
 # Owns the order, the time and the sum of all gates and tests. `bin/test` runs it, after setting up. Its last line is
 # "N passed, N failed, N skipped" over all steps; a formatter or linter counts as one test.
@@ -25,8 +26,9 @@ class Gate
   FUZZ = "fuzz"
   FUZZ_THREADS = 16
 
-  # One step: how it is called, and the commands that it runs, by what they check. Those that take a fixed time each run at once.
-  Step = Struct.new(:name, :commands, :runs_at_once)
+  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), and a block that returns why a whole
+  # run skips it, or nil.
+  Step = Struct.new(:name, :commands, :runs_at_once, :reason_to_skip)
 
   # A command that ended badly: the end of its process, and its output.
   Failure = Struct.new(:title, :status, :output) do
@@ -62,7 +64,8 @@ class Gate
       Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
       Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
-      Step.new("docs", ruby_tests("test/docs_test.rb"))
+      Step.new("docs", ruby_tests("test/docs_test.rb")),
+      Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, false, -> { Bare.reason_to_skip })
     ]
   end
 
@@ -85,13 +88,18 @@ class Gate
 
   def choose(words)
     steps = self.class.steps
-    return steps if words.empty?
+    return steps.map { |step| passed_over(step) || step } if words.empty?
 
     words.map do |word|
       next Step.new(word, self.class.ruby_tests(word)) if File.file?(word)
 
       steps.find { |step| step.name == word } or abort "There is no step #{word}; the steps are #{steps.map(&:name).join(', ')}."
     end
+  end
+
+  # The step without its commands, and with a line that says why.
+  def passed_over(step)
+    reason = step.reason_to_skip&.call and Step.new("#{step.name} is skipped: #{reason}", {})
   end
 
   def run_step(step)

@@ -3,6 +3,7 @@
 require "elah/api"
 require_relative "service"
 require_relative "endpoints/health"
+require_relative "endpoints/original"
 require_relative "endpoints/random"
 require_relative "endpoints/resources"
 
@@ -19,5 +20,6 @@ module Items
     mount Endpoints::Health
     mount Endpoints::Random
     mount Endpoints::Resources
+    mount Endpoints::Original
   end
 end

@@ -10,5 +10,7 @@ curl "$URL/items?limit=2&tag=rare"
 curl -i $URL/items -H 'Content-Type: application/json' -d '{"name": "Seamless tangible toolset", "tags": ["mine"]}'
 curl $URL/items/$(curl -s $URL/items/random | cut -d'"' -f6)
 curl -i -X DELETE $URL/items/$(curl -s "$URL/items/random?tag=mine" | cut -d'"' -f6)
+# the original's routes
+curl $URL/v1/items/random
 # health
 curl $URL/readyz

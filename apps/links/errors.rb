@@ -14,4 +14,17 @@ module Links
       super(message)
     end
   end
+
+  # A browser asks for a link that leads nowhere, or no longer: a page of this status. Other clients get a problem document.
+  class Dead < StandardError
+    # @return [Integer]
+    attr_reader :status
+
+    # @param status [Integer]
+    # @param message [String] a sentence
+    def initialize(status, message)
+      @status = status
+      super(message)
+    end
+  end
 end

@@ -11,7 +11,7 @@ curl "$URL/links?limit=3&tag=library"
 curl -X PATCH $URL/links/mine -H 'Content-Type: application/json' -d '{"title": "Mine", "expires_in": 3600}'
 # as a QR code
 curl $URL/links/ruby/qr.svg
-curl "$URL/links/ruby/qr.png?size=200" -o ruby.png
+curl "$URL/links/ruby/qr.png?size=200" -o $FOLDER/ruby.png
 # all links out and in, a JSON object per line
 curl $URL/links/export
 curl "$URL/links/import?find_if_exists=true" -H 'Content-Type: application/x-ndjson' -d '{"target": "https://example.com/imported", "tags": ["new"]}'

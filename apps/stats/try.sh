@@ -15,7 +15,7 @@ curl $URL/sinkz
 curl -i $URL/stats/batch -H 'Content-Type: application/json' -d '[{"path": "/a", "id": "order-17"}, {"path": "/b", "event": "Signed up"}]'
 printf '{"path":"/a"}\n{"path":"/b"}\n' | gzip | curl -i $URL/stats/batch -H 'Content-Type: application/x-ndjson' -H 'Content-Encoding: gzip' --data-binary @-
 # from a page of another origin: a picture, a beacon
-curl "$URL/stats/pixel.gif?path=/newsletter" -o pixel.gif
+curl "$URL/stats/pixel.gif?path=/newsletter" -o $FOLDER/pixel.gif
 curl -i $URL/stats/beacon -H 'Content-Type: text/plain' -d '{"path": "/leave"}'
 # as Segment's libraries send it
 curl -u any-key: $URL/v1/track -H 'Content-Type: application/json' -d '{"userId": "u17", "event": "Signed up", "properties": {"path": "/signup", "plan": "small"}}'

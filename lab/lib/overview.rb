@@ -22,7 +22,7 @@ module Lab
     def to_s
       [(["Requests per second, median of #{@about[:plan][:rounds]} rounds:\n", servers] if @plain.any?),
        (["And the APIs, each with its store:\n", apis] if @apis.any?),
-       *Legend.new(@plain + @apis, @about[:notices], compared: @apis).to_a, cut_off, place].flatten.compact.join("\n")
+       *Legend.new(@plain + @apis, @about[:notices]).to_a, cut_off, place].flatten.compact.join("\n")
     end
 
     private
@@ -42,13 +42,10 @@ module Lab
       [Table.grid([heading, *lines]), "#{what}. The last four columns are of #{first[:name]}.\n"]
     end
 
-    # A line for each workload: everybody's rate, Elah's first, and Elah's over the best that was published.
+    # A line for each workload: everybody's rate, Elah's first.
     def apis
-      heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, "Elah ÷ then", ""]
-      lines = @apis.map do |one|
-        ratio = find(one, Summary::SUBJECT)&.dig(:of_original)
-        [one[:name], *contenders.map { |name| rate(one, name) }, Format.number(ratio), ""]
-      end
+      heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, ""]
+      lines = @apis.map { |one| [one[:name], *contenders.map { |name| rate(one, name) }, ""] }
       Table.grid([heading, *lines])
     end
 

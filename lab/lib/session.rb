@@ -100,7 +100,7 @@ module Lab
 
     def workload_facts(one)
       { title: one.title, contract: one.contract, cases: one.cases, connections: one.connections, headline: one.headline, rate: one.rate,
-        store: one.store, rows: one.rows, originals: one.originals }
+        store: one.store, rows: one.rows }
     end
 
     def compete(workload, earlier)

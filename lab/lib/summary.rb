@@ -20,7 +20,7 @@ module Lab
       @runs = record.runs
     end
 
-    # @return [Array<Hash{Symbol=>Object}>] name, title, originals, rows of each workload that was run, the fastest row first
+    # @return [Array<Hash{Symbol=>Object}>] name, title, rows of each workload that was run, the fastest row first
     def workloads
       @workloads ||= about[:workloads].map do |name, facts|
         runs = @runs.select { |run| run[:workload] == name.to_s }
@@ -70,7 +70,7 @@ module Lab
     def rows(runs, facts, ceiling)
       all = runs.reject { |run| run[:soak] || run[:ceiling] }.group_by { |run| run[:contender] }.map { |name, own| row(name, own, facts) }
       yardstick, subject = [YARDSTICK, SUBJECT].map { |name| all.find { |row| row[:contender] == name }&.dig(:rate, :median) }
-      all.each { |row| add_ratios(row, yardstick, subject, facts[:originals], ceiling) }
+      all.each { |row| add_ratios(row, yardstick, subject, ceiling) }
       all.sort_by { |row| -(row.dig(:rate, :median) || 0) }
     end
 
@@ -119,11 +119,10 @@ module Lab
 
     def marks(headline) = headline.any? { |one| one[:generator_limited] } ? ["generator"] : []
 
-    def add_ratios(row, yardstick, subject, originals, ceiling)
+    def add_ratios(row, yardstick, subject, ceiling)
       rate = row.dig(:rate, :median) or return
       row[:of_yardstick] = rate / yardstick if yardstick&.positive?
       row[:of_subject] = rate / subject if subject&.positive?
-      row[:of_original] = rate / originals.map { |one| one[:figure] }.max if originals.any?
       row[:marks] |= ["ceiling"] if ceiling && row[:contender] != YARDSTICK && rate > ceiling * CEILING_SHARE
     end
   end

@@ -5,7 +5,7 @@ require_relative "legend"
 module Lab
   # The summary as text: Markdown, which a terminal shows as well.
   class Table
-    HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "private MB", "÷ then", ""].freeze
+    HEADINGS = ["", "requests/s (range)", "÷ bare hyper", "µs CPU/request", "p50 ms", "p99 ms", "p99.9 ms", "private MB", ""].freeze
 
     # @param summary [Summary]
     def initialize(summary)
@@ -40,7 +40,7 @@ module Lab
     def cells(row)
       [row[:title], Format.spread(row[:rate]), Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
        *%i[p50_us p99_us p999_us].map { |key| Format.milliseconds(row.dig(key, :median)) }, Format.megabytes(row.dig(:private_bytes, :median)),
-       row[:of_original] ? Format.number(row[:of_original]) : Format::NONE, Format.remarks(row)]
+       Format.remarks(row)]
     end
 
     # The last row: the most that the generator can show.

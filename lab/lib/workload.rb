@@ -3,7 +3,7 @@
 module Lab
   # What is asked of every contender: requests, the contract that makes the answers comparable, and the load. The entry is in workloads.yml.
   class Workload
-    KEYS = %w[title api contract cases path data rows status connections headline rate store originals].freeze
+    KEYS = %w[title api contract cases path data rows status connections headline rate store].freeze
     REQUIRED = %w[title contract cases status connections rate].freeze
     # A fixed rate needs no more: what waits for a connection counts as latency.
     PACE_CONNECTIONS_MAX = 256
@@ -54,9 +54,6 @@ module Lab
 
     # @return [String, nil] the kind of database server that all contenders use
     def store = @entry["store"]
-
-    # @return [Array<Hash>] what others measured of this, once, on other machines: what, figure in requests/s
-    def originals = @entry.fetch("originals", [])
 
     # What is put into a server before it is asked.
     # @return [Object, nil] see Workloads

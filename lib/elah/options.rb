@@ -24,6 +24,9 @@ module Elah
     SECONDS = (0.001..86_400.0).freeze
     BYTES = (1..(1 << 40)).freeze
 
+    # So many names are proposed where none is near.
+    NEAREST = 3
+
     @table = {}
 
     class << self
@@ -36,9 +39,9 @@ module Elah
       # @param name [Symbol, String]
       # @param source [String] where the name was written, for the message
       # @return [Option]
-      # @raise [OptionError] when no option has this name; the message gives the nearest, or all valid names
+      # @raise [OptionError] when no option has this name; the message gives the nearest
       def fetch(name, source:)
-        @table.fetch(name.to_sym) { raise OptionError, "There is no option #{name} (#{source}).#{nearest_or_all(name, names, 'The options are')}" }
+        @table.fetch(name.to_sym) { raise OptionError, "There is no option #{name} (#{source}).#{nearest(name, names)}" }
       end
 
       # @param word [String, Symbol] what was written
@@ -52,14 +55,21 @@ module Elah
 
       # @param word [String, Symbol] what was written
       # @param candidates [Array<String, Symbol>] what would have been right
-      # @param beginning [String] of the sentence that names all of them
-      # @return [String] the nearest and where all are listed, or all when nothing is near
-      def nearest_or_all(word, candidates, beginning)
-        nearest = did_you_mean(word, candidates)
-        nearest.empty? ? " #{beginning} #{candidates.join(', ')}." : "#{nearest} `elah help serve` lists all."
+      # @return [String] " Did you mean x?", or the few that are most like it, and where all are listed
+      def nearest(word, candidates)
+        meant = did_you_mean(word, candidates)
+        "#{meant.empty? ? " The nearest are #{most_like(word, candidates).join(', ')}." : meant} `elah help serve` lists all."
       end
 
       private
+
+      # The candidates that share the most parts with the word, as `--max-body` and `--body-bytes-max` do, and then the most letters.
+      def most_like(word, candidates)
+        parts = word.to_s.split(/[-_]/)
+        candidates.map(&:to_s).max_by(NEAREST) do |one|
+          [(one.split(/[-_]/) & parts - [""]).size, DidYouMean::JaroWinkler.distance(one.delete_prefix("--"), word.to_s.delete_prefix("--"))]
+        end
+      end
 
       def group(name)
         @group = name

@@ -8,7 +8,10 @@ require "tmpdir"
 class SetupTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   SETUP = File.join(ROOT, "bin/setup")
-  COMMANDS = %w[sh ruby cc curl find sort xargs sha256sum sed grep ls head cat dirname id].freeze
+  COMMANDS = %w[sh ruby cc objcopy curl find sort xargs sha256sum sed grep ls head tail cat dirname id].freeze
+
+  # What apt-get needs around it.
+  APT_COMMANDS = %w[mktemp rm env].freeze
 
   # Runs it with these commands alone in the path; `scripts` are commands of the test's own.
   def setup_with(commands, scripts = {}, *arguments)
@@ -18,7 +21,7 @@ class SetupTest < Minitest::Test
         File.write(File.join(folder, name), "#!/bin/sh\n#{script}\n")
         File.chmod(0o755, File.join(folder, name))
       end
-      out, status = Open3.capture2e({ "PATH" => folder }, SETUP, *arguments)
+      out, status = Open3.capture2e({ "PATH" => folder, **(@gems || {}) }, SETUP, *arguments)
       [status.exitstatus, out]
     end
   end
@@ -44,7 +47,7 @@ class SetupTest < Minitest::Test
 
   def test_only_what_is_missing_is_installed
     apt = 'echo "$@" >&2; exit 1'
-    status, out = setup_with(COMMANDS - ["curl"] + %w[mktemp rm env], "apt-get" => apt, "id" => "echo 0")
+    status, out = setup_with(COMMANDS - ["curl"] + APT_COMMANDS, "apt-get" => apt, "id" => "echo 0")
     assert_equal 1, status
     assert_match(/^setup: apt-get install curl$/, out)
     assert_includes out, "update\nsetup: failed: apt-get update"
@@ -54,6 +57,57 @@ class SetupTest < Minitest::Test
     status, out = setup_with(COMMANDS - %w[curl id], "apt-get" => "exit 1", "id" => "echo 1000")
     assert_equal 1, status
     assert_includes out, "run this as root, or install sudo: the packages curl are to be installed."
+  end
+
+  # Ruby brings minitest 5.15 itself, and Debian's package 5.17: what has the name is not yet what is needed.
+  def test_a_library_of_another_version_is_missing
+    with_only_gem("minitest", "5.15.0") do
+      _, out = setup_with(COMMANDS, {}, "--tests")
+      assert_match(/^setup: missing ruby-minitest: /, out)
+    end
+    with_only_gem("minitest", "5.17.0") do
+      _, out = setup_with(COMMANDS, {}, "--tests")
+      refute_match(/^setup: missing ruby-minitest: /, out)
+    end
+  end
+
+  # Another gem may have a folder of the library's name, as railties has lib/minitest.
+  def test_a_folder_of_the_name_is_not_the_library
+    with_only_gem("railties", "6.1.0", file: "minitest/rails_plugin.rb") do
+      _, out = setup_with(COMMANDS, {}, "--tests")
+      assert_match(/^setup: missing ruby-minitest: /, out)
+    end
+  end
+
+  # A gem of the user's stands before what a package brings: told once it is installed, and not found out by the tests.
+  def test_what_is_still_missing_after_the_installation_is_told_with_what_stands_before_it
+    with_only_gem("rack", "1.6.0") do
+      status, out = setup_with(COMMANDS + APT_COMMANDS, "apt-get" => "exit 0", "id" => "echo 0")
+      assert_equal 1, status
+      assert_match(/^setup: ruby-rack is installed, and still missing is `ruby rack >= 2.2` \(.+\); Ruby loads rack-1.6.0 from #{@gems["GEM_HOME"]}$/, out)
+      assert_match(/^setup: remove what stands before the packages, /, out)
+    end
+  end
+
+  def test_headers_of_another_ruby_do_not_count
+    ruby = %{case "$*" in *rubyhdrdir*) exit 1 ;; esac; exec #{RbConfig.ruby} "$@"}
+    status, out = setup_with(COMMANDS, "ruby" => ruby)
+    assert_equal 1, status
+    assert_match(/^setup: missing ruby-dev: headers of this Ruby/, out)
+  end
+
+  # In the block `setup_with` runs where Ruby knows this gem and no other.
+  def with_only_gem(name, version, file: "#{name}.rb")
+    Dir.mktmpdir do |home|
+      path = File.join(home, "gems/#{name}-#{version}/lib", file)
+      FileUtils.mkdir_p([File.dirname(path), File.join(home, "specifications")])
+      File.write(path, "")
+      specification = Gem::Specification.new(name, version)
+      specification.summary = specification.author = name
+      File.write(File.join(home, "specifications/#{name}-#{version}.gemspec"), specification.to_ruby)
+      @gems = { "GEM_HOME" => home, "GEM_PATH" => home }
+      yield
+    end
   end
 
   def test_an_unknown_argument_is_refused

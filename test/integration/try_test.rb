@@ -18,13 +18,17 @@ class TryTest < Minitest::Test
   def test_every_line_that_is_printed_works
     Dir.mktmpdir do |folder|
       printed = run_try(folder) do |lines|
-        curls = lines.grep(/\A  curl /)
+        curls = lines.grep(/\A  (curl|.*\| curl) /)
         assert_operator curls.size, :>, 5
         wait_until("the live page has something to show") { accepted(lines) > 20 }
-        curls.each do |line|
-          out, status = Open3.capture2e("sh", "-c", "#{line.chomp} -sS --fail", chdir: folder)
-          assert_predicate status, :success?, "#{line}#{out}"
+        Dir.mktmpdir do |checkout|
+          curls.each do |line|
+            out, status = Open3.capture2e("sh", "-c", "#{line.chomp} -sS --fail", chdir: checkout)
+            assert_predicate status, :success?, "#{line}#{out}"
+          end
+          assert_empty Dir.children(checkout), "lines leave files where they are run"
         end
+        assert_path_exists File.join(folder, "ruby.png")
       end
       urls = printed.filter_map { |line| line[/\A\w+: http:(\S+)/, 1] }
       assert_equal Dir[File.join(ROOT, "apps/*/app.rb")].size, urls.size

@@ -66,11 +66,11 @@ class OptionsTest < Minitest::Test
     assert_raises(Elah::OptionError) { Options.fetch(:queue_max, source: "test").check(1.5, source: "test") }
   end
 
-  def test_an_unknown_name_is_answered_with_the_nearest_or_all
+  def test_an_unknown_name_is_answered_with_the_nearest
     error = assert_raises(Elah::OptionError) { Options.fetch("quue_max", source: "app.rb:3") }
     assert_equal "There is no option quue_max (app.rb:3). Did you mean queue_max? `elah help serve` lists all.", error.message
     error = assert_raises(Elah::OptionError) { Options.fetch("zzzzzzzzzz", source: "app.rb:3") }
-    Options.names.each { |name| assert_includes error.message, name.to_s }
+    assert_match(/\AThere is no option zzzzzzzzzz \(app\.rb:3\)\. The nearest are \w+, \w+, \w+\. `elah help serve` lists all\.\z/, error.message)
   end
 
   def test_a_word_unlike_any_other_gets_no_suggestion

@@ -35,6 +35,8 @@ module Items
     helpers do
       def store = GrapeAPI.store
 
+      def envelop(data) = %({"success":true,"data":#{data}})
+
       def problem!(status, code, detail, more = {}, headers = {})
         headers = { "Content-Type" => PROBLEM, "Cache-Control" => "no-store" }.merge(headers)
         body = { type: "about:blank", title: Rack::Utils::HTTP_STATUS_CODES[status], status: status, detail: detail, code: code,
@@ -58,6 +60,17 @@ module Items
 
     get(:livez) { { status: "alive" } }
     get(:readyz) { { status: "ready", items: store.size } }
+
+    get(:servicehealth) { envelop(%({"status":"ready","items":#{store.size}})) }
+
+    namespace "v1/items" do
+      get :random do
+        header "Cache-Control", "no-store"
+        envelop(GrapeAPI.draw.one)
+      end
+      get { envelop("[#{store.page(after: 0, limit: 100, scope: Slots::ALL).first.join(',')}]") }
+      get(":uuid") { envelop(store.find(params[:uuid]) || no_item!(params[:uuid])) }
+    end
 
     namespace :items do
       params do

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../web_page"
 require_relative "support"
 
 module Leaderboards
@@ -20,6 +21,12 @@ module Leaderboards
 
       format :json
       helpers Support
+      rescue_from BoardNotFound do |e|
+        headers = { "cache-control" => "no-store", "vary" => "accept" }
+        next error!(e.message, e.status, headers, code: e.code) unless WebPage.wanted?(request.header("accept"))
+
+        rack_response(WebPage.error("There is no such leaderboard", e.message, e.status), e.status, { **WebPage.headers, **headers })
+      end
 
       desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
       get "leaderboards/:id/feed" do

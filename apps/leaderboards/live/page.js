@@ -14,16 +14,31 @@ function show(name, words = name) {
   state.textContent = words;
 }
 
+// Integers have 64 bits, more than a number of JavaScript keeps: those stay as they were sent.
+function exact(name, value, context) {
+  return typeof value === "number" && !Number.isSafeInteger(value) && context?.source ? context.source : value;
+}
+
+// A number, or a text that is one, with a comma between thousands.
+function grouped(number) {
+  const [whole, decimals] = String(number).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (decimals === undefined ? "" : `.${decimals}`);
+}
+
 function text(score) {
-  return Array.isArray(score) ? score.join(" / ") : String(score);
+  return Array.isArray(score) ? score.map(grouped).join(" / ") : grouped(score);
 }
 
 function row(member) {
   const line = document.createElement("tr");
-  for (const [value, name] of [[member.rank, "number rank"], [member.member, ""], [text(member.score), "number"]]) {
+  for (const [value, name] of [[grouped(member.rank), "number rank"], [member.member, "member"], [text(member.score), "number"]]) {
     const cell = document.createElement("td");
-    cell.textContent = cell.title = value;
+    const words = document.createElement("span");
+    // A score that needs two lines breaks between its thousands.
+    value.split(/(?<=,)/).forEach((part, index) => words.append(...(index > 0 && name !== "member" ? [document.createElement("wbr")] : []), part));
+    cell.title = value;
     cell.className = name;
+    cell.append(words);
     line.append(cell);
   }
   const before = ranks.get(member.member);
@@ -48,11 +63,12 @@ async function read() {
       isStale = false;
       const answer = await fetch(`${board}/top?limit=20`);
       if (!answer.ok) throw new Error(`status ${answer.status}`);
-      const list = await answer.json();
+      const list = JSON.parse(await answer.text(), exact);
       body.replaceChildren(...list.members.map(row));
       if (list.members.length === 0) body.append(nobody());
       ranks = new Map(list.members.map((member) => [member.member, member.rank]));
-      size.textContent = `${list.size.toLocaleString("en")} ${list.size === 1 ? "member" : "members"}, season ${list.season}`;
+      const shown = list.size > list.members.length ? `the first ${list.members.length} of ` : "";
+      size.textContent = `${shown}${grouped(list.size)} ${list.size === 1 ? "member" : "members"}, season ${list.season}`;
       show("live");
     } while (isStale);
   } catch (error) {

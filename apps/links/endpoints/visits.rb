@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "../../web_page"
 require_relative "../cache_control"
+require_relative "../errors"
 require_relative "../preview"
 require_relative "../presenter"
 require_relative "../record"
@@ -17,7 +19,8 @@ module Links
       format :json
 
       PRIVACY = { "referrer-policy" => "strict-origin-when-cross-origin", "x-robots-tag" => "noindex" }.freeze
-      GONE = { "cache-control" => "no-store", **PRIVACY }.freeze
+      GONE = { "cache-control" => "no-store", "vary" => "accept", **PRIVACY }.freeze
+      TITLES = { 404 => "There is no such link", 410 => "This link has ended" }.freeze
 
       # Of a link without limits that redirects with 302. The place of the Location is kept for {Elah::Request#redirect}.
       FOUND = Link::STATUSES.first
@@ -40,11 +43,11 @@ module Links
         end
 
         def refuse_untimely(link, now)
-          error!("The link #{link.code} is not valid yet.", 404, GONE, code: "link_not_active") unless link.started?(now)
-          error!("The link #{link.code} has expired.", 410, GONE, code: "link_expired") if link.expired?(now)
+          dead!(404, "link_not_active", "The link #{link.code} is not valid yet.") unless link.started?(now)
+          dead!(410, "link_expired", "The link #{link.code} has expired.") if link.expired?(now)
         end
 
-        def used_up! = error!("The link has been visited as often as it may be.", 410, GONE, code: "link_used_up")
+        def used_up! = dead!(410, "link_used_up", "The link has been visited as often as it may be.")
 
         def preview(code)
           link = store.find(code) or no_link!(code)
@@ -52,8 +55,16 @@ module Links
           Preview.new(link, Presenter.new(Links.service.base_url(request.header("host")))).answer(request)
         end
 
-        def no_link!(code) = error!("There is no link with the code #{code}.", 404, GONE, code: "link_not_found")
+        def no_link!(code) = dead!(404, "link_not_found", "There is no link with the code #{code}.")
+
+        def dead!(status, code, message)
+          raise Dead.new(status, message) if WebPage.wanted?(request.header("accept"))
+
+          error!(message, status, GONE, code: code)
+        end
       end
+
+      rescue_from(Dead) { |e| rack_response(WebPage.error(TITLES.fetch(e.status), e.message, e.status), e.status, { **WebPage.headers, **GONE }) }
 
       desc "Redirects to the target and counts the visit; CODE+ shows the target instead"
       get ":code", raw: true do

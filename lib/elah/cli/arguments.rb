@@ -80,7 +80,7 @@ module Elah
       end
 
       def unknown(flag)
-        raise OptionError, "There is no flag #{flag}.#{Options.nearest_or_all(flag, flags.keys.grep(/\A--/), 'The flags are')}"
+        raise OptionError, "There is no flag #{flag}.#{Options.nearest(flag, flags.keys.grep(/\A--/))}"
       end
 
       def switch(option, flag, is_on, value)

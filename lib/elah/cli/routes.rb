@@ -6,7 +6,7 @@ require_relative "../../elah"
 module Elah
   module CLI
     # Owns `elah routes [FILE]`: it lists verb, path and description of every route of an app that can tell them, as
-    # Elah::API and Grape can.
+    # Elah::API and Grape can, and of such apps within middleware, Rack::URLMap, Rack::Cascade and Rack::Builder.
     module Routes
       # @param argv [Array<String>]
       # @param out [IO]
@@ -16,12 +16,41 @@ module Elah
         return Help.run(["routes"], out: out) if arguments.help?
 
         app = load(arguments)
-        unless app.respond_to?(:routes)
+        found = collect(app)
+        if found.empty? && !tells?(app)
           raise AppFileError, "The app is a #{app.is_a?(Module) ? app : app.class}, which does not tell its routes; an Elah::API does."
         end
 
-        print_table(app.routes.map { |route| [route.request_method, path(route), route.description].map(&:to_s) }, out)
+        print_table(found.map { |prefix, route| [route.request_method.to_s, join(prefix, path(route)), route.description.to_s] }, out)
       end
+
+      # @param app [#call]
+      # @param prefix [String] where the app is
+      # @return [Array<Array(String, Object)>] the routes, each with the prefix below which it is
+      def self.collect(app, prefix = "")
+        return app.routes.map { |route| [prefix, route] } if tells?(app)
+
+        within(app).flat_map { |part, inner| collect(inner, prefix + part) }
+      end
+
+      # A Rails or Sinatra app has `routes` of another kind.
+      def self.tells?(app)
+        app.respond_to?(:routes) && app.routes.respond_to?(:to_ary) && app.routes.all? { |route| route.respond_to?(:request_method) }
+      end
+
+      # What an app passes requests on to, each with the prefix that is taken away; middleware keeps its app in `@app`.
+      def self.within(app)
+        case app.class.name
+        when "Rack::URLMap" then app.instance_variable_get(:@mapping).map { |host, location, _, inner| ["#{"//#{host}" if host}#{location}", inner] }
+        when "Rack::Cascade" then app.apps.map { |inner| ["", inner] }
+        when "Rack::Builder" then [["", app.to_app]]
+        else
+          inner = app.instance_variable_get(:@app)
+          inner.respond_to?(:call) ? [["", inner]] : []
+        end
+      end
+
+      def self.join(prefix, path) = path == "/" && !prefix.empty? ? prefix : prefix + path
 
       # A version in the path is written as clients write it: as v1, or as v1|v2 when there are several.
       def self.path(route)
@@ -41,7 +70,7 @@ module Elah
         widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
         rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
       end
-      private_class_method :path, :load, :print_table
+      private_class_method :collect, :tells?, :within, :join, :path, :load, :print_table
     end
   end
 end

@@ -64,7 +64,7 @@ module Elah
 
       def method_missing(name, *)
         words = Options.names - [:config] + HOOKS + [:set]
-        raise OptionError, "There is no option #{name} (#{place}).#{Options.nearest_or_all(name, words, 'This file knows')}"
+        raise OptionError, "There is no option #{name} (#{place}).#{Options.nearest(name, words)} Hooks are #{HOOKS.join(', ')}."
       end
 
       # The line of the config file that runs now.

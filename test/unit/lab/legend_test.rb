@@ -15,24 +15,13 @@ class LabLegendTest < Minitest::Test
     assert_match(/\A\* The generator.* may do more\.\n\z/, legend([marked]).first)
   end
 
-  def test_what_was_published_is_explained_where_a_workload_has_it
-    text = legend([workload, workload(originals: [{ what: "Cramp", figure: 100 }])])
-    assert_equal 1, text.size
-    assert_match(/\A÷ then: .*2011 and 2015/, text.first)
-  end
-
-  def test_what_was_published_is_not_explained_to_tables_without_its_column
-    published = workload(originals: [{ what: "Cramp", figure: 100 }])
-    assert_equal [], Lab::Legend.new([workload, published], [], compared: [workload]).to_a
-  end
-
   def test_notices_come_last
-    shown = workload(marks: [["generator"]], originals: [{ what: "Cramp", figure: 100 }])
-    assert_equal ["One core only.\n", "No taskset.\n"], legend([shown], ["One core only.", "No taskset."]).drop(2)
+    shown = workload(marks: [["generator"]])
+    assert_equal ["One core only.\n", "No taskset.\n"], legend([shown], ["One core only.", "No taskset."]).drop(1)
   end
 
   private
 
-  def workload(marks: [[]], originals: []) = { rows: marks.map { |one| { marks: one } }, originals: originals }
+  def workload(marks: [[]]) = { rows: marks.map { |one| { marks: one } } }
   def legend(workloads, notices = []) = Lab::Legend.new(workloads, notices).to_a
 end

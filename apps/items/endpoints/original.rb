@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../slots"
+require_relative "support"
+
+module Items
+  module Endpoints
+    # Owns the routes of the original: the same items, each answer in the envelope `{"success": true, "data": ...}`.
+    class Original < Elah::API
+      # Of a list.
+      PAGE_SIZE = 100
+
+      format :json
+      helpers Support
+      rescue_from(NoItems) { |e| error!(e.message, 404, { "cache-control" => "no-store" }, code: "no_items") }
+
+      helpers do
+        # @param data [String] JSON
+        # @param headers [Elah::HeaderSet]
+        def envelop(data, headers = Support::PLAIN) = request.respond(200, headers, %({"success":true,"data":#{data}}))
+      end
+
+      namespace "v1/items" do
+        desc "Draws an item, as /items/random does"
+        get(:random, raw: true) { envelop(Items.service.draw.one, Support::RANDOM) }
+
+        desc "The first items"
+        get(raw: true) { envelop("[#{store.page(after: 0, limit: PAGE_SIZE, scope: Slots::ALL).first.join(',')}]") }
+
+        desc "Shows an item"
+        get ":uuid", raw: true do
+          uuid = request.route_param("uuid")
+          envelop(store.find(uuid) || no_item!(uuid))
+        end
+      end
+
+      desc "Tells that the store answers, as /readyz does"
+      get(:servicehealth, raw: true) { envelop(%({"status":"ready","items":#{store.size}})) }
+    end
+  end
+end
