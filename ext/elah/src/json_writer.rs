@@ -56,19 +56,19 @@ struct Writer<'r> {
     /// What `to_json` is given: the json library's state once it was needed, nil when that library is not loaded.
     state: Option<Value>,
     /// Why a value was refused, and the way to it.
-    fault: Fault,
+    fault: Option<Box<Fault>>,
 }
 
 impl<'r> Writer<'r> {
     fn new(ruby: &'r Ruby, out: Vec<u8>) -> Self {
-        Self { ruby, out, is_ascii: true, depth: 0, state: None, fault: Fault::default() }
+        Self { ruby, out, is_ascii: true, depth: 0, state: None, fault: None }
     }
 
     /// Writes the outermost value. The error of a value that is refused names the path to it.
     fn write_all(&mut self, value: Value) -> Result<(), Error> {
         let written = catching(self.ruby, || self.write(value.as_raw()));
-        match self.fault.message() {
-            Some(message) if written.is_err() => Err(Error::new(class(self.ruby, "JSON::GenerateError"), message)),
+        match &self.fault {
+            Some(fault) if written.is_err() => Err(Error::new(class(self.ruby, "JSON::GenerateError"), fault.message())),
             _ => written,
         }
     }
@@ -96,6 +96,7 @@ impl<'r> Writer<'r> {
         }
     }
 
+    #[inline(always)]
     fn write_immediate(&mut self, value: VALUE) -> Result<(), Error> {
         if rb_sys::FIXNUM_P(value) {
             // SAFETY: it is a fixnum.
@@ -116,6 +117,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
+    #[inline(always)]
     fn write_float(&mut self, value: VALUE) -> Result<(), Error> {
         // SAFETY: it is a Float.
         let number = unsafe { rb_sys::rb_float_value(value) };
@@ -127,6 +129,7 @@ impl<'r> Writer<'r> {
     }
 
     /// ActiveSupport writes null for such a number.
+    #[cold]
     fn write_infinite(&mut self, value: VALUE, number: f64) -> Result<(), Error> {
         // SAFETY: `value` is a live Float.
         let float = unsafe { Value::from_raw(value) };
@@ -180,9 +183,10 @@ impl<'r> Writer<'r> {
             if index > 0 {
                 self.out.push(b',');
             }
-            if let Err(error) = self.write(unsafe { rb_sys::RARRAY_AREF(array, index as isize) }) {
-                self.fault.step_out(|| format!("[{index}]"));
-                return Err(error);
+            let written = self.write(unsafe { rb_sys::RARRAY_AREF(array, index as isize) });
+            if written.is_err() {
+                self.leave_list(index);
+                return written;
             }
             index += 1;
         }
@@ -202,6 +206,7 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
+    #[inline(always)]
     fn write_pair(&mut self, key: VALUE, value: VALUE, is_first: bool) -> Result<(), Error> {
         if !is_first {
             self.out.push(b',');
@@ -211,7 +216,7 @@ impl<'r> Writer<'r> {
         let written = self.write(value);
         if written.is_err() {
             // SAFETY: the key is reachable from the Hash that is walked.
-            self.fault.step_out(|| unsafe { key_step(key) });
+            unsafe { self.leave_object(key) };
         }
         written
     }
@@ -238,9 +243,14 @@ impl<'r> Writer<'r> {
         if object.respond_to("as_json", false)? && !self.prefers_to_json(object)? {
             return self.write_as_json(object);
         }
+        self.write_without_as_json(object, kind)
+    }
+
+    fn write_without_as_json(&mut self, object: Value, kind: Type) -> Result<(), Error> {
         if object.respond_to("to_json", false)? {
             return self.write_to_json(object);
         }
+        let value = object.as_raw();
         match kind {
             Type::RUBY_T_STRING => self.write_text(value),
             Type::RUBY_T_HASH => self.write_hash(value),
@@ -285,9 +295,8 @@ impl<'r> Writer<'r> {
             Type::RUBY_T_STRING => self.write_text(shown.as_raw()),
             Type::RUBY_T_HASH => self.write_hash(shown.as_raw()),
             Type::RUBY_T_ARRAY => self.write_array(shown.as_raw()),
-            _ if shown.as_raw() == object.as_raw() => {
-                Err(self.refuse(format!("{}#as_json returned the object itself", object.class())))
-            }
+            // A Rational, for example, is its own form.
+            kind if shown.as_raw() == object.as_raw() => self.write_without_as_json(object, kind),
             _ => self.write(shown.as_raw()),
         }
     }
@@ -376,9 +385,29 @@ impl<'r> Writer<'r> {
         self.refuse(format!("The string {shown} is not valid UTF-8"))
     }
 
+    /// Notes that the value which was refused is in a list.
+    #[cold]
+    fn leave_list(&mut self, index: i64) {
+        if let Some(fault) = &mut self.fault {
+            fault.steps.push(format!("[{index}]"));
+        }
+    }
+
+    /// Notes that the value which was refused is in an object.
+    ///
+    /// # Safety
+    /// `key` is live.
+    #[cold]
+    unsafe fn leave_object(&mut self, key: VALUE) {
+        if let Some(fault) = &mut self.fault {
+            // SAFETY: the caller's promise.
+            fault.steps.push(unsafe { key_step(key) });
+        }
+    }
+
     /// The error that ends the writing. `write_all` gives it its message.
     fn refuse(&mut self, sentence: String) -> Error {
-        self.fault = Fault { sentence: Some(sentence), steps: Vec::new() };
+        self.fault = Some(Box::new(Fault { sentence, steps: Vec::new() }));
         Error::new(class(self.ruby, "JSON::GenerateError"), "")
     }
 }
@@ -393,28 +422,20 @@ fn every_object_has_as_json() -> Result<bool, Error> {
 }
 
 /// Why a value was refused: a sentence without its full stop, and the steps to the value, the innermost first.
-#[derive(Default)]
 struct Fault {
-    sentence: Option<String>,
+    sentence: String,
     steps: Vec<String>,
 }
 
 impl Fault {
-    /// Notes that the value is in a list or an object.
-    fn step_out(&mut self, step: impl FnOnce() -> String) {
-        if self.sentence.is_some() {
-            self.steps.push(step());
+    fn message(&self) -> String {
+        let Fault { sentence, steps } = self;
+        if steps.is_empty() {
+            return format!("{sentence}.");
         }
-    }
-
-    fn message(&mut self) -> Option<String> {
-        let sentence = self.sentence.take()?;
-        if self.steps.is_empty() {
-            return Some(format!("{sentence}."));
-        }
-        let path: String = self.steps.iter().rev().take(SHOWN_STEPS_MAX).map(String::as_str).collect();
-        let rest = if self.steps.len() > SHOWN_STEPS_MAX { "…" } else { "" };
-        Some(format!("{sentence} (at ${path}{rest})."))
+        let path: String = steps.iter().rev().take(SHOWN_STEPS_MAX).map(String::as_str).collect();
+        let rest = if steps.len() > SHOWN_STEPS_MAX { "…" } else { "" };
+        format!("{sentence} (at ${path}{rest}).")
     }
 }
 

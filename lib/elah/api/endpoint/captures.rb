@@ -25,7 +25,10 @@ module Elah
 
       private
 
-      def _captures = NOTHING.merge(super)
+      def _captures
+        captures = super
+        captures.key?("path") ? captures : captures.merge(NOTHING)
+      end
     end
 
     # For routes that end in a parameter with a requirement: `:name` with /[^\/]+/ takes "a.json" whole, though the router
