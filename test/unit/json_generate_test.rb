@@ -6,7 +6,9 @@ require "json"
 require "set"
 require "time"
 require "bigdecimal"
+require "open3"
 require "ostruct"
+require "rbconfig"
 
 class JSONGenerateTest < Minitest::Test
   Point = Struct.new(:x, :y)
@@ -131,6 +133,50 @@ class JSONGenerateTest < Minitest::Test
     assert_same_json({ between: true })
     texts = fibers.reverse.map { |fiber| fiber.resume("null") }
     assert_equal Array.new(5) { |index| JSON.generate([index, nil, "x" * index]) }.reverse, texts
+  end
+
+  def refusal(value) = assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(value) }.message
+
+  def test_a_refusal_names_the_path_to_the_value
+    assert_equal "JSON has no form for NaN (at $.items[3].price).", refusal({ items: [1, 2, 3, { "price" => Float::NAN }] })
+    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $["a key"]["7"].name).', refusal({ "a key" => { 7 => { name: "\xff" } } })
+    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $[0]).', refusal([{ "\xff" => 1 }]), "of a key: the object that it is in"
+    assert_equal "JSON has no form for NaN.", refusal(Float::NAN)
+    assert_match(/\(at \$\[0\]\[…\]\)/, refusal([{ Time.at(0) => Float::NAN }]))
+    parent = { name: "a" }
+    parent[:child] = { parent: parent }
+    assert_match(/more than 100 levels deep, or contains itself \(at \$\.child\.parent\.child\.parent.*…\)/, refusal(parent))
+    assert_same_json([1, "what was refused before leaves nothing behind"])
+  end
+
+  def test_an_object_without_a_form_is_refused_by_its_class
+    plain = Class.new
+    assert_match(/\AJSON has no form for an object of the class Object: define Object#as_json, or return a Hash of what to show \(at \$\.order\)\.\z/,
+                 refusal({ order: Object.new }))
+    assert_match "has no form for an object of the class #<Class:", refusal([plain.new])
+    script = 'require "elah"; begin; Elah::JSON.generate([Object.new]); rescue Elah::JSON::GenerateError => e; puts e.message; end'
+    output, status = Open3.capture2e(RbConfig.ruby, "--disable-gems", "-Ilib", "-e", script, chdir: File.expand_path("../..", __dir__))
+    assert_predicate status, :success?, output
+    assert_match(/of the class Object.*\(at \$\[0\]\)/, output, "without the json library too")
+  end
+
+  # Has an `as_json` of its own, without ActiveSupport.
+  class Price
+    def initialize(cents) = @cents = cents
+    def as_json(options = nil) = { cents: @cents, at: Time.at(0).utc, options: options }
+  end
+
+  # Its `as_json` takes nothing.
+  class Tag
+    def as_json = "tag"
+  end
+
+  def test_an_objects_own_as_json_is_used
+    assert_equal '{"p":[{"cents":5,"at":"1970-01-01 00:00:00 UTC","options":{}}]}', Elah::JSON.generate({ p: [Price.new(5)] })
+    assert_equal '["tag"]', Elah::JSON.generate([Tag.new])
+    both = Class.new(Price) { def to_json(*) = '"own text"' }
+    assert_equal '["own text"]', Elah::JSON.generate([both.new(1)]), "as before, where ActiveSupport is not loaded"
+    assert_match "NaN (at $.cents)", refusal(Price.new(Float::NAN))
   end
 
   def random_text(random)

@@ -17,6 +17,10 @@ use crate::utf8::{self, Text};
 
 /// The deepest nesting of arrays and objects, as `JSON.generate` has it.
 const DEPTH_MAX: usize = 100;
+/// Of the path to a value that is refused.
+const SHOWN_STEPS_MAX: usize = 12;
+/// Characters of a key in such a path.
+const SHOWN_KEY_MAX: usize = 60;
 /// A larger buffer is given back after its call.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
@@ -27,7 +31,7 @@ thread_local! {
 /// `Elah::JSON.generate(value)` → a UTF-8 String. Raises `Elah::JSON::GenerateError` for what JSON cannot hold.
 fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     let mut writer = Writer::new(ruby, BUFFER.take());
-    let written = catching(ruby, || writer.write(value.as_raw()));
+    let written = writer.write_all(value);
     let Writer { mut out, is_ascii, .. } = writer;
     let text = written.and_then(|()| utf8::new_string(&out, is_ascii));
     if out.capacity() <= KEPT_BYTES_MAX {
@@ -40,7 +44,7 @@ fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
 /// Appends the JSON of `value` to `out` and gives it back; after an error what was appended is to be cut off.
 pub(crate) fn append_json(ruby: &Ruby, out: Vec<u8>, value: Value) -> (Vec<u8>, Result<(), Error>) {
     let mut writer = Writer::new(ruby, out);
-    let written = catching(ruby, || writer.write(value.as_raw()));
+    let written = writer.write_all(value);
     (writer.out, written)
 }
 
@@ -51,11 +55,22 @@ struct Writer<'r> {
     depth: usize,
     /// What `to_json` is given: the json library's state once it was needed, nil when that library is not loaded.
     state: Option<Value>,
+    /// Why a value was refused, and the way to it.
+    fault: Option<Box<Fault>>,
 }
 
 impl<'r> Writer<'r> {
     fn new(ruby: &'r Ruby, out: Vec<u8>) -> Self {
-        Self { ruby, out, is_ascii: true, depth: 0, state: None }
+        Self { ruby, out, is_ascii: true, depth: 0, state: None, fault: None }
+    }
+
+    /// Writes the outermost value. The error of a value that is refused names the path to it.
+    fn write_all(&mut self, value: Value) -> Result<(), Error> {
+        let written = catching(self.ruby, || self.write(value.as_raw()));
+        match &self.fault {
+            Some(fault) if written.is_err() => Err(Error::new(class(self.ruby, "JSON::GenerateError"), fault.message())),
+            _ => written,
+        }
     }
 
     fn write(&mut self, value: VALUE) -> Result<(), Error> {
@@ -81,6 +96,7 @@ impl<'r> Writer<'r> {
         }
     }
 
+    #[inline(always)]
     fn write_immediate(&mut self, value: VALUE) -> Result<(), Error> {
         if rb_sys::FIXNUM_P(value) {
             // SAFETY: it is a fixnum.
@@ -101,15 +117,27 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
+    #[inline(always)]
     fn write_float(&mut self, value: VALUE) -> Result<(), Error> {
         // SAFETY: it is a Float.
         let number = unsafe { rb_sys::rb_float_value(value) };
         if !number.is_finite() {
-            let name = if number.is_nan() { "NaN" } else { "an infinite number" };
-            return Err(self.refuse(format!("JSON has no form for {name}.")));
+            return self.write_infinite(value, number);
         }
         write_float(&mut self.out, number);
         Ok(())
+    }
+
+    /// ActiveSupport writes null for such a number.
+    #[cold]
+    fn write_infinite(&mut self, value: VALUE, number: f64) -> Result<(), Error> {
+        // SAFETY: `value` is a live Float.
+        let float = unsafe { Value::from_raw(value) };
+        if float.respond_to("as_json", false)? {
+            return self.write_as_json(float);
+        }
+        let name = if number.is_nan() { "NaN" } else { "an infinite number" };
+        Err(self.refuse(format!("JSON has no form for {name}")))
     }
 
     fn write_text(&mut self, string: VALUE) -> Result<(), Error> {
@@ -155,7 +183,11 @@ impl<'r> Writer<'r> {
             if index > 0 {
                 self.out.push(b',');
             }
-            self.write(unsafe { rb_sys::RARRAY_AREF(array, index as isize) })?;
+            let written = self.write(unsafe { rb_sys::RARRAY_AREF(array, index as isize) });
+            if written.is_err() {
+                self.leave_list(index);
+                return written;
+            }
             index += 1;
         }
         self.out.push(b']');
@@ -174,13 +206,19 @@ impl<'r> Writer<'r> {
         Ok(())
     }
 
+    #[inline(always)]
     fn write_pair(&mut self, key: VALUE, value: VALUE, is_first: bool) -> Result<(), Error> {
         if !is_first {
             self.out.push(b',');
         }
         self.write_key(key)?;
         self.out.push(b':');
-        self.write(value)
+        let written = self.write(value);
+        if written.is_err() {
+            // SAFETY: the key is reachable from the Hash that is walked.
+            unsafe { self.leave_object(key) };
+        }
+        written
     }
 
     fn write_key(&mut self, key: VALUE) -> Result<(), Error> {
@@ -197,30 +235,102 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// What is of no core class: its own `to_json`, or else its `to_s` as a string.
+    /// What is of no core class: its `as_json`, its `to_json`, or its `to_s` as a string.
     fn write_other(&mut self, value: VALUE, kind: Type) -> Result<(), Error> {
         self.check_stack()?;
         // SAFETY: `value` is live.
         let object = unsafe { Value::from_raw(value) };
-        if object.respond_to("to_json", false)? {
-            let json: Value = match self.state()? {
-                state if state.is_nil() => object.funcall("to_json", ())?,
-                state => object.funcall("to_json", (state,))?,
-            };
-            return match RString::from_value(json) {
-                Some(json) => self.append(json.as_value()),
-                None => Err(self.refuse(format!("{}#to_json returned no String but {}.", object.class(), json.class()))),
-            };
+        if object.respond_to("as_json", false)? && !self.prefers_to_json(object)? {
+            return self.write_as_json(object);
         }
+        self.write_without_as_json(object, kind)
+    }
+
+    fn write_without_as_json(&mut self, object: Value, kind: Type) -> Result<(), Error> {
+        if object.respond_to("to_json", false)? {
+            return self.write_to_json(object);
+        }
+        let value = object.as_raw();
         match kind {
             Type::RUBY_T_STRING => self.write_text(value),
             Type::RUBY_T_HASH => self.write_hash(value),
             Type::RUBY_T_ARRAY => self.write_array(value),
             _ => {
                 let text: RString = object.funcall("to_s", ())?;
+                self.check_is_shown(object, text, "")?;
                 self.write_text(text.as_raw())
             }
         }
+    }
+
+    /// Whether the class has a `to_json` of its own that counts. Under ActiveSupport it counts for the outermost value alone.
+    fn prefers_to_json(&self, object: Value) -> Result<bool, Error> {
+        if (self.depth > 0 && every_object_has_as_json()?) || !object.respond_to("to_json", false)? {
+            return Ok(false);
+        }
+        // A class may have another method of the name `method`.
+        // SAFETY: `protect` catches what is raised, and returns what Ruby returned.
+        let to_json = protect(|| unsafe { rb_sys::rb_obj_method(object.as_raw(), self.ruby.to_symbol("to_json").as_raw()) })
+            .map(|method| unsafe { Value::from_raw(method) })?;
+        let owner: Option<String> = to_json.funcall::<_, _, Value>("owner", ())?.funcall("name", ())?;
+        Ok(!owner.is_some_and(|name| name.starts_with("JSON::") || name.starts_with("ActiveSupport::")))
+    }
+
+    fn write_as_json(&mut self, object: Value) -> Result<(), Error> {
+        // SAFETY: `object` is live, and none of Ruby's immediate values; `protect` catches what is raised.
+        let takes_none = protect(|| unsafe {
+            let as_json = rb_sys::rb_intern(c"as_json".as_ptr());
+            let is_defined = rb_sys::rb_method_boundp((*(object.as_raw() as *const rb_sys::RBasic)).klass, as_json, 0) != 0;
+            let takes_none = is_defined && rb_sys::rb_obj_method_arity(object.as_raw(), as_json) == 0;
+            VALUE::from(takes_none)
+        })? != 0;
+        // Options, as ActiveSupport gives them.
+        let shown: Value =
+            if takes_none { object.funcall("as_json", ())? } else { object.funcall("as_json", (self.ruby.hash_new(),))? };
+        if rb_sys::SPECIAL_CONST_P(shown.as_raw()) {
+            return self.write_immediate(shown.as_raw());
+        }
+        // SAFETY: `shown` is on this stack.
+        match unsafe { rb_sys::RB_BUILTIN_TYPE(shown.as_raw()) } {
+            Type::RUBY_T_STRING => self.write_text(shown.as_raw()),
+            Type::RUBY_T_HASH => self.write_hash(shown.as_raw()),
+            Type::RUBY_T_ARRAY => self.write_array(shown.as_raw()),
+            // A Rational, for example, is its own form.
+            kind if shown.as_raw() == object.as_raw() => self.write_without_as_json(object, kind),
+            _ => self.write(shown.as_raw()),
+        }
+    }
+
+    fn write_to_json(&mut self, object: Value) -> Result<(), Error> {
+        // With a state ActiveSupport would leave what is nested to the json library.
+        let state = if every_object_has_as_json()? { self.ruby.qnil().as_value() } else { self.state()? };
+        let json: Value = if state.is_nil() { object.funcall("to_json", ())? } else { object.funcall("to_json", (state,))? };
+        let Some(json) = RString::from_value(json) else {
+            return Err(self.refuse(format!("{}#to_json returned no String but {}", object.class(), json.class())));
+        };
+        self.check_is_shown(object, json, "\"")?;
+        self.append(json.as_value())
+    }
+
+    /// Refuses an object of which the text is nothing but its class and its address. `quote` stands around the text.
+    fn check_is_shown(&mut self, object: Value, text: RString, quote: &str) -> Result<(), Error> {
+        // SAFETY: the bytes are looked at before Ruby runs again.
+        let is_suspect = unsafe { text.as_slice() }.strip_prefix(quote.as_bytes()).is_some_and(|text| text.starts_with(b"#<"));
+        if !is_suspect {
+            return Ok(());
+        }
+        // SAFETY: `protect` catches what is raised, and returns what Ruby returned.
+        let default = protect(|| unsafe { rb_sys::rb_any_to_s(object.as_raw()) }).map(|text| unsafe { Value::from_raw(text) })?;
+        // SAFETY: as above.
+        let is_default = unsafe { text.as_slice() } == format!("{quote}{default}{quote}").as_bytes();
+        if !is_default {
+            return Ok(());
+        }
+        let class = object.class();
+        let sentence = format!(
+            "JSON has no form for an object of the class {class}: define {class}#as_json, or return a Hash of what to show"
+        );
+        Err(self.refuse(sentence))
     }
 
     /// A state of the json library that knows the depth reached here, so that its bound holds across both.
@@ -246,7 +356,7 @@ impl<'r> Writer<'r> {
     fn enter(&mut self) -> Result<(), Error> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.refuse(format!("The value is nested more than {DEPTH_MAX} levels deep.")));
+            return Err(self.refuse(format!("The value is nested more than {DEPTH_MAX} levels deep, or contains itself")));
         }
         self.check_stack()
     }
@@ -260,23 +370,93 @@ impl<'r> Writer<'r> {
         Err(Error::new(self.ruby.exception_sys_stack_error(), "stack level too deep"))
     }
 
-    fn converted(&self, string: VALUE) -> Result<Value, Error> {
+    fn converted(&mut self, string: VALUE) -> Result<Value, Error> {
         utf8::converted(string).map_err(|error| {
             if error.is_kind_of(self.ruby.exception_encoding_error()) {
-                return self.refuse(format!("A string has no form in UTF-8: {error}."));
+                return self.refuse(format!("A string has no form in UTF-8: {error}"));
             }
             error
         })
     }
 
-    fn refuse_broken(&self, string: VALUE) -> Error {
+    fn refuse_broken(&mut self, string: VALUE) -> Error {
         // SAFETY: `string` is live.
         let shown: String = unsafe { Value::from_raw(string) }.inspect().chars().take(60).collect();
-        self.refuse(format!("The string {shown} is not valid UTF-8."))
+        self.refuse(format!("The string {shown} is not valid UTF-8"))
     }
 
-    fn refuse(&self, sentence: String) -> Error {
-        Error::new(class(self.ruby, "JSON::GenerateError"), sentence)
+    /// Notes that the value which was refused is in a list.
+    #[cold]
+    fn leave_list(&mut self, index: i64) {
+        if let Some(fault) = &mut self.fault {
+            fault.steps.push(format!("[{index}]"));
+        }
+    }
+
+    /// Notes that the value which was refused is in an object.
+    ///
+    /// # Safety
+    /// `key` is live.
+    #[cold]
+    unsafe fn leave_object(&mut self, key: VALUE) {
+        if let Some(fault) = &mut self.fault {
+            // SAFETY: the caller's promise.
+            fault.steps.push(unsafe { key_step(key) });
+        }
+    }
+
+    /// The error that ends the writing. `write_all` gives it its message.
+    fn refuse(&mut self, sentence: String) -> Error {
+        self.fault = Some(Box::new(Fault { sentence, steps: Vec::new() }));
+        Error::new(class(self.ruby, "JSON::GenerateError"), "")
+    }
+}
+
+/// Whether ActiveSupport, or something like it, has given all objects an `as_json`.
+fn every_object_has_as_json() -> Result<bool, Error> {
+    // SAFETY: `protect` catches what is raised.
+    let is_bound = protect(|| unsafe {
+        VALUE::from(rb_sys::rb_method_boundp(rb_sys::rb_cObject, rb_sys::rb_intern(c"as_json".as_ptr()), 0) != 0)
+    })?;
+    Ok(is_bound != 0)
+}
+
+/// Why a value was refused: a sentence without its full stop, and the steps to the value, the innermost first.
+struct Fault {
+    sentence: String,
+    steps: Vec<String>,
+}
+
+impl Fault {
+    fn message(&self) -> String {
+        let Fault { sentence, steps } = self;
+        if steps.is_empty() {
+            return format!("{sentence}.");
+        }
+        let path: String = steps.iter().rev().take(SHOWN_STEPS_MAX).map(String::as_str).collect();
+        let rest = if steps.len() > SHOWN_STEPS_MAX { "…" } else { "" };
+        format!("{sentence} (at ${path}{rest}).")
+    }
+}
+
+/// A key as it stands in a path: `.name`, or `["a key"]` when it is no name.
+///
+/// # Safety
+/// `key` is live.
+unsafe fn key_step(key: VALUE) -> String {
+    // SAFETY: the caller's promise; the text is copied before Ruby runs again.
+    let text = unsafe {
+        match rb_sys::RB_TYPE(key) {
+            Type::RUBY_T_SYMBOL => utf8::text(rb_sys::rb_sym2str(key)),
+            Type::RUBY_T_STRING => utf8::text(key),
+            Type::RUBY_T_FIXNUM => return format!("[\"{}\"]", rb_sys::FIX2LONG(key)),
+            _ => Text::Foreign,
+        }
+    };
+    match text {
+        Text::Utf8 { text, .. } if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => format!(".{text}"),
+        Text::Utf8 { text, .. } => format!("[{:?}]", text.chars().take(SHOWN_KEY_MAX).collect::<String>()),
+        _ => "[…]".to_owned(),
     }
 }
 

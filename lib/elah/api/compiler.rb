@@ -33,6 +33,7 @@ module Elah
       # @param outer_layers [Array<Layer>] of the APIs that mount this one
       # @param outer_parameters [Array<Parameters>] declared where it is mounted
       def compile(api, outer_layers, outer_parameters = [])
+        @not_found.add(Settings.new(outer_layers + api.captured_layers))
         api.definitions.each do |definition|
           layers = outer_layers + definition.layers
           case definition
@@ -80,8 +81,8 @@ module Elah
 
       def add_entry(blueprint, settings, verb, raw, version)
         endpoint = EndpointClass.new(blueprint, verb: verb, version: version, position: @entries.size).build
-        suffix = suffix(blueprint.route.options, settings, raw, path_versioned: !version.nil?)
-        @entries << Entry.new(verb: verb, pattern: Path.full(raw, settings, version) + suffix,
+        ending = ending(blueprint.route.options, settings, raw, path_versioned: !version.nil?)
+        @entries << Entry.new(verb: verb, pattern: Path.full(raw, settings, version) + ending,
                               requirements: blueprint.route.requirements, target: endpoint)
       end
 
@@ -95,11 +96,24 @@ module Elah
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
           refuse_responders(endpoints) if versioned
+          warn_of_duplicates(entries)
           target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
           entries.drop(1).each { |entry| rename_captures(entries.first, entry) }
           add_route(router, entries.first, register(targets, target))
         end
       end
+
+      def warn_of_duplicates(entries)
+        entries.map { |entry| entry.target.route }.group_by { |route| Array(route.version) }.each_value do |routes|
+          serving, *others = routes
+          next if others.empty?
+
+          Log.current.warn("#{serving.request_method} #{serving.path} is defined #{routes.size} times: the first definition, " \
+                           "#{place(serving)}, serves it, not #{others.map { |route| place(route) }.join(', ')}")
+        end
+      end
+
+      def place(route) = route.source_location ? route.source_location.join(":") : "one without a block in #{route.api}"
 
       def refuse_responders(endpoints)
         route = endpoints.map(&:route).find { |one| one.options[:responder] } or return
@@ -125,21 +139,28 @@ module Elah
 
       def describe(definition, settings, parameters, verb, raw)
         path = Path.full(raw, settings, path_versioned?(settings) ? ":version" : nil)
-        path += suffix(definition.options, settings, raw, path_versioned: path_versioned?(settings))
-        documentation = parameters.map(&:documentation).reduce({}, :merge)
+        path += ending(definition.options, settings, raw, path_versioned: path_versioned?(settings))
         in_path = Path.names(path).reject { |name| %w[format version].include?(name) }.to_h { |name| [name, ""] }
         Route.new(
           request_method: verb, path: path, version: version_of(settings),
           namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
-          requirements: requirements(definition, settings), params: in_path.merge(documentation),
+          requirements: requirements(definition, settings), params: in_path.merge(documentation(definition, parameters)),
           options: definition.description.merge(definition.options), settings: definition.route_settings,
-          api: definition.api, gate: settings[:gate]
+          api: definition.api, gate: settings[:gate], source_location: definition.block&.source_location
         )
       end
 
-      # A route that answers by itself is asked for no format.
-      def suffix(options, settings, raw, path_versioned:)
-        options[:raw] ? "" : Path.suffix(settings, path_versioned, Path.bare?(raw, settings))
+      # What is declared, with what `desc ..., params:` says of it.
+      def documentation(definition, parameters)
+        declared = parameters.map(&:documentation).reduce({}, :merge)
+        described = (definition.description[:params] || {}).transform_keys(&:to_s)
+        declared.merge(described) { |_name, by_declaration, by_description| by_declaration.merge(by_description) }
+      end
+
+      # What follows the path: all below it with `anchor: false`, and a format, but for a route that answers by itself.
+      def ending(options, settings, raw, path_versioned:)
+        below = options[:anchor] == false && !raw.match?(/\*\w*\z/) ? UnanchoredCaptures::PATTERN : ""
+        options[:raw] ? below : below + Path.suffix(settings, path_versioned, Path.bare?(raw, settings))
       end
 
       def requirements(definition, settings)

@@ -34,6 +34,7 @@ module Elah
         set_constants(endpoint)
         define_blocks(endpoint)
         endpoint.prepend(WholeCaptures) if WholeCaptures.needed_by?(@blueprint.route)
+        endpoint.prepend(UnanchoredCaptures) if @blueprint.route.path.include?(UnanchoredCaptures::PATTERN)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint.place_variables
         endpoint

@@ -33,7 +33,10 @@ module Elah
       class Base < Error
         attr_reader :status, :headers, :code
 
-        def initialize(message, status: nil, headers: nil, code: nil)
+        # @param text [String, nil] the message
+        # @param message [String, nil] the same by its name, as a subclass may give it: `super(status: 418, message: "...")`
+        # @param status [Integer, nil] nil is `default_error_status`
+        def initialize(text = nil, message: text, status: nil, headers: nil, code: nil, **)
           @status = status
           @headers = headers
           @code = code
@@ -104,17 +107,31 @@ module Elah
 
       # One parameter, or one group of them, is wrong.
       class Validation < Base
-        attr_reader :params
+        # @return [Array<String>]
+        attr_accessor :params
 
         # @param params [Array<String>] full names, e.g. "items[0][name]"
         # @param message [String, Symbol, Proc] a sentence's end, or the name of one
         # @param code [String, nil] stable; found from a Symbol message when left out
-        def initialize(params:, message:, code: nil)
+        def initialize(params:, message: nil, code: nil, **rest)
           @params = params
-          super(Messages.text(message), code: code || Messages.code(message))
+          super(message && Messages.text(message), code: code || Messages.code(message), **rest)
         end
 
+        def as_json(*) = message
         def to_json(*state) = message.to_json(*state)
+      end
+
+      # Several parameters are wrong; what a validator raises for all of them.
+      class ValidationArrayErrors < Base
+        # @return [Array<Validation>]
+        attr_reader :errors
+
+        # @param errors [Array<Validation>]
+        def initialize(errors)
+          @errors = errors
+          super("#{errors.size} parameters are wrong")
+        end
       end
 
       # All that is wrong with the parameters of a request.
@@ -143,7 +160,7 @@ module Elah
         end
 
         # @return [Array<Hash>] params and messages
-        def as_json(**) = errors.map { |params, list| { params: params, messages: list.map(&:message) } }
+        def as_json(*) = errors.map { |params, list| { params: params, messages: list.map(&:message) } }
         def to_json(*state) = as_json.to_json(*state)
       end
     end

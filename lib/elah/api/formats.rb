@@ -84,8 +84,9 @@ module Elah
       # The format whose media type an answer carries, else the negotiated one.
       def format_of(content_type, format) = @by_media_type[content_type] || format
 
+      # @param format [Symbol] any, as `env["api.format"]` may name one that this API does not speak
       # @return [#call] given the object and the env
-      def formatter(format) = @formatters.fetch(format)
+      def formatter(format) = @formatters.fetch(format) { refusing_formatter(format) }
 
       # @return [Boolean] whether a body of the type application/json is read as JSON is
       def reads_json?

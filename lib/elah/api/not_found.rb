@@ -1,46 +1,75 @@
 # frozen_string_literal: true
 
-# Owns the answers to paths that lead nowhere.
+# Owns the responses to paths that lead nowhere.
 module Elah
   class API
-    # Says that there is no such route, in the error format of the API.
+    # Says that there is no such route, in the error format of the API that the path is below.
     class NotFound
       MESSAGE = "404 Not Found"
       PASS = { "x-cascade" => "pass" }.freeze
       NO_HEADERS = {}.freeze
-      private_constant :MESSAGE, :PASS, :NO_HEADERS
 
-      # @param settings [Settings] of the API
+      # How an API writes errors. base: the path that all of it is below · type: of its format · formatter: nil where errors are plain text
+      Form = Struct.new(:base, :type, :formatter, :options, :problems, keyword_init: true) do
+        def covers?(path) = base == "/" || path == base || path.start_with?("#{base}/")
+      end
+
+      private_constant :MESSAGE, :PASS, :NO_HEADERS, :Form
+
+      # @param settings [Settings] of the outermost API
       def initialize(settings)
         @cascades = settings[:cascade] != false
-        @problems = settings[:error_format] == :problem
+        @forms = []
       end
 
       # @return [Boolean] whether Rack is told that another app may know the path
       def cascades? = @cascades
 
-      # Answers 404.
-      def answer(request)
-        headers = @cascades && request.is_a?(RackRequest) ? PASS : NO_HEADERS
-        return problem(request, 404, headers, "No route fits #{request.path}.", nil) if @problems
-
-        request.respond(404, headers, MESSAGE)
+      # Adds an API, the outermost first. Of those that a path is below, the one with the longest path decides.
+      #
+      # @param settings [Settings] of the whole class, with those of the APIs around it
+      def add(settings)
+        form = form(settings) or return
+        @forms << form
+        @forms = @forms.sort_by.with_index { |added, index| [-added.base.size, index] }
       end
 
-      # Answers 400 to a path that cannot be read.
+      # Responds with 404.
+      def answer(request)
+        headers = @cascades && request.is_a?(RackRequest) ? PASS : NO_HEADERS
+        respond(request, 404, headers, MESSAGE, detail: "No route fits #{request.path}.")
+      end
+
+      # Responds with 400 to a path that cannot be read.
       #
       # @param error [Elah::Router::BadPath]
       def answer_bad_path(request, error)
-        return problem(request, 400, NO_HEADERS, error.message, "invalid_path") if @problems
-
-        request.respond(400, { "content-type" => "text/plain" }, error.message)
+        respond(request, 400, NO_HEADERS, error.message, type: "text/plain", code: "invalid_path")
       end
 
       private
 
-      def problem(request, status, headers, detail, code)
-        request.respond(status, headers.merge("content-type" => ErrorFormats::Problem::CONTENT_TYPE),
-                        ErrorFormats::Problem.call(detail, status, code, request.id))
+      # @return [Form, nil] nil when the API names no format of its own
+      def form(settings)
+        format, problems = settings[:format], settings[:error_format] == :problem
+        return unless format || problems
+
+        formatter = ErrorFormats::BUILT_IN.merge(settings.merged(:error_formatters)).fetch(format, settings[:default_error_formatter])
+        Form.new(base: Path.full("", settings, nil), type: Formats::CONTENT_TYPES.merge(settings.merged(:content_types))[format],
+                 formatter: (formatter unless formatter == ErrorFormats::Text), options: settings.merged(:rescue_options), problems: problems)
+      end
+
+      def respond(request, status, headers, message, detail: message, type: nil, code: nil)
+        path = request.path
+        form = @forms.find { |known| known.covers?(path) }
+        if form&.problems
+          type = ErrorFormats::Problem::CONTENT_TYPE
+          message = ErrorFormats::Problem.call(detail, status, code, request.id)
+        elsif form&.formatter
+          type = form.type
+          message = form.formatter.call(message, [], form.options, request.env, nil)
+        end
+        request.respond(status, type ? headers.merge("content-type" => type) : headers, message)
       end
     end
   end

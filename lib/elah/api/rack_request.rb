@@ -6,18 +6,20 @@ module Elah
     # One request of a Rack server.
     class RackRequest
       CHUNK_BYTES = 16_384
-      private_constant :CHUNK_BYTES
+      NO_ROUTE_PARAMS = {}.freeze
+      private_constant :CHUNK_BYTES, :NO_ROUTE_PARAMS
 
       # @return [Hash] the Rack environment
       attr_reader :env
       # @return [Integer, nil] set by the dispatcher
       attr_accessor :route
-      # @return [Hash{String=>String}] set by the dispatcher
+      # @return [Hash{String=>String}] set by the dispatcher; empty where no route fits
       attr_accessor :route_params
 
       # @param env [Hash]
       def initialize(env)
         @env = env
+        @route_params = NO_ROUTE_PARAMS
       end
 
       # @param name [String]

@@ -25,6 +25,8 @@ module Elah
       attr_reader :settings
       # @return [Class] the API whose class body defines it
       attr_reader :api
+      # @return [Array(String, Integer), nil] the file and the line of its block
+      attr_reader :source_location
       # @return [Gate, nil] what bounds how many requests of it run at once
       attr_reader :gate
 

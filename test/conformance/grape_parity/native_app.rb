@@ -3,6 +3,8 @@
 # Owns the app of the native parity test: every API of apis.rb below a path with its name.
 API_BASE = Elah::API
 API_EXCEPTIONS = Elah::API::Exceptions
+API_VALIDATOR = Elah::API::Validator
+API_SHARED_PARAMETERS = Elah::API::SharedParameters
 require_relative "apis"
 
 # All of them in one.

@@ -11,11 +11,15 @@ if side == "grape"
   require "grape"
   API_BASE = Grape::API
   API_EXCEPTIONS = Grape::Exceptions
+  API_VALIDATOR = Grape::Validations::Validators::Base
+  API_SHARED_PARAMETERS = Grape::API::Helpers
 else
   $LOAD_PATH.unshift(File.expand_path("../../../lib", __dir__))
   require "elah"
   API_BASE = Elah::API
   API_EXCEPTIONS = Elah::API::Exceptions
+  API_VALIDATOR = Elah::API::Validator
+  API_SHARED_PARAMETERS = Elah::API::SharedParameters
 end
 require "rack" if side == "elah-lint"
 require_relative "apis"

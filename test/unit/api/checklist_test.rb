@@ -6,8 +6,8 @@ require_relative "../../test_helper"
 class APIChecklistTest < Minitest::Test
   # A rule of the app's own, which answers for a parameter that is missing too.
   class TotalValidator < Elah::API::Validator
-    def validate(params, errors)
-      params["total"] = params.values.grep(Integer).sum
+    def validate(request)
+      request.params["total"] = request.params.values.grep(Integer).sum
       super
     end
 
@@ -18,7 +18,7 @@ class APIChecklistTest < Minitest::Test
 
   # A built-in rule that an app has made its own.
   class ShortValidator < Elah::API::Validators::LengthValidator
-    def initialize(names, option, **rest) = super(names, { max: option }, **rest)
+    def initialize(names, option, *rest) = super(names, { max: option }, *rest)
   end
 
   # Several parameters with rules of all kinds, in an order in which some depend on others.
@@ -124,14 +124,14 @@ class APIChecklistTest < Minitest::Test
   def outcome(declaration, given)
     validators = Elah::API::Parameters.new(&declaration).validators
     params = Elah::API::Params.from(Marshal.load(Marshal.dump(given)))
-    faults = block_given? ? yield(validators, params) : Elah::API::Checklist.new(validators).faults(params)
+    faults = block_given? ? yield(validators, params) : Elah::API::Checklist.new(validators).faults(params, nil)
     [faults.map { |fault| ["#{fault.params.join(', ')} #{fault.message}", fault.code] }, params]
   end
 
   def faults_of_every_rule(validators, params)
     validators.each_with_object([]) do |validator, errors|
       count = errors.size
-      validator.validate(params, errors)
+      validator.check(params, errors, nil)
       return errors if errors.size > count && validator.fail_fast?
     end
   end
@@ -142,12 +142,12 @@ class APIChecklistTest < Minitest::Test
     checklist = Elah::API::Checklist.new(validators)
     asked = []
     validators.each do |validator|
-      validator.define_singleton_method(:validate) do |params, errors|
-        asked << [self.class.name[/(\w+)Validator\z/, 1], *names]
-        super(params, errors)
+      validator.define_singleton_method(:check) do |params, errors, endpoint|
+        asked << [(respond_to?(:kind) ? kind : self.class).name[/(\w+)Validator\z/, 1], *names]
+        super(params, errors, endpoint)
       end
     end
-    checklist.faults(Elah::API::Params.from(given))
+    checklist.faults(Elah::API::Params.from(given), nil)
     asked
   end
 end

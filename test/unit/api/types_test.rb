@@ -2,6 +2,8 @@
 
 require "support/api_case"
 require "bigdecimal"
+require "open3"
+require "rbconfig"
 
 # Coercers on their own; the parity test has the broad table.
 class APITypesTest < Minitest::Test
@@ -79,6 +81,28 @@ class APITypesTest < Minitest::Test
   def test_an_unknown_type_is_a_wrong_definition
     error = assert_raises(Elah::API::DefinitionError) { Types.coercer(Object) }
     assert_match(/No coercion is known for the type Object. Known are Integer, Float/, error.message)
+  end
+
+  def test_racks_uploaded_file_is_a_file
+    script = <<~'RUBY'
+      require "rack"
+      require "elah"
+      require "stringio"
+      class Uploads < Elah::API
+        params { requires :one, type: Rack::Multipart::UploadedFile; optional :more, type: Array[Rack::Multipart::UploadedFile] }
+        post(:x) { params[:one][:filename] }
+      end
+      part = ->(name, rest) { "--b\r\nContent-Disposition: form-data; name=\"#{name}\"\#{rest}\r\n" }
+      ask = lambda do |body|
+        Uploads.call("REQUEST_METHOD" => "POST", "PATH_INFO" => "/x", "QUERY_STRING" => "", "rack.input" => StringIO.new(body),
+                     "CONTENT_TYPE" => "multipart/form-data; boundary=b", "CONTENT_LENGTH" => body.bytesize.to_s)
+      end
+      puts ask.(part.("one", '; filename="a.txt"') + "Content-Type: text/plain\r\n\r\nhello\r\n--b--\r\n").values_at(0, 2).inspect
+      puts ask.(part.("one", "") + "\r\nhello\r\n--b--\r\n").values_at(0, 2).inspect
+    RUBY
+    output, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../../..", __dir__))
+    assert_predicate status, :success?, output
+    assert_equal ['[201, ["a.txt"]]', '[400, ["one is invalid"]]'], output.lines(chomp: true)
   end
 
   private

@@ -28,7 +28,7 @@ module Elah
       end
     end
 
-    # Reads the block form of `desc`: each statement names a field.
+    # Reads the block form of `desc`: each statement names a field. A block may set other fields itself, in `@settings`.
     class DescriptionFields < BasicObject
       FIELDS = %i[summary description detail params entity http_codes named body_name headers hidden deprecated is_array
                   nickname produces consumes security tags].freeze
@@ -42,10 +42,10 @@ module Elah
       end
 
       def initialize(fields)
-        @fields = fields
+        @settings = fields
       end
 
-      FIELDS.each { |field| define_method(field) { |*values| @fields[field] = values.size > 1 ? values : values.first } }
+      FIELDS.each { |field| define_method(field) { |*values| @settings[field] = values.size > 1 ? values : values.first } }
       ALIASES.each { |name, field| define_method(name) { |*values| __send__(field, *values) } }
 
       private

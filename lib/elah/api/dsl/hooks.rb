@@ -30,7 +30,6 @@ module Elah
         def helper_module(&block)
           Module.new do
             extend SharedParameters
-            const_set(:Boolean, Boolean)
             class_eval(&block)
           end
         end
@@ -40,6 +39,12 @@ module Elah
     # `extend Elah::API::SharedParameters` in a helper module gives it `params(:name) { ... }`.
     module SharedParameters
       NAME = :@elah_named_params
+
+      # Lets the module name the type {Boolean} as the body of an API does.
+      def self.extended(helper)
+        super
+        helper.const_set(:Boolean, Boolean) unless helper.const_defined?(:Boolean)
+      end
 
       # @param name [Symbol] what `use` names
       def params(name, &block)

@@ -8,14 +8,16 @@ module Elah
       module Rescuing
         # Answers exceptions of the named classes, of every StandardError (`:all`), or Elah's own (`:grape_exceptions`).
         #
-        # @param errors [Array<Class, Symbol>]
+        # @param errors [Array<Module, Symbol>]
         # @param with [Proc, Symbol, String] the handler, or the helper that is one
         # @param rescue_subclasses [Boolean] whether descendants of the classes are meant, too
         # @param options [Hash] `backtrace: true` and `original_exception: true` add these to the answer
+        # @raise [DefinitionError] when one of the errors is neither a class or module nor a known word
         def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
           block ||= errors.pop if errors.last.is_a?(Proc)
           raise ArgumentError, "rescue_from takes a block or with:, not both." if block && with
 
+          check_rescued(errors)
           handler = block || rescue_handler(with)
           if errors.include?(:all)
             inherit(:rescue_all, true)
@@ -36,6 +38,15 @@ module Elah
         end
 
         private
+
+        WORDS = %i[all grape_exceptions elah_exceptions].freeze
+        private_constant :WORDS
+
+        def check_rescued(errors)
+          wrong = errors.find { |error| !error.is_a?(Module) && !WORDS.include?(error) } or return
+          raise DefinitionError, "rescue_from takes classes of exceptions, :#{WORDS.join(' or :')}, not #{wrong.inspect}." \
+                                 "#{Options.did_you_mean(wrong, WORDS)}"
+        end
 
         def rescue_handler(with)
           case with

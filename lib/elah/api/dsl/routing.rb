@@ -79,8 +79,9 @@ module Elah
         #
         # @param versions [Array<String, Symbol>]
         # @param options [Hash] `using: :path | :header | :param | :accept_version_header`, `vendor:`, `parameter:`,
-        #   `strict:`, `cascade:`
+        #   `strict:`, `cascade:`; also as a Hash
         def version(*versions, **options, &block)
+          options = versions.pop.merge(options) if versions.last.is_a?(Hash)
           return settings[:version]&.last if versions.empty?
 
           options = { using: :path }.merge(options)

@@ -17,6 +17,20 @@ module Elah
       def _captures = super.transform_keys { |name| self.class::CAPTURE_NAMES.fetch(name, name) }
     end
 
+    # For routes with `anchor: false`: what stands below their path is the parameter `path`, an empty text when nothing does.
+    module UnanchoredCaptures
+      PATTERN = "(/*path)"
+      NOTHING = { "path" => "" }.freeze
+      private_constant :NOTHING
+
+      private
+
+      def _captures
+        captures = super
+        captures.key?("path") ? captures : captures.merge(NOTHING)
+      end
+    end
+
     # For routes that end in a parameter with a requirement: `:name` with /[^\/]+/ takes "a.json" whole, though the router
     # reads "json" as the format.
     module WholeCaptures

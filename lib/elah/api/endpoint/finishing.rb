@@ -15,10 +15,11 @@ module Elah
         _add_cookies(headers) if @cookies
         return @request.respond(status, headers, "") if Statuses.bodiless?(status)
 
-        headers["content-type"] ||= _blueprint.formats.content_type(_format)
+        format = (@env && @env["api.format"]) || _format
+        headers["content-type"] ||= _blueprint.formats.content_type(format) || Formats::CONTENT_TYPES[format]
         return _send_stream(status, headers) if @_stream
 
-        @request.respond(status, headers, _written(body, headers["content-type"]))
+        @request.respond(status, headers, _written(body, format, headers["content-type"]))
       end
 
       # Answers a verb that the path does not have: OPTIONS with the verbs that it has, others with 405.
@@ -46,7 +47,7 @@ module Elah
       #
       # @raise [Exceptions::ValidationErrors] 400
       def _validate
-        errors = _blueprint.checklist.faults(params)
+        errors = _blueprint.checklist.faults(params, self)
         raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
       end
 
@@ -69,9 +70,9 @@ module Elah
         headers["set-cookie"] = [*headers["set-cookie"], *set_cookies] unless set_cookies.empty?
       end
 
-      def _written(body, content_type)
+      def _written(body, format, content_type)
         formats = _blueprint.formats
-        formatter = formats.formatter(formats.format_of(content_type, _format))
+        formatter = formats.formatter(formats.format_of(content_type, format))
         formatter.call(body, _lazy_env).to_s
       end
     end

@@ -10,6 +10,9 @@ module Elah
       # An answer that a rescue block made itself; its body is sent as it is.
       RawResponse = Struct.new(:status, :headers, :body)
 
+      BODY_HEADERS = %w[etag last-modified transfer-encoding].freeze
+      private_constant :BODY_HEADERS
+
       # Ends the handler with an error.
       #
       # @param message [String, Hash]
@@ -48,7 +51,8 @@ module Elah
         raise error unless handler
         return _answer_exception(error) if handler == :default
 
-        @header = @status = @body = @_stream = nil
+        @status = @body = @_stream = nil
+        @header = _kept_headers
         _answer_rescued(_run_rescue(handler, error))
       rescue Halt => e
         _answer_halt(e)
@@ -100,8 +104,12 @@ module Elah
         status, headers, code = is_own ? [error.status, error.headers, error.code] : []
         message = is_own && _blueprint.problems? ? _detail(error) : error.message
         @_invalid = error if error.is_a?(Exceptions::ValidationErrors)
-        _answer_error(message, status || _blueprint.default_error_status, headers || {}, code, error.backtrace, error)
+        headers = (_kept_headers || {}).merge(headers || {})
+        _answer_error(message, status || _blueprint.default_error_status, headers, code, error.backtrace, error)
       end
+
+      # What was set before the exception, but for what told of the body that there will not be.
+      def _kept_headers = @header&.dup&.delete_if { |name, _| name.start_with?("content-") || BODY_HEADERS.include?(name) }
 
       def _detail(error)
         return error.detail unless error.is_a?(Exceptions::ValidationErrors) && _json_as_form?

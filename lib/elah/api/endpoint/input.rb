@@ -58,13 +58,16 @@ module Elah
         @cookies ||= Cookies.new(@request.header("cookie"))
       end
 
-      # The Rack environment, made when it is first asked for.
+      # The Rack environment, made when it is first asked for. The format set as `env["api.format"]` is that of the response.
       #
       # @return [Hash]
       def env
-        @env ||= @request.env.merge!({
-          "api.endpoint" => self, "api.version" => @version, "api.format" => _format, **_env_of_body
-        }.compact)
+        @env ||= begin
+          @_changed = true
+          @request.env.merge!({
+            "api.endpoint" => self, "api.version" => @version, "api.format" => _format, **_env_of_body
+          }.compact)
+        end
       end
 
       # The parameters that the endpoint declares, and no other.

@@ -62,6 +62,7 @@ module Elah
 
         stream(path)
       end
+      alias file sendfile
 
       # Sends Server-Sent Events for as long as the block runs.
       #

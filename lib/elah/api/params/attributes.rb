@@ -15,6 +15,7 @@ module Elah
 
       # Presence first, then the type, then the other rules in the order in which they are written.
       def add_attributes(names, options)
+        options = { type: options[:coerce] }.merge(options.except(:coerce)) if options.key?(:coerce)
         check_options(options)
         type = declared_type(options)
         document(names, options, type)
@@ -26,8 +27,10 @@ module Elah
       end
 
       def add_validator(rule, names, option, required: false, allow_blank: nil, fail_fast: false)
-        validator = Validator.named(rule) or raise DefinitionError, unknown(rule)
-        @parameters.validators << validator.new(names, option, required: required, scope: self, allow_blank: allow_blank, fail_fast: fail_fast)
+        kind = Validator.named(rule) or raise DefinitionError, unknown(rule)
+        flags = { allow_blank: allow_blank, fail_fast: fail_fast }
+        @parameters.validators <<
+          (kind.built_in? ? kind.new(names, option, required, self, flags) : OwnRule.new(kind, names, option, required, self, flags))
       end
 
       def unknown(rule)

@@ -22,13 +22,14 @@ module Elah
       end
 
       # @param params [Params] of the request; defaults and types are set in it
+      # @param endpoint [Endpoint] that rules of the app's own may ask about the request
       # @return [Array<Exceptions::Validation>] what is wrong, in the order of the rules, up to what ends the validation
-      def faults(params)
+      def faults(params, endpoint)
         errors = []
         @sections.each do |section|
           validators_for(params, section).each do |validator|
             count = errors.size
-            validator.validate(params, errors)
+            validator.check(params, errors, endpoint)
             return errors if errors.size > count && validator.fail_fast?
           end
         end

@@ -58,10 +58,13 @@ module Elah
         def parser(type)
           return type.is_a?(Array) ? Structured::JsonArray : Structured::Json if json?(type)
 
-          type == ::File ? Structured::Upload : type
+          upload?(type) ? Structured::Upload : type
         end
 
         private
+
+        # By its name, so that Rack need not be loaded.
+        def upload?(type) = type == ::File || (type.is_a?(Module) && type.name == "Rack::Multipart::UploadedFile")
 
         def built_in(type, strict)
           return Collection::List.new(coercer(type.first, strict: strict)) if type.is_a?(Array)

@@ -5,7 +5,7 @@
 module Elah
   class API
     # A rule about parameters. Subclass {Validator} for an app's own rule and define `validate_param!`; the class
-    # `AlphaNumeric` is the option `alpha_numeric:`.
+    # `AlphaNumeric` is the option `alpha_numeric:`. A rule that needs the whole request defines `validate(request)` instead.
     #
     # @example
     #   class AlphaNumeric < Elah::API::Validator
@@ -28,46 +28,53 @@ module Elah
         # @return [Array<Symbol>]
         def known = REGISTRY.keys
 
+        # @return [Boolean] whether it is one of the framework's rules, which keep nothing of a request
+        def built_in? = name.to_s.start_with?("Elah::API::Validators::")
+
         private
 
+        # `IntegerGTZero` and `IntegerGTZeroValidator` are `integer_gt_zero`.
         def inherited(validator)
           super
           name = validator.name&.split("::")&.last or return
-          register(name.delete_suffix("Validator").gsub(/([a-z\d])([A-Z])/, '\1_\2').downcase, validator)
+          words = name.gsub(/([A-Z]+)([A-Z][a-z])/, '\1_\2').gsub(/([a-z\d])([A-Z])/, '\1_\2')
+          register(words.downcase.delete_suffix("_validator"), validator)
         end
       end
 
-      # @return [Array<String>] the names of the parameters in their scope
+      # @return [Array<Symbol, String>] the parameters, as they are declared
+      attr_reader :attrs
+      # @return [Array<String>] their names in their scope
       attr_reader :names
 
-      # @param names [Array<Symbol, String>]
+      # @param attrs [Array<Symbol, String>]
       # @param option [Object] what the declaration gives the rule
       # @param required [Boolean] whether the rule holds for a parameter that is missing
       # @param scope [Scope]
-      # @param allow_blank [Boolean, nil]
-      # @param fail_fast [Boolean] whether a fault ends the validation
-      def initialize(names, option, required:, scope:, allow_blank: nil, fail_fast: false)
-        @names = names.map { |name| name.to_s.freeze }.freeze
+      # @param opts [Array<Hash>] allow_blank: · fail_fast: whether a fault ends the validation
+      def initialize(attrs, option, required, scope, *opts)
+        @attrs = Array(attrs)
+        @names = @attrs.map { |name| name.to_s.freeze }.freeze
         @option = option
         @required = required
         @scope = scope
-        @allow_blank = allow_blank
-        @fail_fast = fail_fast
         @at_root = scope.root?
+        @judges_missing = required && respond_to?(:validate_param!, true)
+        flags = opts.first || {}
+        @allow_blank = flags[:allow_blank]
+        @fail_fast = flags[:fail_fast] || false
       end
 
       def fail_fast? = @fail_fast
 
       # @return [Boolean] whether it never finds fault with a request that has none of its parameters
-      def idle_without_names?
-        @at_root && !@required && method(:validate).owner == Validator
-      end
+      def idle_without_names? = @at_root && !@required && method(:check).owner == Validator
 
       # Appends what is wrong to `errors`.
       #
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
-      def validate(params, errors)
+      def check(params, errors, _endpoint = nil)
         return validate_level(params, Scope::NO_INDICES, errors) if @at_root
 
         @scope.each(params) do |values, indices|
@@ -75,11 +82,27 @@ module Elah
         end
       end
 
+      # Judges a whole request. An app's own rule may override it.
+      #
+      # @param request [RequestToValidate]
+      # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
+      def validate(request) = validate!(request.params)
+
+      # Judges all parameters of a request. An app's own rule may override it.
+      #
+      # @param params [Params]
+      # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
+      def validate!(params)
+        errors = []
+        check(params, errors)
+        raise Exceptions::ValidationArrayErrors, errors unless errors.empty?
+      end
+
       # What is wrong with a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
       #
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
       def fault(name, values)
-        validate_param!(name, values)
+        validate_param!(@attrs[@names.index(name)], values)
         nil
       rescue Exceptions::Validation => e
         e
@@ -89,31 +112,36 @@ module Elah
 
       def validate_level(values, indices, errors)
         @names.each do |name|
-          next unless @required || (values.is_a?(Hash) && values.key?(name))
+          next unless concerns?(name, values)
 
           message = fault(name, values)
           errors << fault_error([@scope.full_name(name, indices)], message) if message
         end
       end
 
+      # That a required parameter is missing is for the rule about presence to say, and for rules of the app's own.
+      def concerns?(name, values) = values.is_a?(Hash) ? values.key?(name) || @judges_missing : @required
+
       # For `validate_param!`: says what is wrong.
       #
       # @raise [Exceptions::Validation]
-      def fail_with(name, message)
-        raise Exceptions::Validation.new(params: [name.to_s], message: own_message || message)
+      def fail_with(name, text)
+        raise Exceptions::Validation.new(params: [@scope.full_name(name)], message: message(text))
       end
+
+      # For the app's own rules: the `message:` of the declaration, or else another.
+      def message(default = nil) = own_message || default
 
       # The option itself, or its `value:` in the form `{ value: ..., message: ... }`.
       def option_value = option_field(:value) ? @option[:value] : @option
       def option_field(key) = @option.is_a?(Hash) && @option.key?(key) && !@option[key].nil?
       def own_message = option_field(:message) ? @option[:message] : nil
 
+      # What a rule has raised itself names its parameters.
       def fault_error(full_names, message)
-        if message.is_a?(Exceptions::Validation)
-          Exceptions::Validation.new(params: full_names, message: message.message, code: message.code)
-        else
-          Exceptions::Validation.new(params: full_names, message: own_message || message, code: fault_code(message))
-        end
+        return message if message.is_a?(Exceptions::Validation)
+
+        Exceptions::Validation.new(params: full_names, message: own_message || message, code: fault_code(message))
       end
 
       def fault_code(message) = Messages.code(message)

@@ -7,7 +7,7 @@ module Elah
       # `type:` and `types:`.
       class CoerceValidator < Validator
         # @param option [Hash] coercer: of {Types} · kept: the class whose instances it gives back as they are, or nil · message: or nil
-        def initialize(names, option, **rest)
+        def initialize(names, option, *rest)
           super
           @coercer, @kept = option.values_at(:coercer, :kept)
         end

@@ -6,7 +6,7 @@ module Elah
     module Validators
       # `default:`, a value or a Proc that makes one.
       class DefaultValidator < Validator
-        def validate(params, _errors)
+        def check(params, _errors, _endpoint = nil)
           return fill(params) if @at_root
 
           @scope.each(params) { |values, _indices| fill(values) if values.is_a?(Hash) }
@@ -30,7 +30,7 @@ module Elah
 
       # `as:` renames in `declared`; nothing to check.
       class AsValidator < Validator
-        def validate(_params, _errors) = nil
+        def check(_params, _errors, _endpoint = nil) = nil
         def idle_without_names? = true
       end
     end

@@ -6,7 +6,7 @@ module Elah
     module Validators
       # A rule that looks at which of its parameters are given.
       class GroupValidator < Validator
-        def validate(params, errors)
+        def check(params, errors, _endpoint = nil)
           @scope.each(params) do |values, indices|
             given = values.is_a?(Hash) ? @names.select { |name| values.key?(name) } : []
             concerned, message = verdict(given)

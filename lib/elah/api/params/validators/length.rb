@@ -8,7 +8,7 @@ module Elah
       class LengthValidator < Validator
         BOUNDS = %i[min max is message].freeze
 
-        def initialize(names, option, **rest)
+        def initialize(names, option, *rest)
           super
           unless option.is_a?(Hash) && (option.keys - BOUNDS).empty? && option.slice(:min, :max, :is).values.all?(Integer)
             raise DefinitionError, "length: takes a Hash with the Integers min:, max: or is:, not #{option.inspect}."

@@ -9,6 +9,10 @@ module Elah
         def fault(name, values)
           :presence unless values.respond_to?(:key?) && values.key?(name)
         end
+
+        private
+
+        def concerns?(_name, _values) = true
       end
 
       # `allow_blank: false`: the parameter is not blank. false is not blank.

@@ -6,7 +6,7 @@ module Elah
     module Validators
       # `values:` an Array, a Range, a Proc that gives one (arity 0), or a Proc that judges a value.
       class ValuesValidator < Validator
-        def initialize(names, option, **rest)
+        def initialize(names, option, *rest)
           super
           @values, @excepts, @judge = option.is_a?(Hash) ? option.values_at(:value, :except, :proc) : [option, nil, nil]
         end
@@ -43,6 +43,13 @@ module Elah
 
         def resolved(values) = values.is_a?(Proc) && values.arity.zero? ? values.call : values
         def except_fault = option_field(:except_message) ? @option[:except_message] : :except_values
+
+        # `except_message:` wins over `message:`.
+        def fault_error(full_names, message)
+          return super if message.is_a?(Symbol)
+
+          Exceptions::Validation.new(params: full_names, message: message, code: fault_code(:except_values))
+        end
       end
 
       # `except_values:` an Array, a Range or a Proc that gives one.

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require "support/api_case"
+
+# What is noticed when an API is defined and compiled, rather than when a request comes.
+class APIDefinitionsTest < APICase
+  # @return [String] what the log has of the block
+  def logged
+    log = Elah::Log.current
+    out = StringIO.new
+    Elah::Log.current = Elah::Log.new(out: out)
+    yield
+    out.string
+  ensure
+    Elah::Log.current = log
+  end
+
+  def test_a_route_that_is_defined_twice_is_told_with_both_lines
+    line = __LINE__
+    twice = api do
+      get(:other) { "other" }
+      get(:x) { "first" }
+      get("x") { "second" }
+    end
+    text = logged { twice.compile! }
+    assert_match(/WARN .*GET \/x\(\.:format\) is defined 2 times: the first definition, .*definitions_test\.rb:#{line + 3}, serves it, not .*:#{line + 4}$/, text)
+    assert_equal 1, text.lines.size
+    assert_equal "first", get(twice, "/x").body, "as under Grape"
+  end
+
+  def test_routes_that_differ_in_something_are_no_duplicates
+    distinct = api do
+      get(:x) { 1 }
+      post(:x) { 2 }
+      route(:any, :x) { 3 }
+      get("y/:id", requirements: { id: /\d+/ }) { 4 }
+      get("y/:name") { 5 }
+      version("v1", using: :header, vendor: "acme") { get(:z) { 6 } }
+      version("v2", using: :header, vendor: "acme") { get(:z) { 7 } }
+      version("v1", "v2", using: :path) { get(:w) { 8 } }
+    end
+    assert_empty logged { distinct.compile! }
+    versions = api do
+      version("v1", using: :header, vendor: "acme") { get(:z) { 6 } }
+      version("v1", using: :header, vendor: "acme") { get :z }
+    end
+    assert_match(/GET \/z.* is defined 2 times: .*, serves it, not one without a block in /, logged { versions.compile! })
+  end
+
+  def test_rescue_from_refuses_what_is_no_exception
+    { al: "not :al. Did you mean all?", everything: "not :everything.", "KeyError" => 'not "KeyError".', [KeyError] => "not [KeyError]." }.each do |wrong, sentence|
+      error = assert_raises(Elah::API::DefinitionError) { api { rescue_from(wrong) { "x" } } }
+      assert_match "rescue_from takes classes of exceptions, :all or :grape_exceptions or :elah_exceptions, #{sentence}", error.message
+    end
+    api { rescue_from(KeyError, Comparable, :all) { "x" } }
+  end
+
+  # Refuses its option when it is made.
+  class BoundedValidator < Elah::API::Validator
+    def initialize(attrs, option, *rest)
+      super
+      raise ArgumentError, "bounded: takes an Integer, not #{option.inspect}." unless option.is_a?(Integer)
+    end
+
+    def validate_param!(_name, _params) = nil
+  end
+
+  def test_a_rule_of_the_apps_own_is_made_once_at_boot
+    assert_raises(ArgumentError) { api { params { requires :v, bounded: "x" } } }
+  end
+end
