@@ -237,7 +237,7 @@ module Elah
     def check(durability, stream)
       DURABILITIES.include?(durability) or
         raise ArgumentError, "durability: must be #{DURABILITIES.map(&:inspect).join(', ')}, not #{durability.inspect}."
-      return if stream.nil? || (stream.valid_encoding? && stream.encoding.ascii_compatible?)
+      return if stream.nil? || Text.utf8?(stream)
 
       raise ArgumentError, "The name of a stream is text in UTF-8, not #{stream.inspect}."
     end

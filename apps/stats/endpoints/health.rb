@@ -12,9 +12,10 @@ module Stats
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the process takes events"
+      desc "Tells that the process takes events, and can bring them to the destination"
       get :readyz do
-        service.sink.start
+        health = service.sink.start.health
+        error!("The delivery of events fails: #{health.error}", 503, { **Support::RETRY }, code: "store_unavailable") if health.stuck?
         { status: "ready" }
       end
 
