@@ -16,6 +16,13 @@ module Elah
         text.dup.force_encoding(Encoding::UTF_8).scrub
       end
 
+      # @param string [String] a name of which only the bytes count
+      # @return [String] the same bytes, frozen: in UTF-8 where they are valid, else binary. Equal bytes become equal Hash keys
+      def of_bytes(string)
+        text = string.encoding == Encoding::UTF_8 ? string : string.dup.force_encoding(Encoding::UTF_8)
+        (text.valid_encoding? ? text.dup : text.b).freeze
+      end
+
       # @param string [String]
       # @return [Boolean] whether its bytes are UTF-8 text: it has no other encoding that says something else of them
       def utf8?(string)
