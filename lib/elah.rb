@@ -4,6 +4,7 @@
 # It never loads Rack, Rails, ActiveSupport or an app.
 require_relative "elah/version"
 require_relative "elah/errors"
+require_relative "elah/text"
 require_relative "elah/native"
 require_relative "elah/json_members"
 require_relative "elah/json_rows"

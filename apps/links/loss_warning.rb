@@ -13,7 +13,7 @@ module Links
       return if @told_at && now - @told_at < PAUSE_SECONDS
 
       @told_at = now
-      warn "Visits are redirected and not counted. #{error.message}"
+      Elah::Log.current.warn("Visits are redirected and not counted: #{error.message}")
     end
   end
 end

@@ -4,6 +4,7 @@ module Links
   # Owns the bytes by which links are in order of their creation: the time, the highest byte first, then the code.
   module Place
     TIME_BYTES = 8
+    PATTERN = /\A[\x00-\x7f].{7}[A-Za-z0-9_-]{1,64}\z/mn
 
     class << self
       # @param link [Link] or what else has its created_at and code
@@ -14,6 +15,10 @@ module Links
       # @param code [String]
       # @return [String] binary
       def at(created_at, code) = [created_at].pack("Q>") << code.b
+
+      # @param place [String] binary
+      # @return [Boolean] whether a link may have it
+      def possible?(place) = PATTERN.match?(place)
 
       # @param place [String]
       # @return [String] the code in it

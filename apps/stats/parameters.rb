@@ -9,6 +9,8 @@ module Stats
     JSON = "application/json"
     TEXT = "text/plain"
     NONE = {}.freeze
+    # Levels of a document: what is recorded and shown has some more around it, and JSON of 100 levels is the most that is written.
+    DEPTH_MAX = 90
     # What endpoints take, beside forms. They read the body by themselves.
     TYPES = { json: JSON, txt: TEXT, ndjson: "application/x-ndjson" }.freeze
 
@@ -46,7 +48,7 @@ module Stats
       # @return [Object]
       # @raise [Refused]
       def json(text)
-        Elah::JSON.parse(text)
+        Elah::JSON.parse(text, depth_max: DEPTH_MAX)
       rescue Elah::JSON::ParseError => e
         raise Refused.new("malformed_json", e.message, 400)
       end

@@ -70,7 +70,7 @@ module Stats
         bucket = bucket(minute * 60, unit)
         values.each do |dimension, value|
           key = "#{unit.letter}#{DIMENSIONS.fetch(dimension)}#{bucket}".b
-          key << admitted(key, value) unless dimension == "total"
+          key << admitted(key, value).b unless dimension == "total"
           sum = sums[key]
           sum[0] += events
           sum[1] += events if bot

@@ -109,7 +109,7 @@ module Stats
     # @return [Hash{String=>Object}] as {Elah::Sink#report}
     def conservation(minutes: 60) = @sink.report(minutes: minutes)
 
-    # @return [Integer] events that are accepted, and not in the sums yet
+    # @return [Integer] events that wait in the journals. The batch that is being settled may be in the sums already
     def queued = conservation(minutes: 0)["total"]["queued"]
 
     private

@@ -179,11 +179,14 @@ module Elah
       self
     end
 
-    # Checks that an event would be accepted now, for a readiness probe.
+    # Checks that an event would be accepted now and that the delivery works, for a readiness probe. A destination that is away does not count.
     #
     # @return [void]
-    # @raise [Full, Failed, CannotOpen] what it would be refused with
-    def check_ready = journal.check
+    # @raise [Full, Failed, CannotOpen]
+    def check_ready
+      journal.check
+      raise Failed, "The delivery of events fails: #{@health.error}" if @health.stuck?
+    end
 
     # Brings the journal to the disk and lets it go. The next event opens it again.
     #
@@ -248,7 +251,7 @@ module Elah
     def check(durability, stream)
       DURABILITIES.include?(durability) or
         raise ArgumentError, "durability: must be #{DURABILITIES.map(&:inspect).join(', ')}, not #{durability.inspect}."
-      return if stream.nil? || (stream.valid_encoding? && stream.encoding.ascii_compatible?)
+      return if stream.nil? || Text.utf8?(stream)
 
       raise ArgumentError, "The name of a stream is text in UTF-8, not #{stream.inspect}."
     end

@@ -11,6 +11,9 @@ class AppServer
   # An import is silent until it has read everything.
   SILENCE_SECONDS = 120
 
+  # @return [String] the folder of the data
+  def data = @folder
+
   # @return [ElahServer] the process that runs now
   attr_reader :process
 

@@ -7,6 +7,7 @@ module Leaderboards
     # Owns what is done to a board as a whole: who is banned, who is trimmed off, when a season ends, and its end.
     class Moderation < Elah::API
       SEASONS_MAX = 1002
+      KEPT = (0..Definition::MEMBERS.end).freeze
 
       format :json
       helpers Support
@@ -53,7 +54,8 @@ module Leaderboards
         desc "Removes the members behind the first ones"
         post "leaderboards/:id/trim" do
           keep = json_object["keep"]
-          keep.is_a?(Integer) && !keep.negative? or error!("keep is the number of members that stay.", 400, code: "invalid_keep")
+          keep.is_a?(Integer) && KEPT.cover?(keep) or
+            error!("keep is the number of members that stay, #{KEPT.begin} to #{KEPT.end}.", 400, code: "invalid_keep")
           status 200
           { removed: scores.trim(definition, keep) }
         end

@@ -29,6 +29,10 @@ module Links
         code
       end
 
+      # @param code [String] from a path
+      # @return [Boolean] whether a link may have it
+      def self.possible?(code) = code.length.between?(1, LENGTH.end) && code.match?(PATTERN)
+
       # @param code [String]
       def self.reserved?(code) = RESERVED.key?(code.downcase)
     end

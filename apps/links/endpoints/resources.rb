@@ -34,8 +34,9 @@ module Links
 
         # @return [String, nil] where the page before ended
         def place_asked_for
-          cursor = params["cursor"]
-          cursor && (Cursor.decode(cursor) || error!("The cursor is none of ours.", 400, code: "invalid_cursor"))
+          cursor = params["cursor"] or return
+          place = Cursor.decode(cursor)
+          place && store.place?(place) ? place : error!("Invalid cursor.", 400, code: "invalid_cursor")
         end
 
         # @param outcome [Creation::Outcome]
@@ -62,7 +63,7 @@ module Links
 
       namespace :links do
         desc "Shows a link"
-        get(":code") { shown(store.find(params["code"]) || no_link!(params["code"])) }
+        get(":code") { shown(store.find(code) || no_link!(code)) }
 
         scope do
           before { authorize! }
@@ -86,8 +87,10 @@ module Links
             optional :tag, type: String
           end
           get do
-            links, place = store.page(tag: params["tag"], after: place_asked_for, limit: params["limit"])
-            { links: links.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
+            tag = params["tag"]
+            after = place_asked_for
+            links, place = tag && !tag.match?(Fields::TAG) ? [] : store.page(tag: tag, after: after, limit: params["limit"])
+            { links: links.to_a.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
           end
 
           desc "Changes a link; null takes a limit away"
@@ -97,11 +100,11 @@ module Links
           end
           patch ":code" do
             fields = Fields.new(params, own: own_places, now: Timestamp.now)
-            shown(store.update(params["code"]) { |link| fields.apply(link) } || no_link!(params["code"]))
+            shown(store.update(code) { |link| fields.apply(link) } || no_link!(code))
           end
 
           desc "Deletes a link"
-          delete(":code") { store.delete(params["code"]) ? body(false) : no_link!(params["code"]) }
+          delete(":code") { store.delete(code) ? body(false) : no_link!(code) }
         end
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../codes/custom"
 require_relative "../presenter"
 
 module Links
@@ -26,7 +27,13 @@ module Links
       # @return [Hash]
       def shown(link) = presenter.show(link, store.visits(link.code))
 
-      def no_link!(code) = error!("There is no link with the code #{code}.", 404, code: "link_not_found")
+      # @return [String] the code that the path names; the request ends with 404 when no link can have it
+      def code
+        given = params["code"]
+        Codes::Custom.possible?(given) ? given : no_link!(given)
+      end
+
+      def no_link!(code) = error!("There is no link with the code #{code[0, 64]}.", 404, code: "link_not_found")
     end
   end
 end

@@ -111,6 +111,10 @@ module Links
       # @return [Boolean] whether there was such a link
       def delete(code) = @links.delete_one({ "_id" => code }) == 1
 
+      # @param place [String] binary, as a client sent it
+      # @return [Boolean] whether it may be the place of a page
+      def place?(place) = Place::PATTERN.match?(place)
+
       # Links from the newest to the oldest.
       #
       # @param tag [String, nil] that they have

@@ -118,6 +118,10 @@ module Links
         end
       end
 
+      # @param place [String] binary, as a client sent it
+      # @return [Boolean] whether it may be the place of a page
+      def place?(place) = Place.possible?(place)
+
       # Links from the newest to the oldest.
       #
       # @param tag [String, nil] that they have

@@ -12,7 +12,7 @@ module Stats
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the process takes events"
+      desc "Tells that the process accepts and delivers events"
       get :readyz do
         service.sink.check_ready
         { status: "ready" }

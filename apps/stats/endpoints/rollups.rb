@@ -14,6 +14,8 @@ module Stats
       ROWS_MAX = 1000
       # How many buckets are shown unless a time is given.
       BUCKETS = 60
+      # A time, then a value.
+      PLACE_BYTES = (4..4 + Rollups::VALUE_BYTES_MAX).freeze
       TIME_MAX = 60 * ((1 << 32) - 2)
 
       helpers do
@@ -36,9 +38,9 @@ module Stats
           return if cursor.nil?
 
           decoded = cursor.tr("-_", "+/").unpack1("m")
-          return decoded if decoded.bytesize >= 4 && encode(decoded) == cursor
+          return decoded if PLACE_BYTES.cover?(decoded.bytesize) && encode(decoded) == cursor
 
-          raise Refused.new("invalid_cursor", "The service did not give this cursor.", 400)
+          raise Refused.new("invalid_cursor", "Invalid cursor.", 400)
         end
 
         def encode(place) = [place].pack("m0").tr("+/", "-_").delete("=")

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../schemas"
+require_relative "../parameters"
 require_relative "support"
 
 module Stats
@@ -28,7 +29,7 @@ module Stats
 
       desc "Makes or changes it; what it had parked and now fits goes on with the ids that it had"
       put "schemas/:name", requirements: { name: %r{[^/]+} } do
-        definition = Elah::JSON.parse(request.body)
+        definition = Elah::JSON.parse(request.body, depth_max: Parameters::DEPTH_MAX)
         schema = service.schemas.put(params[:name], definition)
         { **shown(schema), released: service.parked.release(schema.name) }
       rescue Elah::JSON::ParseError => e

@@ -9,6 +9,7 @@ module Stats
       include Elah::ApiKey::Authorization
 
       RETRY = { "retry-after" => "1" }.freeze
+      UNAVAILABLE = [Elah::Sink::Failed, Elah::Sink::Closed, Elah::Sink::CannotOpen, Elah::Store::Error].freeze
 
       def service = Stats.service
 
@@ -21,7 +22,7 @@ module Stats
       def self.rescue_errors(api)
         api.rescue_from(Refused) { |e| error!(e.message, e.status, Support.cors(request), code: e.code) }
         api.rescue_from(Elah::Sink::Full) { |e| error!(e.message, 503, { **RETRY, **Support.cors(request) }, code: "journal_full") }
-        api.rescue_from(Elah::Sink::Failed, Elah::Store::Error) { |e| error!(e.message, 503, RETRY, code: "store_unavailable") }
+        api.rescue_from(*UNAVAILABLE) { |e| error!(e.message, 503, RETRY, code: "store_unavailable") }
         api.rescue_from(Elah::Unavailable, Elah::Overloaded) { |e| error!(e.message, 503, RETRY, code: "destination_unavailable") }
         api.rescue_from(Elah::Sink::TooLarge) { |e| error!(e.message, 413, Support.cors(request), code: "event_too_large") }
         api.rescue_from(Elah::Sink::Rejected) do |e|

@@ -90,10 +90,16 @@ impl Reading<'_> {
     }
 
     fn in_charset(&self, content: &[u8], charset: &str, head: &PartHead) -> Result<Value, Error> {
-        let text = self.ruby.str_from_slice(content);
-        text.funcall("force_encoding", (charset,)).map_err(|error| {
-            if error.is_kind_of(self.ruby.exception_arg_error()) {
-                return refused(self.ruby, &format!("the charset {charset:?} of the part {:?} is not known", head.name));
+        let ruby = self.ruby;
+        let text: Value = ruby.str_from_slice(content).funcall("force_encoding", (charset,)).map_err(|error| {
+            if error.is_kind_of(ruby.exception_arg_error()) {
+                return refused(ruby, &format!("the charset {charset:?} of the part {:?} is not known", head.name));
+            }
+            error
+        })?;
+        text.funcall("encode", (ruby.utf8_encoding(),)).map_err(|error| {
+            if error.is_kind_of(ruby.exception_encoding_error()) {
+                return refused(ruby, &format!("the part {:?} is not valid in its charset, {charset:?}", head.name));
             }
             error
         })

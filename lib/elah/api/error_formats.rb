@@ -72,7 +72,7 @@ module Elah
 
         def self.detail(given)
           text = given[:detail] || given[:error] || given[:message]
-          text.is_a?(String) ? text.strip.gsub(/\s+/, " ") : text
+          text.is_a?(String) ? Elah::Text.utf8(text).strip.gsub(/\s+/, " ") : text
         end
 
         def self.validation_errors(errors)

@@ -7,6 +7,9 @@ module Elah
       # The destination does not answer, or not in time: the same events will do later.
       PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Full, Store::Failed, Store::Busy, Store::Conflict, Timeout::Error, IOError,
                  SystemCallError].freeze
+      # What a destination may raise because of one event. Deep nesting ends in a SystemStackError.
+      OF_AN_EVENT = [StandardError, ScriptError, SystemStackError].freeze
+      private_constant :OF_AN_EVENT
 
       # @param destination [#deliver]
       # @param backoff [Backoff]
@@ -34,12 +37,12 @@ module Elah
         events.filter_map { |event| [event, e.reasons[event.id]] if e.reasons.key?(event.id) }
       rescue Cancelled
         raise
-      rescue StandardError => e
+      rescue *OF_AN_EVENT => e
         if passing?(e)
           wait_after(e)
           retry
         end
-        return [[events.first, "#{e.class}: #{e.message}"]] if events.one?
+        return [[events.first, Text.of_exception(e)]] if events.one?
 
         events.each_slice((events.size + 1) / 2).flat_map { |half| deliver(half) }
       end

@@ -25,7 +25,7 @@ module Elah
       # @return [Integer] how often the event was parked without being forgotten in between: a replay forgets the letter that it has seen
       attr_reader :parkings
 
-      # @return [String] the event's JSON or bytes
+      # @return [String] the event's JSON as UTF-8, or the bytes that were given as a binary String
       attr_reader :bytes
 
       # @param event [Event]
@@ -33,7 +33,7 @@ module Elah
       # @param parked_ms [Integer]
       # @return [DeadLetter]
       def self.of(event, reason, parked_ms)
-        reason = reason.dup.force_encoding(Encoding::UTF_8).scrub[0, REASON_CHARACTERS_MAX]
+        reason = Text.utf8(reason)[0, REASON_CHARACTERS_MAX]
         new(event.raw_id, event.bytes, "stream" => event.stream, "accepted_ms" => event.accepted_ms, "parked_ms" => parked_ms,
                                        "reason" => reason, "json" => event.json?, "parkings" => 1)
       end
@@ -42,8 +42,10 @@ module Elah
       # @param dumped [String] as of {#dump}
       # @return [DeadLetter]
       def self.load(raw_id, dumped)
-        head, bytes = dumped.split("\n", 2)
-        new(raw_id, bytes, JSON.parse(head))
+        line, bytes = dumped.split("\n", 2)
+        head = JSON.parse(line)
+        bytes.force_encoding(head["json"] ? Encoding::UTF_8 : Encoding::BINARY)
+        new(raw_id, bytes, head)
       end
 
       # @api private
@@ -69,7 +71,7 @@ module Elah
       def parked_at = Time.at(0, @parked_ms, :millisecond, in: "UTC")
 
       # @return [String] how it is stored: a line of JSON, then the event's bytes
-      def dump = "#{JSON.generate(@head)}\n".b << @bytes
+      def dump = "#{JSON.generate(@head)}\n".b << @bytes.b
     end
   end
 end

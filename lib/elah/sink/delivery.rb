@@ -31,11 +31,11 @@ module Elah
         @counted = 0
       end
 
-      # Runs until the journal is closed.
+      # Runs until the journal is closed. Nothing else ends it: while the ledger or the journal fails, nothing leaves the journal.
       def run
         position = @journal.released
         loop do
-          following = take_turn(position)
+          following = until_possible { take_turn(position) }
           wait_after(position) if following == position
           position = following
         end
@@ -44,6 +44,8 @@ module Elah
       end
 
       # Runs until everything in the journal is delivered.
+      #
+      # @raise [StandardError] when the ledger or the journal fails
       def run_to_the_end
         position = @journal.released
         while (following = take_turn(position)) != position
@@ -55,24 +57,60 @@ module Elah
 
       private
 
-      def take_turn(position) = @share.take_turn(Elah.current_loop.current_task) { deliver_after(position) }
+      def until_possible
+        yield
+      rescue Closed, Cancelled
+        raise
+      rescue StandardError => e
+        @health.stuck(e)
+        @pause.call(@bounds.retry_max_seconds)
+        retry
+      end
 
+      # A batch that fails for an unknown reason is delivered event by event, to find the one that it fails for.
+      #
       # @return [Integer] the place after the batch; `position` when there is nothing
-      def deliver_after(position)
-        following, rows = read_after(position)
+      def take_turn(position)
+        @share.take_turn(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
+      rescue Closed, Cancelled
+        raise
+      rescue StandardError => e
+        Log.current.exception(e, "A batch of #{@name} failed; its events are delivered one by one") unless @health.stuck?
+        deliver_alone(position)
+      end
+
+      # An event that cannot be processed becomes a dead letter, so that the ones after it go on.
+      def deliver_alone(position)
+        deliver_after(position, 1)
+      rescue Closed, Cancelled
+        raise
+      rescue StandardError => e
+        following, rows = read_after(position, 1)
+        events = rows.map { |row| Event.new(*row) }
+        finish(position, following, events, events.map { |event| [event, Text.of_exception(e)] })
+      end
+
+      def deliver_after(position, events_max)
+        following, rows = read_after(position, events_max)
         return position if rows.empty?
 
         events = rows.map { |row| Event.new(*row) }
-        dead = @attempts.deliver(events).map { |event, reason| DeadLetter.of(event, reason, @journal.now_ms) }
+        finish(position, following, events, @attempts.deliver(events))
+      end
+
+      # @param refused [Array<Array(Event, String)>] the events that become dead letters, each with the reason
+      def finish(position, following, events, refused)
+        dead = refused.map { |event, reason| DeadLetter.of(event, reason, @journal.now_ms) }
         wait_for_room(dead.size)
         settle(position, following, events, dead)
+        @health.settled
         @parked.call(dead)
         @journal.release(following)
         following
       end
 
-      def read_after(position)
-        @journal.read(position, @bounds.batch_events_max, @bounds.batch_bytes_max)
+      def read_after(position, events_max)
+        @journal.read(position, events_max, @bounds.batch_bytes_max)
       rescue Unreadable => e
         @health.failed(e)
         @pause.call(@bounds.retry_seconds)

@@ -9,7 +9,8 @@ module Elah
     # The journal has reached its bound, or the disk has no room: the event was not accepted. It works again when events are delivered.
     class Full < Overloaded; end
 
-    # The disk failed a sync, so what it holds is unknown. The journal takes no more events until the process is started again.
+    # The disk failed a sync, so what it holds is unknown: the journal accepts no more events until the process is started again. A readiness check
+    # raises it also while the delivery itself fails.
     class Failed < Unavailable; end
 
     # An event, or the name of its stream, is over its bound: it was not accepted.

@@ -18,7 +18,7 @@ module Elah
 
       # @return [void]
       def succeeded
-        return if ok?
+        return if ok? || stuck?
 
         @notices.succeeded(failing_seconds)
         forget
@@ -29,9 +29,31 @@ module Elah
       def failed(error)
         @failures += 1
         @failing_since ||= Concurrency.now
-        @error = "#{error.class}: #{error.message}"
+        @error = Text.of_exception(error)
         @notices.failed(@error)
       end
+
+      # The delivery itself has failed, and neither the destination nor an event is to blame. Nothing leaves the journal until it succeeds.
+      #
+      # @param error [Exception]
+      # @return [void]
+      def stuck(error)
+        @is_stuck = true
+        failed(error)
+      end
+
+      # A batch is done: the destination has it, and the ledger knows.
+      #
+      # @return [void]
+      def settled
+        return unless stuck?
+
+        @is_stuck = false
+        succeeded
+      end
+
+      # @return [Boolean] whether the delivery itself fails, so that waiting for the destination does not help
+      def stuck? = @is_stuck
 
       # @return [Boolean]
       def ok? = @failures.zero?
@@ -48,6 +70,7 @@ module Elah
         @failures = 0
         @error = nil
         @failing_since = nil
+        @is_stuck = false
       end
     end
   end

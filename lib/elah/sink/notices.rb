@@ -60,7 +60,7 @@ module Elah
 
       private
 
-      def first_line(text) = text[/\A.*/]
+      def first_line(text) = Text.utf8(text)[/\A.*/]
 
       def due?(kind)
         now = @clock.call

@@ -72,7 +72,9 @@ module Elah
       # @return [Object, nil] the block's value; nil when it failed
       def reporting(own)
         yield
-      rescue Error, Failed, Full, Store::Error, SystemCallError => e
+      rescue Cancelled
+        raise
+      rescue StandardError => e
         Elah.current_loop.report(e) unless own.closed?
         nil
       end

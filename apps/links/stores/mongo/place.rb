@@ -6,14 +6,16 @@ module Links
       # Owns the text by which links are in order of their creation. Servers compare texts byte by byte; of bytes, the shorter
       # ones come first.
       module Place
+        PATTERN = /\A\h{16}[A-Za-z0-9_-]{1,64}\z/
+
         class << self
           # @param link [Link]
           # @return [String]
           def of(link) = format("%016x", link.created_at) << link.code
 
-          # @param text [String] what a client sent in place of it, of any bytes
+          # @param text [String] binary, as a client sent it
           # @return [String] that can be compared with places
-          def read(text) = text.dup.force_encoding(Encoding::UTF_8).scrub
+          def read(text) = text.dup.force_encoding(Encoding::UTF_8)
         end
       end
 

@@ -7,6 +7,8 @@ module Links
       # as such.
       class Schema
         BYTES = { postgres: "bytea", mysql: "VARBINARY(255)" }.freeze
+        # 64 characters, of four bytes each.
+        TAG = { postgres: "bytea", mysql: "VARBINARY(256)" }.freeze
         BLOB = { postgres: "bytea", mysql: "MEDIUMBLOB" }.freeze
         # Names the lock among those of the database.
         LOCK = 0x1145
@@ -52,7 +54,7 @@ module Links
             "links" => ["code #{bytes} PRIMARY KEY", "redirect #{BLOB[@engine]} NOT NULL", "details #{BLOB[@engine]} NOT NULL",
                         "created_at bigint NOT NULL", *index("links_newest", "created_at, code")],
             "visits" => ["code #{bytes} PRIMARY KEY", "visits bigint NOT NULL"],
-            "tagged" => ["tag #{bytes}", "created_at bigint NOT NULL", "code #{bytes}", "PRIMARY KEY (tag, created_at, code)"],
+            "tagged" => ["tag #{TAG[@engine]} NOT NULL", "created_at bigint NOT NULL", "code #{bytes}", "PRIMARY KEY (tag, created_at, code)"],
             "targets" => ["fingerprint #{bytes} PRIMARY KEY", "code #{bytes}"],
             "requests" => ["request_key #{bytes} PRIMARY KEY", "kept #{BLOB[@engine]} NOT NULL", "expires_at bigint NOT NULL",
                            *index("requests_expiry", "expires_at")],

@@ -4,11 +4,13 @@ use std::sync::OnceLock;
 
 use elah_core::ranked_set::{Order, Rank, Row, Rows, Standing, Submission};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
+use magnus::encoding::EncodingCapable;
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Error, RArray, RClass, Ruby, Value};
+use magnus::{Error, RArray, RClass, RString, Ruby, Value};
 
 use super::scores;
-use crate::utf8;
+use crate::store::with_bytes;
+use crate::utf8::{self, Text};
 
 struct Structs {
     row: Opaque<RClass>,
@@ -59,6 +61,16 @@ pub(super) fn name(ruby: &Ruby, name: &[u8]) -> Result<Value, Error> {
     };
     string.freeze();
     Ok(string.as_value())
+}
+
+/// The name that a caller gave, as `name` has it.
+pub(super) fn member(ruby: &Ruby, member: RString) -> Result<Value, Error> {
+    // SAFETY: the String is an argument of the method, and no Ruby code runs meanwhile.
+    let is_valid = matches!(unsafe { utf8::text(member.as_raw()) }, Text::Utf8 { .. });
+    match is_valid && member.enc_get() == ruby.utf8_encindex() {
+        true => Ok(RString::new_frozen(member).as_value()),
+        false => name(ruby, &with_bytes(member, <[u8]>::to_vec)),
+    }
 }
 
 pub(super) fn row(ruby: &Ruby, order: &Order, row: &Row<'_>) -> Result<Value, Error> {

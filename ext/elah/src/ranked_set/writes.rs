@@ -23,7 +23,7 @@ impl RubyRankedSet {
         let done = with_name(member, |name| set.set.borrow_mut().submit(name, &scores, operator, style));
         let done = done.map_err(|error| raised(ruby, &error))?;
         set.report(ruby);
-        structs::submission(ruby, &set.order, RString::new_frozen(member).as_value(), &done)
+        structs::submission(ruby, &set.order, structs::member(ruby, member)?, &done)
     }
 
     /// Submits `[[member, score], ...]`.
@@ -47,7 +47,7 @@ impl RubyRankedSet {
         let decided = with_name(member, |name| set.set.borrow_mut().decide(name, &scores, operator));
         match decided.map_err(|error| raised(ruby, &error))? {
             None => Ok(ruby.qnil().as_value()),
-            Some(standing) => structs::decision(ruby, &set.order, RString::new_frozen(member).as_value(), &standing),
+            Some(standing) => structs::decision(ruby, &set.order, structs::member(ruby, member)?, &standing),
         }
     }
 
@@ -65,7 +65,7 @@ impl RubyRankedSet {
         let done = with_name(member, |name| set.set.borrow_mut().place(name, standing, style));
         let done = done.map_err(|error| raised(ruby, &error))?;
         set.report(ruby);
-        structs::submission(ruby, &set.order, RString::new_frozen(member).as_value(), &done)
+        structs::submission(ruby, &set.order, structs::member(ruby, member)?, &done)
     }
 
     fn delete(ruby: &Ruby, set: Receiver<Self>, member: RString) -> Result<Value, Error> {

@@ -38,6 +38,10 @@ module Elah
           shard = shard_of(key)
           return unless @claims.owned?(shard) && !@released.key?(shard)
 
+          # Of a key only the bytes count, so it may be here in another encoding.
+          key = Text.of_bytes(key)
+          known = @here[key] and return known
+
           activation = Activation.new(self, key, shard)
           @residents.add(activation, @commits.refresh) || add_when_settled(activation)
         end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Elah
+  # Text out of Strings of any origin: an exception's message, a reason, a header. What it returns can be joined with any other UTF-8 text,
+  # written as JSON and logged.
+  module Text
+    class << self
+      # @param value [#to_s]
+      # @return [String] valid UTF-8. Another encoding is converted, bytes without one are read as UTF-8, and what is invalid becomes U+FFFD
+      def utf8(value)
+        text = value.to_s
+        return text if text.encoding == Encoding::UTF_8 && text.valid_encoding?
+
+        bytes?(text) ? text.dup.force_encoding(Encoding::UTF_8).scrub : text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+      rescue EncodingError
+        text.dup.force_encoding(Encoding::UTF_8).scrub
+      end
+
+      # @param string [String] a name of which only the bytes count
+      # @return [String] the same bytes, frozen: in UTF-8 where they are valid, else binary. Equal bytes become equal Hash keys
+      def of_bytes(string)
+        text = string.encoding == Encoding::UTF_8 ? string : string.dup.force_encoding(Encoding::UTF_8)
+        (text.valid_encoding? ? text.dup : text.b).freeze
+      end
+
+      # @param string [String]
+      # @return [Boolean] whether its bytes are UTF-8 text: it has no other encoding that says something else of them
+      def utf8?(string)
+        string.ascii_only? || (bytes?(string) && string.dup.force_encoding(Encoding::UTF_8).valid_encoding?)
+      end
+
+      # @param exception [Exception]
+      # @return [String] its class and its message, as valid UTF-8. An exception that cannot say its message is named by its class alone
+      def of_exception(exception)
+        "#{exception.class}: #{utf8(exception.message)}"
+      rescue StandardError
+        exception.class.to_s
+      end
+
+      private
+
+      def bytes?(text) = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+# Text beyond ASCII, and bytes that are no text, on every way into the collector: they are counted and kept as they were sent, or become dead
+# letters, and neither stops the delivery, nor the next start.
+require "test_helper"
+require "open3"
+require "support/patience"
+require "support/stats_server"
+
+class StatsTextTest < Minitest::Test
+  include Patience
+
+  TEXT = "𝛑 größe 日本 🎉"
+  ENCODED = TEXT.b.gsub(/[^a-z]/n) { |byte| format("%%%02X", byte.ord) }
+
+  def elah(server, *words)
+    output, status = Open3.capture2e({ "LC_ALL" => "C" }, ElahServer::EXECUTABLE, "sink", *words, "--data", server.data)
+    assert_predicate status, :success?, output
+    output.force_encoding(Encoding::UTF_8)
+  end
+
+  # The event could not be written to the ledger: every /stats was 500 while /readyz said ready, and no start succeeded any more.
+  def test_a_dead_letter_whose_reason_and_event_are_not_ascii_stops_neither_the_delivery_nor_a_start
+    StatsServer.start do |server|
+      assert_equal 200, server.put("/schemas/shirt", { properties: { "größe" => { type: "integer" } } }).status
+      3.times { |n| assert_equal 200, server.post("/stats", { event: "shirt", "größe" => "#{TEXT}#{n}" }).status }
+      server.record({ event: "shirt", "größe" => 3 })
+      server.kill_and_restart
+      server.record({ event: "hat", path: "/" })
+      wait_until("nothing is queued") { server.account == [5, 2, 0, 3] }
+      assert_equal [200, 200], %w[/readyz /sinkz].map { |path| server.get(path).status }
+      parked = server.get("/parked").json["events"]
+      assert_equal [%(schema "shirt" version 1: größe is no integer)] * 3, parked.map { |event| event["reason"] }
+      assert_equal Array.new(3) { |n| "#{TEXT}#{n}" }, parked.map { |event| event["event"]["params"]["größe"] }
+      assert_equal 3, elah(server, "dead", "stats").scan("größe is no integer").size
+      assert_includes elah(server, "show", "stats", parked.first["id"]), %("größe":"#{TEXT}0")
+      assert_equal 3, server.put("/schemas/shirt", { properties: { "größe" => { type: "string" } } }).json["released"]
+      wait_until("they are delivered") { server.account == [5, 5, 0, 0] }
+    end
+  end
+
+  def test_paths_and_names_of_any_script_are_counted_as_they_are
+    StatsServer.start do |server|
+      server.get("/stats?path=/caf%C3%A9")
+      server.get("/stats?path=#{ENCODED}&event=#{ENCODED}")
+      server.post("/stats", { path: TEXT, event: TEXT })
+      server.post("/stats", "path=#{ENCODED}&event=#{ENCODED}", headers: { "Content-Type" => "application/x-www-form-urlencoded" })
+      server.post("/stats/batch", [{ path: TEXT, event: TEXT, id: TEXT }, { path: TEXT, event: TEXT, id: "#{TEXT}2" }])
+      server.get("/stats/pixel.gif?path=#{ENCODED}&event=#{ENCODED}")
+      server.post("/stats/beacon", %({"path":"#{TEXT}","event":"#{TEXT}"}), headers: { "Content-Type" => "text/plain" })
+      server.post("/v1/page", { userId: TEXT, properties: { path: TEXT }, event: TEXT, messageId: "#{TEXT}1" })
+      wait_until("all are delivered") { server.account == [9, 9, 0, 0] }
+      assert_equal({ "/café" => 1, TEXT => 8 }, server.paths)
+      assert_equal [[TEXT, 8]], server.get("/stats/rollups?per=day&by=event").json["rows"].map { |row| row.values_at("event", "events") }
+      pages = []
+      cursor = nil
+      begin
+        page = server.get("/stats/rollups?per=day&by=path&limit=1#{"&cursor=#{cursor}" if cursor}").json
+        pages.concat(page["rows"].map { |row| row["path"] })
+      end while (cursor = page["next_cursor"])
+      assert_equal ["/café", TEXT], pages
+    end
+  end
+
+  def test_bytes_that_are_no_text_are_refused_or_replaced
+    StatsServer.start do |server|
+      refused = [
+        server.get("/stats?path=%FF"), server.post("/stats", "path=%FF", headers: { "Content-Type" => "application/x-www-form-urlencoded" }),
+        server.post("/stats", "{\"path\":\"\xFF\"}", headers: { "Content-Type" => "application/json" }),
+        server.post("/stats", "{\"\xFF\":1}", headers: { "Content-Type" => "application/json" }), server.get("/stats/pixel.gif?path=%FF")
+      ]
+      assert_equal [400] * 5, refused.map(&:status)
+      assert_equal %w[invalid_parameters malformed_json], refused.map { |answer| answer.json["code"] }.uniq
+      server.process.connect do |client|
+        ["User-Agent", "Referer", "X-Forwarded-For", "Prefer", "Origin", "DNT", "X-Api-Key", "Authorization"].each do |name|
+          client.write("GET /stats?path=/header HTTP/1.1\r\nHost: test.example\r\n#{name}: a\xFFb\r\n\r\n".b)
+          assert_equal [200, name], [client.read_answer.status, name]
+        end
+      end
+      wait_until("all are delivered") { server.account == [8, 8, 0, 0] }
+    end
+  end
+
+  def test_a_delivery_that_fails_is_unready_until_it_works_again
+    source = <<~RUBY
+      eval(File.read(#{StatsServer::APP.inspect}), binding, #{StatsServer::APP.inspect})
+      ledger = Stats.service.sink.ledger
+      settle = ledger.method(:settle)
+      ledger.define_singleton_method(:settle) { |*a, **o| File.exist?("broken") ? raise("broken") : settle.call(*a, **o) }
+    RUBY
+    ElahServer.start(source, sink_retry_max_seconds: 0.1) do |server|
+      File.write(File.join(server.folder, "broken"), "")
+      assert_equal 200, server.get("/stats").status
+      wait_until("it is unready") { server.get("/readyz").status == 503 }
+      assert_equal "store_unavailable", server.get("/readyz").json["code"]
+      assert_equal [200, 503], %w[/stats /sinkz].map { |path| server.get(path).status }
+      File.delete(File.join(server.folder, "broken"))
+      wait_until("it is ready") { server.get("/readyz").status == 200 }
+      assert_equal 200, server.get("/sinkz").status
+    end
+  end
+end
