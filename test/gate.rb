@@ -8,6 +8,7 @@ require "rbconfig"
 class Gate
   ROOT = File.expand_path("..", __dir__)
   RUBY = [RbConfig.ruby, "-w", "-Ilib", "-Itest"].freeze
+  CARGO_TEST = %w[cargo test --locked --workspace --exclude elah --all-features --quiet].freeze
 
   # Names of the tests that collect garbage at every allocation.
   GC_STRESS = "/gc_stress/"
@@ -20,8 +21,12 @@ class Gate
   SHOWN_LINES = 100
   CRASH = "[BUG]"
 
-  # One step: how it is called, and the commands that it runs, by what they check.
-  Step = Struct.new(:name, :commands)
+  # What separates the tests that mutate inputs for a time from all others: the name of the test, and threads enough to run all of a file at once.
+  FUZZ = "fuzz"
+  FUZZ_THREADS = 16
+
+  # One step: how it is called, and the commands that it runs, by what they check. Those that take a fixed time each run at once.
+  Step = Struct.new(:name, :commands, :runs_at_once)
 
   # A command that ended badly: the end of its process, and its output.
   Failure = Struct.new(:title, :status, :output) do
@@ -49,9 +54,10 @@ class Gate
     [
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
       Step.new("lint", { "rubocop" => %w[rubocop --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
-      Step.new("core", { "cargo test" => %w[cargo test --locked --workspace --exclude elah --all-features --quiet] }),
+      Step.new("core", { "cargo test" => [*CARGO_TEST, "--", "--skip", FUZZ] }),
       Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS)),
       Step.new("gc", ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }),
+      Step.new(FUZZ, { "cargo test" => [*CARGO_TEST, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"], **ruby_tests("test/fuzz/**/*_test.rb") }, true),
       Step.new("architecture", ruby_tests("test/architecture_test.rb")),
       Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
@@ -90,16 +96,20 @@ class Gate
 
   def run_step(step)
     puts "\n#{step.name}"
-    step.commands.map { |title, command| run_command(title, command) }
+    return step.commands.map { |title, command| Thread.new { run_command(title, command, "\n  #{title} ") } }.map(&:value) if step.runs_at_once
+
+    step.commands.map do |title, command|
+      print "  #{title} "
+      run_command(title, command)
+    end
   end
 
   # Shows a line for each command; what those that failed have said comes at the end.
-  def run_command(title, command)
-    print "  #{title} "
+  def run_command(title, command, heading = "")
     started_at = monotonic
     output, status = capture(command)
     tally = tally(output, status)
-    puts "#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    puts "#{heading}#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
     @failures << Failure.new(title, status, output) unless status.success?
     tally
   end

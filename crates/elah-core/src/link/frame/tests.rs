@@ -1,5 +1,6 @@
 //! Frames survive any slicing; bytes that are no frames are refused, and never cost more than they are.
 
+use elah_fuzz::{Mutator, Random};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -82,4 +83,56 @@ fn what_is_no_frame_is_refused() {
     let mut of_nothing = Vec::new();
     answer(&mut of_nothing, 1, 0, b"");
     assert_eq!(refusal(&of_nothing), Malformed::NoItems);
+}
+
+/// Frames with numbers at their bounds.
+fn odd_frame(random: &mut Random) -> Frame {
+    let (id, items) = (random.odd_number(), (random.odd_number() as u32).max(1));
+    let payload = Bytes::from(random.bytes(40));
+    match random.below(5) {
+        0 => Frame::Hello { version: random.odd_number() as u16 },
+        1 => Frame::Call { id, items, remaining: Duration::from_micros(random.odd_number()), payload },
+        2 => Frame::Answer { id, items, payload },
+        3 => Frame::Failure { id, reason: *random.pick(&[Reason::Overloaded, Reason::Unread]) },
+        _ => Frame::Cancel { id },
+    }
+}
+
+/// Bytes that were changed on their way are read in the same way however they are cut, and what is read from them is what they say.
+#[test]
+fn fuzz_changed_frames() {
+    let lengths: Vec<_> = [0, 1, 9, 21, PAYLOAD_MAX as u32 + 22, u32::MAX].map(u32::to_le_bytes).to_vec();
+    elah_fuzz::run("changed frames", |random| {
+        let mut sent = Vec::new();
+        (0..=random.below(4)).for_each(|_| odd_frame(random).encode(&mut sent));
+        let bytes = Mutator::new(&[sent], &lengths).mutated(random);
+
+        let whole = taken(&mut BytesMut::from(&bytes[..]));
+
+        let mut incoming = BytesMut::new();
+        let mut in_pieces = Ok(Vec::new());
+        let mut rest = &bytes[..];
+        while let (Ok(frames), false) = (&mut in_pieces, rest.is_empty()) {
+            let (piece, later) = rest.split_at(1 + random.below(rest.len()));
+            incoming.extend_from_slice(piece);
+            match taken(&mut incoming) {
+                Ok(more) => frames.extend(more),
+                Err(refusal) => in_pieces = Err(refusal),
+            }
+            rest = later;
+        }
+        assert_eq!(in_pieces, whole, "{bytes:02x?}");
+
+        let Ok(frames) = whole else { return };
+        let mut at = 0;
+        for frame in frames {
+            let length = u32::from_le_bytes(bytes[at..at + LENGTH_BYTES].try_into().expect("four bytes")) as usize;
+            let mut again = Vec::new();
+            frame.encode(&mut again);
+            let said = &bytes[at + LENGTH_BYTES..at + LENGTH_BYTES + length];
+            assert!(said.starts_with(&again[LENGTH_BYTES..]), "{frame:?} of {said:02x?}");
+            at += LENGTH_BYTES + length;
+        }
+        assert_eq!(&incoming[..], &bytes[at..], "an incomplete frame waits for more");
+    });
 }
