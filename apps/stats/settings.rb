@@ -16,6 +16,7 @@ module Stats
       # @return [Service]
       # @raise [Elah::OptionError] when a setting has a wrong value
       def service(settings, config)
+        check_store(config.store)
         key = settings[:stats_api_key]
         store = Elah::Store.open(File.join(config.data, "stats"), bytes_max: config.store_bytes_max)
         Service.new(store, destination: settings.fetch(:stats_destination, "store").to_s, api_key: key && Elah::ApiKey.new(key),
@@ -25,6 +26,13 @@ module Stats
       end
 
       private
+
+      def check_store(store)
+        return if store == "embedded"
+
+        raise Elah::OptionError, "stats keeps its sums in the embedded store, so store cannot be a URL: " \
+                                 "to send the events to a server, give its URL as --set stats_destination=URL."
+      end
 
       def bounds(settings)
         { kept_seconds: integer(settings, :stats_retention_days, 30, RETENTION_DAYS) * 86_400,

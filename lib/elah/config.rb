@@ -76,6 +76,7 @@ module Elah
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
       @values[:data] = File.expand_path(@values[:data]).freeze
       @values.freeze
+      @asked = {}
       @limits = Options.all.select(&:limit).to_h { |option| [option.name, @values[option.name]] }.freeze
       @hooks = hooks.freeze
       @settings = settings
@@ -83,8 +84,28 @@ module Elah
     end
 
     Options.all.each do |option|
+      next if option.name == :store # which notes that it was read
+
       define_method(option.name) { @values.fetch(option.name) }
       define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
+    end
+
+    # @return [String] `embedded` or the URL of a server, for an app that can keep its state there. Ask for it while the app is loaded, as
+    #   {StoreChoice#open} does: see {#check_store!}
+    def store
+      @asked[:store] = true
+      @values.fetch(:store)
+    end
+
+    # Refuses the URL of a store that the app, which is loaded by now, has not asked for: it would keep its data somewhere else.
+    #
+    # @raise [Elah::OptionError]
+    def check_store!
+      given = @values.fetch(:store)
+      return if @asked[:store] || given == Options.fetch(:store, source: "default").default
+
+      raise OptionError, "This app does not read the option store, and cannot keep its data in #{given[/\A[^:]*/]}: " \
+                         "remove --store, ELAH_STORE, or `store` from the config file."
     end
 
     # Runs the blocks of the library and of the config file for a moment of the server's life, in their order.

@@ -188,7 +188,8 @@ module Elah
     end
 
     group :store do
-      option :store, :string, "Keeps the state of a reference app here: `embedded`, or the URL of a server, as redis://127.0.0.1:6379/0.",
+      option :store, :string, "Keeps the state of the app here: `embedded`, or the URL of a server, as redis://127.0.0.1:6379/0. " \
+                              "An app that has no such choice refuses a URL.",
              default: "embedded"
       option :store_bytes_max, :integer, "Lets the embedded store grow to this size; the address space is reserved, the disk is not.",
              unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)

@@ -16,6 +16,7 @@ module Elah
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
         app = AppFile.load(arguments.file)
+        config.check_store!
         server = Server.new(app, config)
         return server.try if Restart.current.trial?
 
