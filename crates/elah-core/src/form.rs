@@ -8,6 +8,9 @@ use std::fmt;
 pub use self::params::{Param, Params};
 use crate::percent::{DecodeError, Plus, decode};
 
+/// How much of a name or a value an error says.
+const SHOWN_CHARS: usize = 80;
+
 /// How much one query string or form may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
@@ -95,10 +98,12 @@ pub fn parse(text: &[u8], separators: Separators, bounds: Bounds) -> Result<Para
 }
 
 fn decoded(text: &[u8]) -> Result<Cow<'_, str>, FormError> {
-    decode(text, Plus::Space).map_err(|error| {
-        let shown = String::from_utf8_lossy(text).chars().take(80).collect();
-        FormError::Decode { text: shown, error }
-    })
+    decode(text, Plus::Space).map_err(|error| FormError::Decode { text: shown(&String::from_utf8_lossy(text)), error })
+}
+
+/// The beginning of a text, which may be as long as a body.
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -108,17 +113,17 @@ mod tests {
     const BOUNDS: Bounds = Bounds { params_max: 100, depth_max: 8 };
 
     /// The parameters in a form like Ruby's.
-    fn shown(param: &Param<String>) -> String {
+    fn inspected(param: &Param<String>) -> String {
         match param {
             Param::Value(None) => "nil".to_owned(),
             Param::Value(Some(text)) => format!("{text:?}"),
-            Param::List(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(", ")),
+            Param::List(list) => format!("[{}]", list.iter().map(inspected).collect::<Vec<_>>().join(", ")),
             Param::Map(map) => shown_map(map.clone()),
         }
     }
 
     fn shown_map(params: Params<String>) -> String {
-        let pairs = params.into_iter().map(|(name, param)| format!("{name}: {}", shown(&param)));
+        let pairs = params.into_iter().map(|(name, param)| format!("{name}: {}", inspected(&param)));
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
     }
 
@@ -162,6 +167,15 @@ mod tests {
         }
         assert!(read(&"&".repeat(99)).is_ok());
         assert_eq!(read(&"&".repeat(100)), Err("there are 101 parameters, and at most 100 are accepted".to_owned()));
+    }
+
+    /// A name of twelve megabytes was looked through at every level, and was the error's text in full.
+    #[test]
+    fn an_error_says_the_beginning_of_a_long_name() {
+        let error = read(&format!("a{}=1", "[b]".repeat(10_000))).expect_err("it is too deep");
+        assert!(error.len() < 200, "{error}");
+        let error = read(&format!("{0}=1&{0}[b]=2", "a".repeat(10_000))).expect_err("it conflicts");
+        assert!(error.len() < 200, "{error}");
     }
 
     #[test]
