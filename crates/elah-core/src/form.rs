@@ -183,4 +183,42 @@ mod tests {
         let params = parse(b"a=1;b=2", Separators::Ampersand, BOUNDS).map(shown_map);
         assert_eq!(params.as_deref(), Ok(r#"{a: "1;b=2"}"#));
     }
+
+    fn levels(param: &Param<String>) -> usize {
+        match param {
+            Param::Value(_) => 0,
+            Param::List(list) => list.iter().map(levels).max().unwrap_or(0) + 1,
+            Param::Map(map) => map.clone().into_iter().map(|(_, param)| levels(&param)).max().unwrap_or(0) + 1,
+        }
+    }
+
+    fn values(param: &Param<String>) -> usize {
+        match param {
+            Param::Value(_) => 1,
+            Param::List(list) => list.iter().map(values).sum(),
+            Param::Map(map) => map.clone().into_iter().map(|(_, param)| values(&param)).sum(),
+        }
+    }
+
+    /// What nests as in Rack is compared with Rack in `test/fuzz/form_test.rb`.
+    #[test]
+    fn fuzz_changed_forms() {
+        const SAMPLES: [&str; 4] =
+            ["a[b][]=1&a[b][]=2&c=%C3%A9", "a[][b]=1&a[][c]=2&a[][b]=3", "a=1;b=2& c[d]e[f]=3", "x%5By%5D=z&x[w][]"];
+        const WORDS: [&str; 16] =
+            ["[", "]", "[]", "[a]", "[][", "&", ";", "=", "%", "%0A", "\n", "+", "%5B", "%ff", "a", "\u{e9}"];
+        let mutator = elah_fuzz::Mutator::new(&SAMPLES, &WORDS);
+        elah_fuzz::run("changed forms", |random| {
+            let text = mutator.mutated(random);
+            let bounds = Bounds { params_max: 1 + random.below(8), depth_max: 1 + random.below(8) };
+            let Ok(params) = parse(&text, *random.pick(&[Separators::Ampersand, Separators::AmpersandAndSemicolon]), bounds)
+            else {
+                return;
+            };
+            let params = Param::Map(params);
+            // A list is no level of its own: `a[]` is one level as `a` is.
+            assert!(levels(&params) <= 2 * bounds.depth_max, "{}", text.escape_ascii());
+            assert!(values(&params) <= bounds.params_max, "{}", text.escape_ascii());
+        });
+    }
 }
