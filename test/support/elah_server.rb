@@ -32,11 +32,12 @@ class ElahServer
   # @param extension [String] ".rb" or ".ru", for a source
   # @param env [Hash{String=>String, nil}] added to the environment
   # @param arguments [Array<String>] added to the command line
+  # @param under [Array<String>] a command that runs the server's command, as `strace` does
   # @param options [Hash{Symbol=>Object}] of Elah, by name
   # @return [ElahServer]
   # @raise [Failure] when it ends before it listens, or is silent
-  def self.start(app, extension: ".rb", env: {}, arguments: [], **options)
-    server = new(app, extension: extension, env: env, arguments: arguments, options: options)
+  def self.start(app, extension: ".rb", env: {}, arguments: [], under: [], **options)
+    server = new(app, extension: extension, env: env, arguments: arguments, under: under, options: options)
     return server unless block_given?
 
     begin
@@ -48,11 +49,11 @@ class ElahServer
     end
   end
 
-  def initialize(app, extension:, env:, arguments:, options:)
+  def initialize(app, extension:, env:, arguments:, under:, options:)
     @folder = Dir.mktmpdir("elah-test")
     file = File.file?(app) ? File.expand_path(app) : File.join(@folder, "app#{extension}").tap { |path| File.write(path, app) }
     flags = { bind: "tcp://127.0.0.1:0", data: File.join(@folder, "data"), run_dir: File.join(@folder, "run") }.merge(options).flat_map { |name, value| flag(name, value) }
-    spawn(env, [EXECUTABLE, "serve", file, *flags, *arguments])
+    spawn(env, [*under, EXECUTABLE, "serve", file, *flags, *arguments])
     @url = wait_for(LISTENING)[1]
   rescue StandardError
     kill

@@ -8,6 +8,9 @@ use std::fmt;
 pub use self::params::{Param, Params};
 use crate::percent::{DecodeError, Plus, decode};
 
+/// How much of a name or a value an error says.
+const SHOWN_CHARS: usize = 80;
+
 /// How much one query string or form may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
@@ -95,10 +98,12 @@ pub fn parse(text: &[u8], separators: Separators, bounds: Bounds) -> Result<Para
 }
 
 fn decoded(text: &[u8]) -> Result<Cow<'_, str>, FormError> {
-    decode(text, Plus::Space).map_err(|error| {
-        let shown = String::from_utf8_lossy(text).chars().take(80).collect();
-        FormError::Decode { text: shown, error }
-    })
+    decode(text, Plus::Space).map_err(|error| FormError::Decode { text: shown(&String::from_utf8_lossy(text)), error })
+}
+
+/// The beginning of a text, which may be as long as a body.
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -108,17 +113,17 @@ mod tests {
     const BOUNDS: Bounds = Bounds { params_max: 100, depth_max: 8 };
 
     /// The parameters in a form like Ruby's.
-    fn shown(param: &Param<String>) -> String {
+    fn inspected(param: &Param<String>) -> String {
         match param {
             Param::Value(None) => "nil".to_owned(),
             Param::Value(Some(text)) => format!("{text:?}"),
-            Param::List(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(", ")),
+            Param::List(list) => format!("[{}]", list.iter().map(inspected).collect::<Vec<_>>().join(", ")),
             Param::Map(map) => shown_map(map.clone()),
         }
     }
 
     fn shown_map(params: Params<String>) -> String {
-        let pairs = params.into_iter().map(|(name, param)| format!("{name}: {}", shown(&param)));
+        let pairs = params.into_iter().map(|(name, param)| format!("{name}: {}", inspected(&param)));
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
     }
 
@@ -164,9 +169,56 @@ mod tests {
         assert_eq!(read(&"&".repeat(100)), Err("there are 101 parameters, and at most 100 are accepted".to_owned()));
     }
 
+    /// A name of twelve megabytes was looked through at every level, and was the error's text in full.
+    #[test]
+    fn an_error_says_the_beginning_of_a_long_name() {
+        let error = read(&format!("a{}=1", "[b]".repeat(10_000))).expect_err("it is too deep");
+        assert!(error.len() < 200, "{error}");
+        let error = read(&format!("{0}=1&{0}[b]=2", "a".repeat(10_000))).expect_err("it conflicts");
+        assert!(error.len() < 200, "{error}");
+    }
+
     #[test]
     fn a_semicolon_separates_only_when_it_is_asked_to() {
         let params = parse(b"a=1;b=2", Separators::Ampersand, BOUNDS).map(shown_map);
         assert_eq!(params.as_deref(), Ok(r#"{a: "1;b=2"}"#));
+    }
+
+    fn levels(param: &Param<String>) -> usize {
+        match param {
+            Param::Value(_) => 0,
+            Param::List(list) => list.iter().map(levels).max().unwrap_or(0) + 1,
+            Param::Map(map) => map.clone().into_iter().map(|(_, param)| levels(&param)).max().unwrap_or(0) + 1,
+        }
+    }
+
+    fn values(param: &Param<String>) -> usize {
+        match param {
+            Param::Value(_) => 1,
+            Param::List(list) => list.iter().map(values).sum(),
+            Param::Map(map) => map.clone().into_iter().map(|(_, param)| values(&param)).sum(),
+        }
+    }
+
+    /// What nests as in Rack is compared with Rack in `test/fuzz/form_test.rb`.
+    #[test]
+    fn fuzz_changed_forms() {
+        const SAMPLES: [&str; 4] =
+            ["a[b][]=1&a[b][]=2&c=%C3%A9", "a[][b]=1&a[][c]=2&a[][b]=3", "a=1;b=2& c[d]e[f]=3", "x%5By%5D=z&x[w][]"];
+        const WORDS: [&str; 16] =
+            ["[", "]", "[]", "[a]", "[][", "&", ";", "=", "%", "%0A", "\n", "+", "%5B", "%ff", "a", "\u{e9}"];
+        let mutator = elah_fuzz::Mutator::new(&SAMPLES, &WORDS);
+        elah_fuzz::run("changed forms", |random| {
+            let text = mutator.mutated(random);
+            let bounds = Bounds { params_max: 1 + random.below(8), depth_max: 1 + random.below(8) };
+            let Ok(params) = parse(&text, *random.pick(&[Separators::Ampersand, Separators::AmpersandAndSemicolon]), bounds)
+            else {
+                return;
+            };
+            let params = Param::Map(params);
+            // A list is no level of its own: `a[]` is one level as `a` is.
+            assert!(levels(&params) <= 2 * bounds.depth_max, "{}", text.escape_ascii());
+            assert!(values(&params) <= bounds.params_max, "{}", text.escape_ascii());
+        });
     }
 }

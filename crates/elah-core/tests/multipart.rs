@@ -1,6 +1,8 @@
 //! Parts of multipart bodies: heads, contents, and what is refused, whatever the size of the body.
 
 use elah_core::multipart::{MultipartError, PartHead, PartReader};
+use elah_fuzz::{Mutator, Random};
+use memchr::memmem;
 
 const CONTENT_TYPE: &[u8] = b"multipart/form-data; boundary=AaB03x";
 
@@ -155,4 +157,96 @@ fn heads_that_break_the_format_are_refused() {
     let many = (0..100).map(|index| format!("X-{index}: y\r\n")).collect::<String>();
     let body = part(&(many + "Content-Disposition: form-data; name=a"), "x") + "--AaB03x--";
     assert!(matches!(read_all(body.as_bytes(), CONTENT_TYPE, 1), Err(MultipartError::Head { .. })));
+}
+
+/// Heads that clients send, and such as none should.
+const HEADS: [&str; 8] = [
+    "Content-Disposition: form-data; name=\"a\"",
+    "Content-Disposition: form-data; name=\"a[b]\"; filename=\"n.txt\"\r\nContent-Type: text/plain",
+    "content-disposition: form-data; name=f; filename*=UTF-8''na%C3%AFve.txt",
+    "Content-Disposition: form-data; filename=\"C:\\\\a\\\\..\"; name=\"q\\\"q\"",
+    "Content-Disposition: form-data; name=\"a\"; filename=\"%2e%2e%2f%00\"",
+    "X-Other: 1\r\nContent-Disposition: form-data; name=\"a\"",
+    "Content-Type: text/plain; charset=latin1",
+    "Content-Disposition: attachment",
+];
+
+const WORDS: [&str; 24] = [
+    "--AaB03x",
+    "--AaB03x--",
+    "\r\n--AaB03x\r\n",
+    "\r\n--AaB03x--\r\n",
+    "\r\n",
+    "\r\n\r\n",
+    "\n",
+    "\r",
+    "\0",
+    "--",
+    "\"",
+    "\\",
+    ";",
+    "=",
+    ":",
+    "%",
+    "'",
+    "..",
+    "/",
+    "name=",
+    "filename=\"",
+    "filename*=",
+    "Content-Disposition:",
+    "\u{1F600}",
+];
+
+/// Parts come out as they went in, whatever their contents are; bodies that were changed are read to an end, and file names stay harmless.
+#[test]
+fn fuzz_changed_bodies() {
+    elah_fuzz::run("changed multipart bodies", |random| {
+        let contents: Vec<_> = (0..random.below(4)).map(|_| content(random)).collect();
+        let mut body = Vec::new();
+        for content in &contents {
+            let head = if random.once_in(2) { HEADS[0] } else { random.pick(&HEADS[..3]) };
+            body.extend_from_slice(format!("--AaB03x\r\n{head}\r\n\r\n").as_bytes());
+            body.extend_from_slice(content);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--AaB03x--\r\n");
+        let read = read_all(&body, CONTENT_TYPE, 10).expect("the body is valid");
+        assert_eq!(read.into_iter().map(|(_, content)| content).collect::<Vec<_>>(), contents);
+
+        let words: Vec<_> = WORDS.iter().chain(&HEADS).collect();
+        let mutator = Mutator::new(&[body], &words);
+        let changed = mutator.mutated(random);
+        let parts_max = 1 + random.below(4);
+        let Ok(parts) = read_all(&changed, CONTENT_TYPE, parts_max) else { return };
+        assert!(parts.len() <= parts_max);
+        for (head, content) in parts {
+            assert!(memmem::find(&changed, &content).is_some(), "{}", changed.escape_ascii());
+            assert!(memmem::find(&content, b"\r\n--AaB03x").is_none(), "{}", changed.escape_ascii());
+            assert!(!head.name.is_empty());
+            let filename = head.filename.unwrap_or_default();
+            assert!(
+                !matches!(filename.as_str(), "." | "..") && !filename.contains(['/', '\\', '\0', '\r', '\n']),
+                "{filename:?}"
+            );
+        }
+    });
+}
+
+/// Bytes without the boundary, and often with much of it.
+fn content(random: &mut Random) -> Vec<u8> {
+    loop {
+        let content = match random.below(3) {
+            0 => random.bytes(200),
+            1 => (0..random.below(30))
+                .flat_map(|_| *random.pick(&[&b"\r\n"[..], b"--", b"AaB03", b"x", b"\r", b"\n", b"\0"]))
+                .copied()
+                .collect(),
+            _ => vec![b'x'; random.below(2) * 600_000],
+        };
+        // A line that begins with the boundary ends the part, also at the start of the content.
+        if memmem::find(&[b"\r\n".as_slice(), &content].concat(), b"\r\n--AaB03x").is_none() {
+            return content;
+        }
+    }
 }

@@ -134,14 +134,17 @@ module Elah
         end
       end
 
-      RANGE = %r{(\w+/[\w+.-]+)(?:(?:;[^,]*?)?;\s*q=([\d.]+))?}
-      VENDOR = /vnd\.[^+]+\+/
-      private_constant :RANGE, :VENDOR
+      # None of these looks at a character more than a few times, whatever the header is.
+      TYPE = %r{\b\w++/[\w+.-]+}
+      QUALITY = /;\s*q=([\d.]+)/
+      VENDOR = %r{/vnd\.[^+]+\+}
+      private_constant :TYPE, :QUALITY, :VENDOR
 
       # Types by falling quality; a vendor's type also stands for its suffix.
       def best(accept)
-        accept.scan(RANGE).sort_by { |_, quality| -quality.to_f }
-              .flat_map { |type, _| [type, type.sub(VENDOR, "")] }
+        accept.split(",").filter_map { |range| (type = range[TYPE]) && [type, range[QUALITY, 1]] }
+              .sort_by { |_, quality| -quality.to_f }
+              .flat_map { |type, _| [type, type.sub(VENDOR, "/")] }
               .filter_map { |type| @by_media_type[type] }.first
       end
     end

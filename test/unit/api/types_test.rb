@@ -20,6 +20,9 @@ class APITypesTest < Minitest::Test
     assert_equal INVALID, coerce(Numeric, "x")
     assert_equal BigDecimal("1.10"), coerce(BigDecimal, "1.10")
     assert_nil coerce(Integer, "")
+    assert_equal 10**999 - 1, coerce(Integer, "9" * 999)
+    assert_equal INVALID, coerce(Integer, "9" * 1001)
+    assert_equal INVALID, coerce(Integer, "9" * 10_000_000)
     assert_nil coerce(Float, nil)
   end
 

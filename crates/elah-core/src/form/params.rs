@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::FormError;
+use super::{FormError, shown};
 
 /// Named parameters in the order in which their names came first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,16 @@ impl<V> Param<V> {
             Self::Map(_) => "Hash",
         }
     }
+}
+
+/// How far into a name an insertion is.
+#[derive(Clone, Copy)]
+struct Level<'e> {
+    depth_left: usize,
+    /// Whether a line behind the first one may be the name of a child of a list. What an outer level has looked through is not looked
+    /// through again, so that a name takes no longer than its length.
+    has_child_lines: bool,
+    too_deep: &'e dyn Fn() -> FormError,
 }
 
 /// What becomes of the place under which a child was asked to insert a value.
@@ -74,18 +84,13 @@ impl<V> Params<V> {
     /// # Errors
     /// [`FormError::TooDeep`] and [`FormError::Conflict`].
     pub fn insert(&mut self, name: &str, value: Option<V>, depth_max: usize) -> Result<(), FormError> {
-        let too_deep = || FormError::TooDeep { name: name.to_owned(), depth_max };
-        self.insert_nested(name, value, depth_max, &too_deep).map(|_| ())
+        let too_deep = || FormError::TooDeep { name: shown(name), depth_max };
+        let level = Level { depth_left: depth_max, has_child_lines: true, too_deep: &too_deep };
+        self.insert_nested(name, value, level).map(|_| ())
     }
 
-    fn insert_nested(
-        &mut self,
-        name: &str,
-        value: Option<V>,
-        depth_left: usize,
-        too_deep: &dyn Fn() -> FormError,
-    ) -> Result<Outcome<V>, FormError> {
-        let depth_left = depth_left.checked_sub(1).ok_or_else(too_deep)?;
+    fn insert_nested(&mut self, name: &str, value: Option<V>, mut level: Level<'_>) -> Result<Outcome<V>, FormError> {
+        level.depth_left = level.depth_left.checked_sub(1).ok_or_else(level.too_deep)?;
         let (key, after) = split_name(name);
         if key.is_empty() {
             let is_list = name == "[]" && value.is_some();
@@ -95,10 +100,11 @@ impl<V> Params<V> {
             "" => self.set(key, Param::Value(value)),
             "[" => self.set(name, Param::Value(value)),
             "[]" => self.list(key)?.push(Param::Value(value)),
-            _ => match child_of_list(after) {
-                Some(child) => insert_in_list(self.list(key)?, child, value, depth_left, too_deep)?,
+            _ => match child_of_list(after, level.has_child_lines) {
+                Some(child) => insert_in_list(self.list(key)?, child, value, Level { has_child_lines: true, ..level })?,
                 None => {
-                    let outcome = self.map(key)?.insert_nested(after, value, depth_left, too_deep)?;
+                    let level = Level { has_child_lines: false, ..level };
+                    let outcome = self.map(key)?.insert_nested(after, value, level)?;
                     if let Outcome::Instead(param) = outcome {
                         self.set(key, param);
                     }
@@ -115,14 +121,14 @@ impl<V> Params<V> {
     fn list(&mut self, name: &str) -> Result<&mut Vec<Param<V>>, FormError> {
         match self.place(name, || Param::List(Vec::new())) {
             Param::List(list) => Ok(list),
-            other => Err(FormError::Conflict { name: name.to_owned(), expected: "Array", found: other.kind() }),
+            other => Err(FormError::Conflict { name: shown(name), expected: "Array", found: other.kind() }),
         }
     }
 
     fn map(&mut self, name: &str) -> Result<&mut Self, FormError> {
         match self.place(name, || Param::Map(Self::default())) {
             Param::Map(map) => Ok(map),
-            other => Err(FormError::Conflict { name: name.to_owned(), expected: "Hash", found: other.kind() }),
+            other => Err(FormError::Conflict { name: shown(name), expected: "Hash", found: other.kind() }),
         }
     }
 
@@ -153,20 +159,14 @@ impl<V> Params<V> {
 }
 
 /// `a[][b]=1&a[][c]=2&a[][b]=3`: a map of the list is filled until a name comes again.
-fn insert_in_list<V>(
-    list: &mut Vec<Param<V>>,
-    child: &str,
-    value: Option<V>,
-    depth_left: usize,
-    too_deep: &dyn Fn() -> FormError,
-) -> Result<(), FormError> {
+fn insert_in_list<V>(list: &mut Vec<Param<V>>, child: &str, value: Option<V>, level: Level<'_>) -> Result<(), FormError> {
     match list.last_mut() {
         Some(Param::Map(last)) if !last.has(child) => {
-            last.insert_nested(child, value, depth_left, too_deep)?;
+            last.insert_nested(child, value, level)?;
         }
         _ => {
             let mut map = Params::default();
-            list.push(match map.insert_nested(child, value, depth_left, too_deep)? {
+            list.push(match map.insert_nested(child, value, level)? {
                 Outcome::Inserted => Param::Map(map),
                 Outcome::Instead(param) => param,
             });
@@ -184,8 +184,9 @@ fn split_name(name: &str) -> (&str, &str) {
 }
 
 /// The name below a list: `b` of `[][b]`, `b[c]` of `[]b[c]`. As in Rack, each line of the text may be the one that fits.
-fn child_of_list(after: &str) -> Option<&str> {
-    let lines = || std::iter::once(0).chain(after.match_indices('\n').map(|(at, _)| at + 1)).map(|at| &after[at..]);
+fn child_of_list(after: &str, has_child_lines: bool) -> Option<&str> {
+    let searched = if has_child_lines { after } else { "" };
+    let lines = || std::iter::once(0).chain(searched.match_indices('\n').map(|(at, _)| at + 1)).map(|at| &after[at..]);
     lines().find_map(bracketed_child).or_else(|| lines().find_map(plain_child))
 }
 

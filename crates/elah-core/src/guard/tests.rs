@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Guard, GuardLimits, Phase, Step};
 
+mod fuzz;
 mod properties;
 mod rules;
 mod specification;

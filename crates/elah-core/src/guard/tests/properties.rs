@@ -123,7 +123,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// A client that has sent all it has to say, and does not listen.
-struct Sent<'a>(&'a [u8]);
+pub(super) struct Sent<'a>(pub(super) &'a [u8]);
 
 impl hyper::rt::Read for Sent<'_> {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, mut buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {

@@ -10,6 +10,9 @@ module Elah
         FALSE_TEXTS = %w[0 off Off OFF f false False FALSE F n no No NO N].freeze
         BOOLEANS = TRUE_TEXTS.to_h { |text| [text, true] }.merge(FALSE_TEXTS.to_h { |text| [text, false] }).freeze
 
+        # Ruby takes more time for a digit the more there are: ten million hold it for seconds.
+        INTEGER_BYTES_MAX = 1000
+
         # @return [Object] the first value that is not nil, else INVALID
         OR_INVALID = ->(value) { value.nil? ? INVALID : value }
 
@@ -33,7 +36,7 @@ module Elah
         def self.integer(value)
           case value
           when Integer then value
-          when String then Integer(value, 10, exception: false) || INVALID
+          when String then (Integer(value, 10, exception: false) if value.bytesize <= INTEGER_BYTES_MAX) || INVALID
           else OR_INVALID.call(Integer(value, exception: false))
           end
         rescue FloatDomainError
