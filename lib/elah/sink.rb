@@ -179,7 +179,7 @@ module Elah
       self
     end
 
-    # Checks that an event would be accepted now, for a readiness probe.
+    # Checks that an event as large as the last one would be accepted now, for a readiness probe.
     #
     # @return [void]
     # @raise [Full, Failed, CannotOpen] what it would be refused with
