@@ -179,7 +179,8 @@ module Elah
       self
     end
 
-    # Checks that an event would be accepted now and that the delivery works, for a readiness probe. A destination that is away does not count.
+    # Checks for a readiness probe that an event as large as the last one would be accepted now, and that the delivery works. A destination that is
+    # away does not count.
     #
     # @return [void]
     # @raise [Full, Failed, CannotOpen]

@@ -77,7 +77,9 @@ class StatsDiskTest < Minitest::Test
   def test_a_disk_that_fails_is_said_and_ends_the_journal
     traced("-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO") do |server|
       answers = Array.new(2) { server.get("/stats", headers: DISK) } + [server.get("/stats")]
-      assert_equal [[503, "store_unavailable", "1"]] * 3, answers.map { |answer| [answer.status, answer.json["code"], answer["Retry-After"]] }
+      answers << server.get("/readyz")
+      assert_equal [[503, "store_unavailable", "1"]] * 4, answers.map { |answer| [answer.status, answer.json["code"], answer["Retry-After"]] }
+      assert_match(/The disk failed: a sync failed: Input\/output error/, answers.last.json["detail"])
     end
   end
 end

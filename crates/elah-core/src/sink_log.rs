@@ -311,12 +311,12 @@ impl SinkLog {
         self.shared.lock().damages().to_vec()
     }
 
-    /// Makes sure that an event can be appended.
+    /// Makes sure that an event as large as the last one can be appended.
     ///
     /// # Errors
     /// What an append would fail with.
     pub fn check(&self) -> Result<(), Error> {
-        self.shared.lock().reserve(std::iter::once((0, 0)))
+        self.shared.lock().make_room()
     }
 
     /// True after `close`.

@@ -12,7 +12,7 @@ module Elah
           elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
           elah status          shows the servers that run: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
-          elah sink ACTION     shows what is in the sinks, and replays dead letters
+          elah sink ACTION     shows what is in the sinks, replays dead letters, and reads damaged files
           elah version         prints the version
           elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
       TEXT

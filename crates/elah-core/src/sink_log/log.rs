@@ -45,6 +45,8 @@ pub(super) struct Log {
     sync_waiters: Vec<(Position, Done)>,
     release_waiters: BTreeMap<(Position, u64), Done>,
     damages: Vec<Damage>,
+    /// The bytes of the stream's name and of the payload of the last event that was small enough, whether there was room for it or not.
+    last_event: (usize, usize),
     failure: Option<Error>,
     is_closing: bool,
     /// Whether the writer has to be told that something was appended.
@@ -103,6 +105,7 @@ impl Log {
             sync_waiters: Vec::new(),
             release_waiters: BTreeMap::new(),
             damages: Vec::new(),
+            last_event: (0, 0),
             failure: None,
             is_closing: false,
             writer_sleeps: false,
@@ -187,7 +190,7 @@ impl Log {
     }
 
     /// The bytes of a record that may be appended.
-    fn check(&self, stream_bytes: usize, payload_bytes: usize) -> Result<u32, Error> {
+    fn check(&mut self, stream_bytes: usize, payload_bytes: usize) -> Result<u32, Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -202,7 +205,13 @@ impl Log {
         if payload_bytes > bytes_max || bytes > (self.options.segment_bytes - HEADER_BYTES) as usize {
             return Err(Error::TooLarge { bytes: payload_bytes, bytes_max });
         }
+        self.last_event = (stream_bytes, payload_bytes);
         Ok(bytes as u32)
+    }
+
+    /// Makes sure that an event as large as the last one can be appended.
+    pub(super) fn make_room(&mut self) -> Result<(), Error> {
+        self.reserve(std::iter::once(self.last_event))
     }
 
     /// Makes sure that all these records can be appended.

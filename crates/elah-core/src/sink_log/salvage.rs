@@ -36,7 +36,10 @@ pub fn salvage(path: &Path) -> Result<Salvaged, Error> {
     }
     let header = Header::read(&bytes).map_err(|error| Error::cannot_open(path, error))?;
     if let Some(cut) = header.map(|header| len..header.bytes.into()).filter(|cut| !cut.is_empty()) {
-        salvaged.lost.push(cut);
+        match salvaged.lost.last_mut().filter(|last| last.end == cut.start) {
+            Some(last) => last.end = cut.end,
+            None => salvaged.lost.push(cut),
+        }
     }
     Ok(salvaged)
 }
