@@ -36,6 +36,7 @@ class Bare
   IN_NAMESPACES = <<~SH
     root=$1 rust=$2 cargo=$3
     shift 3
+    mount --bind "$root" "$root"
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     mount -t tmpfs -o mode=755 dev "$root/dev"
@@ -155,8 +156,18 @@ class Bare
   # The mounts went with the namespaces; were one left, nothing behind it would be touched.
   def remove_root = run("The root could not be removed", "rm", "-rf", "--one-file-system", root)
 
+  # What runs ends with this process, and all that is in its namespaces with it.
   def run(failure, *command)
-    system(*command, in: File::NULL) or raise Failure, "#{failure}."
+    pid = Process.spawn(*command, in: File::NULL)
+    status = Process.wait2(pid).last
+    raise Failure, "#{failure}: #{status.to_s.sub(/\Apid \d+ /, '')}." unless status.success?
+  ensure
+    end_by_force(pid) unless status
+  end
+
+  def end_by_force(pid)
+    Process.kill(:KILL, pid)
+    Process.wait(pid)
   end
 end
 
