@@ -8,8 +8,10 @@ require_relative "bare"
 # "N passed, N failed, N skipped" over all steps; a formatter or linter counts as one test.
 class Gate
   ROOT = File.expand_path("..", __dir__)
-  RUBY = [RbConfig.ruby, "-w", "-Ilib", "-Itest"].freeze
   CARGO_TEST = %w[cargo test --locked --workspace --exclude elah --all-features --quiet].freeze
+
+  # Tests read sources as UTF-8 whatever the locale; what they start has the locale of the machine.
+  RUBY = [RbConfig.ruby, "-w", "-EUTF-8", "-Ilib", "-Itest"].freeze
 
   # Names of the tests that collect garbage at every allocation.
   GC_STRESS = "/gc_stress/"

@@ -20,7 +20,7 @@ module Bench
         rust: first_line("rustc", "--version"),
         hyper: locked_version("hyper"),
         tokio: locked_version("tokio"),
-        wrk: first_line("wrk", "-v")[/\S+ \S+/],
+        wrk: first_line("wrk", "-v")[/\S+ \S+/]
       }
     end
 
@@ -28,8 +28,11 @@ module Bench
       File.read("Cargo.lock")[/name = "#{crate}"\nversion = "(.*)"/, 1]
     end
 
+    # Empty where there is no such command, as on a machine without git.
     def first_line(*command)
       IO.popen(command, err: %i[child out], &:read).lines.first.to_s.strip
+    rescue Errno::ENOENT
+      ""
     end
   end
 end

@@ -17,7 +17,7 @@ module Bench
     # @param text [String] whole lines
     # @raise [Error] and leaves the file as it is
     def replace(text)
-      old = File.read(@file)
+      old = File.read(@file, encoding: Encoding::UTF_8)
       from = place(old, @first) + @first.size
       to = place(old, @last)
       raise Error, "#{@file} has the line #{@last} before #{@first.strip}." if to < from

@@ -40,6 +40,28 @@ class RackupTest < Minitest::Test
     end
   end
 
+  def test_the_command_of_rails_serves_with_elah
+    Dir.mktmpdir do |folder|
+      FileUtils.mkdir_p([File.join(folder, "config"), File.join(folder, "bin")])
+      File.write(File.join(folder, "config/application.rb"), <<~RUBY)
+        require "action_controller/railtie"
+        class Shop < Rails::Application
+          config.eager_load = false
+          config.secret_key_base = "s" * 32
+          config.hosts.clear
+          config.logger = Logger.new(File::NULL)
+          routes.append { get "/", to: ->(_) { [200, { "content-type" => "text/plain" }, ["by Rails"]] } }
+        end
+      RUBY
+      File.write(File.join(folder, "config/environment.rb"), 'require_relative "application"; Shop.initialize!')
+      File.write(File.join(folder, "config.ru"), 'require_relative "config/environment"; run Shop')
+      File.write(File.join(folder, "bin/rails"), 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
+      serving(folder, "bin/rails", "server", "-u", "elah", "-b", "127.0.0.1", "-p", "0") do |url|
+        assert_equal "by Rails", HttpClient.open(url) { |client| client.get("/") }.body
+      end
+    end
+  end
+
   # Rackup, which holds the handlers since Rack 3, is in no package of Debian 12: this file stands for what it offers them.
   def test_the_handler_of_rackup_registers_itself
     Dir.mktmpdir do |folder|
@@ -58,19 +80,25 @@ class RackupTest < Minitest::Test
 
   private
 
-  # Yields where it listens, then ends it by TERM.
-  def rackup(*arguments)
+  def rackup(*arguments, &block)
     Dir.mktmpdir do |folder|
       File.write(File.join(folder, "config.ru"), APP)
-      Open3.popen2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", *arguments, chdir: folder) do |_, output, process|
-        lines = []
-        lines << output.readline until lines.last&.match(ElahServer::LISTENING)
-        yield lines.last[ElahServer::LISTENING, 1]
-        Process.kill(:TERM, process.pid)
-        assert_predicate process.value, :success?
-      rescue EOFError
-        flunk "rackup ended:\n#{lines.join}"
-      end
+      serving(folder, "-S", "rackup", "-s", "elah", *arguments, &block)
+    end
+  end
+
+  # Yields where it listens, then ends it by TERM.
+  def serving(folder, *command)
+    Open3.popen2e(RbConfig.ruby, "-I", LIB, *command, chdir: folder) do |_, output, process|
+      lines = []
+      lines << output.readline until lines.last&.match(ElahServer::LISTENING)
+      yield lines.last[ElahServer::LISTENING, 1]
+      Process.kill(:TERM, process.pid)
+      assert_predicate process.value, :success?
+    rescue EOFError
+      flunk "It ended:\n#{lines.join}"
+    ensure
+      Process.kill(:KILL, process.pid) if process.alive?
     end
   end
 end

@@ -21,16 +21,16 @@ module Lab
       end
 
       # @return [String] HTML
-      def to_s = ERB.new(File.read(TEMPLATE), trim_mode: "-").result(binding)
+      def to_s = ERB.new(File.read(TEMPLATE, encoding: Encoding::UTF_8), trim_mode: "-").result(binding)
 
       private
 
       def h(text) = SVG.escape(text)
       def about = @summary.about
-      def style = File.read(STYLE)
+      def style = File.read(STYLE, encoding: Encoding::UTF_8)
       def workloads = @summary.workloads
       def plots(workload) = Plots.new(workload, @summary.soaks.select { |soak| soak[:workload] == workload[:name] })
-      def generator_check = File.exist?(@generator_check) ? JSON.parse(File.read(@generator_check), symbolize_names: true) : nil
+      def generator_check = File.exist?(@generator_check) ? JSON.parse(File.read(@generator_check, encoding: Encoding::UTF_8), symbolize_names: true) : nil
       def losses_by_workload = @summary.losses.group_by { |loss| loss[:workload] }
       def seconds(text) = Time.iso8601(text).strftime("%F %H:%M UTC")
 
