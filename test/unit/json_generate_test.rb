@@ -179,6 +179,23 @@ class JSONGenerateTest < Minitest::Test
     assert_match "NaN (at $.cents)", refusal(Price.new(Float::NAN))
   end
 
+  def test_what_an_as_json_does_is_held_to_the_same_bounds
+    raising = Class.new { def as_json(*) = raise(IOError, "mine") }.new
+    assert_equal "mine", assert_raises(IOError) { Elah::JSON.generate([{ a: raising }]) }.message
+    endless = Class.new { def as_json(*) = self.class.new }.new
+    assert_raises(SystemStackError) { Elah::JSON.generate(endless) }
+    cyclic = Class.new { def as_json(*) = { me: self } }.new
+    assert_match "more than 100 levels", refusal(cyclic)
+    itself = Class.new { def as_json(*) = self }.new
+    assert_match "has no form", refusal([itself])
+    GC.stress = true
+    text = Elah::JSON.generate([Price.new(5), Tag.new, { p: [Tag.new] }])
+    GC.stress = false
+    assert_equal '[{"cents":5,"at":"1970-01-01 00:00:00 UTC","options":{}},"tag",{"p":["tag"]}]', text
+  ensure
+    GC.stress = false
+  end
+
   def random_text(random)
     alphabet = ["a", "B", "0", " ", "\"", "\\", "/", "\n", "\t", "\u0000", "\u001f", "\u007f", "é", "日", "\u{1F600}", "\u2028"]
     Array.new(random.rand(40)) { alphabet[random.rand(alphabet.size)] }.join
@@ -218,7 +235,7 @@ class JSONGenerateTest < Minitest::Test
 
   def test_under_gc_stress
     random = Random.new(9)
-    values = Array.new(15) { random_value(random) } + [Money.new(5), Inner.new([Name.new("n"), 2**80]), "é".encode("UTF-16LE")]
+    values = Array.new(15) { random_value(random) } + [Money.new(5), Inner.new([Name.new("n"), 2**80]), Point.new(1, [2]), "é".encode("UTF-16LE")]
     expected = values.map { |value| JSON.generate(value) }
     GC.stress = true
     actual = values.map { |value| Elah::JSON.generate(value) }

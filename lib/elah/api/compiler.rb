@@ -153,8 +153,12 @@ module Elah
       # What is declared, with what `desc ..., params:` says of it.
       def documentation(definition, parameters)
         declared = parameters.map(&:documentation).reduce({}, :merge)
-        described = (definition.description[:params] || {}).transform_keys(&:to_s)
-        declared.merge(described) { |_name, by_declaration, by_description| by_declaration.merge(by_description) }
+        described = definition.description[:params]
+        return declared unless described.is_a?(Hash)
+
+        declared.merge(described.transform_keys(&:to_s)) do |_name, by_declaration, by_description|
+          by_description.is_a?(Hash) ? by_declaration.merge(by_description) : by_description
+        end
       end
 
       # What follows the path: all below it with `anchor: false`, and a format, but for a route that answers by itself.

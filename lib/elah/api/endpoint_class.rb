@@ -34,7 +34,7 @@ module Elah
         set_constants(endpoint)
         define_blocks(endpoint)
         endpoint.prepend(WholeCaptures) if WholeCaptures.needed_by?(@blueprint.route)
-        endpoint.prepend(UnanchoredCaptures) if @blueprint.route.path.include?(UnanchoredCaptures::PATTERN)
+        endpoint.prepend(UnanchoredCaptures) if UnanchoredCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint.place_variables
         endpoint

@@ -67,7 +67,7 @@ module Elah
           message = ErrorFormats::Problem.call(detail, status, code, request.id)
         elsif form&.formatter
           type = form.type
-          message = form.formatter.call(message, [], form.options, request.env, nil)
+          message = form.formatter.call(message, [], form.options, EnvironmentOnDemand.new(request), nil)
         end
         request.respond(status, type ? headers.merge("content-type" => type) : headers, message)
       end

@@ -95,7 +95,7 @@ class APITypesTest < Minitest::Test
         params { requires :one, type: Rack::Multipart::UploadedFile; optional :more, type: Array[Rack::Multipart::UploadedFile] }
         post(:x) { params[:one][:filename] }
       end
-      part = ->(name, rest) { "--b\r\nContent-Disposition: form-data; name=\"#{name}\"\#{rest}\r\n" }
+      part = ->(name, rest) { "--b\r\nContent-Disposition: form-data; name=\"#{name}\"#{rest}\r\n" }
       ask = lambda do |body|
         Uploads.call("REQUEST_METHOD" => "POST", "PATH_INFO" => "/x", "QUERY_STRING" => "", "rack.input" => StringIO.new(body),
                      "CONTENT_TYPE" => "multipart/form-data; boundary=b", "CONTENT_LENGTH" => body.bytesize.to_s)

@@ -43,7 +43,7 @@ module Elah
       # Lets the module name the type {Boolean} as the body of an API does.
       def self.extended(helper)
         super
-        helper.const_set(:Boolean, Boolean) unless helper.const_defined?(:Boolean)
+        helper.const_set(:Boolean, Boolean) unless helper.const_defined?(:Boolean, false)
       end
 
       # @param name [Symbol] what `use` names

@@ -44,7 +44,7 @@ module Elah
 
         def check_rescued(errors)
           wrong = errors.find { |error| !error.is_a?(Module) && !WORDS.include?(error) } or return
-          raise DefinitionError, "rescue_from takes classes of exceptions, :#{WORDS.join(' or :')}, not #{wrong.inspect}." \
+          raise DefinitionError, "rescue_from takes exception classes, :all, :grape_exceptions or :elah_exceptions, not #{wrong.inspect}." \
                                  "#{Options.did_you_mean(wrong, WORDS)}"
         end
 

@@ -23,6 +23,10 @@ module Elah
       NOTHING = { "path" => "" }.freeze
       private_constant :NOTHING
 
+      # @param route [Route]
+      # @return [Boolean] whether the route takes what is below its path
+      def self.needed_by?(route) = route.options[:anchor] == false && route.path.include?(PATTERN)
+
       private
 
       def _captures

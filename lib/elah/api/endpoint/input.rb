@@ -5,14 +5,14 @@ module Elah
   class API
     # The env that formatters, parsers and entities get: made when one of them looks into it.
     class EnvironmentOnDemand < BasicObject
-      # @param endpoint [Endpoint]
-      def initialize(endpoint)
-        @endpoint = endpoint
+      # @param owner [#env] an endpoint or a request
+      def initialize(owner)
+        @owner = owner
       end
 
       private
 
-      def method_missing(name, *arguments, &block) = @endpoint.env.public_send(name, *arguments, &block)
+      def method_missing(name, *arguments, &block) = @owner.env.public_send(name, *arguments, &block)
       def respond_to_missing?(name, _include_private) = ::Hash.method_defined?(name)
     end
 

@@ -30,7 +30,7 @@ module Elah
         kind = Validator.named(rule) or raise DefinitionError, unknown(rule)
         flags = { allow_blank: allow_blank, fail_fast: fail_fast }
         @parameters.validators <<
-          (kind.built_in? ? kind.new(names, option, required, self, flags) : OwnRule.new(kind, names, option, required, self, flags))
+          (OwnRule.own?(kind) ? OwnRule.new(kind, names, option, required, self, flags) : kind.new(names, option, required, self, flags))
       end
 
       def unknown(rule)

@@ -7,7 +7,7 @@ module Elah
     class Checklist
       # Built-in rules that say and do nothing where their optional parameters are missing. A default is for just those, and a rule of the app's
       # own may do anything.
-      SKIPPED = (Validators.constants.map { |name| Validators.const_get(name) } - [Validators::DefaultValidator]).freeze
+      SKIPPED = (OwnRule::BUILT_IN - [Validators::DefaultValidator]).freeze
 
       # Rules in a row. names: of their parameters, when the rules are for requests alone that have them
       Section = Struct.new(:validators, :names)

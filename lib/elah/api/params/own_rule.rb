@@ -6,6 +6,13 @@ module Elah
   class API
     # A declared rule of the app's own.
     class OwnRule
+      # The framework's rules, which keep nothing of a request: one instance serves all.
+      BUILT_IN = Validators.constants.map { |name| Validators.const_get(name) }.freeze
+
+      # @param kind [Class] of {Validator}
+      # @return [Boolean] whether the app has brought it
+      def self.own?(kind) = !BUILT_IN.include?(kind)
+
       # @return [Class] of {Validator}
       attr_reader :kind
       # @return [Array<String>]

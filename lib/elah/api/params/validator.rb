@@ -28,9 +28,6 @@ module Elah
         # @return [Array<Symbol>]
         def known = REGISTRY.keys
 
-        # @return [Boolean] whether it is one of the framework's rules, which keep nothing of a request
-        def built_in? = name.to_s.start_with?("Elah::API::Validators::")
-
         private
 
         # `IntegerGTZero` and `IntegerGTZeroValidator` are `integer_gt_zero`.

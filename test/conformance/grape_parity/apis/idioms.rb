@@ -145,7 +145,7 @@ module Parity
 
   # Hooks that read the parameters of requests that no endpoint takes.
   class ReadBefore < API_BASE
-    before { header "X-Seen", "#{params[:t]} #{params.keys.sort.join(' ')}" }
+    before { header "X-Seen", "t=#{params[:t]} #{params.keys.sort.join(",")}." }
     get(:x) { "x" }
     get("y/:id") { "y" }
     post("z/:id/*rest") { "z" }
