@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "text"
+
 module Elah
   # The log of a worker: a line per event on one stream, with the time, the level and a sentence.
   class Log
@@ -31,13 +33,13 @@ module Elah
     # @param context [String] what was going on, as the beginning of the line
     def exception(exception, context)
       backtrace = (exception.backtrace || []).map { |line| "\n    #{line}" }.join
-      error("#{context}: #{exception.class}: #{exception.message}#{backtrace}")
+      error("#{context}: #{Text.of_exception(exception)}#{backtrace}")
     end
 
     private
 
     def write(level, message)
-      @out.write("#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{message}\n")
+      @out.write("#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{Text.utf8(message)}\n")
     end
   end
 end

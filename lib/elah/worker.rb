@@ -123,8 +123,8 @@ module Elah
     def answer_failure(exception, request)
       problem = exception.is_a?(Problem) ? exception : Adapters::Meaning.of(exception)
       if problem
-        @log.warn("#{place(request)} failed: #{exception.class}: #{exception.message}")
-        request.respond_with_problem(problem.status, problem.code, problem.detail)
+        @log.warn("#{place(request)} failed: #{Text.of_exception(exception)}")
+        request.respond_with_problem(problem.status, problem.code, Text.utf8(problem.detail))
       else
         @log.exception(exception, "#{place(request)} failed")
         request.respond_with_problem(500, "internal_error", "The request failed. The log knows it by its id.")

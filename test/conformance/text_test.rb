@@ -63,7 +63,7 @@ class TextConformanceTest < Minitest::Test
     assert_equal "https://example.com/#{encoded(TEXT)}?q=gr%C3%B6%C3%9Fe", ask("GET", "/#{code}", status: 302)["location"]
     assert_includes ask("GET", "/links/export").body.force_encoding(Encoding::UTF_8), TEXT
     line = ask("POST", "/links/import", "#{JSON.generate({ target: 'https://example.org/', title: TEXT, tags: [LONG_TAG] })}\n",
-                headers: { "Content-Type" => "application/x-ndjson" }).body.each_line.first
+               headers: { "Content-Type" => "application/x-ndjson" }).body.each_line.first
     assert_equal TEXT, ask("GET", "/links/#{JSON.parse(line)['code']}").json["title"]
     ask("DELETE", "/links/#{code}", status: 204)
   end
@@ -143,10 +143,11 @@ class TextConformanceTest < Minitest::Test
   def pages_of(board)
     found = []
     cursor = nil
-    begin
+    loop do
       page = ask("GET", "#{board}/members?limit=2#{"&after=#{cursor}" if cursor}").json
       found.concat(page["members"].map { |row| row["member"] })
-    end while (cursor = page["after"])
+      break unless (cursor = page["after"])
+    end
     found
   end
 
@@ -169,7 +170,7 @@ class TextConformanceTest < Minitest::Test
   with("ring_pools", "embedded", "two_workers", "keep_text") do
     numbers = Array.new(3) { "+1888#{rand(2_000_000..9_999_999)}" }
     pool = ask("POST", "/pools", { numbers: numbers, overflow_number: "+18885550000", name: TEXT, param1: TEXT, tracking_url: "https://example.com/#{TEXT.delete(' ')}" },
-                status: 201).json
+               status: 201).json
     assert_equal TEXT, ask("GET", "/pools/#{pool['id']}").json["name"]
     lease = ask("POST", "/pools/#{pool['id']}/leases", { parameters: { "größe" => TEXT, TEXT => "1" } }, status: 201).json
     assert_equal({ "größe" => TEXT, TEXT => "1" }, ask("GET", "/numbers/#{encoded(lease['number'])}").json.dig("holder", "parameters"))

@@ -20,8 +20,8 @@ class AppsFuzzTest < Minitest::Test
             members_max: :integer }.freeze
   POOL = { numbers: :numbers, overflow_number: :telephone, destination_phone_number: :telephone, name: :text, lifetime_seconds: :number, quarantine_seconds: :integer,
            policy: :policy, allow_overflow: :boolean, tracking_url: :url, destination_url: :url, preferred: :boolean, bulk_only: :boolean, draining: :boolean,
-           session_parameter: :word, signals: :words, target_overflow_share: :number, param1: :text, max_pool_size: :integer }.freeze
-  NETWORK = "/api/2013-07-01/:word/advertisers/:word/advertiser_campaigns/:word/ring_pools"
+           session_parameter: :word, signals: :signals, target_overflow_share: :share, param1: :text, max_pool_size: :size }.freeze
+  NETWORK = "/api/2013-07-01/:place/advertisers/:place/advertiser_campaigns/:place/ring_pools"
   KEY = { "Idempotency-Key" => :word }.freeze
 
   APPS = {
@@ -56,12 +56,12 @@ class AppsFuzzTest < Minitest::Test
       ["PUT", "/leaderboards/:board/members/:member", { score: :score }], ["POST", "/leaderboards/:board/members/:member/increments", { by: :score }, KEY],
       ["POST", "/submissions", { submissions: [{ leaderboard: :board, member: :member, score: :score, operator: :operator }] }, KEY],
       ["POST", "/leaderboards/:board/import?operator=:operator", "{\"member\":\":member\",\"score\":\":score\",\"metadata\":\":object\"}\n"],
-      ["GET", "/leaderboards/:board/export?season=:integer"], ["POST", "/leaderboards/:board/tokens", { member: :member, expires_in: :integer }],
-      ["DELETE", "/leaderboards/:board/members/:member?erase=:boolean"], ["GET", "/leaderboards/:board/members/:member?rank=:style&season=:integer"],
-      ["GET", "/leaderboards/:board/top?limit=:integer&rank=:style&season=:integer"], ["GET", "/leaderboards/:board/members/:member/around?distance=:integer"],
+      ["GET", "/leaderboards/:board/export?season=:current"], ["POST", "/leaderboards/:board/tokens", { member: :member, expires_in: :integer }],
+      ["DELETE", "/leaderboards/:board/members/:member?erase=:boolean"], ["GET", "/leaderboards/:board/members/:member?rank=:style&season=:current"],
+      ["GET", "/leaderboards/:board/top?limit=:integer&rank=:style&season=:current"], ["GET", "/leaderboards/:board/members/:member/around?distance=:integer"],
       ["GET", "/leaderboards/:board/members?ranks=:ranks"], ["GET", "/leaderboards/:board/members?scores=:ranks&offset=:integer&limit=:integer"],
       ["GET", "/leaderboards/:board/members?after=:cursor&limit=:integer"], ["GET", "/leaderboards/:board/members?before=:cursor"],
-      ["POST", "/leaderboards/:board/list?rank=:style", { members: [:member, :text] }], ["GET", "/leaderboards/:board/members/:member/percentile?season=:integer"],
+      ["POST", "/leaderboards/:board/list?rank=:style", { members: [:member, :text] }], ["GET", "/leaderboards/:board/members/:member/percentile?season=:current"],
       ["GET", "/leaderboards/:board/percentiles?at=:number"], ["GET", "/leaderboards/:board/histogram?buckets=:integer"], ["GET", "/leaderboards/:board/histogram?bounds=:integer"],
       ["GET", "/members/:member/standings?leaderboards=:board"], ["GET", "/leaderboards/:board/seasons"], ["POST", "/leaderboards/:board/seasons"],
       ["GET", "/leaderboards/:board/bans"], ["PUT", "/leaderboards/:board/bans/:member"], ["DELETE", "/leaderboards/:board/bans/:member"],
@@ -77,21 +77,22 @@ class AppsFuzzTest < Minitest::Test
       ["GET", "/api/2013-07-01/ring_pools/:pool/allocate_number.json?ring_pool_key=:key&a=:text"],
       ["GET", "/api/2013-07-01/ring_pools/:pool/allocate_number.xml?ring_pool_key=:key&a=:text"],
       ["GET", "/api/2013-07-01/ring_pools/:pool/allocate_number.csv?ring_pool_key=:key&a=:text"],
-      ["GET", "#{NETWORK}.json"], ["POST", "#{NETWORK}.json", { id_from_network: :word, **POOL }], ["GET", "#{NETWORK}/:word.json"],
-      ["PUT", "#{NETWORK}/:word.json", POOL], ["DELETE", "#{NETWORK}/:word.json"]
+      ["GET", "#{NETWORK}.json"], ["POST", "#{NETWORK}.json", { id_from_network: :place, **POOL }], ["GET", "#{NETWORK}/:place.json"],
+      ["PUT", "#{NETWORK}/:place.json", POOL], ["DELETE", "#{NETWORK}/:place.json"]
     ], %w[no_number_available NoNumberAvailable]]
   }.freeze
 
   # Values of the kinds that one API knows.
   KINDS = {
-    "links" => { code: %w[fuzz-1 fuzz-2 nothing1], link_status: [301, 302, 307, 308] }, "items" => { item_tags: [%w[a b]] },
+    "links" => { link_status: [301, 302, 307, 308] }, "items" => { item_tags: [%w[a b]] },
     "stats" => { segment: %w[track page screen identify group alias], per: %w[minute hour day], by: %w[total path event bot], json_type: %w[object string integer],
                  visitor: %w[0123456789abcdef0123456789abcdef user:ann] },
     "leaderboards" => { operator: %w[best set min max last sum], direction: ["desc", "asc", %w[asc desc]], digit: [0, 1, 2], ties: %w[earliest member],
                         season: ["day", nil], zone: %w[UTC Europe/Berlin], score: [1, -5, "2.5", [1, 2]], member: ["ann", "bob", ApiFuzz::TEXT], ranks: %w[1..10 5..],
-                        style: %w[ordinal dense competition modified fractional] },
+                        style: %w[ordinal dense competition modified fractional], current: [1] },
     "ring_pools" => { numbers: [-> { Array.new(3) { "+1888#{rand(2_000_000..9_999_999)}" } }], telephone: %w[+18885550000 888-555-0001],
-                      policy: %w[longest_idle round_robin random sticky], gone: [1] }
+                      policy: %w[longest_idle round_robin random sticky], gone: [1], place: ["one"],
+                      signals: [%w[a b]], share: [0.5], size: [2, 10] }
   }.freeze
 
   def self.fuzz(name)
@@ -108,16 +109,22 @@ class AppsFuzzTest < Minitest::Test
   # Makes what the requests are about.
   def prepare(name, server, fuzz)
     case name
-    when "links" then fuzz.keep(code: [server.create["code"]])
+    when "links"
+      code = Array.new(2) { server.create(tags: ["a"])["code"] }.first
+      fuzz.keep(code: [code, "nothing1"], cursor: [server.get("/links?limit=1").json["next_cursor"]])
     when "items" then fuzz.keep(uuid: [server.post("/items", { name: "x", tags: %w[alpha] }).json["uuid"]])
     when "leaderboards"
       boards = Array.new(2) { server.create(decimals: 2) } + [server.create(order: %w[desc asc]), server.create(parts: 2, ties: "member")]
       boards.each { |board| server.submit(board, "ann", 1) }
       ids = boards.map { |path| path[/\d+\z/] }
-      fuzz.keep(board: ids.first(3), gone: [ids.last], game: [server.get(boards[0]).json["game_id"]])
+      server.submit(boards[0], "bob", 2)
+      cursor = server.get("#{boards[0]}/members?limit=1").json["after"]
+      server.put("#{boards[0]}/bans/bob")
+      fuzz.keep(board: ids.first(3), gone: [ids.last], game: [server.get(boards[0]).json["game_id"]], cursor: [cursor])
     when "ring_pools"
       pool = server.create(Array.new(5) { "+1888#{rand(2_000_000..9_999_999)}" })
       lease = server.post("/pools/#{pool['id']}/leases", { session: "s" }).json["lease"]
+      server.post(NETWORK.gsub(":place", "one") << ".json", { id_from_network: "one", numbers: Array.new(2) { "+1888#{rand(2_000_000..9_999_999)}" }, allow_overflow: false })
       fuzz.keep(pool: [pool["id"]], key: [pool["api_key"]], lease: [lease], suffix: ["#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1"])
     end
   end

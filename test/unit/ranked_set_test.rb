@@ -268,4 +268,16 @@ class RankedSetTest < Minitest::Test
     GC.stress = false
     assert_equal [%w[cid bob ann], ["ann"], 3], [rows.map(&:member), rest.rows.map(&:member), set.size]
   end
+
+  def test_members_are_named_by_their_bytes
+    set = Elah::RankedSet.new
+    text = "𝛑 größe"
+    [text, text.b, text.dup.force_encoding(Encoding::UTF_16LE)].each do |spelling|
+      member = set.submit(spelling, 1).member
+      assert_equal [text, Encoding::UTF_8], [member, member.encoding]
+      assert_equal 1, set.rank(spelling)
+    end
+    ["\xFF", "\xFF".b].each { |spelling| assert_equal ["\xFF".b, Encoding::BINARY], set.submit(spelling, 1).member.then { |member| [member, member.encoding] } }
+    assert_equal 2, set.size
+  end
 end

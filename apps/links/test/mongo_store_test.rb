@@ -37,11 +37,6 @@ class MongoStoreTest < Minitest::Test
     assert_equal [[:created, "a"]], outcomes(order("a", request: request))
   end
 
-  def test_a_place_of_any_bytes_is_compared
-    create("abc")
-    assert_equal [[], ["abc"]], ["\x00\xFF".b, "\u{10FFFF}".b].map { |place| @store.page(after: place, limit: 3).first.map(&:code) }
-  end
-
   private
 
   def open_store = Links::Stores::Mongo.new(self.class.mongo)

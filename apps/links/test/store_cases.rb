@@ -25,6 +25,12 @@ module StoreCases
     assert_equal 1, @store.size
   end
 
+  def test_the_place_of_a_page_is_one_that_a_link_may_have
+    2.times { |n| create("code-#{n}") }
+    assert @store.place?(@store.page(limit: 1).last.b)
+    ["", "\0" * 3, "\0" * 8, "\xFF" * 9, "\0" * 5000, "größe" * 4].each { |place| refute @store.place?(place.b), place.inspect }
+  end
+
   def test_a_code_is_taken_once
     create("abc")
     assert_equal [[:taken, "abc"]], outcomes(order("abc", target: "https://example.org/"))

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../schemas"
+require_relative "../batch"
 require_relative "../parameters"
 require_relative "support"
 
@@ -46,7 +47,7 @@ module Stats
       desc "Lists the events that were parked, with the reasons"
       params do
         optional :limit, type: Integer, values: 1..1000, default: 100
-        optional :after, type: String, regexp: /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
+        optional :after, type: String, regexp: Batch::UUID
       end
       get :parked do
         events = service.parked.page(after: params[:after], limit: params[:limit])

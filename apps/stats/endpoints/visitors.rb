@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../archive"
+require_relative "../batch"
 require_relative "../visitors"
 require_relative "support"
 
@@ -31,7 +32,7 @@ module Stats
       end
 
       desc "Shows what is stored of a visitor"
-      params { optional :after, type: String }
+      params { optional :after, type: String, regexp: Batch::UUID }
       get "visitors/:visitor", requirements: { visitor: %r{[^/]+} } do
         authorize!
         { visitor: visitor, events: service.archive.of_visitor(visitor, after: params[:after], limit: EVENTS_MAX) }

@@ -10,6 +10,7 @@ module Elah
       # `{"error": message}`, or the Hash itself.
       module Json
         def self.call(message, backtrace, options = {}, _env = nil, original = nil)
+          message = Elah::Text.utf8(message) if message.is_a?(String)
           document = message.is_a?(Hash) || message.is_a?(Exceptions::ValidationErrors) ? message : { error: message }
           Elah::JSON.generate(ErrorFormats.detailed(document, backtrace, options, original))
         end

@@ -94,7 +94,7 @@ module Elah
       end
 
       # @return [String] what names it among all workers
-      def identity = "#{@region.name}[#{@key}]"
+      def identity = "#{@region.name}[#{@key.encoding == Encoding::UTF_8 ? @key : @key.inspect}]"
 
       private
 

@@ -23,7 +23,7 @@ module Elah
         # @raise [Moved] when the entity lives elsewhere
         def resident!(key)
           follow if @version != @placement.version
-          @here[key] || activate(key) || raise(Moved, "#{@name}[#{key}] belongs to another worker.")
+          @here[key] || activate(key) || raise(Moved, "#{@name}[#{Text.utf8(key)}] belongs to another worker.")
         end
 
         private
@@ -131,7 +131,7 @@ module Elah
             attempt(task, shard, key, name, arguments)
           rescue Moved, Store::Fenced => e
             give_up_at ||= Concurrency.now + @moving_seconds
-            raise Moving, "#{@name}[#{key}] has no owner: #{e.message}" if Concurrency.now >= give_up_at
+            raise Moving, "#{@name}[#{Text.utf8(key)}] has no owner: #{e.message}" if Concurrency.now >= give_up_at
 
             sleep(PAUSE_SECONDS)
             retry
