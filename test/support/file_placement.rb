@@ -25,6 +25,8 @@ class FilePlacement
     @blocks = []
   end
 
+  def server_id = Process.ppid
+
   def shards = SHARDS
 
   def version = numbers[0]

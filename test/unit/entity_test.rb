@@ -128,7 +128,7 @@ class EntityTest < EntityCase
 
   def test_an_entity_that_waits_holds_up_nobody_else
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       waiting = Elah.async { @accounts["1"].wait(gate, :opened) }
       assert_equal 5, @accounts["2"].deposit(5)
       refute_predicate waiting, :done?
@@ -154,7 +154,7 @@ class EntityTest < EntityCase
       end
     end
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       calls = [%w[1 2], %w[2 1]].map { |from, to| Elah.async { accounts[from].cross(gate, accounts[to]) } }
       2.times { gate << nil }
       outcomes = calls.map { |call| call.wait.error }
@@ -171,7 +171,7 @@ class EntityTest < EntityCase
 
   def test_one_that_is_cancelled_in_line_takes_no_turn
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       first = Elah.async { @accounts["1"].wait(gate, 1) }
       second = Elah.async { @accounts["1"].wait(gate, 2) }
       third = Elah.async { @accounts["1"].wait(gate, 3) }
@@ -226,7 +226,7 @@ class EntityTest < EntityCase
   def test_one_of_many_calls_that_waits_is_waited_for
     Elah.run do
       3.times { |key| @accounts[key].balance }
-      gate = Queue.new
+      gate = Gate.new
       many = Elah.async { @accounts.call_many([["0", :wait, gate, 0], ["1", :wait, gate, 1], ["2", :wait, gate, 2], ["1", :wait, gate, 3]]) }
       gate << nil
       later = Elah.async { @accounts["1"].deposit(4) }
@@ -237,9 +237,10 @@ class EntityTest < EntityCase
   end
 
   def test_an_entity_that_makes_many_calls_is_not_called_by_them
-    accounts = accounts("many") { define_method(:ask_many) { |region, calls| region.call_many(calls) } }
+    accounts = nil
+    accounts = accounts("many") { define_method(:ask_many) { |calls| accounts.call_many(calls) } }
     3.times { |key| accounts[key].balance }
-    answers = accounts["0"].ask_many(accounts, [["1", :deposit, 1], ["2", :deposit, 2], ["0", :deposit, 3], ["1", :balance]])
+    answers = accounts["0"].ask_many([["1", :deposit, 1], ["2", :deposit, 2], ["0", :deposit, 3], ["1", :balance]])
     assert_equal [1, 2, 1], answers.values_at(0, 1, 3)
     assert_instance_of Elah::Entity::Reentrant, answers[2]
     assert_equal([0, 1, 2], 3.times.map { |key| accounts[key].balance })

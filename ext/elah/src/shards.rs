@@ -3,6 +3,7 @@
 mod answers;
 pub(crate) mod call_columns;
 mod commits;
+mod copies;
 mod idle_calls;
 pub(crate) mod index;
 pub(crate) mod resting;
@@ -61,6 +62,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     claim.define_method("epoch", method!(RubyClaim::epoch, 0))?;
     claim.define_method("failed?", method!(RubyClaim::has_failed, 0))?;
     claim.define_method("renewed", method!(RubyClaim::renewed, 0))?;
+    shards.define_module_function("check_arguments", function!(copies::check_arguments, 1))?;
     answers::init(shards)?;
     call_columns::init(ruby, shards)?;
     commits::init(ruby, shards)?;

@@ -9,7 +9,7 @@ mod transaction;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use elah_core::store::{Clock, Options, Reservation, Store};
+use elah_core::store::{self, Clock, Options, Reservation, Store};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
@@ -109,6 +109,16 @@ impl RubyStore {
         suspend(ruby, |completer| store.store.sweep(|swept| completer.complete(swept)))?.map_err(|error| raised(ruby, &error))
     }
 
+    /// Why stores of this process take no writes: directories and sentences. With `is_to_look` the writers look first.
+    fn troubles(ruby: &Ruby, is_to_look: bool) -> Result<RArray, Error> {
+        let troubles = match is_to_look {
+            true => suspend(ruby, |completer| store::check_all(|troubles| completer.complete(troubles)))?,
+            false => store::troubles(),
+        };
+        let named = troubles.into_iter().map(|(dir, error)| (dir.display().to_string(), error.state()));
+        Ok(ruby.ary_from_iter(named))
+    }
+
     fn flush(ruby: &Ruby, store: &Self) -> Result<(), Error> {
         suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
     }
@@ -168,6 +178,7 @@ pub(crate) fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyStore>(ruby, elah, "Store")?;
     class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
+    class.define_singleton_method("troubles_native", function!(RubyStore::troubles, 1))?;
     class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;

@@ -32,10 +32,14 @@ module Elah
         @key = key
         @shard = shard
         @entity = @state = @runner = @outer = @line = nil
+        @run_batch = 0
       end
 
       # @return [Integer] the number of the last batch with writes of this entity, 0 for none
       def batch = @state ? @state.last_batch : 0
+
+      # @return [Integer] what {#batch} was when {#run} returned last
+      attr_reader :run_batch
 
       # @return [Boolean] whether a call has ended since this was asked last
       def take_used = @state ? @state.take_used : false
@@ -52,15 +56,17 @@ module Elah
         task.activation = self
         is_whole = false
         begin
-          entity = @entity && !@state.failed? ? @entity : come_to_life
-          answer = entity.__send__(name, *arguments)
-          batch = @state.gather
+          given = (@entity && @state.admit(arguments)) || come_to_life(arguments)
+          answer = @state.finish(@entity.__send__(name, *given))
+          @run_batch = batch = @state.last_batch
           @commits.plan(batch) if batch > @commits.planned
           is_whole = true
           answer
         rescue Refusal
           is_whole = !@state&.gathered?
           raise
+        rescue Shards::NotCopied => e
+          raise @region.not_serializable(name, e)
         ensure
           task.activation = @outer
           forget unless is_whole
@@ -104,12 +110,14 @@ module Elah
         @entity = nil
       end
 
-      def come_to_life
+      # @return [Array] the arguments as the entity gets them
+      def come_to_life(arguments)
         @entity = nil
         @commits.settle(batch)
         report_loss if @state&.failed? && !@region.durable?
         @state = @region.open_state(@shard, @key)
         @entity = @region.new_entity(@key, @state)
+        @state.admit(arguments) or raise Moved, "Another process has claimed #{identity}."
       end
 
       # Nobody waited for these writes, so nobody else says that they are gone.

@@ -45,6 +45,9 @@ module Elah
         # @return [Remote]
         def scatter_calls(calls, seconds)
           Remote.new(@peer.scatter([Message.new(@region.message_of_many(calls))], seconds), @peer.path)
+        rescue TypeError
+          calls.to_a.each { |_, name, *arguments| @region.check_arguments(name, arguments) }
+          raise
         end
       end
 

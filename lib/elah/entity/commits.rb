@@ -76,6 +76,10 @@ module Elah
       # @return [Array<Elah::Shards::Claim>] once they are on disk
       def claim(wanted, shards, incarnation) = @native.claim(wanted, shards, incarnation)
 
+      # @param claim [Elah::Shards::Claim]
+      # @return [Boolean] whether nobody else has claimed the shard since
+      def owns?(claim) = @native.owns?(claim)
+
       # @param claim [Elah::Shards::Claim] on the entity's shard
       # @param key [String]
       # @return [Elah::Shards::State]

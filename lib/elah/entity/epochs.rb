@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "servers"
+
 module Elah
   class Entity
     # The epochs of one store's shards under which this worker may write.
@@ -9,18 +11,28 @@ module Elah
       class << self
         # @param store [Elah::Store]
         # @return [Epochs] those of its directory
-        def of(store) = @all[store.dir] ||= new(Placement.current)
+        def of(store) = @all[store.dir] ||= new(Placement.current, Servers.of(store.dir))
+
+        # Says in the log which other servers have entities of these stores in memory.
+        #
+        # @param dirs [Array<String>]
+        def warn_of_others(dirs) = dirs.each { |dir| Servers.of(dir).warn_of_others }
 
         # @return [Integer] how many shards of all stores this process has claimed
         def claimed = @all.each_value.sum(&:size)
 
         # Forgets all, in a fork.
-        def reset_all = @all.clear
+        def reset_all
+          @all.clear
+          Servers.reset_all
+        end
       end
 
       # @param placement [Placement::Single, Placement::Supervised]
-      def initialize(placement)
+      # @param servers [Servers]
+      def initialize(placement, servers)
         @placement = placement
+        @servers = servers
         @claims = {}
         @lock = Mutex.new
       end
@@ -61,6 +73,9 @@ module Elah
       def claim_all(shard, commits)
         raise moved(shard) unless owned?(shard)
 
+        @servers.enter
+        @servers.warn_of_others
+        @claims.delete_if { |_, claim| !commits.owns?(claim) } # others may have claimed all of them at once
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
         claims = commits.claim(wanted, @placement.shards, @placement.incarnation)
         # Whoever was paused in between may have been replaced.

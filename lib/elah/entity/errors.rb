@@ -9,6 +9,10 @@ module Elah
     # entity stays in memory. After any other exception it is restored from what is stored. Apps derive their own from it.
     class Refusal < Error; end
 
+    # An argument or the answer of a call cannot be copied, so that neither side could change what the other has: `Marshal` has to be able to
+    # write it. The message names the method, the argument and its class. Nothing of the call was stored.
+    class NotSerializable < Error; end
+
     # No worker owned the entity for long enough to answer: its shard is changing hands.
     class Moving < Unavailable
       # @return [String] the stable code of the problem
@@ -22,5 +26,12 @@ module Elah
     #
     # @api private
     class Moved < Error; end
+  end
+
+  module Shards
+    # What {Entity::NotSerializable} says, without the method.
+    #
+    # @api private
+    class NotCopied < Error; end
   end
 end

@@ -21,5 +21,6 @@ module Elah
 
     Process.singleton_class.prepend(Fork)
     at_exit { Region.flush_all }
+    Config.at(:before_worker_boot) { Region.warn_of_others }
   end
 end

@@ -68,7 +68,7 @@ module Elah
         @name = @region.check_name(name) unless name.equal?(@name)
         activation = @region.resident!(key)
         answer = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
-        batch = activation.batch
+        batch = activation.run_batch
         note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
         @answers[index] = answer
       rescue StandardError => e
@@ -78,6 +78,7 @@ module Elah
       # A call that was made natively has ended with an exception.
       def call_failed(task, index, activation, error)
         activation.abort(task, error)
+        error = @region.not_serializable(@name, error) if error.is_a?(Shards::NotCopied)
         raise error unless error.is_a?(StandardError)
 
         note_failure(index, error)

@@ -20,10 +20,24 @@ module Elah
       # @return [Reference] whose methods answer calls that {Elah.gather} takes
       def deferred = @region.deferred(@key)
 
+      # A reference can be an argument or an answer of a call: on the other side it stands for the same entity.
+      #
+      # @return [String]
+      def _dump(_level) = @key
+
       # @return [String]
       def inspect = "#<#{@region.name}[#{@key.inspect}]>"
 
       class << self
+        # Names the class of a region's references, so that Marshal can write them.
+        #
+        # @param references [Class]
+        # @param region [Region]
+        def publish(references, region)
+          references.define_singleton_method(:_load) { |key| region[key] }
+          const_set("To#{region.number}", references)
+        end
+
         # @param calls [Array<Symbol>] names of the methods
         # @param receiver [Symbol] the method of {Region} that gets each call
         # @return [Class]

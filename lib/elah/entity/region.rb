@@ -38,6 +38,10 @@ module Elah
       # @return [Integer] how many calls may wait for one entity
       attr_reader :queue_max
 
+      # @api private
+      # @return [Class] of references to these entities
+      attr_reader :references
+
       # @return [Elah::EventLoop, nil] in which entities run
       attr_reader :event_loop
 
@@ -145,6 +149,20 @@ module Elah
       end
 
       # @api private
+      # @param name [Symbol] of a method
+      # @param error [Shards::NotCopied]
+      # @return [NotSerializable]
+      def not_serializable(name, error) = NotSerializable.new("#{@entity_class.name || @name}##{name}: #{error.message}")
+
+      # @api private
+      # @raise [NotSerializable] when an argument cannot be copied
+      def check_arguments(name, arguments)
+        Shards.check_arguments(arguments)
+      rescue Shards::NotCopied => e
+        raise not_serializable(name, e)
+      end
+
+      # @api private
       def deferred(key) = @deferred.new(self, key)
 
       # @api private
@@ -199,7 +217,7 @@ module Elah
 
       def run_here(task, activation, name, arguments)
         answer = activation.run(task, name, arguments)
-        batch = activation.batch
+        batch = activation.run_batch
         conclude(activation.state, batch) if batch > @commits.settled
         answer
       end

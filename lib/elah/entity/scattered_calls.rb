@@ -5,10 +5,12 @@ module Elah
     # Many calls on their way to the workers that own the entities, all in one message per worker, under one deadline. What {Elah::Gather} does
     # for calls of any kind, without an object for each.
     class ScatteredCalls
+      # @param region [Region] of the entities
       # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
       # @param ways [Hash{Carrier=>Array<Integer>}] the indexes of the calls that each carrier takes
       # @param seconds [Numeric, nil] for all of them
-      def initialize(calls, ways, seconds)
+      def initialize(region, calls, ways, seconds)
+        @region = region
         @calls = calls
         @ways = ways
         @seconds = seconds
@@ -36,12 +38,26 @@ module Elah
       private
 
       def start(carrier, indexes)
-        @scattered << [carrier.scatter_calls(@ways.size == 1 ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
+        @scattered << [carrier.scatter_calls(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
       rescue Cancelled, ClientGone
         raise
+      rescue NotSerializable
+        sendable = indexes.reject { |index| refuse(index) }
+        start(carrier, sendable) if sendable.any?
       rescue StandardError => e
         @is_failed = true
         indexes.each { |index| @answers[index] = e }
+      end
+
+      # @return [Boolean] whether a call cannot be sent, which is its answer then
+      def refuse(index)
+        _, name, *arguments = @calls[index]
+        @region.check_arguments(name, arguments)
+        false
+      rescue NotSerializable => e
+        @is_failed = true
+        @answers[index] = e
+        true
       end
 
       def collect(scattered, indexes)

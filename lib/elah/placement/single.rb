@@ -23,6 +23,9 @@ module Elah
       # @return [Integer] the number of this worker's slot
       def slot = 0
 
+      # @return [Integer] the process that stands for this server
+      def server_id = Process.pid
+
       # @return [Integer] how many slots there are
       def slots = 1
 

@@ -32,6 +32,9 @@ module Elah
         @before_release = []
       end
 
+      # @return [Integer] the process that stands for this server: the supervisor
+      def server_id = @run_dir.process_id
+
       # @return [Integer] slots are 0 until this; some may be empty
       def slots = @board.server_value(:slots)
 

@@ -11,7 +11,7 @@ class EntityAtRestTest < EntityCase
       @accounts["1"].deposit(3)
       account = @accounts.at_rest("1")
       assert_equal ["1", 3], [account.key, account.balance]
-      gate = Queue.new
+      gate = Gate.new
       waiting = Elah.async { @accounts["1"].wait(gate) }
       assert_nil @accounts.at_rest("1")
       gate << nil

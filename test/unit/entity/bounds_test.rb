@@ -16,7 +16,7 @@ class EntityBoundsTest < EntityCase
   def test_a_line_that_is_too_long_is_refused
     accounts = with_config(entity_queue_max: 2) { accounts("short line") }
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       waiting = Array.new(3) { Elah.async { accounts["1"].wait(gate) } }
       error = assert_raises(Elah::Overloaded) { accounts["1"].balance }
       assert_match(/2 calls wait/, error.message)
@@ -39,7 +39,7 @@ class EntityBoundsTest < EntityCase
   def test_busy_entities_stay_and_too_many_of_them_are_refused
     accounts = with_config(entities_max: 2) { accounts("busy") }
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       waiting = %w[1 2].map { |key| Elah.async { accounts[key].wait(gate) } }
       assert_match(/busy/, assert_raises(Elah::Overloaded) { accounts["3"].balance }.message)
       2.times { gate << nil }

@@ -19,7 +19,7 @@ class EntityGatherTest < EntityCase
   def test_a_slow_entity_has_its_fallback_and_keeps_its_turn
     accounts = accounts("gathered") { durability :memory }
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       %w[1 2].each { |key| accounts[key].balance } # they are in memory
       results = Elah.gather(deadline: 1) do |gather|
         gather.call(:quick, accounts["1"].deferred.deposit(1), fallback: :late)
@@ -32,7 +32,7 @@ class EntityGatherTest < EntityCase
 
   def test_many_calls_with_a_deadline
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       answers = @accounts.call_many([["1", :deposit, 1], ["2", :wait, gate]], deadline: 0.05)
       assert_instance_of Elah::DeadlineExceeded, answers[1]
     end

@@ -10,7 +10,7 @@ class EntityTurnsTest < EntityCase
   def test_who_calls_again_at_once_waits_behind_the_next_in_line
     accounts = accounts("turns")
     Elah.run do
-      gate = Queue.new
+      gate = Gate.new
       order = []
       call = ->(name) { accounts["1"].wait(gate, name).tap { |value| order << value } }
       first = Elah.async { 2.times { |turn| call.call([:first, turn]) } }

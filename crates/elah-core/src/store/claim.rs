@@ -8,11 +8,16 @@
 //! |---|---|
 //! | 0, 4, shard (2, big endian) | epoch (8, little endian), incarnation of the owner (8, little endian) |
 //! | 0, 5 | number of shards (4, little endian), set by the first claim and never changed |
+//! | 0, 6 | number of takeovers (8, little endian), one more with each transaction that claims shards |
+//!
+//! An owner that only reads never meets the fence. It compares the number of takeovers, which it looks up once for each commit of the store,
+//! and looks at its shard's epoch when that number has changed.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::error::Error;
-use super::layout::{CLAIMS, SHARDS};
+use super::layout::{CLAIMS, SHARDS, TAKEOVERS};
 
 /// The most shards that a store can be divided into.
 pub const SHARDS_MAX: u32 = 65_536;
@@ -26,11 +31,21 @@ pub struct Claim {
     shard: u16,
     epoch: u64,
     failure: OnceLock<(u64, Error)>,
+    /// The number of takeovers at which the epoch was found to be the stored one.
+    checked_at: AtomicU64,
+    /// Whether it was found that another owner has claimed the shard.
+    is_taken: AtomicBool,
 }
 
 impl Claim {
     pub(super) fn new(shard: u16, epoch: u64) -> Arc<Self> {
-        Arc::new(Claim { shard, epoch, failure: OnceLock::new() })
+        Arc::new(Claim {
+            shard,
+            epoch,
+            failure: OnceLock::new(),
+            checked_at: AtomicU64::new(0),
+            is_taken: AtomicBool::new(false),
+        })
     }
 
     /// The shard that it is for.
@@ -50,13 +65,30 @@ impl Claim {
 
     /// Whether nothing can be stored under it any more.
     pub fn has_failed(&self) -> bool {
+        self.has_lost_writes() || self.is_taken.load(Ordering::Acquire)
+    }
+
+    /// Whether a batch under it was not stored.
+    pub(super) fn has_lost_writes(&self) -> bool {
         self.failure.get().is_some()
+    }
+
+    /// Whether nobody else had claimed the shard when there had been so many `takeovers`; `stored` looks up the shard's epoch.
+    pub(super) fn check(&self, takeovers: u64, stored: impl FnOnce() -> Result<u64, Error>) -> Result<bool, Error> {
+        if self.checked_at.load(Ordering::Acquire) != takeovers {
+            if stored()? != self.epoch {
+                self.is_taken.store(true, Ordering::Release);
+            }
+            self.checked_at.store(takeovers, Ordering::Release);
+        }
+        Ok(!self.is_taken.load(Ordering::Acquire))
     }
 
     /// The same right for batches that build on nothing that was lost. `None` when another owner has the shard.
     pub fn renewed(&self) -> Option<Arc<Self>> {
         match self.failure.get() {
             Some((_, Error::Fenced { .. })) => None,
+            _ if self.is_taken.load(Ordering::Acquire) => None,
             _ => Some(Claim::new(self.shard, self.epoch)),
         }
     }
@@ -82,6 +114,15 @@ pub(super) fn claim_key(shard: u16) -> [u8; 4] {
 
 pub(super) fn shards_key() -> &'static [u8] {
     &SHARDS
+}
+
+pub(super) fn takeovers_key() -> &'static [u8] {
+    &TAKEOVERS
+}
+
+/// The number of takeovers that is stored; 0 before the first.
+pub(super) fn stored_takeovers(row: Option<&[u8]>) -> u64 {
+    row.and_then(|row| Some(u64::from_le_bytes(row.try_into().ok()?))).unwrap_or(0)
 }
 
 pub(super) fn encode_claim(epoch: u64, incarnation: u64) -> [u8; 16] {

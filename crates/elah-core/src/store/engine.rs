@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::Options;
+use super::claim::{Claim, claim_key, stored_epoch, stored_takeovers, takeovers_key};
 use super::env::{self, Env, Snapshot, Tree};
 use super::error::Error;
 use super::fork::ForkMark;
+use super::health::Health;
 use super::journal::{self, Added, Journal};
 use super::layout::{FullKey, TableId, Value, decode_count};
 use super::merge::{Keys, Merge, Pending};
@@ -30,8 +32,12 @@ pub(super) struct Engine {
     pub(super) opening: u64,
     pub(super) journal: Mutex<Option<Journal>>,
     pub(super) queue: Queue,
+    pub(super) health: Health,
     /// What the reads of this turn of the loop share.
     pub(super) kept: Mutex<Option<Snapshot>>,
+    /// The number of takeovers, and the commit at which it was looked up. Both only grow; the number is written first.
+    takeovers: AtomicU64,
+    takeovers_seen_at: AtomicU64,
     writer: Mutex<Option<JoinHandle<()>>>,
     mark: ForkMark,
 }
@@ -54,7 +60,10 @@ impl Engine {
             opening: OPENINGS.fetch_add(1, Ordering::Relaxed) + 1,
             journal: Mutex::new(None),
             queue: Queue::new(),
+            health: Health::default(),
             kept: Mutex::new(None),
+            takeovers: AtomicU64::new(0),
+            takeovers_seen_at: AtomicU64::new(u64::MAX),
             writer: Mutex::new(None),
             mark: ForkMark::new().map_err(|error| Error::cannot_open(dir, error))?,
         })
@@ -170,6 +179,23 @@ impl Engine {
             }
             _ => Ok(stored),
         }
+    }
+
+    /// Whether nobody else has claimed the shard since. Costs a look at the number of the last commit, unless that has changed.
+    pub(super) fn still_owns(self: &Arc<Self>, claim: &Claim) -> Result<bool, Error> {
+        let takeovers = if self.env.info().last_txn_id as u64 == self.takeovers_seen_at.load(Ordering::Acquire) {
+            self.takeovers.load(Ordering::Relaxed)
+        } else {
+            self.read(|snapshot| {
+                let takeovers = stored_takeovers(self.tree.get(snapshot, takeovers_key())?);
+                self.takeovers.fetch_max(takeovers, Ordering::Relaxed);
+                self.takeovers_seen_at.store(snapshot.id() as u64, Ordering::Release);
+                Ok(takeovers)
+            })?
+        };
+        claim.check(takeovers, || {
+            self.read(|snapshot| self.tree.get(snapshot, &claim_key(claim.shard()))?.map_or(Ok(0), stored_epoch))
+        })
     }
 
     /// Whether a table or counter has its id.

@@ -94,6 +94,16 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// The sentence about a store that takes no writes, without what concerns the operation that met it.
+    pub fn state(&self) -> String {
+        match self {
+            Error::Full { what } => format!("The store is full: {what}."),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl Error {
     pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
         Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
     }

@@ -74,6 +74,11 @@ impl GroupCommits {
         self.handle.submit(Job::Change(Work::Claim(takeover), done));
     }
 
+    /// Whether nobody else has claimed the shard since, as far as this process can read the store.
+    pub fn still_owns(&self, claim: &Claim) -> bool {
+        self.handle.with(|engine| engine.still_owns(claim)).unwrap_or(true)
+    }
+
     /// Adds what a call has gathered to the open batch, and returns that batch's number.
     pub fn gather(&self, claim: &Arc<Claim>, gathered: &mut Gathered) -> u64 {
         let mut open = self.open();

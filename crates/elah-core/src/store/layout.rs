@@ -8,6 +8,8 @@
 //! | 0, 3 | time of expiry (big endian), table id, key | nothing |
 //! | 0, 4 | shard | its epoch and owner, see [`claim`](super::claim) |
 //! | 0, 5 | | the number of shards |
+//! | 0, 6 | | the number of takeovers |
+//! | 0, 7 | number | never committed, see [`health`](super::health) |
 //! | table id >= 16 | key | table: a tag, the time of expiry if there is one, the bytes; counter: the count |
 
 use super::error::Error;
@@ -28,6 +30,8 @@ pub(super) const JOURNALS: [u8; 2] = [0, 2];
 pub(super) const EXPIRIES: [u8; 2] = [0, 3];
 pub(super) const CLAIMS: [u8; 2] = [0, 4];
 pub(super) const SHARDS: [u8; 2] = [0, 5];
+pub(super) const TAKEOVERS: [u8; 2] = [0, 6];
+pub(super) const PROBE: [u8; 2] = [0, 7];
 const FIRST_TABLE: u16 = 16;
 
 /// Names a table inside the file. Ids are given out once and never reused.

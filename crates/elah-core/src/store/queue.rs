@@ -26,6 +26,8 @@ pub(super) enum Job {
     Sweep(Done<usize>),
     /// Folds what this process has counted in memory; told when it is on disk.
     Flush(Done<()>),
+    /// Looks whether the store takes writes; told when that is known.
+    Look(Done<()>),
 }
 
 impl Job {
@@ -36,7 +38,7 @@ impl Job {
                 done(Err(error));
             }
             Job::Sweep(done) => done(Err(error)),
-            Job::Reserve(done) | Job::Flush(done) => done(Err(error)),
+            Job::Reserve(done) | Job::Flush(done) | Job::Look(done) => done(Err(error)),
         }
     }
 
@@ -45,14 +47,16 @@ impl Job {
         match self {
             Job::Change(Work::Changes(_), _) => None,
             Job::Change(Work::Batch(batch), _) => Some(batch.commit_delay),
-            Job::Change(Work::Claim(_), _) | Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) => Some(Duration::ZERO),
+            Job::Change(Work::Claim(_), _) | Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) | Job::Look(_) => {
+                Some(Duration::ZERO)
+            }
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
             Job::Change(work, _) => work.bytes(),
-            Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) => 0,
+            Job::Reserve(_) | Job::Sweep(_) | Job::Flush(_) | Job::Look(_) => 0,
         }
     }
 }

@@ -26,6 +26,38 @@ pub fn release_all() {
     }
 }
 
+/// Why stores that this process has open take no writes, by their directories, as far as that is known.
+pub fn troubles() -> Vec<(PathBuf, Error)> {
+    engines().into_iter().filter_map(|engine| Some((engine.dir.clone(), engine.trouble()?))).collect()
+}
+
+/// Looks whether the stores that this process has open take writes; `done` gets what `troubles` says then.
+pub fn check_all(done: impl FnOnce(Vec<(PathBuf, Error)>) + Send + 'static) {
+    let last = Arc::new(AtLast(Mutex::new(Some(done))));
+    for engine in engines() {
+        let last = Arc::clone(&last);
+        engine.submit(Job::Look(Box::new(move |_| drop(last))));
+    }
+}
+
+/// Tells when the last of its owners has gone.
+struct AtLast<F: FnOnce(Vec<(PathBuf, Error)>)>(Mutex<Option<F>>);
+
+impl<F: FnOnce(Vec<(PathBuf, Error)>)> Drop for AtLast<F> {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            done(troubles());
+        }
+    }
+}
+
+/// The openings of this process that are in use.
+fn engines() -> Vec<Arc<Engine>> {
+    let all: Vec<_> = opened().iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
+    let engine = |shared: &Arc<Shared>| shared.engine.read().unwrap_or_else(PoisonError::into_inner).clone();
+    all.iter().filter_map(engine).filter(|engine| engine.is_of_this_process()).collect()
+}
+
 /// A directory that this process uses.
 struct Shared {
     dir: PathBuf,

@@ -38,13 +38,14 @@ pub(super) fn run(engine: &Engine) {
         fold_at: None,
         fold_pause: engine.options.fold_pause,
         sweep_at: None,
+        look_at: None,
         recover_at: Instant::now() + RECOVERY_PAUSE,
         has_unripe_pages: true,
         kept: None,
     };
     writer.plan_sweep();
     loop {
-        let woken = engine.queue.take([writer.fold_at, writer.sweep_at].into_iter().flatten().min());
+        let woken = engine.queue.take([writer.fold_at, writer.sweep_at, writer.look_at].into_iter().flatten().min());
         if woken.has_gathered && writer.fold_at.is_none() {
             writer.fold_at = Some(Instant::now() + writer.fold_pause);
         }
@@ -62,6 +63,7 @@ struct Todo {
     reservations: Vec<Done<()>>,
     sweeps: Vec<Done<usize>>,
     flushes: Vec<Done<()>>,
+    looks: Vec<Done<()>>,
 }
 
 impl Todo {
@@ -71,6 +73,7 @@ impl Todo {
             Job::Reserve(done) => self.reservations.push(done),
             Job::Sweep(done) => self.sweeps.push(done),
             Job::Flush(done) => self.flushes.push(done),
+            Job::Look(done) => self.looks.push(done),
         }
     }
 }
@@ -82,6 +85,8 @@ struct Writer<'e> {
     fold_pause: Duration,
     /// Set while something waits for its expiry.
     sweep_at: Option<Instant>,
+    /// Set while the store is full.
+    look_at: Option<Instant>,
     recover_at: Instant,
     /// Set by each commit: LMDB hands out the pages that a transaction has freed to the one after the next.
     has_unripe_pages: bool,
@@ -100,7 +105,7 @@ impl<'e> Writer<'e> {
             self.engine.queue.take_reserved(until).into_iter().for_each(|job| todo.add(job));
             todo.changes.sort_by_key(|(work, _)| !work.is_reserved());
         }
-        let Todo { changes, sweeps, flushes, .. } = todo;
+        let Todo { changes, sweeps, flushes, looks, .. } = todo;
         let is_fold_due = self.fold_at.is_some_and(|at| at <= now);
         let must_fold =
             is_closing || is_fold_due || !flushes.is_empty() || changes.iter().any(|(work, _)| work.touches_counters());
@@ -120,6 +125,11 @@ impl<'e> Writer<'e> {
             done(self.sweep_all());
         }
         self.plan_sweep();
+        if !looks.is_empty() || self.look_at.is_some_and(|at| at <= now) {
+            self.engine.look();
+            self.look_at = self.engine.is_full().then(|| Instant::now() + FULL_PAUSE);
+            looks.into_iter().for_each(|done| done(Ok(())));
+        }
         if self.recover_at <= now {
             self.recover();
         }
@@ -163,6 +173,8 @@ impl<'e> Writer<'e> {
             }
             Err(error @ Error::Full { .. }) => {
                 self.postpone_fold(sealed.is_some());
+                self.engine.look_anew();
+                self.look_at = Some(Instant::now() + FULL_PAUSE);
                 refuse(changes, &error);
                 Err(error)
             }

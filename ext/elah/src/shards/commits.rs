@@ -47,6 +47,11 @@ impl RubyCommits {
         Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))
     }
 
+    /// Whether nobody else has claimed the shard since.
+    fn owns(commits: &Self, claim: &RubyClaim) -> bool {
+        commits.commits.still_owns(&claim.claim)
+    }
+
     /// The number of the last batch that the writer was given.
     fn submit(&self) -> u64 {
         self.commits.submit()
@@ -77,6 +82,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
     class.define_singleton_method("open", function!(RubyCommits::new, 4))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
+    class.define_method("owns?", method!(RubyCommits::owns, 1))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;
     class.define_method("settled", method!(RubyCommits::settled, 0))?;
     class.define_method("waiting_bytes", method!(RubyCommits::waiting_bytes, 0))?;

@@ -12,6 +12,7 @@ use magnus::{Error, Module, RModule, Value, method};
 use rb_sys::{ID, VALUE, ruby_value_type as Type};
 
 use super::call_columns::{CLASS as COLUMNS, CallColumns};
+use super::copies::{of_answer_or_raise, plain_copy};
 use super::state::{CLASS, RubyState};
 use crate::raw_objects::{call, entry, lookup, names, set_variable, store, symbol_name, variable};
 
@@ -144,7 +145,7 @@ impl Run {
             for (index, argument) in arguments.iter_mut().enumerate().take(count) {
                 *argument = entry(call, index + 2);
             }
-            self.turn(key, arguments, count)
+            self.turn(key, arguments, count, 0)
         }
     }
 
@@ -166,20 +167,26 @@ impl Run {
                     Some(place) => entry(columns.shared, place),
                 };
             }
-            self.turn(key, arguments, count)
+            self.turn(key, arguments, count, columns.width)
         }
     }
 
+    /// The turn for a call whose first arguments, `own` of them, nobody else has; the others are copied.
+    ///
     /// # Safety
     /// As for `go_on`.
-    unsafe fn turn(&self, key: VALUE, arguments: [VALUE; ARGUMENTS_MAX], count: usize) -> Option<Turn> {
+    unsafe fn turn(&self, key: VALUE, mut arguments: [VALUE; ARGUMENTS_MAX], count: usize, own: usize) -> Option<Turn> {
         // SAFETY: the caller's promise.
         unsafe {
             // A Hash may stand for keywords, which Ruby's own splat knows.
             if count > 0 && rb_sys::RB_TYPE_P(arguments[count - 1], Type::RUBY_T_HASH) {
                 return None;
             }
-            self.idle(key).map(|(activation, entity, state)| Turn { activation, entity, state, arguments, count })
+            let (activation, entity, state) = self.idle(key)?;
+            for argument in &mut arguments[own..count] {
+                *argument = plain_copy(*argument)?;
+            }
+            Some(Turn { activation, entity, state, arguments, count })
         }
     }
 
@@ -253,7 +260,7 @@ impl Run {
             set_variable(turn.activation, names.outer, self.outer);
             set_variable(self.task, names.activation, turn.activation);
             self.running.set(turn.activation);
-            let answer = call(turn.entity, self.method_id, &turn.arguments[..turn.count]);
+            let answer = of_answer_or_raise(call(turn.entity, self.method_id, &turn.arguments[..turn.count]));
             self.gather(&turn.state);
             self.running.set(NIL);
             if variable(turn.activation, names.line) == NIL {

@@ -10,11 +10,13 @@ use elah_core::response::Response;
 use elah_core::store::{self, Claim, Gathered, GroupCommits};
 use elah_core::worker::{RequestId, Worker};
 use magnus::rb_sys::{AsRawValue, FromRawValue};
+use magnus::value::ReprValue;
 use magnus::{DataTypeFunctions, Error, Module, Object, RArray, RModule, RString, Ruby, TypedData, Value, function, gc, method};
 use rb_sys::VALUE;
 
 use super::RubyClaim;
 use super::commits::{Answers, RubyCommits, wait};
+use super::copies;
 use crate::native_class;
 use crate::receiver::{ExactClass, Receiver};
 use crate::slot_queues::loans::{CLASS as LOANS, Loans};
@@ -96,9 +98,9 @@ impl EntityState {
         self.claim.failure(number).cloned()
     }
 
-    /// Whether nothing may build on it any more, because a batch was not stored.
+    /// Whether nothing may build on it any more, because a batch was not stored or another process has claimed the shard.
     pub(super) fn is_lost(&self) -> bool {
-        self.claim.has_failed()
+        self.claim.has_failed() || !self.commits.still_owns(&self.claim)
     }
 
     /// Whether nothing was lost of what was written and, if that has to be, all of it is settled. Counts as a use.
@@ -179,8 +181,16 @@ impl RubyState {
         RubyState { entity: Arc::new(entity), natively: Cell::new(rb_sys::Qnil as VALUE), loans: Cell::new(None) }
     }
 
-    fn gather(state: Receiver<Self>) -> u64 {
-        state.gather_batch()
+    /// The arguments of a call as the entity gets them; nil when it has to come to life first.
+    fn admit(ruby: &Ruby, state: Receiver<Self>, arguments: Value) -> Result<Value, Error> {
+        if state.is_lost() { Ok(ruby.qnil().as_value()) } else { copies::of_arguments(ruby, arguments) }
+    }
+
+    /// Ends a call: its answer as the caller gets it, when what the call has written is in the open batch.
+    fn finish(ruby: &Ruby, state: Receiver<Self>, answer: Value) -> Result<Value, Error> {
+        let answer = copies::of_answer(ruby, answer)?;
+        state.gather_batch();
+        Ok(answer)
     }
 
     fn last_batch(state: Receiver<Self>) -> u64 {
@@ -250,7 +260,8 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("put", method!(RubyState::put, 2))?;
     class.define_method("delete", method!(RubyState::delete, 1))?;
     class.define_method("range_native", method!(RubyState::range, 3))?;
-    class.define_method("gather", method!(RubyState::gather, 0))?;
+    class.define_method("admit", method!(RubyState::admit, 1))?;
+    class.define_method("finish", method!(RubyState::finish, 1))?;
     class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
     class.define_method("take_used", method!(RubyState::take_used, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;

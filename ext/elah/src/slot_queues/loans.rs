@@ -131,6 +131,7 @@ impl Loans {
     }
 
     fn describe(ruby: &Ruby, this: This, slot: Slot, head: RString, answer: RString) -> Result<(), Error> {
+        let answer = RString::new_frozen(answer); // all callers get the same
         let slot = slot as usize;
         if slot >= elah_core::slot_queues::SLOTS_MAX as usize {
             return Err(Error::new(ruby.exception_arg_error(), format!("There is no slot {slot}.")));

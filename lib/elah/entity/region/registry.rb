@@ -36,6 +36,9 @@ module Elah
         # Waits until what was answered in memory is on disk: before a fork, and when the process ends.
         def flush_all = regions.each_value(&:flush)
 
+        # Says in the log, in one worker of a server, which other servers have entities of the same stores in memory.
+        def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(regions.keys.map(&:first).uniq)
+
         # Begins anew in a fork, which owns nothing of its parent's.
         def reset_all
           Epochs.reset_all
@@ -51,6 +54,7 @@ module Elah
           other = by_number[region.number]
           raise ArgumentError, "The entities #{region.name} and #{other.name} cannot be told apart by their number: rename one." if other
 
+          Reference.publish(region.references, region)
           by_number[region.number] = region
         end
       end

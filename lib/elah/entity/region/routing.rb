@@ -94,7 +94,7 @@ module Elah
           calls.is_a?(CallColumns) ? sort_out(calls, ways) : calls.each_with_index { |call, index| (ways[carrier(call[0])] ||= []) << index }
           return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
 
-          scattered = ScatteredCalls.new(calls, ways, deadline)
+          scattered = ScatteredCalls.new(self, calls, ways, deadline)
           answers = scattered.run
           scattered.failed? ? repeat_moved(calls, answers) : answers
         end
@@ -144,6 +144,9 @@ module Elah
 
           activation = resident(key) or raise Moved, "Nobody owns shard #{shard} at the moment."
           run_here(task, activation, name, arguments)
+        rescue TypeError # raised by the method, or because the arguments cannot be sent
+          check_arguments(name, arguments) if peer
+          raise
         rescue PeerUnavailable => e
           e.may_have_run? ? raise : raise(Moved, e.message)
         end

@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 
 use crate::store::batch::{Batch, Packed};
-use crate::store::claim::{Claim, SHARDS_MAX, Takeover, claim_key, encode_claim, shards_key, stored_epoch, stored_shards};
+use crate::store::claim::{
+    Claim, SHARDS_MAX, Takeover, claim_key, encode_claim, shards_key, stored_epoch, stored_shards, stored_takeovers,
+    takeovers_key,
+};
 use crate::store::env::NewRows;
 use crate::store::error::Error;
 use crate::store::layout::{FullKey, Kind, TableId, Value};
@@ -24,6 +27,8 @@ impl Session<'_> {
             self.epochs.insert(shard, epoch);
             outcomes.push(Outcome::Claimed(epoch));
         }
+        let takeovers = stored_takeovers(self.tree.get(&self.txn, takeovers_key())?) + 1;
+        self.tree.put(&mut self.txn, takeovers_key(), &takeovers.to_le_bytes())?;
         Ok(outcomes)
     }
 
@@ -96,7 +101,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         for (claim, gathered) in batch.calls() {
-            if !claim.has_failed() && self.admits(claim, batch.number)? {
+            if !claim.has_lost_writes() && self.admits(claim, batch.number)? {
                 writes.extend(gathered.filter_map(|write| Some(Admitted::new(*ids.get(usize::from(write.table))?, write))));
             }
         }
