@@ -41,6 +41,7 @@ mod responders;
 mod response_stream;
 mod router;
 mod shards;
+mod shutdown_watchdog;
 mod sink_intake;
 mod sink_journal;
 mod sink_responder;
@@ -94,6 +95,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     slot_queues::init(ruby, elah)?;
     store::init(ruby, elah)?;
     shards::init(ruby, elah)?;
+    shutdown_watchdog::init(elah)?;
     let rack = elah.define_module("Rack")?;
     rack_env::init(ruby, elah, rack)?;
     rack_response::init(elah, rack)?;

@@ -36,6 +36,7 @@ module Elah
         @call = nil
         @is_working = @is_flush_due = false
         @report = event_loop.method(:report).to_proc
+        @fiber_state = EventLoop::FiberState.new(Thread.current)
       end
 
       # Has the loop begin when there is something to do.
@@ -82,7 +83,7 @@ module Elah
 
       def new_member
         member = Member.new
-        member.suspended = Fiber.new do
+        member.suspended = Fiber.new(**EventLoop::FiberState::OPTIONS) do
           while true
             serve(member)
             break @members.delete(member) if @idle.size >= IDLE_MAX
@@ -112,6 +113,7 @@ module Elah
           answer = Failure.of(e)
         end
         member.finish(&@report)
+        @fiber_state.clear
         flush_later(call) if call.answer(index, answer)
       end
 
