@@ -239,6 +239,7 @@ module Elah
     # requests cost no switch. When one does wait, the loop lets another fiber go on with the rest.
     def new_task
       task = Task.new
+      @fiber_state.watch(task)
       handler = @handler
       task.suspended = fiber = Fiber.new(**FiberState::OPTIONS) do
         while true
@@ -263,7 +264,7 @@ module Elah
           failed(e, request)
         end
         task.finish { |exception| failed(exception, request) } if task.endings
-        @fiber_state.clear
+        @fiber_state.clear(task) if task.fiber_state
         request = next_request(request)
       end
       task.request = nil

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "event_loop"
+require_relative "idle_memory"
 require_relative "scheduler"
 require_relative "signal_listener"
 require_relative "stall_watch"
@@ -40,6 +41,7 @@ module Elah
       @loop.cancels_gone = @config.cancel_gone.to_sym
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
+      IdleMemory.start(@loop)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)

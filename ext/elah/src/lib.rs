@@ -17,6 +17,7 @@ mod json_rows;
 mod json_scan;
 mod json_writer;
 mod listening_socket;
+mod memory;
 #[cfg(feature = "mongo")]
 mod mongo;
 mod multipart;
@@ -73,6 +74,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     json_rows::init(ruby, elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
+    memory::init(elah)?;
     #[cfg(feature = "mongo")]
     mongo::init(ruby, elah)?;
     multipart::init(elah)?;

@@ -83,6 +83,7 @@ module Elah
 
       def new_member
         member = Member.new
+        @fiber_state.watch(member)
         member.suspended = Fiber.new(**EventLoop::FiberState::OPTIONS) do
           while true
             serve(member)
@@ -113,7 +114,7 @@ module Elah
           answer = Failure.of(e)
         end
         member.finish(&@report)
-        @fiber_state.clear
+        @fiber_state.clear(member) if member.fiber_state
         flush_later(call) if call.answer(index, answer)
       end
 
