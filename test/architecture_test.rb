@@ -17,11 +17,11 @@ class ArchitectureTest < Minitest::Test
 
   # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files (the board's and the store's), and the
   # memory of large ranked sets.
-  UNSAFE_FILES = %w[board/map.rs broken_peers.rs descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs sink_log/segment.rs ranked_set/arena.rs].freeze
+  UNSAFE_FILES = %w[board/map.rs broken_peers.rs descriptor_watch.rs store/env.rs store/fork.rs store/journal.rs sink_log/segment.rs shutdown_watchdog.rs ranked_set/arena.rs].freeze
 
   # The only files that may ask for the time of day: log lines, expiries in the store, the name of a journal, the Date header,
   # the number of an incarnation.
-  WALL_CLOCK_FILES = %w[lib/elah/log.rb lib/elah/placement/single.rb lib/elah/store/clock.rb store/clock.rs store/journal.rs core/src/connection.rs].freeze
+  WALL_CLOCK_FILES = %w[lib/elah/log.rb lib/elah/placement/single.rb lib/elah/store/clock.rb store/clock.rs store/journal.rs core/src/connection.rs shutdown_watchdog.rs].freeze
 
   # Where the library names frameworks that an app may have loaded.
   ADAPTERS = %w[lib/elah/adapters/meaning.rb lib/elah/adapters/active_record.rb lib/elah/adapters/active_record/ownership.rb].freeze

@@ -4,7 +4,7 @@ module Elah
   # A fiber that `Elah.async` started: waits for its end, its value, and cancels it. It belongs to the loop that it runs in.
   class Async
     # Not a failure of this fiber alone: they end the worker, as they do in a handler.
-    FATAL = [NoMemoryError, SignalException, SystemExit].freeze
+    FATAL = [NoMemoryError, SignalException].freeze
     private_constant :FATAL
 
     # Starts the block: it runs at once, until it waits for the first time.

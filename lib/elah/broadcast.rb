@@ -89,15 +89,18 @@ module Elah
     end
 
     # @api private
-    # Writes the events to come, where the server is not Elah's own: until the client is gone, or the broadcast is closed.
+    # Writes the events to come, behind Rack middleware and under other servers: until the client is gone, the broadcast is closed, or
+    # Elah's own server drains.
     #
     # @param out [#write]
     def write_to(out)
       place = @backlog.place
-      out.write(@last) unless @last.empty?
-      until @backlog.closed?
-        place, frames = @backlog.wait_after(place, @keepalive_seconds)
-        out.write(frames.empty? ? KEEP_ALIVE : frames.join)
+      API::ServerSentEvents.until_drain do
+        out.write(@last) unless @last.empty?
+        until @backlog.closed?
+          place, frames = @backlog.wait_after(place, @keepalive_seconds)
+          out.write(frames.empty? ? KEEP_ALIVE : frames.join)
+        end
       end
     end
 

@@ -118,6 +118,9 @@ module Elah
       (self.class.of_library[name] + @hooks.fetch(name, [])).each { |hook| hook.call(*arguments) }
     end
 
+    # @return [String] without values, which may be secrets
+    def inspect = "#<#{self.class}>"
+
     private
 
     # A port is one more address of its layer, so that PORT beats a `bind` of the config file.

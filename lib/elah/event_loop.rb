@@ -4,6 +4,8 @@ require_relative "errors"
 require_relative "native"
 require_relative "task"
 require_relative "event_loop/cancellation"
+require_relative "event_loop/draining"
+require_relative "event_loop/fiber_state"
 require_relative "event_loop/posts"
 
 module Elah
@@ -14,6 +16,7 @@ module Elah
   # be suspended from inside them.
   class EventLoop
     include Cancellation
+    include Draining
     include Posts
 
     # Idle fibers that are kept for the next requests; one costs about 13 KB once it has run.
@@ -45,9 +48,11 @@ module Elah
       @ready = []
       @posted = []
       @endings = []
+      @open_streams = {}.compare_by_identity
+      @fiber_state = FiberState.new(Thread.current)
       @spawned = 0
-      @cancels_gone = true
-      @drain_requested = @leaves_backlog = false
+      @cancels_gone = :all
+      @drain_requested = @leaves_backlog = @ends_streams = false
       @failed = ->(exception, _request) { raise exception }
       expect_posts
     end
@@ -64,7 +69,7 @@ module Elah
       @failed = failed
       enter_ready # what was spawned at boot
       while true
-        drain(@leaves_backlog) if @drain_requested
+        begin_drain if @drain_requested
         @handle.turn
         resume if news? # what has begun goes on before anything new
         enter(@idle.pop || new_task) while request_ready?
@@ -87,15 +92,6 @@ module Elah
         resume
       end
       call_posted
-    end
-
-    # Asks the loop to stop accepting and to end when it has answered what it has. May be called from a trap or another thread.
-    #
-    # @param leaves_backlog [Boolean] whether other workers accept from the same sockets, and take what is not accepted yet
-    def request_drain(leaves_backlog: false)
-      @leaves_backlog = leaves_backlog
-      @drain_requested = true
-      interrupt
     end
 
     # Makes the turn that is on return. May be called from a trap or another thread.
@@ -243,8 +239,9 @@ module Elah
     # requests cost no switch. When one does wait, the loop lets another fiber go on with the rest.
     def new_task
       task = Task.new
+      @fiber_state.watch(task)
       handler = @handler
-      task.suspended = fiber = Fiber.new do
+      task.suspended = fiber = Fiber.new(**FiberState::OPTIONS) do
         while true
           serve_ready(task, handler)
           break if @idle.size >= POOL_MAX || @fatal
@@ -267,6 +264,7 @@ module Elah
           failed(e, request)
         end
         task.finish { |exception| failed(exception, request) } if task.endings
+        @fiber_state.clear(task) if task.fiber_state
         request = next_request(request)
       end
       task.request = nil

@@ -3,9 +3,15 @@
 require_relative "text"
 
 module Elah
-  # The log of a worker: a line per event on one stream, with the time, the level and a sentence.
+  # The log of a worker: a line per event on one stream, with the time, the level and a sentence. Text from elsewhere, such as the message of
+  # an exception, cannot begin a line of its own or reach a terminal: control characters are escaped here.
   class Log
     LEVELS = %w[debug info warn error].freeze
+
+    # Control characters, and the line separators of Unicode.
+    CONTROL = /[[:cntrl:]\u2028\u2029]/.freeze
+    ESCAPES = { "\n" => '\n', "\r" => '\r', "\t" => '\t', "\e" => '\e' }.freeze
+    private_constant :CONTROL, :ESCAPES
 
     class << self
       # @return [Elah::Log] that of this process's server
@@ -22,8 +28,18 @@ module Elah
       @out = out
     end
 
+    # @!method debug(message, details = nil)
+    #   Writes a line, and below it the details.
+    #   @param message [String]
+    #   @param details [Array<String>, nil] lines that belong to it, such as a backtrace
+    # @!method info(message, details = nil)
+    #   @see #debug
+    # @!method warn(message, details = nil)
+    #   @see #debug
+    # @!method error(message, details = nil)
+    #   @see #debug
     LEVELS.each_with_index do |level, rank|
-      define_method(level) { |message| write(level, message) if rank >= @threshold }
+      define_method(level) { |message, details = nil| write(level, message, details) if rank >= @threshold }
       define_method(:"#{level}?") { rank >= @threshold }
     end
 
@@ -31,15 +47,28 @@ module Elah
     #
     # @param exception [Exception]
     # @param context [String] what was going on, as the beginning of the line
-    def exception(exception, context)
-      backtrace = (exception.backtrace || []).map { |line| "\n    #{line}" }.join
-      error("#{context}: #{Text.of_exception(exception)}#{backtrace}")
-    end
+    def exception(exception, context) = error(line_of(exception, context), exception.backtrace)
+
+    # Writes an exception that says enough without its backtrace.
+    #
+    # @param exception [Exception]
+    # @param context [String] as of {#exception}
+    def failure(exception, context) = warn(line_of(exception, context))
 
     private
 
-    def write(level, message)
-      @out.write("#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{Text.utf8(message)}\n")
+    # Converted one by one, since they may have different encodings.
+    def line_of(exception, context) = "#{Text.utf8(context)}: #{Text.of_exception(exception)}"
+
+    def write(level, message, details)
+      line = "#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{printable(message)}\n"
+      details&.each { |detail| line << "    #{printable(detail)}\n" }
+      @out.write(line)
+    end
+
+    def printable(message)
+      message = Text.utf8(message)
+      message.match?(CONTROL) ? message.gsub(CONTROL) { |character| ESCAPES[character] || format('\u%04X', character.ord) } : message
     end
   end
 end

@@ -108,7 +108,8 @@ module Elah
              unit: "seconds", default: 30.0, range: 0.0..86_400.0
       option :stall_ms, :integer, "Reports a handler that holds the loop for longer, with the Ruby line it stands on.",
              unit: "ms", default: 100, range: 1..3_600_000
-      option :cancel_gone, :boolean, "Cancels the fiber of a handler whose client has gone before its answer.", default: true
+      option :cancel_gone, :choice, "Cancels a handler whose client has disconnected: `safe` for GET and HEAD, `all` for every method, `none` never.",
+             default: "safe", values: %w[safe all none].freeze
       option :offload_threads, :integer, "Runs this many blocks of `Elah.offload` at once, each in a thread.", default: 16, range: 1..1000
       option :offload_queue_max, :integer, "Lets this many blocks of `Elah.offload` wait for a thread; the next one is refused.",
              default: 1024, range: 0..1_000_000

@@ -47,6 +47,9 @@ module Elah
     # Notes that the process is to become the next image.
     def prepare = @is_due = true
 
+    # Notes that the process is to end instead.
+    def abandon = @is_due = false
+
     # @return [Boolean]
     def due? = @is_due == true
 

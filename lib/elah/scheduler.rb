@@ -5,6 +5,7 @@ require "timeout"
 require_relative "event_loop"
 require_relative "offload"
 require_relative "scheduler/closing"
+require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/select"
 
 module Elah

@@ -15,10 +15,12 @@ module Elah
       @log = log
     end
 
-    # Blocks until INT or TERM.
+    # Blocks until INT, TERM or {#stop}.
     #
     # @raise [Elah::ListenError] when an address is taken or wrong
+    # @raise [SystemExit] when requests were given up
     def run
+      @pid = Process.pid
       allow_descriptors
       @config.settings.warnings.each { |warning| @log.warn(warning) }
       Adapters.install if @config.adapters?
@@ -28,8 +30,23 @@ module Elah
       worker = Worker.new(@app, @config, @log)
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
+      @pid = nil
       @sockets&.remove
     end
+
+    # Stops the server as TERM does: it answers what it has accepted, and {#run} returns. Returns at once, and does nothing when the server does
+    # not run. May be called from a handler, another thread or a trap.
+    #
+    # @return [nil]
+    def stop
+      Process.kill(:TERM, @pid) if @pid
+      nil
+    end
+
+    # The app and the configuration are left out: they are long, and a configuration may hold secrets.
+    #
+    # @return [String]
+    def inspect = "#<#{self.class} #{@pid ? "running, #{@config.workers} workers, on" : 'for'} #{@config.bind.map(&:to_s).join(', ')}>"
 
     # Does in a trial run what could end the next image of a server before it serves: the definition of an API may contradict itself, and an
     # address be taken. Nothing is left open.

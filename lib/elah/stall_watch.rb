@@ -19,7 +19,7 @@ module Elah
         Thread.current.name = "elah stall watch"
         loop do
           stalled = event_loop.wait_for_stall(seconds) or next
-          log.warn(report(stalled, watched.backtrace || []))
+          log.warn("A handler has held the loop for #{(stalled * 1000).round} ms; it stands at", place(watched.backtrace || []))
         end
       end
       @thread.report_on_exception = false
@@ -30,11 +30,10 @@ module Elah
 
     private
 
-    def report(stalled, backtrace)
+    def place(backtrace)
       own = File.join(__dir__, "")
       lines = backtrace.take_while { |line| !line.start_with?(own) || line.include?("/api/") }
-      lines = backtrace if lines.empty?
-      "A handler has held the loop for #{(stalled * 1000).round} ms; it stands at\n    #{lines.first(LINES).join("\n    ")}"
+      (lines.empty? ? backtrace : lines).first(LINES)
     end
   end
 end

@@ -38,6 +38,9 @@ module Elah
     # @return [#stop, #go_on, nil] what is told when it waits, and when it goes on
     attr_accessor :meter
 
+    # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Asked after each request, so no method of Ruby.
+    attr_accessor :fiber_state
+
     # Whether a loop of its own may end while the task still waits.
     attr_writer :transient
 
@@ -52,7 +55,7 @@ module Elah
       @request = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
       @activation = @awaits = @callers = @parent = @meter = nil
       @raising_shields = @shields = 0
-      @woken = @transient = @keeps_children = false
+      @woken = @transient = @keeps_children = @fiber_state = false
     end
 
     # Sets what is raised when it is entered next.

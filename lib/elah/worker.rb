@@ -1,15 +1,22 @@
 # frozen_string_literal: true
 
 require_relative "event_loop"
+require_relative "idle_memory"
 require_relative "scheduler"
 require_relative "signal_listener"
 require_relative "stall_watch"
+require_relative "worker/restarting"
 
 module Elah
   # One worker: the app, the loop that runs it, and the signals that end it.
   class Worker
-    # Exit status of a worker that gave up on requests which did not end within `drain_seconds`.
+    include Restarting
+
+    # Exit status of a worker that gave up on requests which did not end within `drain_seconds`, or at the second INT.
     DRAIN_EXCEEDED = 75
+
+    # What a server may take to end of itself when its time is over; then it is killed.
+    GRACE_SECONDS = 1.0
 
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
@@ -25,15 +32,16 @@ module Elah
     #
     # @param sockets [Elah::Sockets]
     # @param seat [Elah::OwnSeat, Elah::Supervisor::Tether] where it shows what it does
-    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or the one of a handler that called `exit`
+    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests outlive `drain_seconds`, or INT comes again
     def run(sockets, seat)
       @sockets = sockets
       @seat = seat
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates,
                               responders: @app.responders)
-      @loop.cancels_gone = @config.cancel_gone?
+      @loop.cancels_gone = @config.cancel_gone.to_sym
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
+      IdleMemory.start(@loop)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)
@@ -43,7 +51,6 @@ module Elah
       seat.ready(sockets.addresses)
       @loop.run(@app, method(:failed))
       @log.info("Drained; bye")
-      raise @exit if @exit
     ensure
       watch&.stop
       @signal_listener&.kill
@@ -57,9 +64,10 @@ module Elah
       return if @draining
 
       @draining = true
+      ShutdownWatchdog.note_drain
       @seat.draining(leaves_backlog)
       deadline = @loop.new_wait
-      @loop.after_wait(deadline) { give_up }
+      @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
       @loop.start_timer(deadline, @config.drain_seconds)
       @loop.request_drain(leaves_backlog: leaves_backlog)
       # Nobody is to wait for a server that has gone.
@@ -72,7 +80,9 @@ module Elah
       @config.run_hooks(:before_worker_shutdown)
     ensure
       Entity::Peers.current&.close unless Elah.autoload?(:Entity)
+      @ends = true
       @loop&.shut_down("The worker ends.")
+      ShutdownWatchdog.stop
     end
 
     def native(app)
@@ -84,37 +94,35 @@ module Elah
 
     def trap_signals
       @signal_listener = SignalListener.start
-      return trap("TERM") { drain(leaves_backlog: true) } if @seat.supervised?
+      @seat.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
+      # After the traps: it stands in front of them.
+      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @seat.supervised?)
+    end
 
-      %w[INT TERM].each { |signal| trap(signal) { drain } }
-      %w[HUP USR1 USR2].each { |signal| trap(signal) { @loop.post { try_to_restart } } }
+    def trap_signals_of_server
+      %w[INT TERM].each { |signal| trap(signal) { stop(signal) } }
+      %w[HUP USR1 USR2].each { |signal| trap(signal) { @loop.post { restart } } }
       %w[TTIN TTOU].each { |signal| trap(signal) { nil } } # the system would stop the process
     end
 
-    # Ends as {#drain} does, and leaves the sockets to the next image of this process, if that is able to load.
-    def try_to_restart
-      @loop.spawn(Task.new.tap { |task| task.transient = true }) do
-        @log.info("Restarting: a process of its own tries whether the code loads")
-        if Restart.current.possible?(@sockets, frees_ports: true) { |pid| Process.wait2(pid).last.success? }
-          Restart.current.prepare
-          drain(leaves_backlog: true)
-        else
-          @log.error("The code does not load: the server serves on with what it has")
-        end
-      end
+    # The second INT waits for nobody. What was to be a restart ends, too.
+    def stop(signal)
+      @loop.post { give_up("INT came again") } if @stopping && signal == "INT"
+      @stopping = true
+      Restart.current.abandon
+      drain
     end
 
-    def give_up
-      @log.warn("#{@loop.counts[:open_requests]} requests did not end within #{@config.drain_seconds} s of draining; stopping")
+    def give_up(reason)
+      @log.warn("#{reason}: giving up #{@loop.counts[:open_requests]} open requests, exit status #{DRAIN_EXCEEDED}")
       exit(DRAIN_EXCEEDED)
     end
 
     # A handler ended with an exception.
     def failed(exception, request)
-      leave(exception) if exception.is_a?(SystemExit)
       return spawned_failed(exception) unless request
       return if ended_by_server(exception, request)
-      return @log.exception(exception, "#{place(request)} failed after its answer had begun") unless request.awaits_answer?
+      return @log.exception(exception, "#{place(request)} #{failure(exception)}, after its answer had begun") unless request.awaits_answer?
 
       answer_failure(exception, request)
     end
@@ -123,32 +131,38 @@ module Elah
     def answer_failure(exception, request)
       problem = exception.is_a?(Problem) ? exception : Adapters::Meaning.of(exception)
       if problem
-        @log.warn("#{place(request)} failed: #{Text.of_exception(exception)}")
+        @log.failure(exception, "#{place(request)} failed")
         request.respond_with_problem(problem.status, problem.code, Text.utf8(problem.detail))
       else
-        @log.exception(exception, "#{place(request)} failed")
+        @log.exception(exception, "#{place(request)} #{failure(exception)}")
         request.respond_with_problem(500, "internal_error", "The request failed. The log knows it by its id.")
       end
     end
 
     def spawned_failed(exception)
-      @log.exception(exception, "A spawned fiber failed") unless exception.is_a?(Cancelled)
+      @log.exception(exception, "A spawned fiber #{failure(exception)}") unless exception.is_a?(Cancelled)
     end
 
-    # A handler called `exit`: the worker answers what it has, and then does so.
-    def leave(exception)
-      @exit ||= exception
-      drain
+    # A handler cannot end the server for everybody else.
+    def failure(exception)
+      exception.is_a?(SystemExit) ? "called exit with status #{exception.status}; it fails alone, and the server goes on" : "failed"
     end
 
     # The exceptions by which the server itself ended the handler: the client has its answer, or is not there any more.
     def ended_by_server(exception, request)
+      return stopped(request) if @ends && exception.is_a?(Cancelled)
       return if request.awaits_answer?
 
       case exception
       when DeadlineExceeded then @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s") || true
       when ClientGone then @log.debug("#{place(request)} was cancelled: its client has gone") || true
       end
+    end
+
+    def stopped(request)
+      @log.warn("#{place(request)} was cancelled: the worker ends")
+      request.respond_with_problem(503, "server_stopped", "The server stopped before the request was complete.")
+      true
     end
 
     def place(request) = "Request #{request.id} #{request.request_method} #{request.path}"

@@ -54,8 +54,28 @@ class CancellationTest < Minitest::Test
     assert_event "streams ClientGone"
   end
 
+  # A reset came between the charge and its record, and the handler was ended there.
+  def test_a_client_that_resets_does_not_cancel_a_post
+    start
+    send_and_reset("/charges", verb: "POST")
+    assert_event "charges done"
+  end
+
+  # It is for nobody else.
+  def test_an_event_stream_ends_with_its_client_also_as_the_answer_to_a_post
+    start
+    send_and_reset("/events", verb: "POST") { |client| client.socket.wait_readable(60) }
+    assert_event "posted events ClientGone"
+  end
+
+  def test_the_option_cancels_every_method
+    start(cancel_gone: "all")
+    send_and_reset("/charges", verb: "POST")
+    assert_event "charges ClientGone"
+  end
+
   def test_the_option_lets_handlers_go_on
-    start(cancel_gone: false)
+    start(cancel_gone: "none")
     send_and_reset("/naps")
     assert_event "naps done"
   end
@@ -81,7 +101,7 @@ class CancellationTest < Minitest::Test
     assert_equal [504, "deadline_exceeded"], @server.get("/joins").then { |answer| [answer.status, answer.json["code"]] }
     assert_event "joins DeadlineExceeded"
     assert_event "child Cancelled"
-    assert_match(/GET \/joins was cancelled after 0.2 s/, @server.log)
+    @server.wait_for(%r{GET /joins was cancelled after 0\.2 s})
   end
 
   def test_errors_of_the_handlers_own_bounds_have_their_status
@@ -121,9 +141,9 @@ class CancellationTest < Minitest::Test
   end
 
   # Sends a request, waits until it runs (or as the block says), and resets the connection.
-  def send_and_reset(path)
+  def send_and_reset(path, verb: "GET")
     client = HttpClient.new(@server.url)
-    client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n")
+    client.write("#{verb} #{path} HTTP/1.1\r\nHost: a\r\n\r\n")
     block_given? ? yield(client) : @server.get("/hello")
     client.socket.setsockopt(Socket::SOL_SOCKET, Socket::SO_LINGER, [1, 0].pack("ii"))
     client.close

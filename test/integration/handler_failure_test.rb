@@ -87,11 +87,26 @@ class HandlerFailureTest < Minitest::Test
     server.wait_for(/held the loop for \d+ ms; it stands at\n(?:.*\n)*?.*loop\.rb:#{line}/)
   end
 
-  def test_exit_answers_the_request_and_ends_the_server_with_its_status
-    own = ElahServer.start(APP)
-    assert_equal 500, own.get("/exit").status
-    assert_equal 7, own.wait_until_ended.exitstatus
-  ensure
-    own&.kill
+  # They ended the server, for all other clients too.
+  def test_a_handler_that_calls_exit_or_kills_its_thread_fails_alone
+    server.connect do |neighbour|
+      neighbour.write("GET /sleep/200 HTTP/1.1\r\nHost: a\r\n\r\n")
+      { "exit" => 7, "kill" => 0, "abort" => 1, "exit_in_a_fiber" => 7 }.each do |path, status|
+        server.connect do |client|
+          assert_equal [500, "internal_error"], client.get("/#{path}").then { |answer| [answer.status, answer.json["code"]] }
+          server.wait_for(%r{ERROR .*GET /#{path} called exit with status #{status}; it fails alone, and the server goes on: SystemExit})
+          assert_equal "hello", client.get("/hello").body
+        end
+      end
+      assert_equal "slept", neighbour.read_answer.body
+    end
+  end
+
+  # The message began a line of its own, and reached a terminal as it was.
+  def test_a_message_in_the_log_stays_on_its_line
+    server.get("/forges")
+    line = server.wait_for(/^.*GET \/forges failed.*$/)[0]
+    assert_includes line, 'RuntimeError: one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \u0000 \u009B \u2028 \xFF ü'
+    refute_match(/^2026-01-01/, server.log)
   end
 end

@@ -18,6 +18,12 @@ class PeerLinksTest < PeerLinksCase
     end
   end
 
+  # A fiber that runs calls runs many, and fiber-locals of one call were seen by the next.
+  def test_a_call_leaves_nothing_in_its_fiber
+    peer = start_peer
+    as_worker { |links| assert_equal [[], []], Array.new(2) { links.peer(peer.path).call([:keep_in_the_fiber, 1], 5) } }
+  end
+
   def test_answers_find_their_callers_in_whatever_order_they_come
     peer = start_peer
     as_worker do |links|

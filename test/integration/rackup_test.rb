@@ -25,6 +25,28 @@ class RackupTest < Minitest::Test
     rackup("-p", "0") { |url| assert_equal "/ 1024 development", HttpClient.open(url) { |client| client.get("/") }.body }
   end
 
+  # The end was `undefined method 'stop' for #<Elah::Server ...>`, with all of the configuration.
+  %i[TERM INT].each do |signal|
+    define_method(:"test_a_sinatra_app_that_is_run_as_a_program_ends_by_#{signal}") do
+      app = "require 'sinatra'\nset :server, :elah\nset :port, 0\nget('/') { 'hello' }"
+      lines = program(app, signal) { |url| assert_equal "hello", HttpClient.open(url) { |client| client.get("/").body } }
+      refute_match(/NoMethodError|undefined method/, lines.join)
+    end
+  end
+
+  def test_a_handler_may_stop_the_server
+    app = "require 'sinatra'\nset :server, :elah\nset :port, 0\nget('/') { settings.running_server.stop; settings.running_server.inspect }"
+    program(app, nil) do |url|
+      assert_match(%r{\A#<Elah::Server running, 1 workers, on tcp://(localhost|127\.0\.0\.1):0>\z}, HttpClient.open(url) { |client| client.get("/").body })
+    end
+  end
+
+  def test_a_server_that_does_not_run_is_stopped_already_and_shows_nothing_secret
+    server = Elah::Server.new(->(_) {}, Elah::Config.build(bind: "tcp://127.0.0.1:1"))
+    assert_nil server.stop
+    assert_equal ["#<Elah::Server for tcp://127.0.0.1:1>", "#<Elah::Config>"], [server.inspect, Elah.config.inspect]
+  end
+
   def test_rackup_lists_the_options
     out, = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-h")
     assert_includes out, "-O queue_max=N"
@@ -56,7 +78,7 @@ class RackupTest < Minitest::Test
       File.write(File.join(folder, "config/environment.rb"), 'require_relative "application"; Shop.initialize!')
       File.write(File.join(folder, "config.ru"), 'require_relative "config/environment"; run Shop')
       File.write(File.join(folder, "bin/rails"), 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
-      serving(folder, "bin/rails", "server", "-u", "elah", "-b", "127.0.0.1", "-p", "0") do |url|
+      run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|
         assert_equal "by Rails", HttpClient.open(url) { |client| client.get("/") }.body
       end
     end
@@ -80,21 +102,29 @@ class RackupTest < Minitest::Test
 
   private
 
-  def rackup(*arguments, &block)
+  def rackup(*arguments, &block) = with_file("config.ru", APP) { |folder| run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block) }
+
+  def program(app, signal, &block) = with_file("app.rb", app) { |folder| run_until_ended(folder, %w[app.rb], signal, &block) }
+
+  def with_file(name, source)
     Dir.mktmpdir do |folder|
-      File.write(File.join(folder, "config.ru"), APP)
-      serving(folder, "-S", "rackup", "-s", "elah", *arguments, &block)
+      File.write(File.join(folder, name), source)
+      yield folder
     end
   end
 
-  # Yields where it listens, then ends it by TERM.
-  def serving(folder, *command)
-    Open3.popen2e(RbConfig.ruby, "-I", LIB, *command, chdir: folder) do |_, output, process|
+  # Yields the URL it listens on, then sends a signal, unless it ends by itself.
+  #
+  # @return [Array<String>] what it wrote
+  def run_until_ended(folder, arguments, signal)
+    Open3.popen2e(RbConfig.ruby, "-I", LIB, *arguments, chdir: folder) do |_, output, process|
       lines = []
       lines << output.readline until lines.last&.match(ElahServer::LISTENING)
       yield lines.last[ElahServer::LISTENING, 1]
-      Process.kill(:TERM, process.pid)
-      assert_predicate process.value, :success?
+      Process.kill(signal, process.pid) if signal
+      lines.concat(output.readlines)
+      assert_predicate process.value, :success?, lines.join
+      return lines
     rescue EOFError
       flunk "It ended:\n#{lines.join}"
     ensure

@@ -160,6 +160,47 @@ class RestartTest < Minitest::Test
   end
 
   # As releases are deployed: each in a folder of its own, and a link to the current one.
+  # Twelve signals started twelve trial runs side by side, and left eleven zombies.
+  def test_one_process_makes_one_trial_run_at_a_time_and_at_most_one_more
+    with_gated_trials do |server, gate, loads|
+      server.signal(:USR2)
+      wait_until("the trial run loads") { loads.call == 2 }
+      11.times { server.signal(:USR2) && server.get("/") }
+      File.write(gate, "")
+      wait_until("another trial run loads") { loads.call == 3 }
+      File.write(gate, "")
+      wait_until("both have failed") { server.log.scan("The code does not load").size == 2 }
+      assert_equal ["old", 3], [server.get("/").body, loads.call]
+      wait_until("no trial run is left") { children_of(server).empty? }
+    end
+  end
+
+  def test_a_trial_run_of_one_process_that_does_not_end_is_killed
+    with_gated_trials(boot_seconds: 0.5) do |server, _gate, loads|
+      server.signal(:USR2)
+      server.wait_for(/The trial run did not end within 0\.5 s: it is killed/)
+      assert_equal "old", server.get("/").body
+      wait_until("no trial run is left") { children_of(server).empty? }
+      assert_operator loads.call, :<=, 2
+    end
+  end
+
+  # TERM was ignored while one process drained for a restart.
+  def test_term_ends_one_process_that_is_about_to_restart
+    server = ElahServer.start(format(APP_OF, "old"))
+    client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
+    wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+    server.signal(:USR2)
+    wait_until("it drains") { status(server).workers.first[:state] == :draining }
+    server.signal(:TERM)
+    assert_equal "slept", client.read_answer.body
+    assert_predicate server.wait_until_ended, :success?
+    assert_equal 1, server.log.scan("listening on").size
+  ensure
+    client&.close
+    server&.kill
+  end
+
   def test_the_working_directory_is_entered_anew_by_its_name
     Dir.mktmpdir do |folder|
       %w[old new].each do |release|
@@ -201,4 +242,26 @@ class RestartTest < Minitest::Test
       refute_path_exists path
     end
   end
+
+  private
+
+  # A server of one process whose code is noted whenever it is loaded. A trial run waits until somebody writes to the gate, and fails.
+  #
+  # @yieldparam loads [#call] gives how often it was loaded
+  def with_gated_trials(**options)
+    app = <<~RUBY
+      first = !File.exist?("loads")
+      File.write("loads", "x", mode: "a")
+      first || File.read("gate") && raise("it does not load")
+      #{format(APP_OF, 'old')}
+    RUBY
+    ElahServer.start(app, **options) do |server|
+      gate = File.join(server.folder, "gate")
+      File.mkfifo(gate)
+      yield server, gate, -> { File.size(File.join(server.folder, "loads")) }
+    end
+  end
+
+  # @return [Array<String>] ids of processes, zombies among them
+  def children_of(server) = File.read("/proc/#{server.pid}/task/#{server.pid}/children").split
 end

@@ -87,6 +87,15 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # Where standard output is a file or a pipe, it appeared when the server ended.
+  def test_what_an_app_prints_appears_at_once
+    ElahServer.start("puts 'loaded'\nrun Class.new(Elah::API) { get(:prints) { puts 'printed' } }") do |server|
+      server.wait_for(/^loaded$/)
+      server.get("/prints")
+      server.wait_for(/^printed$/)
+    end
+  end
+
   def test_hooks_and_settings_of_the_config_file
     Dir.mktmpdir do |folder|
       file = File.join(folder, "config.rb")

@@ -40,7 +40,7 @@ class SupervisorEndTest < Minitest::Test
     wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
     server.signal(:TERM)
     assert_equal 75, server.wait_until_ended.exitstatus
-    assert_match(/1 requests did not end within 0\.2 s/, server.log)
+    assert_match(/The drain took longer than 0\.2 s: giving up 1 open requests, exit status 75/, server.log)
   ensure
     client&.close
     server&.kill

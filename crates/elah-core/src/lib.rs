@@ -31,6 +31,7 @@ mod response_stream;
 mod route_cache;
 pub mod router;
 mod shared;
+pub mod shutdown_watchdog;
 pub mod sink_log;
 pub mod slot_queues;
 pub mod store;

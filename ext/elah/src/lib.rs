@@ -17,6 +17,7 @@ mod json_rows;
 mod json_scan;
 mod json_writer;
 mod listening_socket;
+mod memory;
 #[cfg(feature = "mongo")]
 mod mongo;
 mod multipart;
@@ -41,6 +42,7 @@ mod responders;
 mod response_stream;
 mod router;
 mod shards;
+mod shutdown_watchdog;
 mod sink_intake;
 mod sink_journal;
 mod sink_responder;
@@ -72,6 +74,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     json_rows::init(ruby, elah)?;
     json_writer::init(elah)?;
     listening_socket::init(ruby, elah)?;
+    memory::init(elah)?;
     #[cfg(feature = "mongo")]
     mongo::init(ruby, elah)?;
     multipart::init(elah)?;
@@ -94,6 +97,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     slot_queues::init(ruby, elah)?;
     store::init(ruby, elah)?;
     shards::init(ruby, elah)?;
+    shutdown_watchdog::init(elah)?;
     let rack = elah.define_module("Rack")?;
     rack_env::init(ruby, elah, rack)?;
     rack_response::init(elah)?;

@@ -9,8 +9,8 @@ module Elah
       LINE_BREAK = /\r\n|\r|\n/
       private_constant :LINE_BREAK
 
-      # Runs the block with the events of a stream. Under a fiber scheduler a second fiber sends the comments that keep
-      # the stream open; elsewhere the block calls {#keep_alive}.
+      # Runs the block with the events of a stream, until the server drains. Under a fiber scheduler a second fiber sends the comments that
+      # keep the stream open; elsewhere the block calls {#keep_alive}.
       #
       # @param out [#write]
       # @param keepalive_seconds [Numeric, nil]
@@ -18,9 +18,15 @@ module Elah
       def self.run(out, keepalive_seconds)
         events = new(out)
         events.keep_alive_every(keepalive_seconds) if keepalive_seconds && Fiber.scheduler
-        yield events
+        until_drain { yield events }
       ensure
         events&.finish
+      end
+
+      # Runs a block that streams events. When Elah's own server drains, the block ends where it waits.
+      def self.until_drain(&block)
+        event_loop = Elah.current_loop
+        event_loop ? event_loop.until_drain(&block) : yield
       end
 
       # An event as it is sent; see {#push}.

@@ -15,6 +15,7 @@ module Elah
 
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
+        $stdout.sync = true # what the app prints would come out at its end where that is a file
         app = AppFile.load(arguments.file)
         config.check_store!
         server = Server.new(app, config)

@@ -7,7 +7,12 @@ module Elah
       # Passes through every shield.
       UNSHIELDED = Float::INFINITY
 
-      # Whether a request whose client has gone is cancelled.
+      # Methods that change nothing, so that a handler may be ended anywhere.
+      SAFE_METHODS = %w[GET HEAD].freeze
+      private_constant :SAFE_METHODS
+
+      # Which requests are cancelled when their clients have gone: `:safe` (GET and HEAD), `:all` or `:none`. An event stream is
+      # cancelled whatever its method, unless this is `:none`: it is for nobody else.
       attr_writer :cancels_gone
 
       # Raises `exception` in the fiber that a task is suspended in. A task that does not wait, that is shielded, or that has just
@@ -81,8 +86,14 @@ module Elah
         [*@waits.values, *@ready].each { |task| tasks[task.request.key] = task if task.request }
         cancelled.each do |key, reason|
           task = tasks[key]
-          cancel(task, reason_for(reason)) if task && (reason != :gone || @cancels_gone)
+          cancel(task, reason_for(reason)) if task && (reason != :gone || cancels_gone?(task))
         end
+      end
+
+      def cancels_gone?(task)
+        return @cancels_gone == :all unless @cancels_gone == :safe
+
+        SAFE_METHODS.include?(task.request.request_method) || streams?(task)
       end
 
       def reason_for(reason)

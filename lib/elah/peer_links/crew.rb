@@ -36,6 +36,7 @@ module Elah
         @call = nil
         @is_working = @is_flush_due = false
         @report = event_loop.method(:report).to_proc
+        @fiber_state = EventLoop::FiberState.new(Thread.current)
       end
 
       # Has the loop begin when there is something to do.
@@ -82,7 +83,8 @@ module Elah
 
       def new_member
         member = Member.new
-        member.suspended = Fiber.new do
+        @fiber_state.watch(member)
+        member.suspended = Fiber.new(**EventLoop::FiberState::OPTIONS) do
           while true
             serve(member)
             break @members.delete(member) if @idle.size >= IDLE_MAX
@@ -112,6 +114,7 @@ module Elah
           answer = Failure.of(e)
         end
         member.finish(&@report)
+        @fiber_state.clear(member) if member.fiber_state
         flush_later(call) if call.answer(index, answer)
       end
 

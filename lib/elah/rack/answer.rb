@@ -62,7 +62,7 @@ module Elah
         @request.rack_finishers&.reverse_each do |finisher|
           finisher.call(@request.env, @status, @headers, error)
         rescue StandardError => e
-          @request.env["rack.errors"].puts("A callable of rack.response_finished failed: #{e.full_message(highlight: false)}")
+          Log.current.exception(e, "A callable of rack.response_finished failed")
         end
       end
 

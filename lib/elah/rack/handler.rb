@@ -18,6 +18,7 @@ module Elah
         flags = options.slice(*(Options.names - RACKUP_OWN))
         flags[:bind] ||= address(options) if options[:Port]
         Elah.config = Config.load(flags: flags)
+        $stdout.sync = true # as under `elah serve`
         server = Server.new(app, Elah.config)
         yield server if block_given?
         Restart.current.trial? ? server.try : server.run

@@ -4,9 +4,6 @@ module Elah
   class Supervisor
     # How a server ends: every worker answers what it has, and answers the calls of the others until all of them have.
     module Stop
-      # What a worker may take beyond `drain_seconds`, by which it ends of itself.
-      GRACE_SECONDS = 1.0
-
       private
 
       # The second INT waits for nobody.
@@ -18,7 +15,7 @@ module Elah
         @log.info("#{signal}: #{@crew.children.size} workers drain")
         @systemd.stopping
         @changes.clear
-        @stop_by = Concurrency.now + @config.drain_seconds + GRACE_SECONDS
+        @stop_by = Concurrency.now + @config.drain_seconds + Worker::GRACE_SECONDS
         @crew.children.each { |child| child.control.say("stop") }
         @sockets.close
       end

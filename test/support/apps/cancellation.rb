@@ -24,6 +24,13 @@ class CancellationApp < Elah::API
   get(:events) { @events.join(",") }
   get(:waits) { CancellationApp.noting("waits") { sleep } }
   get(:naps) { CancellationApp.noting("naps") { sleep(0.6) } && "slept" }
+  post(:charges) { CancellationApp.noting("charges") { sleep(0.6) } && "charged" }
+  post(:events) do
+    sse do |events|
+      events.push("first")
+      CancellationApp.noting("posted events") { sleep }
+    end
+  end
   get(:joins) { CancellationApp.noting("joins") { Elah.async { CancellationApp.noting("child") { sleep } }.value } }
 
   get(:shields) do

@@ -53,6 +53,10 @@ class LoopApp < Elah::API
   get(:silent, raw: true) { nil }
   get(:throw) { throw :nobody }
   get(:exit) { exit 7 }
+  get(:abort) { abort "aborted" }
+  get(:kill) { Thread.current.kill }
+  get(:exit_in_a_fiber) { Elah.async { exit 7 }.value }
+  get(:forges) { raise "one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \0 \u009b \u2028 \xFF ü" }
   get(:overflow) { (deep = -> { deep.call }).call }
   get(:fiber_yield) { Fiber.yield }
   get(:bad_header) { header("X-Bad", "a\r\nSet-Cookie: b") && "never" }

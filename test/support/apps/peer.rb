@@ -68,6 +68,10 @@ class Peer
 
   def a_proc = -> {}
 
+  def keep_in_the_fiber(value)
+    Thread.current.keys.tap { Thread.current[:kept] = value }
+  end
+
   def forward(path, message, seconds) = @links.peer(path).call(message, seconds)
 
   def links = [@links.open_incoming, @links.unread_bytes]

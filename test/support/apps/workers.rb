@@ -31,7 +31,7 @@ class WorkersApp < Elah::API
     WorkersApp.ballast = "x" * params[:bytes].to_i
     "grown"
   end
-  get("exit/:status") { exit params[:status].to_i }
+  get("exit/:status") { exit! params[:status].to_i }
   get("publish/:name/:value") do
     Elah::Placement.current.publish(params[:name], params[:value].to_i)
     "shown"
