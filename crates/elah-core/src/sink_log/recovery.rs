@@ -57,7 +57,7 @@ pub(super) fn recover(
 ) -> io::Result<Recovered> {
     let segment = Segment::open(dir, number)?;
     let len = segment.len()?;
-    let mut walked = Walked { end: HEADER_BYTES, stop: Stop::Damaged };
+    let mut walked = Walked { end: from, stop: Stop::Damaged };
     let mut may_be_torn = false;
     if let Some(Header { boot, bytes, .. }) = segment.header()? {
         walked = segment.walk(from, None, |end, record| {

@@ -162,6 +162,12 @@ fn damage_before_the_released_position_costs_nothing() {
     folder.change(0, |bytes| bytes[ends[2]..ends[3]].fill(0));
     let log = folder.open(Progress { released, counted: released });
     assert_eq!((everything(&log, released), log.damages()), (events(6..10), Vec::new()));
+    drop(log);
+
+    folder.change(0, |bytes| bytes[..8].fill(0));
+    let log = folder.open(Progress { released, counted: released });
+    assert_eq!((everything(&log, released), log.damages().len()), (Vec::new(), 1));
+    assert_eq!(payloads(&folder.salvaged()[0].records), events(6..10), "those before it are not read again");
 }
 
 /// An event of bytes can look like a record: one behind it is found by the length of the damaged one.
