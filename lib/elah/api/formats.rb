@@ -11,7 +11,18 @@ module Elah
         binary: "application/octet-stream", txt: "text/plain"
       }.freeze
 
-      TEXT = ->(object, _env) { object.respond_to?(:to_txt) ? object.to_txt : object.to_s }
+      CLASS_AND_ADDRESS = Kernel.instance_method(:to_s)
+      private_constant :CLASS_AND_ADDRESS
+
+      # An object whose text is its class and its address was not meant to be sent.
+      TEXT = lambda do |object, _env|
+        next object.to_txt if object.respond_to?(:to_txt)
+
+        text = object.to_s
+        next text unless text.start_with?("#<") && text == CLASS_AND_ADDRESS.bind_call(object)
+
+        raise Exceptions::InvalidFormatter.new(object.class, "txt: define to_s or to_txt in it, or return a String")
+      end
       JSON_TEXT = ->(object, _env) { Elah::JSON.generate(object) }
       XML = lambda do |object, _env|
         object.respond_to?(:to_xml) ? object.to_xml : raise(Exceptions::InvalidFormatter.new(object.class, "xml"))

@@ -25,6 +25,18 @@ class APIFormatsTest < APICase
     assert_equal [406, "The requested format 'xml' is not supported."], [halt.status, halt.body]
   end
 
+  def test_an_object_that_has_no_text_is_no_text
+    texts = api do
+      get(:object) { Object.new }
+      get(:shown) { 1..3 }
+      get(:struct) { Struct.new(:x).new(1) }
+    end
+    answer = get(texts, "/object")
+    assert_equal [500, "cannot convert Object to txt: define to_s or to_txt in it, or return a String"], [answer.status, answer.body]
+    assert_equal "1..3", get(texts, "/shown").body
+    assert_equal "#<struct x=1>", get(texts, "/struct").body
+  end
+
   def test_many_accept_headers_are_not_remembered_for_ever
     many = formats { default_format :txt }
     2_000.times { |n| negotiate(many, "/a", accept: "text/x-#{n}") }

@@ -109,15 +109,15 @@ module Elah
 
       def validate_level(values, indices, errors)
         @names.each do |name|
-          next unless concerns?(name, values)
+          next unless @required || (values.is_a?(Hash) && values.key?(name))
 
           message = fault(name, values)
-          errors << fault_error([@scope.full_name(name, indices)], message) if message
+          errors << fault_error([@scope.full_name(name, indices)], message) if message && !told_as_missing?(name, values)
         end
       end
 
-      # That a required parameter is missing is for the rule about presence to say, and for rules of the app's own.
-      def concerns?(name, values) = values.is_a?(Hash) ? values.key?(name) || @judges_missing : @required
+      # Only the rule about presence reports that a required parameter is missing, and rules of the app's own may.
+      def told_as_missing?(name, values) = !@judges_missing && values.is_a?(Hash) && !values.key?(name)
 
       # For `validate_param!`: says what is wrong.
       #

@@ -12,7 +12,7 @@ module Elah
 
         private
 
-        def concerns?(_name, _values) = true
+        def told_as_missing?(_name, _values) = false
       end
 
       # `allow_blank: false`: the parameter is not blank. false is not blank.
