@@ -44,6 +44,8 @@ module Elah
       inherited = @restart.state["supervisor"]
       set_up(inherited)
       @signals.trap_all
+      # It ends workers that take too long; the watchdog ends the supervisor itself, when a hook of its does not return.
+      ShutdownWatchdog.start(@config.drain_seconds + Worker::GRACE_SECONDS, Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
       inherited ? adopt(inherited) : begin_afresh
       supervise until @ended
       @log.info("All workers have ended; bye")
@@ -53,6 +55,7 @@ module Elah
       raise
     ensure
       @run_dir&.remove unless @restart.going?
+      ShutdownWatchdog.stop
     end
 
     private

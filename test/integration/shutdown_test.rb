@@ -66,7 +66,7 @@ class ShutdownTest < Minitest::Test
       with_request("/#{kind}", drain_seconds: 0.2) do |server|
         server.signal(:TERM)
         assert_equal 75, server.wait_until_ended.exitstatus
-        assert_match(/ERROR .*The drain took longer than 0\.2 s, and the server did not end within 1 s more: ending the process, exit status 75/, server.log)
+        assert_match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ERROR \[\d+\] The drain took longer than 0\.2 s, and the server did not end within 1 s more: ending the process, exit status 75/, server.log)
       end
     end
 
@@ -116,6 +116,20 @@ class ShutdownTest < Minitest::Test
     end
   ensure
     server&.kill
+  end
+
+  def test_a_supervisor_ends_although_a_hook_of_its_loops
+    Dir.mktmpdir do |folder|
+      config = File.join(folder, "elah.rb")
+      File.write(config, "after_worker_exit { warn('the hook loops') || loop { nil } }")
+      server = supervised(APP, config: config, drain_seconds: 0.2)
+      Process.kill(:KILL, worker_pids(server).first)
+      server.wait_for(/the hook loops/)
+      server.signal(:TERM)
+      assert_equal 75, server.wait_until_ended.exitstatus
+    ensure
+      server&.kill
+    end
   end
 
   # They held a stop for all of drain_seconds, which then ended with status 75.

@@ -79,11 +79,14 @@ pub fn note_drain() {
 /// Stops the thread: the server has ended.
 pub fn stop() {
     let thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((process_id, thread)) = thread
-        && process_id == process::id()
-    {
-        note(STOPPED);
-        let _ = thread.join();
+    match thread {
+        Some((process_id, thread)) if process_id == process::id() => {
+            note(STOPPED);
+            let _ = thread.join();
+        }
+        // The system's handle is one of the parent's: to drop it would detach a thread that is not here.
+        Some(inherited) => std::mem::forget(inherited),
+        None => {}
     }
 }
 
