@@ -108,7 +108,8 @@ module RingPools
     end
 
     def read_numbers(field, value)
-      value.is_a?(Array) && NUMBERS.end >= value.size && value.none?(&:nil?) or invalid!(field, "is a list of #{NUMBERS.begin} to #{NUMBERS.end} telephone numbers")
+      value.is_a?(Array) && NUMBERS.end >= value.size && value.none?(&:nil?) or
+        invalid!(field, "is a list of #{NUMBERS.begin} to #{NUMBERS.end} telephone numbers")
       numbers = value.map { |text| read_telephone_number(field, text) }
       numbers.uniq.size == numbers.size ? numbers : invalid!(field, "has a number twice")
     end

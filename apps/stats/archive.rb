@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "json_text"
+
 module Stats
   # Owns the events in the embedded store: by their ids, so that one that comes twice is there once, and by visitor. Both are gone when
   # they are as old as the collector may keep them.
@@ -41,13 +43,13 @@ module Stats
     end
 
     # @param id [String]
-    # @return [Hash{String=>Object}, nil] the event with its `id` and `accepted_ms`
+    # @return [JSONText, nil] the event with its `id` and `accepted_ms`
     def find(id) = @events.get(id)&.then { |value| read(id, value) }
 
     # @param visitor [String]
     # @param after [String, nil] the id of the last event of the page before
     # @param limit [Integer]
-    # @return [Array<Hash>]
+    # @return [Array<JSONText>]
     def of_visitor(visitor, after: nil, limit: 100)
       keys = @visits.range(prefix: visitor, after: after && (visitor + after), limit: limit).map(&:first)
       keys.filter_map { |key| find(key.byteslice(visitor.bytesize..)) }
@@ -80,7 +82,8 @@ module Stats
     def read(id, value)
       return if value.empty?
 
-      { "id" => id, "accepted_ms" => value.unpack1("Q>"), **Elah::JSON.parse(value.byteslice(8..).force_encoding(Encoding::UTF_8)) }
+      event = value.byteslice(8..).force_encoding(Encoding::UTF_8)
+      JSONText.new(%({"id":"#{id}","accepted_ms":#{value.unpack1('Q>')},#{event.delete_prefix('{')}))
     end
   end
 end

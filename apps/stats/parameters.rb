@@ -9,8 +9,8 @@ module Stats
     JSON = "application/json"
     TEXT = "text/plain"
     NONE = {}.freeze
-    # Levels of a document: what is recorded and shown has some more around it, and JSON of 100 levels is the most that is written.
-    DEPTH_MAX = 90
+    # Levels of a document: the event has one more around it, and JSON of 100 levels is the most that is written.
+    DEPTH_MAX = 99
     # What endpoints take, beside forms. They read the body by themselves.
     TYPES = { json: JSON, txt: TEXT, ndjson: "application/x-ndjson" }.freeze
 

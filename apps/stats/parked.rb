@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "json_text"
+
 module Stats
   # Owns the events that did not fit their schema, or that the destination does not take: dead letters of the sink, each with its reason.
   # When a schema is changed, those that it had parked and that fit it now go on, with the ids that they had.
@@ -39,11 +41,10 @@ module Stats
              .select { |letter| @schemas.reason(name) { params(letter) }.nil? }
     end
 
-    def params(letter) = Elah::JSON.parse(text(letter))["params"]
-    def text(letter) = letter.bytes.dup.force_encoding(Encoding::UTF_8)
+    def params(letter) = Elah::JSON.parse(letter.bytes)["params"]
 
     def shown(letter)
-      { id: letter.id, reason: letter.reason, parked_at: letter.parked_at.strftime("%Y-%m-%dT%H:%M:%S.%LZ"), event: Elah::JSON.parse(text(letter)) }
+      { id: letter.id, reason: letter.reason, parked_at: letter.parked_at.strftime("%Y-%m-%dT%H:%M:%S.%LZ"), event: JSONText.new(letter.bytes) }
     end
   end
 end

@@ -82,6 +82,27 @@ class StatsTextTest < Minitest::Test
     end
   end
 
+  # The answers around the events were nested deeper than JSON is written: 500, for all that was parked.
+  def test_events_that_are_nested_deeply_are_kept_and_shown
+    StatsServer.start do |server|
+      assert_equal 200, server.put("/schemas/deep", { required: ["never"] }).status
+      nested = ->(levels, event) { %({"event":"#{event}","userId":"ann","a":#{'[' * levels}1#{']' * levels}}) }
+      [[1, 200], [80, 200], [97, 200], [98, 200], [99, 400], [5000, 400]].each do |levels, status|
+        ["durability=disk", "durability=disk, wait=1"].each do |prefer|
+          assert_equal status, server.post("/stats", nested[levels, "deep"], headers: { "Content-Type" => "application/json", "Prefer" => prefer }).status
+        end
+      end
+      assert_equal 200, server.post("/v1/track", nested[98, "flat"], headers: { "Content-Type" => "application/json" }).status
+      [95, 97, 98].each { |levels| server.post("/stats/batch", "[#{nested[levels, 'deep']}]", headers: { "Content-Type" => "application/json" }) }
+      wait_until("nothing is queued") { server.account[2].zero? }
+      assert_operator server.get("/parked").body.scan(/\[{80}1/).size, :>, 2
+      shown = server.get("/visitors/user:ann")
+      events = JSON.parse(shown.body, max_nesting: false)["events"]
+      assert_equal [200, 1], [shown.status, events.size]
+      assert_equal %w[id accepted_ms type], events.first.keys.first(3)
+    end
+  end
+
   # What is summed and not settled yet is in both of the figures of `as_of`, as the specification says.
   def test_a_delivery_that_fails_is_unready_until_it_works_again
     source = <<~RUBY

@@ -2,13 +2,15 @@
 
 require_relative "../schemas"
 require_relative "../batch"
-require_relative "../parameters"
 require_relative "support"
 
 module Stats
   module Endpoints
     # Owns the rules for events, and the events that did not fit.
     class SchemaResources < Elah::API
+      # Levels of a definition: the list of all has some more around it.
+      DEPTH_MAX = 90
+
       format :json
       helpers Support
 
@@ -30,7 +32,7 @@ module Stats
 
       desc "Makes or changes it; what it had parked and now fits goes on with the ids that it had"
       put "schemas/:name", requirements: { name: %r{[^/]+} } do
-        definition = Elah::JSON.parse(request.body, depth_max: Parameters::DEPTH_MAX)
+        definition = Elah::JSON.parse(request.body, depth_max: DEPTH_MAX)
         schema = service.schemas.put(params[:name], definition)
         { **shown(schema), released: service.parked.release(schema.name) }
       rescue Elah::JSON::ParseError => e

@@ -5,9 +5,6 @@ use std::borrow::Cow;
 
 use crate::json_scan::Scanner;
 
-/// Levels that are left for what the object is recorded and shown in: an object that is nested deeper is looked at more closely.
-const LEVELS_AROUND: usize = 10;
-
 /// An object as it was sent.
 pub(crate) struct Item<'a> {
     pub(crate) text: &'a str,
@@ -54,9 +51,9 @@ fn read_item<'a>(scanner: &mut Scanner<'a>, body: &'a str) -> Option<Item<'a>> {
             "path" if scanner.peek() == Some(b'"') => path = Some(scanner.string()?.read()?),
             "path" => {
                 path = None;
-                scanner.value(LEVELS_AROUND)?;
+                scanner.value(1)?;
             }
-            _ => scanner.value(LEVELS_AROUND)?,
+            _ => scanner.value(1)?,
         }
         Some(())
     })?;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use elah_core::ranked_set::{Order, Rank, Row, Rows, Standing, Submission};
-use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::encoding::EncodingCapable;
+use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RArray, RClass, RString, Ruby, Value};
 
