@@ -34,6 +34,7 @@ module Elah
       @loop.cancels_gone = @config.cancel_gone?
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
+      Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)
