@@ -13,9 +13,11 @@ module Elah
     autoload :Serve, "elah/cli/serve"
     autoload :Sink, "elah/cli/sink"
     autoload :Status, "elah/cli/status"
+    autoload :Store, "elah/cli/store"
     autoload :Version, "elah/cli/version"
 
-    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "sink" => :Sink, "version" => :Version, "help" => :Help }.freeze
+    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "sink" => :Sink, "store" => :Store, "version" => :Version,
+                 "help" => :Help }.freeze
     ALIASES = { nil => "help", "-h" => "help", "--help" => "help", "-v" => "version", "--version" => "version" }.freeze
 
     class << self

@@ -7,6 +7,7 @@ require_relative "store/table"
 require_relative "store/counter"
 require_relative "store/transaction"
 require_relative "store/fork"
+require_relative "store/watch"
 
 module Elah
   # An embedded store in one directory: ordered tables of binary strings, counters and transactions. Several processes may open
@@ -34,19 +35,37 @@ module Elah
       # @param sweep_seconds [Numeric] the time between two looks for entries that have expired
       # @param clock [Elah::Store::Clock, nil] decides what has expired; nil is the system's clock
       # @return [Elah::Store]
-      # @raise [CannotOpen] when the directory is not writable, or its file is damaged or not Elah's
+      # @raise [CannotOpen] when the directory is not writable, or its file is not Elah's
+      # @raise [Damaged] when its file is empty, cut off or damaged, as far as the pages show that are looked at
       # @raise [Full] when the disk has no room for a new store
       def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
         bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
 
+      # Looks at every page of a store, whether other processes use it or not. {open} looks at the first 1024 pages alone.
+      #
+      # @param dir [String] a directory that this process has not open
+      # @return [Hash{Symbol=>Integer}] how many `pages` and `entries` there are
+      # @raise [Damaged] when a page is not what was written
+      # @raise [CannotOpen]
+      def check(dir) = %i[pages entries].zip(check_native(dir.to_s)).to_h
+
+      # Looks whether the stores that this process has open take writes: for a route that says whether the server is ready. It suspends for a
+      # moment; a second look within a second is for free.
+      #
+      # @return [String, nil] why one of them takes none; nil while all do
+      def trouble = troubles_native(true).first&.last
+
+      # @return [Hash{String=>String}] the directories of stores of this process that take no writes, as far as that is known, and why
+      def troubles = troubles_native(false).to_h
+
       # @!method release_all
       #   Lets go of every store of this process; each is opened again when it is used.
       #   @api private
       #   @return [nil]
 
-      private :open_native
+      private :open_native, :troubles_native, :check_native
     end
 
     # @!method table(name)

@@ -42,6 +42,7 @@ module Elah
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       IdleMemory.start(@loop)
+      Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       seat.attach(@loop, self)

@@ -19,7 +19,7 @@ class ItemsBadDaysTest < Minitest::Test
       answer = Array.new(20) { create(server, "x" * 9000) }.find { |candidate| candidate.status == 507 }
       assert_equal ["store_full", "application/problem+json"], [answer.json["code"], answer["content-type"]]
       assert_equal 200, server.get("/items/random").status
-      assert_equal 200, server.get("/readyz").status
+      assert_equal [503, 200], [server.get("/readyz").status, server.get("/livez").status]
     end
   end
 

@@ -44,6 +44,21 @@ class StoreDiskTest < Minitest::Test
     assert_equal ["readable true", "reopened true", "after deletes true"], lines
   end
 
+  def test_a_full_disk_is_a_trouble_as_long_as_it_is_full
+    lines = on_tmpfs(4, <<~RUBY)
+      store = Elah::Store.open(ARGV[0])
+      store.table("links").put("k", "v")
+      say Elah::Store.trouble.inspect
+      File.open(File.join(ARGV[0], "..", "filler"), "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
+      Thread.pass until (trouble = Elah::Store.trouble)
+      say trouble
+      File.delete(File.join(ARGV[0], "..", "filler"))
+      Thread.pass while Elah::Store.trouble
+      attempt("put") { store.table("links").put("k", "w") }
+    RUBY
+    assert_equal ["nil", "Errno::ENOSPC", "The store is full: the disk has no room.", "put true"], lines
+  end
+
   # The files that are mapped lie whole on the disk before they are touched: a sparse one would end the process with SIGBUS.
   def test_a_disk_that_fills_up_under_a_journal_does_not_kill
     lines = on_tmpfs(4, <<~RUBY)
@@ -79,7 +94,7 @@ class StoreDiskTest < Minitest::Test
     store.table("links").put("k", "v" * 100_000)
     store.close
     File.truncate(File.join(@dir, "data.mdb"), 40_000)
-    assert_refused(/data\.mdb has 40000 bytes and should have at least 1\d{5}; it was cut off/)
+    assert_refused(/its data\.mdb is damaged: it has 40000 bytes and should have at least 1\d{5}; it was cut off/)
   end
 
   def test_a_directory_that_is_a_file
@@ -106,7 +121,7 @@ class StoreDiskTest < Minitest::Test
 
   def assert_refused(reason)
     error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(@dir) }
-    assert_match(/\AThe store in #{Regexp.escape(@dir)} cannot be opened: .*#{reason}/, error.message)
+    assert_match(/\AThe store in #{Regexp.escape(@dir)} cannot be opened(:|, since) .*#{reason}/, error.message)
   end
 
   # The lines of a script whose directory is on a disk of so many megabytes.

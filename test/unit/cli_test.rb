@@ -78,7 +78,7 @@ class CliTest < Minitest::Test
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
-    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, status, routes, sink, version, help."
+    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, status, routes, sink, store, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end

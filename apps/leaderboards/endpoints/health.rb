@@ -9,8 +9,11 @@ module Leaderboards
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the store answers too"
-      get(:readyz) { { status: "ready", leaderboards: Leaderboards.service.directory.size } }
+      desc "Tells that the store answers too, and takes writes"
+      get :readyz do
+        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
+        { status: "ready", leaderboards: Leaderboards.service.directory.size }
+      end
     end
   end
 end

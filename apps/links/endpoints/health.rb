@@ -9,8 +9,9 @@ module Links
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the store answers too"
+      desc "Tells that the store answers too, and takes writes"
       get :readyz do
+        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
         Links.service.store.size
         { status: "ready" }
       end

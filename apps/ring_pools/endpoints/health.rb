@@ -9,8 +9,9 @@ module RingPools
       desc "Tells that the process answers"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the store answers too"
+      desc "Tells that the store answers too, and takes writes"
       get :readyz do
+        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
         service = RingPools.service
         { status: "ready", pools: service.directory.size, clock_offset_seconds: service.clock.offset.round(3) }
       end

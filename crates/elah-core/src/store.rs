@@ -7,6 +7,7 @@
 //! [`release_all`] ends those of this process before a fork, and each store opens its directory anew at its next use.
 
 mod batch;
+mod check;
 mod claim;
 mod clock;
 mod engine;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use batch::Gathered;
+pub use check::Checked;
 pub use claim::{Claim, SHARDS_MAX};
 pub use clock::Clock;
 pub use error::Error;
@@ -76,6 +78,11 @@ impl Store {
     /// Opens or creates the store in `dir`, and recovers what dead processes had counted in memory.
     pub fn open(dir: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
         Ok(Store { handle: Arc::new(Handle::open(dir.as_ref(), options)?) })
+    }
+
+    /// Looks at every page of the store in `dir`, which this process has not open, and says how much there is.
+    pub fn check(dir: impl AsRef<Path>) -> Result<Checked, Error> {
+        env::check(dir.as_ref())
     }
 
     /// The table `name`, which exists from its first entry on.

@@ -5,6 +5,7 @@ mod store {
     pub mod disk_full;
     pub mod fence;
     pub mod foreign;
+    pub mod fuzz;
     pub mod gathered;
     pub mod introduced;
     pub mod model;

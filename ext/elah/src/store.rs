@@ -119,6 +119,12 @@ impl RubyStore {
         Ok(ruby.ary_from_iter(named))
     }
 
+    /// How many pages and entries the store in a directory has, when all of them are sound.
+    fn check(ruby: &Ruby, dir: String) -> Result<(u64, u64), Error> {
+        let checked = Store::check(dir).map_err(|error| raised(ruby, &error))?;
+        Ok((checked.pages, checked.entries))
+    }
+
     fn flush(ruby: &Ruby, store: &Self) -> Result<(), Error> {
         suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
     }
@@ -178,6 +184,7 @@ pub(crate) fn ttl(milliseconds: Option<u64>) -> Option<Duration> {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyStore>(ruby, elah, "Store")?;
     class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
+    class.define_singleton_method("check_native", function!(RubyStore::check, 1))?;
     class.define_singleton_method("troubles_native", function!(RubyStore::troubles, 1))?;
     class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;

@@ -13,6 +13,7 @@ module Elah
           elah status          shows the servers that run: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
           elah sink ACTION     shows what is in the sinks, replays dead letters, and reads damaged files
+          elah store check     looks for damage in the embedded stores
           elah version         prints the version
           elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
       TEXT
@@ -39,6 +40,12 @@ module Elah
         The sinks are below the folder of --data. The server may run or not: it delivers what was replayed or salvaged within `sink_adopt_seconds`,
         or when it starts.
       TEXT
+      STORE = <<~TEXT
+        Usage: elah store check [DIR...] [--data PATH]
+
+        Looks at every page of the embedded stores in these folders, or of all below the folder of --data, and says which are damaged. The
+        server may run meanwhile. Exits with 1 when a store is damaged.
+      TEXT
       SERVE = <<~TEXT
         Usage: elah serve [FILE] [options]
 
@@ -58,7 +65,7 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          texts = { "routes" => ROUTES, "sink" => SINK, "status" => STATUS, "version" => VERSION }
+          texts = { "routes" => ROUTES, "sink" => SINK, "store" => STORE, "status" => STATUS, "version" => VERSION }
           out.puts(argv.first == "serve" ? serve : texts.fetch(argv.first, OVERVIEW))
         end
 

@@ -53,10 +53,13 @@ module Elah
     # The store, or the transaction, is closed.
     class Closed < Unavailable; end
 
-    # The directory cannot be used as a store: it is not writable, or its file is damaged, cut off or not Elah's.
+    # The directory cannot be used as a store: it is not writable, or its file is not Elah's.
     class CannotOpen < Unavailable
       # @return [String] without the path
       def detail = "The store cannot be opened."
     end
+
+    # The file of a store is empty or cut off, or a page of it is not what was written.
+    class Damaged < CannotOpen; end
   end
 end

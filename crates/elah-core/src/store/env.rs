@@ -7,6 +7,7 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
 
+use super::check::{self, Checked, Fault};
 use super::error::{Error, means_no_room};
 use super::layout::{FORMAT, FORMAT_KEY};
 
@@ -14,6 +15,9 @@ pub(super) type Env = heed::Env<WithoutTls>;
 pub(super) type Snapshot = heed::RoTxn<'static, WithoutTls>;
 pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
 
+const DATA_FILE: &str = "data.mdb";
+/// Pages that are looked at when a store is opened: all of a small one, some milliseconds' worth of a large one.
+const PAGES_CHECKED: u64 = 1024;
 /// Reads and open transactions at one moment, over all processes.
 pub(super) const READERS_MAX: u32 = 1022;
 /// LMDB's lock file: 64 bytes for each reader and as much as that for its header, rounded up.
@@ -25,23 +29,79 @@ const MAP_STEP_BYTES: u64 = 65536;
 /// Opens or creates the store in `dir`, whose file may grow to `bytes_max` bytes.
 pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree), Error> {
     fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
-    allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
-    let map_bytes =
-        usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
-    let mut options = EnvOpenOptions::new().read_txn_without_tls();
-    options.map_size(map_bytes).max_readers(READERS_MAX);
-    let env = open_env(&options, dir).map_err(|error| refusal(dir, error))?;
-    check_length(&env, dir)?;
+    if !dir.join(DATA_FILE).exists() {
+        create(dir, bytes_max)?;
+    }
+    let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
     let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
     check_format(&env, tree, dir)?;
     env.clear_stale_readers()?;
     Ok((env, tree))
 }
 
+/// Looks at every page of the store in `dir`.
+pub(super) fn check(dir: &Path) -> Result<Checked, Error> {
+    if !dir.join(DATA_FILE).exists() {
+        return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
+    }
+    let (env, checked) = open_checked(dir, 0, u64::MAX)?;
+    env.prepare_for_closing().wait();
+    Ok(checked)
+}
+
+/// Opens the file when the pages that are nearest to its roots, `pages_max` of them, are what LMDB can read.
+fn open_checked(dir: &Path, bytes_max: u64, pages_max: u64) -> Result<(Env, Checked), Error> {
+    let file = File::open(dir.join(DATA_FILE)).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
+    check::check_metas(&file).map_err(|fault| faulty(dir, fault))?;
+    let env = open_env(dir, bytes_max)?;
+    loop {
+        let snapshot = env.read_txn()?;
+        if let Some(checked) = check::check_pages(&file, snapshot.id() as u64, pages_max).map_err(|fault| faulty(dir, fault))? {
+            drop(snapshot);
+            return Ok((env, checked));
+        }
+    }
+}
+
+fn faulty(dir: &Path, fault: Fault) -> Error {
+    match fault {
+        Fault::Io(error) => refusal(dir, heed::Error::Io(error)),
+        Fault::NotLmdb => refusal(dir, heed::Error::Mdb(MdbError::Invalid)),
+        Fault::Damaged(why) => Error::damaged(dir, why),
+    }
+}
+
+/// Makes the file of a new store beside its place and puts it there whole: whatever ends the process meanwhile, a file that is there has been
+/// a store.
+fn create(dir: &Path, bytes_max: u64) -> Result<(), Error> {
+    let cannot = |error| refusal(dir, heed::Error::Io(error));
+    let draft = dir.join(format!("new.{}", std::process::id()));
+    match fs::create_dir(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(cannot(error)),
+        _ => {}
+    }
+    let created = open_env(&draft, bytes_max).and_then(|env| {
+        let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
+        check_format(&env, tree, &draft)?;
+        env.prepare_for_closing().wait();
+        match fs::hard_link(draft.join(DATA_FILE), dir.join(DATA_FILE)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(error)),
+            _ => sync_names(dir).map_err(cannot),
+        }
+    });
+    fs::remove_dir_all(&draft).map_err(cannot)?;
+    created
+}
+
 #[allow(unsafe_code)]
-fn open_env(options: &EnvOpenOptions<WithoutTls>, dir: &Path) -> Result<Env, heed::Error> {
+fn open_env(dir: &Path, bytes_max: u64) -> Result<Env, Error> {
+    allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
+    let map_bytes =
+        usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    options.map_size(map_bytes).max_readers(READERS_MAX);
     // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file.
-    unsafe { options.open(dir) }
+    unsafe { options.open(dir) }.map_err(|error| refusal(dir, error))
 }
 
 /// LMDB makes its lock file sparse and maps it, so the first touch of a page on a full disk would kill the process.
@@ -90,18 +150,6 @@ fn open_tree(env: &Env) -> Result<Tree, heed::Error> {
         })
     })?;
     Result::from(opened)
-}
-
-/// A file that is shorter than its own header says was cut off; reading past its end would kill the process.
-fn check_length(env: &Env, dir: &Path) -> Result<(), Error> {
-    let page_bytes = u64::from(env.unnamed_database_stat().page_size);
-    let expected = (env.info().last_page_number as u64 + 1) * page_bytes;
-    let length = env.real_disk_size()?;
-    if length < expected {
-        let why = format!("data.mdb has {length} bytes and should have at least {expected}; it was cut off");
-        return Err(Error::cannot_open(dir, why));
-    }
-    Ok(())
 }
 
 fn check_format(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {

@@ -44,6 +44,8 @@ pub enum Error {
     Closed,
     /// The directory cannot be used as a store.
     CannotOpen { path: PathBuf, why: String },
+    /// Its file is not what was written.
+    Damaged { path: PathBuf, why: String },
 }
 
 impl fmt::Display for Error {
@@ -86,6 +88,14 @@ impl fmt::Display for Error {
                 write!(f, "The store is divided into {stored} shards for good, and cannot be used with {asked}.")
             }
             Error::Closed => write!(f, "The store is closed."),
+            Error::Damaged { path, why } => {
+                write!(
+                    f,
+                    "The store in {} cannot be opened, since its data.mdb is damaged: {why}. Put a copy in its place, or remove it to begin \
+                     a new store.",
+                    path.display()
+                )
+            }
             Error::CannotOpen { path, why } => write!(f, "The store in {} cannot be opened: {why}.", path.display()),
         }
     }
@@ -104,6 +114,10 @@ impl Error {
 }
 
 impl Error {
+    pub(super) fn damaged(path: &Path, why: impl fmt::Display) -> Self {
+        Error::Damaged { path: path.to_owned(), why: why.to_string() }
+    }
+
     pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
         Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
     }

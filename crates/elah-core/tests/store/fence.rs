@@ -52,6 +52,28 @@ fn claim(commits: &GroupCommits, shards: &[u16], of: u32) -> Result<Vec<Arc<Clai
 }
 
 #[test]
+fn an_owner_that_only_reads_finds_out_that_it_was_replaced() {
+    let opened = Opened::new();
+    let old = Owner::new(&opened, &[3, 4]);
+    assert!(old.claims.iter().all(|claim| old.commits.still_owns(claim)));
+    assert_eq!(old.write(0, b"a", b"old"), Ok(()));
+    assert!(old.commits.still_owns(&old.claims[0]), "its own commits change nothing");
+
+    let new = Owner::new(&opened, &[3]);
+    assert!(!old.commits.still_owns(&old.claims[0]));
+    assert!(old.commits.still_owns(&old.claims[1]), "nobody else has claimed that one");
+    assert!(new.commits.still_owns(&new.claims[0]));
+    assert!(old.claims[0].has_failed() && old.claims[0].renewed().is_none());
+    assert!(!old.claims[1].has_failed());
+    assert!(old.claims[0].failure(u64::MAX).is_none(), "what it had written is stored");
+
+    let late = old.gather(0, b"a", b"late");
+    old.settle(late);
+    assert!(matches!(old.claims[0].failure(late), Some(Error::Fenced { shard: 3, .. })), "a batch is fenced all the same");
+    assert_eq!(get(&new.own, b"a"), Some(b"old".to_vec()));
+}
+
+#[test]
 fn an_owner_that_was_replaced_stores_nothing() {
     let opened = Opened::new();
     let old = Owner::new(&opened, &[3]);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::support::{Opened, commit, delete, get, increment, put, put_new, wait};
 
 #[derive(Clone, Debug)]
-enum Operation {
+pub enum Operation {
     Put(Vec<u8>, Vec<u8>, Option<u8>),
     PutNew(Vec<u8>, Vec<u8>, Option<u8>),
     Delete(Vec<u8>),
@@ -107,15 +107,15 @@ fn seconds(ttl: &Option<u8>) -> Option<Duration> {
 }
 
 /// One run: the store, its model, and what happens to both.
-struct Run {
-    opened: Opened,
-    table: Table,
-    counter: Counter,
+pub struct Run {
+    pub opened: Opened,
+    pub table: Table,
+    pub counter: Counter,
     model: Model,
 }
 
 impl Run {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let opened = Opened::new();
         let (table, counter) = Self::names(&opened);
         Run { opened, table, counter, model: Model::default() }
@@ -125,7 +125,7 @@ impl Run {
         (opened.store.table("things").expect("a name"), opened.store.counter("things").expect("a name"))
     }
 
-    fn apply(&mut self, operation: &Operation) {
+    pub fn apply(&mut self, operation: &Operation) {
         let now_ms = self.opened.now_ms();
         match operation {
             Operation::Put(key, value, ttl) => {
@@ -224,7 +224,7 @@ impl Run {
         assert_eq!(commit(transaction), Ok(()));
     }
 
-    fn compare(&self) {
+    pub fn compare(&self) {
         let everything = Range { limit: usize::MAX, ..Range::default() };
         assert_eq!(self.table.range(&everything), Ok(self.model.range(&everything, self.opened.now_ms())));
         assert_eq!(self.table.size(), Ok(self.model.entries.len() as u64));

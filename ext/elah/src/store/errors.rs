@@ -18,6 +18,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
         E::OtherShards { .. } => "OtherShards",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",
+        E::Damaged { .. } => "Damaged",
         _ => "Error",
     };
     Error::new(crate::errors::class(ruby, &format!("Store::{name}")), error.to_string())

@@ -1,0 +1,326 @@
+//! Looks at the pages of a store's file as they lie on the disk, without LMDB, which trusts them: a damaged page may lead it out of its map,
+//! which ends the process.
+//!
+//! The file is pages of one size, the first two of which are *metas*: the newer one, by its transaction's number, names the roots of two
+//! trees, that of the free pages and that of the entries. All numbers are little endian.
+//!
+//! | a page's bytes | |
+//! |---|---|
+//! | 0..8, 10..12 | its number; what it is: 1 branch, 2 leaf, 4 the first of some that hold one value |
+//! | 12..14, 14..16 | where the list of its nodes ends; where the nodes begin. In the first of some: 12..16, how many there are |
+//! | 16.. | for each node where it lies, 2 bytes each, in the order of the keys |
+//!
+//! | a node's bytes | |
+//! |---|---|
+//! | 0..2, 2..4, 4..6, 6..8 | bytes of the value, low and high half; flags; bytes of the key. In a branch the first three are a page's number |
+//! | 8.. | the key, then the value or, with the flag 1, the number of the first of the pages that hold it |
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+const HEADER_BYTES: usize = 16;
+const NODE_BYTES: usize = 8;
+const META_BYTES: usize = HEADER_BYTES + 136;
+const MAGIC: u32 = 0xBEEF_C0DE;
+const VERSION: u32 = 1;
+const PAGE_BYTES: [usize; 2] = [512, 65_536];
+const DEPTH_MAX: u16 = 32;
+
+const BRANCH: u16 = 1;
+const LEAF: u16 = 2;
+const OVERFLOW: u16 = 4;
+const META: u16 = 8;
+const IN_OTHER_PAGES: u16 = 1;
+/// The root of a tree without entries.
+const NO_PAGE: u64 = u64::MAX;
+/// Maps the file at an address that it says itself.
+const FIXED_MAP: u16 = 1;
+/// The tree of the free pages has whole numbers as keys.
+const WHOLE_NUMBERS: u16 = 8;
+
+/// Why a file cannot be used.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is not what LMDB writes.
+    NotLmdb,
+    /// It was, and has changed since.
+    Damaged(String),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Fault::Io(error)
+    }
+}
+
+fn damaged<T>(why: String) -> Result<T, Fault> {
+    Err(Fault::Damaged(why))
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Pages of the two trees and of long values.
+    pub pages: u64,
+    /// Entries of all tables, with those that the store has for itself.
+    pub entries: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Tree {
+    flags: u16,
+    depth: u16,
+    entries: u64,
+    root: u64,
+}
+
+struct Meta {
+    page_bytes: usize,
+    free: Tree,
+    main: Tree,
+    last_page: u64,
+    transaction: u64,
+}
+
+/// Looks at the two metas, which LMDB reads when it opens the file.
+pub(super) fn check_metas(file: &File) -> Result<(), Fault> {
+    metas(file).map(|_| ())
+}
+
+/// Looks at up to `pages_max` pages, those nearest to the roots first, as they are in the transaction of that number. Somebody must read it
+/// meanwhile, so that its pages stay as they are. `None` when its meta is gone already, since others have committed.
+pub(super) fn check_pages(file: &File, transaction: u64, pages_max: u64) -> Result<Option<Checked>, Fault> {
+    let Some(meta) = metas(file)?.into_iter().find(|meta| meta.transaction == transaction) else { return Ok(None) };
+    let mut walk = Walk { file, meta: &meta, seen: HashSet::new(), checked: Checked::default(), pages_max };
+    walk.tree(meta.main, false)?;
+    walk.tree(meta.free, true)?;
+    Ok(Some(walk.checked))
+}
+
+fn metas(file: &File) -> Result<[Meta; 2], Fault> {
+    let length = file.metadata()?.len();
+    if length == 0 {
+        return damaged("it is empty".to_owned());
+    }
+    let first = meta(file, 0, length)?;
+    let second = meta(file, first.page_bytes as u64, length)?;
+    if first.page_bytes != second.page_bytes {
+        return damaged("its two headers contradict each other".to_owned());
+    }
+    let newest = if second.transaction > first.transaction { &second } else { &first };
+    newest.check()?;
+    let expected = newest.last_page.saturating_add(1).saturating_mul(newest.page_bytes as u64);
+    let length = file.metadata()?.len(); // anew: others may have committed since
+    if length < expected {
+        return damaged(format!("it has {length} bytes and should have at least {expected}; it was cut off"));
+    }
+    Ok([first, second])
+}
+
+fn meta(file: &File, at: u64, length: u64) -> Result<Meta, Fault> {
+    if length < at + META_BYTES as u64 {
+        return damaged(format!("it has {length} bytes; it was cut off"));
+    }
+    let mut bytes = [0; META_BYTES];
+    file.read_exact_at(&mut bytes, at)?;
+    if u32_at(&bytes, 16) != MAGIC || u32_at(&bytes, 20) != VERSION || u16_at(&bytes, 10) & META == 0 {
+        return Err(Fault::NotLmdb);
+    }
+    let tree = |at: usize| Tree {
+        flags: u16_at(&bytes, at + 4),
+        depth: u16_at(&bytes, at + 6),
+        entries: u64_at(&bytes, at + 32),
+        root: u64_at(&bytes, at + 40),
+    };
+    let meta = Meta {
+        page_bytes: u32_at(&bytes, 40) as usize,
+        free: tree(40),
+        main: tree(88),
+        last_page: u64_at(&bytes, 136),
+        transaction: u64_at(&bytes, 144),
+    };
+    let is_size = meta.page_bytes.is_power_of_two() && (PAGE_BYTES[0]..=PAGE_BYTES[1]).contains(&meta.page_bytes);
+    if is_size && meta.free.flags & FIXED_MAP == 0 { Ok(meta) } else { impossible_header() }
+}
+
+fn impossible_header<T>() -> Result<T, Fault> {
+    damaged("a header has impossible values".to_owned())
+}
+
+impl Meta {
+    /// The meta that is not the newest need not be sound: LMDB puts parts of an older one back when it could not write it.
+    fn check(&self) -> Result<(), Fault> {
+        let is_sound = |tree: Tree| {
+            let is_empty = tree.root == NO_PAGE;
+            tree.depth <= DEPTH_MAX && is_empty == (tree.depth == 0) && (is_empty || (2..=self.last_page).contains(&tree.root))
+        };
+        let has_flags = self.free.flags & WHOLE_NUMBERS != 0;
+        if has_flags && is_sound(self.free) && is_sound(self.main) { Ok(()) } else { impossible_header() }
+    }
+}
+
+/// A page that is to be looked at.
+struct Due {
+    number: u64,
+    /// How many pages lie between it and the entries.
+    height: u16,
+    /// Between which keys its own must be; none has no end.
+    from: Option<Vec<u8>>,
+    to: Option<Vec<u8>>,
+}
+
+struct Walk<'f> {
+    file: &'f File,
+    meta: &'f Meta,
+    seen: HashSet<u64>,
+    checked: Checked,
+    pages_max: u64,
+}
+
+impl Walk<'_> {
+    fn tree(&mut self, tree: Tree, is_free: bool) -> Result<(), Fault> {
+        let entries_before = self.checked.entries;
+        let mut due = VecDeque::new();
+        if tree.root != NO_PAGE {
+            due.push_back(Due { number: tree.root, height: tree.depth - 1, from: None, to: None });
+        }
+        while let Some(page) = due.pop_front() {
+            if self.checked.pages >= self.pages_max {
+                return Ok(());
+            }
+            self.page(&page, is_free, &mut due)?;
+        }
+        let found = self.checked.entries - entries_before;
+        if is_free {
+            self.checked.entries = entries_before;
+        }
+        if found == tree.entries { Ok(()) } else { damaged(format!("it has {found} entries and should have {}", tree.entries)) }
+    }
+
+    fn page(&mut self, due: &Due, is_free: bool, children: &mut VecDeque<Due>) -> Result<(), Fault> {
+        let bytes = self.read(due.number, 1)?;
+        let number = due.number;
+        let kind = if due.height == 0 { LEAF } else { BRANCH };
+        let (lower, upper) = (usize::from(u16_at(&bytes, 12)), usize::from(u16_at(&bytes, 14)));
+        if u16_at(&bytes, 10) != kind || lower <= HEADER_BYTES || lower % 2 != 0 || upper < lower || upper > bytes.len() {
+            return damaged(format!("page {number} has an impossible header"));
+        }
+        let count = (lower - HEADER_BYTES) / 2;
+        let mut last = due.from.clone();
+        for index in 0..count {
+            let at = usize::from(u16_at(&bytes, HEADER_BYTES + 2 * index));
+            let key_at = at + NODE_BYTES;
+            let Some(key) = (at >= upper && key_at <= bytes.len())
+                .then(|| bytes.get(key_at..key_at + usize::from(u16_at(&bytes, at + 6))))
+                .flatten()
+            else {
+                return damaged(format!("an entry of page {number} lies outside of it"));
+            };
+            let is_first_of_branch = kind == BRANCH && index == 0; // its key says nothing
+            if !is_first_of_branch {
+                let is_after = last
+                    .as_deref()
+                    .is_none_or(|last| if index == 0 { last <= key || is_free } else { follows(last, key, is_free) });
+                let is_before = is_free || due.to.as_deref().is_none_or(|to| key < to);
+                if !is_after || !is_before {
+                    return damaged(format!("the keys of page {number} are not in their order"));
+                }
+                last = Some(key.to_vec());
+            }
+            if kind == BRANCH {
+                let child = u64::from(u32_at(&bytes, at)) | u64::from(u16_at(&bytes, at + 4)) << 32;
+                if let Some(previous) = children.back_mut().filter(|_| index > 0) {
+                    previous.to = Some(key.to_vec());
+                }
+                let from = if is_first_of_branch { due.from.clone() } else { Some(key.to_vec()) };
+                children.push_back(Due { number: child, height: due.height - 1, from, to: due.to.clone() });
+            } else {
+                self.value(number, &bytes, at, key_at + key.len(), is_free)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the value of an entry.
+    fn value(&mut self, number: u64, page: &[u8], at: usize, value_at: usize, is_free: bool) -> Result<(), Fault> {
+        self.checked.entries += 1;
+        let (length, flags) = (u32_at(page, at) as usize, u16_at(page, at + 4));
+        let outside = || Fault::Damaged(format!("a value of page {number} lies outside of it"));
+        let mut long = Vec::new();
+        let value = if flags & IN_OTHER_PAGES == 0 {
+            page.get(value_at..value_at + length).ok_or_else(outside)?
+        } else {
+            let first = page.get(value_at..value_at + 8).map(|bytes| u64_at(bytes, 0)).ok_or_else(outside)?;
+            let pages = (HEADER_BYTES + length).div_ceil(self.meta.page_bytes) as u64;
+            let read = if is_free { pages } else { 1 };
+            if first.checked_add(pages).is_none_or(|end| end > self.meta.last_page + 1) {
+                return Err(outside());
+            }
+            long = self.read(first, read)?;
+            if u16_at(&long, 10) != OVERFLOW || u64::from(u32_at(&long, 12)) != pages {
+                return damaged(format!("page {first} has an impossible header"));
+            }
+            self.checked.pages += pages - 1;
+            long.get(HEADER_BYTES..HEADER_BYTES + length).unwrap_or_default()
+        };
+        if is_free && !self.is_list_of_pages(value) {
+            return damaged(format!("page {number} lists impossible free pages"));
+        }
+        drop(long);
+        Ok(())
+    }
+
+    /// Whether a value of the free tree is what it should be: how many pages there are, and their numbers, the highest first.
+    fn is_list_of_pages(&self, value: &[u8]) -> bool {
+        let (words, rest) = value.as_chunks::<8>();
+        let Some((count, pages)) = words.split_first().map(|(count, pages)| (u64::from_le_bytes(*count), pages)) else {
+            return false;
+        };
+        let Some(pages) = usize::try_from(count).ok().and_then(|count| pages.get(..count)) else { return false };
+        let pages: Vec<u64> = pages.iter().map(|page| u64::from_le_bytes(*page)).collect();
+        rest.is_empty()
+            && pages.iter().all(|page| (2..=self.meta.last_page).contains(page))
+            && pages.is_sorted_by(|page, next| page > next)
+    }
+
+    /// The bytes of some pages, of which the first is seen for the first time and has its own number.
+    fn read(&mut self, number: u64, pages: u64) -> Result<Vec<u8>, Fault> {
+        if !(2..=self.meta.last_page).contains(&number) {
+            return damaged(format!("there is no page {number}"));
+        }
+        if !self.seen.insert(number) {
+            return damaged(format!("page {number} is used twice"));
+        }
+        self.checked.pages += 1;
+        let mut bytes = vec![0; self.meta.page_bytes * pages as usize];
+        self.file.read_exact_at(&mut bytes, number * self.meta.page_bytes as u64)?;
+        if u64_at(&bytes, 0) != number { damaged(format!("page {number} has another number")) } else { Ok(bytes) }
+    }
+}
+
+/// Whether a key comes behind another in its tree.
+fn follows(last: &[u8], key: &[u8], is_free: bool) -> bool {
+    if !is_free {
+        return last < key;
+    }
+    match (last.first_chunk::<8>(), key.first_chunk::<8>()) {
+        (Some(last), Some(key)) => u64::from_le_bytes(*last) < u64::from_le_bytes(*key),
+        _ => false,
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}

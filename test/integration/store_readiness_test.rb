@@ -1,0 +1,115 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/elah_server"
+require "support/patience"
+require "support/store_process"
+require "fileutils"
+require "tmpdir"
+
+# A store that takes no writes makes its server unready, with the reason; the log says when that begins and when it ends, once each.
+class StoreReadinessTest < Minitest::Test
+  include Patience
+
+  BYTES_MAX = 4 * 1024 * 1024
+  APPS = File.expand_path("../../apps", __dir__)
+
+  # Fills the store until not even a small value fits, says so, and makes room when it is told to.
+  FILLER = <<~RUBY
+    store = Elah::Store.open(ARGV[0], bytes_max: #{BYTES_MAX})
+    table = store.table("filler")
+    number = 0
+    [100_000, 10_000, 1000].each do |bytes|
+      loop { table.put("k\#{number += 1}", "x" * bytes) }
+    rescue Elah::Store::Full
+      nil
+    end
+    say "full"
+    $stdin.gets
+    table.range(limit: 1_000_000).each { |key, _| table.delete(key) }
+    say "empty"
+  RUBY
+
+  def setup = @folder = Dir.mktmpdir("elah-full")
+  def teardown = FileUtils.remove_entry(@folder)
+
+  def with_full_store(dir)
+    command = [RbConfig.ruby, "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + FILLER, dir]
+    IO.popen(command, "r+") do |filler|
+      assert_equal "full", filler.gets&.chomp
+      yield
+      filler.puts
+      assert_equal "empty", filler.gets&.chomp
+    end
+  end
+
+  def lines(server, pattern) = server.log.lines.grep(pattern)
+
+  %w[items leaderboards links ring_pools stats].each do |app|
+    define_method(:"test_#{app}_is_unready_while_its_store_is_full") do
+      ElahServer.start(File.join(APPS, app, "app.rb"), data: @folder, store_bytes_max: BYTES_MAX) do |server|
+        assert_equal 200, server.get("/readyz").status
+        with_full_store(File.join(@folder, app)) do
+          wait_until { server.get("/readyz").status == 503 }
+          answer = server.get("/readyz")
+          assert_match(/The store is full: its file has reached bytes_max/, answer.body)
+          assert_equal 200, server.get("/livez").status
+          server.wait_for(/takes no writes/)
+          5.times { server.get("/readyz") }
+        end
+        wait_until { server.get("/readyz").status == 200 }
+        server.wait_for(/takes writes again/)
+        assert_equal ["ERROR"], lines(server, /takes no writes/).map { |line| line[/ERROR|WARN|INFO/] }, server.log
+        assert_equal 1, lines(server, /takes writes again/).size
+      end
+    end
+  end
+
+  APP = <<~RUBY
+    require "elah"
+    TABLE = Elah::Store.open(File.join(Elah.config.data, "s"), bytes_max: #{BYTES_MAX}).table("t")
+    class App < Elah::API
+      format :json
+      post("/put/:bytes") { TABLE.put("k", "x" * params[:bytes].to_i) }
+    end
+    run App
+  RUBY
+
+  def test_a_write_that_is_refused_is_enough_and_the_server_finds_out_by_itself_that_there_is_room
+    ElahServer.start(APP, data: @folder) do |server|
+      assert_equal 201, server.request("POST", "/put/10").status
+      with_full_store(File.join(@folder, "s")) do
+        assert_equal 507, server.request("POST", "/put/200000").status
+        server.wait_for(%r{The store in #{@folder}/s takes no writes: The store is full: its file has reached bytes_max\.})
+      end
+      server.wait_for(%r{The store in #{@folder}/s takes writes again})
+    end
+  end
+
+  def test_one_write_that_is_too_large_makes_no_store_unready
+    ElahServer.start(APP, data: @folder) do |server|
+      3.times { assert_equal 507, server.request("POST", "/put/6000000").status }
+      assert_equal 201, server.request("POST", "/put/10").status
+      assert_empty lines(server, /takes no writes/)
+    end
+  end
+
+  def test_a_disk_that_fails_is_a_trouble_until_the_store_is_opened_again
+    skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
+    lines, status, = StoreProcess.trace(<<~RUBY, File.join(@folder, "data"), trace: "fdatasync", inject: "fdatasync:error=EIO:when=4+")
+      store = Elah::Store.open(ARGV[0])
+      table = store.table("links")
+      say Elah::Store.trouble.inspect
+      attempt("put") { loop { table.put("k", "v") } }
+      say Elah::Store.trouble
+      say Elah::Store.troubles.keys == [store.dir]
+      store.close
+      say Elah::Store.trouble.inspect
+    RUBY
+    assert_predicate status, :success?, lines.join("\n")
+    assert_equal "nil", lines.shift
+    assert_equal "put Elah::Store::Failed", lines.shift
+    assert_match(/\AThe disk failed: .*Input\/output error/, lines.shift)
+    assert_equal %w[true nil], lines
+  end
+end
