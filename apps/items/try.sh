@@ -12,5 +12,6 @@ curl $URL/items/$(curl -s $URL/items/random | cut -d'"' -f6)
 curl -i -X DELETE $URL/items/$(curl -s "$URL/items/random?tag=mine" | cut -d'"' -f6)
 # the original's routes
 curl $URL/v1/items/random
+curl $URL/servicehealth/
 # health
 curl $URL/readyz

@@ -30,7 +30,11 @@ module Lab
       def style = File.read(STYLE, encoding: Encoding::UTF_8)
       def workloads = @summary.workloads
       def plots(workload) = Plots.new(workload, @summary.soaks.select { |soak| soak[:workload] == workload[:name] })
-      def generator_check = File.exist?(@generator_check) ? JSON.parse(File.read(@generator_check, encoding: Encoding::UTF_8), symbolize_names: true) : nil
+
+      def generator_check
+        JSON.parse(File.read(@generator_check, encoding: Encoding::UTF_8), symbolize_names: true) if File.exist?(@generator_check)
+      end
+
       def losses_by_workload = @summary.losses.group_by { |loss| loss[:workload] }
       def seconds(text) = Time.iso8601(text).strftime("%F %H:%M UTC")
 
