@@ -36,7 +36,10 @@ module Items
       end
 
       desc "Tells that the store answers, as /readyz does"
-      get(:servicehealth, raw: true) { envelop(%({"status":"ready","items":#{store.size}})) }
+      get :servicehealth, raw: true do
+        check_ready!
+        envelop(%({"status":"ready","items":#{store.size}}))
+      end
     end
   end
 end
