@@ -44,7 +44,7 @@ class EntityCopiesTest < EntityCase
   def test_a_result_that_is_changed_changes_no_entity
     each_way do |way, call|
       MUTABLE.each do |value|
-        @memories["1"].remember(value)
+        @memories["1"].remember(Marshal.load(Marshal.dump(value)))
         call.(:value).then { |answer| change(answer) }
         assert_equal value, call.(:value), way
       end
