@@ -26,8 +26,8 @@ module Elah
         name, journal = journals.open_own(Placement.current.slot)
         return journal unless @destination
 
-        beside(journal) { deliver(journal, name, ledger) }
-        beside(journal) { adopt(journals, ledger, journal) }
+        beside(journal) { delivery(journal, name, ledger).run }
+        beside(journal) { adopt(journals, ledger, journal, name) }
         journal
       end
 
@@ -38,14 +38,6 @@ module Elah
 
       private
 
-      # A new opening sets aside what is damaged.
-      def deliver(journal, name, ledger)
-        delivery(journal, name, ledger).run
-      rescue Damaged
-        @sink.close_if(journal)
-        @sink.start
-      end
-
       def delivery(journal, name, ledger)
         attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)
         share = Share.new(@bounds.busy_share, pause: @pause) { @sink.pressure }
@@ -53,17 +45,17 @@ module Elah
                                     parked: @sink.method(:parked))
       end
 
-      # Looks for journals of the dead for as long as the own one is open.
-      def adopt(journals, ledger, own)
+      # Looks for journals of the dead for as long as the own one is open. The own one, once closed, belongs to whoever opens it next.
+      def adopt(journals, ledger, own, own_name)
         until own.closed?
-          adopt_all(journals, ledger, own)
+          adopt_all(journals, ledger, own, own_name)
           @pause.call(@bounds.adopt_seconds)
         end
       end
 
       # What cannot be taken over now is tried again; the own journal has nothing to do with it, nor have the others.
-      def adopt_all(journals, ledger, own)
-        names = reporting(own) { journals.left } || []
+      def adopt_all(journals, ledger, own, own_name)
+        names = reporting(own) { journals.left - [own_name] } || []
         names.each do |name|
           reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
         end
@@ -79,20 +71,27 @@ module Elah
         nil
       end
 
-      # Runs a block beside everything else. The journal is closed with the loop that it runs in, and the sink opens it again.
+      # Runs a block beside everything else. The journal is closed with the loop that it runs in. When it is damaged, the sink starts again once that
+      # loop is left; otherwise the next event opens it.
       def beside(journal, &block)
-        work = lambda do
-          block.call
-        ensure
-          @sink.close_if(journal)
-        end
+        work = -> { damaged_at_the_end?(journal, &block) }
         scheduler = Fiber.scheduler
         if defined?(Scheduler) && scheduler.is_a?(Scheduler)
-          Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }, &work)
+          Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }) { @sink.start if work.call }
         else
           require_relative "../own_loop" # two threads that load it at once would warn
-          Thread.new { Elah.run(&work) }
+          Thread.new { @sink.start if Elah.run(&work) }
         end
+      end
+
+      # A new opening sets aside what is damaged.
+      def damaged_at_the_end?(journal)
+        yield
+        false
+      rescue Damaged
+        true
+      ensure
+        @sink.close_if(journal)
       end
     end
   end
