@@ -8,11 +8,6 @@ module Elah
   class Log
     LEVELS = %w[debug info warn error].freeze
 
-    # Control characters, and the line separators of Unicode.
-    CONTROL = /[[:cntrl:]\u2028\u2029]/.freeze
-    ESCAPES = { "\n" => '\n', "\r" => '\r', "\t" => '\t', "\e" => '\e' }.freeze
-    private_constant :CONTROL, :ESCAPES
-
     class << self
       # @return [Elah::Log] that of this process's server
       def current = @current ||= new
@@ -61,14 +56,9 @@ module Elah
     def line_of(exception, context) = "#{Text.utf8(context)}: #{Text.of_exception(exception)}"
 
     def write(level, message, details)
-      line = "#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{printable(message)}\n"
-      details&.each { |detail| line << "    #{printable(detail)}\n" }
+      line = "#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{Text.printable(message)}\n"
+      details&.each { |detail| line << "    #{Text.printable(detail)}\n" }
       @out.write(line)
-    end
-
-    def printable(message)
-      message = Text.utf8(message)
-      message.match?(CONTROL) ? message.gsub(CONTROL) { |character| ESCAPES[character] || format('\u%04X', character.ord) } : message
     end
   end
 end

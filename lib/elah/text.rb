@@ -4,6 +4,11 @@ module Elah
   # Text out of Strings of any origin: an exception's message, a reason, a header. What it returns can be joined with any other UTF-8 text,
   # written as JSON and logged.
   module Text
+    # Control characters, and the line separators of Unicode.
+    CONTROL = /[[:cntrl:]\u2028\u2029]/.freeze
+    ESCAPES = { "\n" => '\n', "\r" => '\r', "\t" => '\t', "\e" => '\e' }.freeze
+    private_constant :CONTROL, :ESCAPES
+
     class << self
       # @param value [#to_s]
       # @return [String] valid UTF-8. Another encoding is converted, bytes without one are read as UTF-8, and what is invalid becomes U+FFFD
@@ -14,6 +19,13 @@ module Elah
         bytes?(text) ? text.dup.force_encoding(Encoding::UTF_8).scrub : text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
       rescue EncodingError
         text.dup.force_encoding(Encoding::UTF_8).scrub
+      end
+
+      # @param value [#to_s]
+      # @return [String] valid UTF-8 on one line, which a terminal only shows: control characters are escaped
+      def printable(value)
+        text = utf8(value)
+        text.match?(CONTROL) ? text.gsub(CONTROL) { |character| ESCAPES[character] || format('\u%04X', character.ord) } : text
       end
 
       # @param string [String] a name of which only the bytes count

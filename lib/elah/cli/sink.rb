@@ -55,7 +55,7 @@ module Elah
 
         def dead(sink, _ids, _all, out)
           each_letter(sink) do |letter|
-            out.puts "#{letter.id}  #{letter.parked_at.strftime('%Y-%m-%dT%H:%M:%SZ')}  #{letter.reason.tr("\n", ' ')}"
+            out.puts "#{letter.id}  #{letter.parked_at.strftime('%Y-%m-%dT%H:%M:%SZ')}  #{Text.printable(letter.reason)}"
           end
         end
 

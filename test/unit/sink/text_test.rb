@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "support/sink_case"
+require "elah/cli"
 
 # Text of any origin on its way through a sink: reasons, events and streams in any encoding, and errors that nobody foresaw. None of them stops
 # the delivery.
@@ -48,6 +49,22 @@ class SinkTextTest < SinkCase
     assert_equal ["ArgumentError: größe"], reasons_of("größe".encode(Encoding::ISO_8859_1))
     assert_equal ["ArgumentError: größe"], reasons_of("größe".b)
     assert_equal ["ArgumentError: a\uFFFDb"], reasons_of("a\xFFb")
+  end
+
+  # A reason bears what a client has sent, and reached the terminal as it was.
+  def test_the_command_shows_a_reason_on_one_line_without_control_characters
+    events = sink("sink0") { raise ArgumentError, "bad\r\n\e[2J\u009B" }
+    events.push("x", durability: :disk)
+    assert events.flush
+    events.close
+    data = File.join(@folder, "data")
+    FileUtils.mkdir_p(File.join(data, "sinks"))
+    File.symlink(File.join(@folder, "sink0"), File.join(data, "sinks/sink0"))
+    out = StringIO.new
+    Elah::CLI::Sink.run(["dead", "sink0", "--data", data], out: out)
+    assert_match(/  ArgumentError: bad\\r\\n\\e\[2J\\u009B\n\z/, out.string)
+  ensure
+    Elah.config = nil
   end
 
   def test_an_exception_without_words_is_named_by_its_class
