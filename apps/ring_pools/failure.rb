@@ -31,7 +31,7 @@ module RingPools
       # @param error [Exception]
       # @return [Integer]
       def handle(error)
-        rand(1..HANDLE_MAX).tap { |handle| warn "InternalServiceError #{handle}: #{error.full_message(highlight: false)}" }
+        rand(1..HANDLE_MAX).tap { |handle| Elah::Log.current.exception(error, "InternalServiceError #{handle}") }
       end
     end
   end
