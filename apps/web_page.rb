@@ -36,8 +36,8 @@ module WebPage
     </html>
   HTML
 
-  RANGE = %r{([\w+.*-]+/[\w+.*-]+)(?:[^,]*?;\s*q=([\d.]+))?}.freeze
-  private_constant :RANGE
+  QUALITY = /\Aq=([\d.]+)\z/i.freeze
+  private_constant :QUALITY
 
   class << self
     # @return [Hash{String=>String}] headers of a page
@@ -79,8 +79,14 @@ module WebPage
 
     private
 
+    # The highest q of a type, 0 where the header does not name it.
     def quality(accept, type)
-      accept.scan(RANGE).filter_map { |range, quality| quality&.to_f || 1.0 if range.casecmp?(type) }.max || 0.0
+      accept.split(",").filter_map do |range|
+        name, *parameters = range.split(";").map(&:strip)
+        next unless name&.casecmp?(type)
+
+        parameters.filter_map { |parameter| parameter[QUALITY, 1] }.first&.to_f || 1.0
+      end.max || 0.0
     end
   end
 end

@@ -15,6 +15,7 @@ class RailsJSONTest < Minitest::Test
     assert_equal grape.keys, elah.keys
     different = grape.keys.reject { |name| grape[name] == elah[name] }
     assert_empty(different.map { |name| "#{name}\n  Grape: #{grape[name]}\n  Elah:  #{elah[name]}" })
+    assert_equal "hidden", elah["alone merged"].last["name"]
     assert_equal [200, "application/json", "2026-01-02T03:04:05.678Z"], [*elah["alone record"].first(2), elah["alone record"].last["created_at"]]
   end
 

@@ -42,6 +42,28 @@ class APIParamsTest < APICase
     2.times { assert_equal [1, 2], get(lists, "/x").json }
   end
 
+  def test_what_is_in_a_mutable_default_is_not_shared_between_requests
+    filters = api do
+      format :json
+      params do
+        optional :filter, type: Hash, default: { tags: [+"a"], range: { from: [] } }
+        optional :rows, type: Array, default: [{ "ids" => [] }].freeze
+        optional(:kinds, type: Set[String], default: Set["k"])
+      end
+      get(:x) do
+        params[:filter][:tags][0] << "b"
+        params[:filter][:tags] << "c"
+        params[:filter][:range][:from] << 1
+        params[:rows] << 2
+        params[:rows][0][:ids] << 3
+        params[:kinds] << "l"
+        params.to_h.transform_values { |value| value.is_a?(Set) ? value.to_a : value }
+      end
+    end
+    expected = { "filter" => { "tags" => %w[ab c], "range" => { "from" => [1] } }, "rows" => [{ "ids" => [3] }, 2], "kinds" => %w[k l] }
+    3.times { assert_equal expected, get(filters, "/x").json }
+  end
+
   def test_broken_parameters_are_400
     plain = api do
       format :json

@@ -11,7 +11,7 @@ module Elah
       # @example
       #   present Link.all, with: LinkEntity, admin: true
       def present(*arguments)
-        options = arguments.size > 1 && arguments.last.is_a?(Hash) ? arguments.pop.dup : {}
+        options = arguments.size > 1 && _options?(arguments.last) ? arguments.pop.dup : {}
         key, object = arguments.size == 2 && arguments.first.is_a?(Symbol) ? arguments : [nil, arguments.first]
         entity = _entity_for(object, options.delete(:with))
         root = options.delete(:root)
@@ -21,6 +21,13 @@ module Elah
       end
 
       private
+
+      # A Hash of another class, as Hashie::Mash, is an object to present.
+      def _options?(argument)
+        return false unless argument.is_a?(Hash)
+
+        argument.instance_of?(Hash) || (argument.respond_to?(:extractable_options?) && argument.extractable_options?)
+      end
 
       def _embeds = @version ? { env: _lazy_env, version: @version } : { env: _lazy_env }
 

@@ -4,6 +4,9 @@
 module Parity
   # One fixed format, hooks, helpers, entities, declared.
   class Documents < API_BASE
+    # A Hash of the app's own, as Hashie::Mash is one.
+    class OwnHash < Hash; end
+
     # A stand-in for an entity class: anything that responds to `represent`.
     class LinkEntity
       def self.represent(object, options = {})
@@ -64,6 +67,7 @@ module Parity
     params { requires :n, type: Integer }
     get(:checked) { { n: params[:n], steps: @steps } }
     get(:present_plain) { present({ a: 1 }) }
+    get(:present_own_hash) { present :link, OwnHash["code", "abc"] }
     get(:present_with) { present Link.new("abc"), with: LinkEntity }
     get(:present_options) { present Link.new("abc"), with: LinkEntity, admin: true }
     get(:present_list) { present [Link.new("a"), Link.new("b")], with: LinkEntity }

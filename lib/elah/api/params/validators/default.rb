@@ -20,11 +20,16 @@ module Elah
           @names.each { |name| values[name] = default if values[name].nil? }
         end
 
-        # A mutable default is copied, so that a handler cannot change it for the next request.
-        def default
-          return @option.call if @option.is_a?(Proc)
+        def default = @option.is_a?(Proc) ? @option.call : copy(@option)
 
-          @option.frozen? ? @option : @option.dup
+        # A mutable default is copied with what is in it, so that a handler cannot change it for the next request.
+        def copy(value)
+          case value
+          when Hash then value.dup.transform_values! { |element| copy(element) }
+          when Array then value.dup.map! { |element| copy(element) }
+          when Set then value.class.new(value.map { |element| copy(element) })
+          else value.frozen? ? value : value.dup
+          end
         end
       end
 
