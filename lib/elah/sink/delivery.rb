@@ -6,7 +6,9 @@ module Elah
     class Delivery
       # What may end while the ledger cannot be written to: the batch is delivered, and only noting that is tried again.
       LEDGER_ERRORS = [Store::Full, Store::Busy, Store::Conflict, Store::Failed].freeze
-      private_constant :LEDGER_ERRORS
+      # What ends a delivery: a journal that is damaged has to be opened anew.
+      ENDINGS = [Closed, Cancelled, Damaged].freeze
+      private_constant :LEDGER_ERRORS, :ENDINGS
 
       # @param journal [Journal]
       # @param name [String] of the journal
@@ -31,7 +33,9 @@ module Elah
         @counted = 0
       end
 
-      # Runs until the journal is closed. Nothing else ends it: while the ledger or the journal fails, nothing leaves the journal.
+      # Runs until the journal is closed. While the ledger or the journal fails, nothing leaves the journal.
+      #
+      # @raise [Damaged] when a file of the journal is not as it was written
       def run
         position = @journal.released
         loop do
@@ -59,7 +63,7 @@ module Elah
 
       def until_possible
         yield
-      rescue Closed, Cancelled
+      rescue *ENDINGS
         raise
       rescue StandardError => e
         @health.stuck(e)
@@ -72,7 +76,7 @@ module Elah
       # @return [Integer] the place after the batch; `position` when there is nothing
       def take_turn(position)
         @share.take_turn(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
-      rescue Closed, Cancelled
+      rescue *ENDINGS
         raise
       rescue StandardError => e
         Log.current.exception(e, "A batch of #{@name} failed; its events are delivered one by one") unless @health.stuck?
@@ -82,7 +86,7 @@ module Elah
       # An event that cannot be processed becomes a dead letter, so that the ones after it go on.
       def deliver_alone(position)
         deliver_after(position, 1)
-      rescue Closed, Cancelled
+      rescue *ENDINGS
         raise
       rescue StandardError => e
         following, rows = read_after(position, 1)
