@@ -124,7 +124,7 @@ impl Log {
         self.next_number = last.map_or(self.next_number, |last| self.next_number.max(last + 1));
         for (at, number) in files.segments.iter().enumerate() {
             if *number < progress.released.segment() {
-                Segment::delete(&self.dir, *number)?;
+                self.damages.extend(recovery::delete(&self.dir, *number)?);
             } else {
                 self.recover(*number, &files.segments[at + 1..], progress)?;
             }
