@@ -202,6 +202,22 @@ fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
     }
 }
 
+/// A position has 32 bits for the number of a segment: with one above that, the same events were delivered again and again.
+#[test]
+fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
+    for name in ["00000001ffffffff.log", "ffffffffffffffff.log"] {
+        let (folder, _) = ten();
+        let path = &folder.files("log")[0];
+        fs::rename(path, path.with_file_name(name)).expect("renames");
+        let log = folder.open(Progress::default());
+        assert_eq!(append(&log, b"event 10").0 >> 32, 1, "{name}");
+        assert_eq!(everything(&log, Position::default()), events(10..11));
+        drop(log);
+        assert_eq!(payloads(&folder.salvaged()[0].records), events(0..10));
+        assert_eq!(append(&folder.open(Progress::default()), b"event 11").0 >> 32, 2, "{name}");
+    }
+}
+
 /// An event of bytes can look like a record: one behind it is found by the length of the damaged one.
 #[test]
 fn an_event_inside_a_damaged_one_is_not_read() {
