@@ -65,6 +65,8 @@ module Elah
       def adopt_all(journals, ledger, own)
         names = reporting(own) { journals.left } || []
         names.each do |name|
+          break if own.closed? # else the own one would be taken for one of a dead process
+
           reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
         end
       end
