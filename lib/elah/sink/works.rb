@@ -57,6 +57,8 @@ module Elah
       def adopt_all(journals, ledger, own, own_name)
         names = reporting(own) { journals.left - [own_name] } || []
         names.each do |name|
+          break if own.closed? # else the own one would be taken for one of a dead process
+
           reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
         end
       end

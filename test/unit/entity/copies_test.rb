@@ -106,6 +106,18 @@ class EntityCopiesTest < EntityCase
     end
   end
 
+  # A deadline, a cancellation or an interrupt that comes while a value is copied.
+  Interrupted = Struct.new(:error) do
+    def marshal_dump = raise(error)
+  end
+  private_constant :Interrupted
+
+  def test_what_ends_a_copy_from_outside_stays_what_it_is
+    [Elah::Cancelled.new("gone"), Interrupt.new("stop"), SystemExit.new].each do |error|
+      assert_same error, (assert_raises(error.class) { @memories["a"].remember(Interrupted.new(error)) })
+    end
+  end
+
   def test_one_of_many_calls_that_cannot_be_made_holds_up_none_of_the_others
     answers = @accounts.call_many([["1", :deposit, 1], ["1", :deposit, -> {}], ["2", :deposit, 2], ["1", :balance]])
     assert_instance_of Elah::Entity::NotSerializable, answers.delete_at(1)

@@ -13,7 +13,9 @@ class SinkSalvageTest < SinkCase
   # @return [Array<String>] ids of all
   def accept_ten(delivered: 0, **options)
     passed = []
-    events = sink(batch_events_max: 1, **options) { |batch| passed.size < delivered ? passed.concat(batch) : raise(Elah::Unavailable, "gone") }
+    # It looks for journals once: after its end it would hold its own for a moment, as one of a dead process.
+    rarely = ->(seconds) { Kernel.sleep(seconds.equal?(ADOPT_SECONDS) ? 2 : PAUSE_SECONDS) }
+    events = sink(batch_events_max: 1, pause: rarely, **options) { |batch| passed.size < delivered ? passed.concat(batch) : raise(Elah::Unavailable, "gone") }
     events.push("0", durability: :disk)
     wait_until("so many are delivered") { account(events)[1] == [delivered, 1].min }
     receipt = events.push_all(Array.new(9) { |n| (n + 1).to_s }, durability: :disk)
@@ -87,6 +89,35 @@ class SinkSalvageTest < SinkCase
     assert events.flush
     assert_equal 6, delivered.uniq.size
     account(events)
+  end
+
+  # Two at once would count events twice.
+  def test_a_second_salvage_waits_for_the_first
+    accept_ten(delivered: 3)
+    damage(5)
+    events = deliver_to([])
+    File.open(events.folder) do |folder|
+      folder.flock(File::LOCK_EX)
+      error = assert_raises(Elah::Error) { events.salvage }
+      assert_equal "Somebody salvages the sink events already: run it again when that has ended.", error.message
+    end
+    assert_equal 4, events.salvage.findings.sum(&:events)
+    assert events.flush
+    account(events)
+  end
+
+  # A start before all is delivered finds the damage of the one before no second time.
+  def test_damage_is_told_once
+    accept_ten(delivered: 3)
+    damage(5)
+    2.times do
+      events = sink { |_| raise Elah::Unavailable, "gone" }.start
+      events.salvage
+      assert_predicate law(events), :holds?
+      events.close
+    end
+    assert_equal 1, @log.string.scan("was damaged at byte").size
+    assert_empty files("damaged")
   end
 
   def test_damage_that_is_met_while_the_sink_runs_stops_it_only_for_a_moment

@@ -120,11 +120,12 @@ impl Log {
         // One of another format is refused before anything is changed.
         files.segments.iter().try_for_each(|number| Segment::open(&self.dir, *number)?.header().map(drop))?;
         files.new.iter().try_for_each(fs::remove_file)?;
-        let last = files.segments.iter().chain(&files.damaged).max();
+        // A number that no position can name is that of a file which somebody has renamed.
+        let last = files.segments.iter().chain(&files.damaged).filter(|number| **number < u64::from(u32::MAX)).max();
         self.next_number = last.map_or(self.next_number, |last| self.next_number.max(last + 1));
         for (at, number) in files.segments.iter().enumerate() {
             if *number < progress.released.segment() {
-                Segment::delete(&self.dir, *number)?;
+                self.damages.extend(recovery::delete(&self.dir, *number)?);
             } else {
                 self.recover(*number, &files.segments[at + 1..], progress)?;
             }

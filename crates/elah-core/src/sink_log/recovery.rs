@@ -67,7 +67,8 @@ pub(super) fn recover(
         let is_cut = bytes != len;
         let is_followed =
             || Ok::<_, io::Error>(walked.stop == Stop::End && segment.rest(walked.end)?.iter().any(|byte| *byte != 0));
-        if is_cut || walked.end < to || is_followed()? {
+        // An earlier opening that found damage has left a shorter file, and the ledger does not know.
+        if is_cut || walked.end < to.min(bytes) || is_followed()? {
             walked.stop = Stop::Damaged;
         }
         may_be_torn = boot != this_boot && !is_cut;
@@ -82,13 +83,24 @@ pub(super) fn recover(
         return Ok(Recovered { end, damage: None });
     }
     let is_torn = may_be_torn && are_empty(dir, later)? && !salvage::has_record(&segment.rest(end)?);
-    let path = if is_torn { Segment::path(dir, number) } else { Segment::keep_damaged(dir, number, end)? };
+    // What is released of this segment says nothing of another.
+    let offset = if segment.is_another()? { HEADER_BYTES } else { end };
+    let path = if is_torn { Segment::path(dir, number) } else { Segment::keep_damaged(dir, number, offset)? };
     if end == HEADER_BYTES {
         Segment::delete(dir, number)?;
     } else {
         replace(&segment, dir, this_boot, end)?;
     }
-    Ok(Recovered { end, damage: Some(Damage { path, offset: end, is_torn }) })
+    Ok(Recovered { end, damage: Some(Damage { path, offset, is_torn }) })
+}
+
+/// Deletes a segment whose events are released, and keeps its file when that is another one under its name.
+pub(super) fn delete(dir: &Path, number: u64) -> io::Result<Option<Damage>> {
+    let offset = HEADER_BYTES;
+    let is_another = Segment::open(dir, number)?.is_another()?;
+    let kept = is_another.then(|| Segment::keep_damaged(dir, number, offset)).transpose()?;
+    Segment::delete(dir, number)?;
+    Ok(kept.map(|path| Damage { path, offset, is_torn: false }))
 }
 
 /// A disk without room for a copy is no obstacle: the next opening does the same again.

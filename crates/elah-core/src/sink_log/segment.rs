@@ -156,9 +156,18 @@ impl Segment {
     /// # Errors
     /// Also `Unsupported` when another version wrote the file, in a format that this one cannot read.
     pub(super) fn header(&self) -> io::Result<Option<Header>> {
+        Ok(self.any_header()?.filter(|header| header.number == self.number))
+    }
+
+    /// Whether it is another segment that somebody has given this one's name.
+    pub(super) fn is_another(&self) -> io::Result<bool> {
+        Ok(self.any_header()?.is_some_and(|header| header.number != self.number))
+    }
+
+    fn any_header(&self) -> io::Result<Option<Header>> {
         let mut bytes = [0; HEADER_BYTES as usize];
         match self.file.read_exact_at(&mut bytes, 0) {
-            Ok(()) => Ok(Header::read(&bytes)?.filter(|header| header.number == self.number)),
+            Ok(()) => Header::read(&bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }

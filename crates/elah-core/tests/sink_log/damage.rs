@@ -46,6 +46,21 @@ fn a_flipped_bit_keeps_the_events_behind_it() {
     assert_kept(&folder, 4, 5..10);
 }
 
+/// The ledger has counted all events, and goes on saying so when those behind the damage are set aside.
+#[test]
+fn damage_among_counted_events_is_found_once() {
+    let (folder, ends) = ten();
+    let progress = Progress { released: Position::default(), counted: Position(1 << 32 | ends[9] as u64) };
+    folder.change(0, |bytes| bytes[ends[3] + 20] ^= 4);
+    assert_eq!(folder.open(progress).damages().len(), 1);
+    fs::rename(&folder.files("damaged")[0], folder.path().join("1.salvaged")).expect("renames");
+    for _ in 0..2 {
+        let log = folder.open(progress);
+        assert_eq!((everything(&log, Position::default()), log.damages()), (events(0..4), Vec::new()));
+        assert!(folder.files("damaged").is_empty());
+    }
+}
+
 #[test]
 fn a_zeroed_word_is_not_the_end() {
     let (folder, ends) = ten();
@@ -168,6 +183,39 @@ fn damage_before_the_released_position_costs_nothing() {
     let log = folder.open(Progress { released, counted: released });
     assert_eq!((everything(&log, released), log.damages().len()), (Vec::new(), 1));
     assert_eq!(payloads(&folder.salvaged()[0].records), events(6..10), "those before it are not read again");
+}
+
+/// A restored copy or a mistaken `mv`: what was released of the segment with this name says nothing of the file.
+#[test]
+fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
+    for released in [Position(3 << 32 | 200), Position(4 << 32 | 200)] {
+        let (folder, _) = ten();
+        let path = &folder.files("log")[0];
+        fs::rename(path, path.with_file_name("0000000000000003.log")).expect("renames");
+        let progress = Progress { released, counted: released };
+        let log = folder.open(progress);
+        assert!(matches!(&log.damages()[..], [Damage { is_torn: false, .. }]), "{:?}", log.damages());
+        assert!(everything(&log, released).is_empty());
+        drop(log);
+        assert_eq!(payloads(&folder.salvaged()[0].records), events(0..10));
+        assert!(folder.open(progress).damages().is_empty(), "the second opening finds nothing new");
+    }
+}
+
+/// A position has 32 bits for the number of a segment: with one above that, the same events were delivered again and again.
+#[test]
+fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
+    for name in ["00000001ffffffff.log", "ffffffffffffffff.log"] {
+        let (folder, _) = ten();
+        let path = &folder.files("log")[0];
+        fs::rename(path, path.with_file_name(name)).expect("renames");
+        let log = folder.open(Progress::default());
+        assert_eq!(append(&log, b"event 10").0 >> 32, 1, "{name}");
+        assert_eq!(everything(&log, Position::default()), events(10..11));
+        drop(log);
+        assert_eq!(payloads(&folder.salvaged()[0].records), events(0..10));
+        assert_eq!(append(&folder.open(Progress::default()), b"event 11").0 >> 32, 2, "{name}");
+    }
 }
 
 /// An event of bytes can look like a record: one behind it is found by the length of the damaged one.

@@ -224,8 +224,13 @@ unsafe fn like_keywords(given: VALUE, copy: VALUE) -> VALUE {
     }
 }
 
-/// The exception for a value that cannot be copied. The Ruby side adds the name of the method.
+/// The exception for a value that cannot be copied. The Ruby side adds the name of the method. What ends the call for another reason, as a
+/// cancellation, an interrupt, or whatever a method of the value raises, stays what it is.
 fn refusal(ruby: &Ruby, what: &str, value: Value, error: &Error) -> Error {
+    let refusing = [ruby.exception_type_error(), ruby.exception_arg_error(), ruby.exception_sys_stack_error()];
+    if error.value().is_some() && !refusing.iter().any(|class| error.is_kind_of(*class)) {
+        return error.clone();
+    }
     let reason = error.value().and_then(|exception| exception.funcall::<_, _, String>("message", ()).ok());
     // SAFETY: the name is copied before Ruby runs again.
     let class = unsafe { value.classname() }.into_owned();
