@@ -56,11 +56,7 @@ module Elah
       # What cannot be taken over now is tried again; the own journal has nothing to do with it, nor have the others.
       def adopt_all(journals, ledger, own, own_name)
         names = reporting(own) { journals.left - [own_name] } || []
-        names.each do |name|
-          break if own.closed? # else the own one would be taken for one of a dead process
-
-          reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
-        end
+        names.each { |name| reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } } }
       end
 
       # @return [Object, nil] the block's value; nil when it failed
