@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "log"
 require_relative "native"
 require_relative "task"
 require_relative "event_loop/cancellation"
 require_relative "event_loop/draining"
 require_relative "event_loop/fiber_state"
+require_relative "event_loop/forks"
 require_relative "event_loop/posts"
 
 module Elah
@@ -17,7 +19,9 @@ module Elah
   class EventLoop
     include Cancellation
     include Draining
+    include Forks
     include Posts
+    extend Forks::Scheduling
 
     # Idle fibers that are kept for the next requests; one costs about 13 KB once it has run.
     POOL_MAX = 1024
@@ -48,6 +52,8 @@ module Elah
       @ready = []
       @posted = []
       @endings = []
+      @in_forks = []
+      @is_fork = false
       @open_streams = {}.compare_by_identity
       @fiber_state = FiberState.new(Thread.current)
       @spawned = 0
@@ -261,8 +267,10 @@ module Elah
         begin
           handler.handle(request)
         rescue Exception => e # the loop must outlive whatever a handler does
+          end_fork(e) if @is_fork
           failed(e, request)
         end
+        end_fork if @is_fork
         task.finish { |exception| failed(exception, request) } if task.endings
         @fiber_state.clear(task) if task.fiber_state
         request = next_request(request)
@@ -273,8 +281,10 @@ module Elah
     def run_spawned(task, block)
       block.call
     rescue Exception => e # as above
+      end_fork(e)
       failed(e, nil)
     ensure
+      end_fork
       task.finish { |exception| failed(exception, nil) } if task.endings
       @spawned -= 1 unless task.transient?
     end
