@@ -100,20 +100,6 @@ module Elah
       call_posted
     end
 
-    # Makes the turn that is on return. May be called from a trap or another thread.
-    def interrupt = @handle.interrupt
-
-    # Ends a wait. May be called from a trap or another thread.
-    #
-    # @param id [Integer] from {#new_wait}
-    def end_wait(id) = @handle.end_wait(id)
-
-    # Blocks the calling thread, which must not be the loop's, until the loop's thread has been with Ruby for too long.
-    #
-    # @param seconds [Float] how long is too long
-    # @return [Float, nil] seconds that it has been; nil when the thread was asked for meanwhile
-    def wait_for_stall(seconds) = @handle.wait_for_stall(seconds)
-
     # Ends whatever waits, and closes the loop and its scheduler, also when one of these steps fails.
     #
     # @param reason [String] what the fibers that still wait are told
