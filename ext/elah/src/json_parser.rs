@@ -173,7 +173,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The Hash (a new one at first) with the pairs of the batch.
+    /// The Hash (a new one at first) with the pairs of the batch. Only a new one is filled in bulk: that builds the whole table of a filled Hash
+    /// anew, so that the time for n names would grow with n².
     fn stored<E: serde::de::Error>(&self, hash: Option<Value>, batch: &Pairs<'_>) -> Result<Value, E> {
         // SAFETY: protected; all values and names are on the stack, which Ruby's collector searches.
         self.built(|| unsafe {
@@ -187,7 +188,6 @@ impl Builder<'_> {
                 rb_sys::rb_hash_bulk_insert(2 * batch.len() as c_long, values.as_ptr(), hash);
                 return hash;
             };
-            // Never in bulk here: that builds the whole table of a filled Hash anew, so that the time for n names would grow with n².
             for pair in values[..2 * batch.len()].chunks_exact(2) {
                 rb_sys::rb_hash_aset(hash.as_raw(), pair[0], pair[1]);
             }

@@ -78,7 +78,7 @@ module Elah
         return validate_level(params, Scope::NO_INDICES, errors) if @at_root
 
         @scope.each(params) do |values, indices|
-          return if errors.size >= FAULTS_MAX
+          break if errors.size >= FAULTS_MAX
 
           validate_level(values, indices, errors) unless @scope.optional? && empty?(values)
         end
