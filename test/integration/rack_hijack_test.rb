@@ -57,7 +57,7 @@ class RackHijackTest < Minitest::Test
 
   def test_an_exception_after_it_is_logged_and_says_nothing
     assert_equal "half", raw("/raises")
-    server.wait_for(/GET \/raises failed after its answer had begun: RuntimeError: after the take-over/)
+    server.wait_for(/GET \/raises failed, after its answer had begun: RuntimeError: after the take-over/)
   end
 
   def test_partial
