@@ -95,6 +95,7 @@ module Elah
       @failure = e
       raise
     rescue Exception => e # -- `value` raises it
+      @loop.end_fork(e)
       @failure = e
     ensure
       @done = true

@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "errors"
+require_relative "log"
 require_relative "native"
 require_relative "task"
 require_relative "event_loop/cancellation"
 require_relative "event_loop/draining"
 require_relative "event_loop/fiber_state"
+require_relative "event_loop/forks"
 require_relative "event_loop/posts"
 
 module Elah
@@ -17,7 +19,9 @@ module Elah
   class EventLoop
     include Cancellation
     include Draining
+    include Forks
     include Posts
+    extend Forks::Scheduling
 
     # Idle fibers that are kept for the next requests; one costs about 13 KB once it has run.
     POOL_MAX = 1024
@@ -48,6 +52,8 @@ module Elah
       @ready = []
       @posted = []
       @endings = []
+      @in_forks = []
+      @is_fork = false
       @open_streams = {}.compare_by_identity
       @fiber_state = FiberState.new(Thread.current)
       @spawned = 0
@@ -93,20 +99,6 @@ module Elah
       end
       call_posted
     end
-
-    # Makes the turn that is on return. May be called from a trap or another thread.
-    def interrupt = @handle.interrupt
-
-    # Ends a wait. May be called from a trap or another thread.
-    #
-    # @param id [Integer] from {#new_wait}
-    def end_wait(id) = @handle.end_wait(id)
-
-    # Blocks the calling thread, which must not be the loop's, until the loop's thread has been with Ruby for too long.
-    #
-    # @param seconds [Float] how long is too long
-    # @return [Float, nil] seconds that it has been; nil when the thread was asked for meanwhile
-    def wait_for_stall(seconds) = @handle.wait_for_stall(seconds)
 
     # Ends whatever waits, and closes the loop and its scheduler, also when one of these steps fails.
     #
@@ -261,8 +253,10 @@ module Elah
         begin
           handler.handle(request)
         rescue Exception => e # the loop must outlive whatever a handler does
+          end_fork(e) if @is_fork
           failed(e, request)
         end
+        end_fork if @is_fork
         task.finish { |exception| failed(exception, request) } if task.endings
         @fiber_state.clear(task) if task.fiber_state
         request = next_request(request)
@@ -273,8 +267,10 @@ module Elah
     def run_spawned(task, block)
       block.call
     rescue Exception => e # as above
+      end_fork(e)
       failed(e, nil)
     ensure
+      end_fork
       task.finish { |exception| failed(exception, nil) } if task.endings
       @spawned -= 1 unless task.transient?
     end

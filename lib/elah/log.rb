@@ -21,6 +21,7 @@ module Elah
     def initialize(level: "info", out: $stderr)
       @threshold = LEVELS.index(level) or raise ArgumentError, "The level #{level.inspect} is none of #{LEVELS.join(', ')}."
       @out = out
+      @lost = 0
     end
 
     # @!method debug(message, details = nil)
@@ -56,9 +57,21 @@ module Elah
     def line_of(exception, context) = "#{Text.utf8(context)}: #{Text.of_exception(exception)}"
 
     def write(level, message, details)
-      line = "#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}] #{Text.printable(message)}\n"
+      line = "#{stamp(level)} #{Text.printable(message)}\n"
       details&.each { |detail| line << "    #{Text.printable(detail)}\n" }
-      @out.write(line)
+      put(line)
     end
+
+    # A full disk, or a reader that has gone, costs lines and no requests. The next line that is written says how many.
+    def put(line)
+      line = "#{stamp('warn')} #{@lost} messages could not be written here: #{@cause}\n#{line}" if @lost.positive?
+      @out.write(line)
+      @lost = 0
+    rescue SystemCallError, IOError => e
+      @lost += 1
+      @cause = Text.utf8(e.message)
+    end
+
+    def stamp(level) = "#{Time.now.utc.strftime('%Y-%m-%dT%H:%M:%S.%LZ')} #{level.upcase.ljust(5)} [#{Process.pid}]"
   end
 end

@@ -39,6 +39,7 @@ module Elah
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates,
                               responders: @app.responders)
       @loop.cancels_gone = @config.cancel_gone.to_sym
+      @loop.in_forks { leave_signals }
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       IdleMemory.start(@loop)
@@ -104,6 +105,11 @@ module Elah
       %w[INT TERM].each { |signal| trap(signal) { stop(signal) } }
       %w[HUP USR1 USR2].each { |signal| trap(signal) { @loop.post { restart } } }
       %w[TTIN TTOU].each { |signal| trap(signal) { nil } } # the system would stop the process
+    end
+
+    # Those of a fork that a handler has made are not the server's.
+    def leave_signals
+      ["INT", "TERM", *Restart::SIGNALS].each { |signal| trap(signal, "DEFAULT") }
     end
 
     # The second INT waits for nobody. What was to be a restart ends, too.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
@@ -133,6 +134,7 @@ class RackResponseTest < Minitest::Test
 
   def test_what_an_app_calls_framed_and_is_not_is_an_error
     fails("unframed", /InvalidRackResponse: The app said transfer-encoding: chunked, but its body has no valid chunks/)
+    fails("framed_beyond_bounds", /InvalidRackResponse: .* a line is "ffffffffffffffff/)
     connect do |client|
       client.write("GET /framed_and_cut HTTP/1.1\r\nHost: a\r\n\r\n")
       assert_raises(HttpClient::Closed) { client.read_answer }

@@ -207,7 +207,9 @@ class SinkTest < SinkCase
     assert events.flush
     segments = Dir[File.join(@folder, "events", "**", "*.log")]
     assert_equal 1, segments.size
-    pid = Process.method(:_fork).super_method.call
+    unannounced = Process.method(:_fork)
+    unannounced = unannounced.super_method while unannounced.super_method
+    pid = unannounced.call
     if pid.zero?
       events.close
       exit!(0)

@@ -65,26 +65,45 @@ fn unspoolable(cause: &io::Error) -> Problem {
     )
 }
 
+/// Smaller pieces are gathered before they are written: a client may send each byte as a chunk of its own.
+const WRITE_BYTES_MIN: usize = 64 * 1024;
+
 /// The file of one body. Its writes happen on tokio's blocking threads, as a disk may be slow.
 struct Spool {
     file: Option<File>,
+    /// What is not written yet.
+    gathered: BytesMut,
     bytes: u64,
 }
 
 impl Spool {
     async fn create() -> io::Result<Self> {
         let file = blocking(tempfile::tempfile).await?;
-        Ok(Spool { file: Some(file), bytes: 0 })
+        Ok(Spool { file: Some(file), gathered: BytesMut::new(), bytes: 0 })
     }
 
     async fn append(&mut self, data: Bytes) -> io::Result<()> {
-        let Some(mut file) = self.file.take() else { return Err(io::Error::other("an earlier write failed")) };
         self.bytes += data.len() as u64;
+        if self.gathered.is_empty() && data.len() >= WRITE_BYTES_MIN {
+            return self.write(data).await;
+        }
+        self.gathered.extend_from_slice(&data);
+        if self.gathered.len() < WRITE_BYTES_MIN {
+            return Ok(());
+        }
+        let gathered = self.gathered.split().freeze();
+        self.write(gathered).await
+    }
+
+    async fn write(&mut self, data: Bytes) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Err(io::Error::other("an earlier write failed")) };
         self.file = Some(blocking(move || file.write_all(&data).map(|()| file)).await?);
         Ok(())
     }
 
-    async fn finish(self) -> io::Result<RequestBody> {
+    async fn finish(mut self) -> io::Result<RequestBody> {
+        let rest = std::mem::take(&mut self.gathered).freeze();
+        self.write(rest).await?;
         let bytes = self.bytes;
         let Some(mut file) = self.file else { return Err(io::Error::other("an earlier write failed")) };
         let file = blocking(move || file.seek(SeekFrom::Start(0)).map(|_| file)).await?;

@@ -324,6 +324,14 @@ impl EventLoop {
         let worker = WORKER.with(|cell| cell.borrow_mut().take());
         drop(worker);
     }
+
+    /// Leaves the loop to the parent of this process. Nothing is closed: the selector is the parent's, and each socket that is closed would be
+    /// taken out of it.
+    fn abandon(_: Value) {
+        wait::set_parking(None);
+        responders::set(None);
+        std::mem::forget(WORKER.with(|cell| cell.borrow_mut().take()));
+    }
 }
 
 /// A descriptor of the loop's own for the same file: the application may close its one, and the number may name another file then.
@@ -410,5 +418,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
     class.define_method("counts", method!(EventLoop::counts, 0))?;
     class.define_method("close", method!(EventLoop::close, 0))?;
+    class.define_method("abandon", method!(EventLoop::abandon, 0))?;
     Ok(())
 }

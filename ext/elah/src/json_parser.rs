@@ -173,7 +173,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The Hash (a new one at first) with the pairs of the batch. Only a new one takes them in bulk: that builds the whole table of a Hash
+    /// The Hash (a new one at first) with the pairs of the batch. Only a new one is filled in bulk: that builds the whole table of a filled Hash
     /// anew, so that the time for n names would grow with n².
     fn stored<E: serde::de::Error>(&self, hash: Option<Value>, batch: &Pairs<'_>) -> Result<Value, E> {
         // SAFETY: protected; all values and names are on the stack, which Ruby's collector searches.

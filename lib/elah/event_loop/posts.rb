@@ -2,8 +2,22 @@
 
 module Elah
   class EventLoop
-    # What other threads and traps have the loop do.
+    # What other threads and traps may do with the loop.
     module Posts
+      # Makes the turn that is on return. May be called from a trap or another thread.
+      def interrupt = @handle.interrupt
+
+      # Ends a wait. May be called from a trap or another thread.
+      #
+      # @param id [Integer] from {#new_wait}
+      def end_wait(id) = @handle.end_wait(id)
+
+      # Blocks the calling thread, which must not be the loop's, until the loop's thread has been with Ruby for too long.
+      #
+      # @param seconds [Float] how long is too long
+      # @return [Float, nil] seconds that it has been; nil when the thread was asked for meanwhile
+      def wait_for_stall(seconds) = @handle.wait_for_stall(seconds)
+
       # Calls the block in the loop itself, soon, at the latest when the loop ends. May be called from any thread and from a trap. The
       # block must not wait.
       def post(&block)

@@ -9,7 +9,7 @@ module Elah
     class ChunkedBody
       # A line is longer only when the body has no chunks.
       LINE_BYTES_MAX = 1024
-      SIZE = /(\h{1,16})[ \t]*(?:;[^\r\n]*)?\r\n/n.freeze
+      SIZE = /(\h{1,15})[ \t]*(?:;[^\r\n]*)?\r\n/n.freeze
       NEXT_SIZE = /\r\n#{SIZE}/n.freeze
       private_constant :LINE_BYTES_MAX, :SIZE, :NEXT_SIZE
 

@@ -67,6 +67,7 @@ FORMS = {
   "framed_nothing" => ->(_) { [200, FRAMED, ["0\r\n\r\n"]] },
   "unframed" => ->(_) { [200, FRAMED, ["hello"]] },
   "framed_and_cut" => ->(_) { [200, FRAMED, ["5\r\nhello\r\n"]] },
+  "framed_beyond_bounds" => ->(_) { [200, FRAMED, ["ffffffffffffffff\r\nhello"]] },
   "string_status" => ->(_) { ["201", TEXT, ["created"]] },
   "long" => ->(_) { [200, TEXT, ["x" * 1_000_000]] },
   "many_long" => ->(_) { [200, TEXT, Array.new(10) { |n| n.to_s * 100_000 }] },

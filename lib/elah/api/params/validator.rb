@@ -15,7 +15,10 @@ module Elah
     #   end
     class Validator
       REGISTRY = {}
-      private_constant :REGISTRY
+
+      # How many faults of a request are told at most: a rule stops at the next item of a list then. Each costs as much as 20 items without one.
+      FAULTS_MAX = 1000
+      private_constant :REGISTRY, :FAULTS_MAX
 
       class << self
         # Makes the class known under a name.
@@ -75,6 +78,8 @@ module Elah
         return validate_level(params, Scope::NO_INDICES, errors) if @at_root
 
         @scope.each(params) do |values, indices|
+          break if errors.size >= FAULTS_MAX
+
           validate_level(values, indices, errors) unless @scope.optional? && empty?(values)
         end
       end

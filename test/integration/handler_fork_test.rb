@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# A fork that a handler makes costs its parent nothing, wherever it goes on. One that left its handler took the parent's connections out of the
+# selector that both share: the server was there, and answered nobody any more.
+class HandlerForkTest < Minitest::Test
+  APP = <<~'RUBY'
+    class App < Elah::API
+      format :txt
+
+      helpers do
+        def status_of(pid) = Process.wait2(pid).last.then { |status| (status.exitstatus || status.termsig).to_s }
+      end
+
+      get(:hello) { "hello" }
+      get(:exits) do
+        pid = fork or exit(7)
+        status_of(pid)
+      end
+      get(:returns) { (pid = fork) ? status_of(pid) : "child" }
+      get(:raises) { (pid = fork) ? status_of(pid) : raise("boom") }
+      get(:exits_in_a_fiber) do
+        Elah.async do
+          pid = fork or exit(7)
+          status_of(pid)
+        end.value
+      end
+      get(:waits) do
+        pid = fork do
+          sleep(0.01)
+          Thread.new { sleep(0.01) }.join
+          exit!(Elah.run { Elah.async { sleep(0.01)  && 5 }.value })
+        end
+        status_of(pid)
+      end
+      get(:is_terminated) { status_of(fork { Process.kill(:TERM, Process.pid) && sleep }) }
+    end
+
+    run App
+  RUBY
+
+  # Each with the status of the fork.
+  STATUSES = { "exits" => "7", "returns" => "1", "raises" => "1", "exits_in_a_fiber" => "7", "waits" => "5", "is_terminated" => "15" }.freeze
+
+  def test_a_fork_ends_alone
+    ElahServer.start(APP) do |server|
+      STATUSES.each do |path, status|
+        assert_equal [path, status], [path, server.get("/#{path}").body]
+        assert_equal "hello", server.get("/hello").body, "after #{path}"
+        assert_path_exists File.join(server.folder, "run", server.pid.to_s, "board")
+      end
+      assert_equal 2, server.log.scan(/ERROR .*A fork went on where its parent answers requests, and ends with status 1/).size
+      assert_match(/end it with exit!\. RuntimeError: boom$/, server.log)
+      refute_match(/it fails alone|belongs to the parent/, server.log)
+    end
+  end
+end

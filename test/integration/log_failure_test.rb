@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require_relative "../test_helper"
+require_relative "../support/elah_server"
+
+# A log that cannot be written costs its lines. It ended the worker with the first line: a full disk of logs was a server that is down.
+class LogFailureTest < Minitest::Test
+  APP = <<~'RUBY'
+    class App < Elah::API
+      format :txt
+      get(:hello) { "hello" }
+      get(:raise) { raise "boom" }
+      get(:breaks) { $stderr.reopen("/dev/full", "w") && "broken" }
+      get(:breaks_pipe) do
+        reader, writer = IO.pipe
+        reader.close
+        KEPT = $stderr.dup
+        $stderr.reopen(writer) && "broken"
+      end
+      get(:mends) { $stderr.reopen(KEPT) && "whole" }
+    end
+
+    run App
+  RUBY
+
+  def test_requests_are_answered_while_nobody_reads_the_log
+    ElahServer.start(APP, log_requests: true) do |server|
+      assert_equal "broken", server.get("/breaks_pipe").body
+      assert_equal [500, 500], Array.new(2) { server.get("/raise").status }
+      assert_equal "hello", server.get("/hello").body
+      server.get("/mends")
+      server.wait_for(/^\S+ WARN  \[#{server.pid}\] 6 messages could not be written here: Broken pipe.*\n\S+ INFO .*GET \/mends 200/)
+    end
+  end
+
+  def test_requests_are_answered_while_the_disk_of_the_log_is_full
+    ElahServer.start(APP, log_requests: true) do |server|
+      server.get("/breaks")
+      assert_equal [500, 500], Array.new(2) { server.get("/raise").status }
+      assert_equal "hello", server.get("/hello").body
+    end
+  end
+end
