@@ -14,7 +14,7 @@ class GrowthTest < Minitest::Test
   # Fewer instructions, less than a millisecond, say nothing about growth.
   SMALL = 2_000_000
   # Called by `GET /mark` and nothing else.
-  MARK = "getppid"
+  MARK = "getsid"
   VALGRIND = ["valgrind", "--tool=callgrind", "--dump-before=#{MARK}", "--log-file=valgrind.log", "ruby", "--disable=gems", "-I#{LIB}"].freeze
   OPTIONS = { header_bytes_max: 65_535, headers_max: 1000, uri_bytes_max: 65_000, params_max: 1_000_000, param_depth_max: 400, parts_max: 100_000,
               json_depth_max: 1000, request_seconds: 3600, body_seconds: 3600, header_seconds: 3600, keepalive_seconds: 3600 }.freeze

@@ -35,6 +35,10 @@ class HttpEarlyAnswerTest < Minitest::Test
           request.each_body_chunk { |chunk| out << chunk }
         end
       end
+      post("/shared", stream_body: true) do
+        readers = Array.new(2) { Elah.async { [].tap { |chunks| request.each_body_chunk { |chunk| chunks << chunk } } } }
+        readers.flat_map(&:value).sort.join
+      end
       post("/body") { request.body.bytesize.to_s }
       get("/next") { "next" }
       get("/echo/:word") { params[:word] }
@@ -55,6 +59,17 @@ class HttpEarlyAnswerTest < Minitest::Test
   def head_of(path, *lines, version: "1.1") = "POST #{path} HTTP/#{version}\r\n#{["Host: a", *lines].join("\r\n")}\r\n\r\n"
 
   def connect(&block) = self.class.server.connect(&block)
+
+  # The second reader was the only one that was woken, and the first waited until the deadline.
+  def test_two_fibers_share_the_pieces_of_a_body
+    connect do |client|
+      client.write(head_of("/shared", "Transfer-Encoding: chunked", "Expect: 100-continue"))
+      assert_equal "HTTP/1.1 100 Continue\r\n\r\n", client.read_bytes(25)
+      %w[a b c].each { |piece| client.write("1\r\n#{piece}\r\n") }
+      client.write("0\r\n\r\n")
+      assert_equal "abc", client.read_answer.body
+    end
+  end
 
   def test_an_answer_before_the_body_says_that_the_connection_closes
     { "/refuse" => 422, "/ignore" => 201, "/fail" => 500, "/stream" => 201, "/first" => 201 }.each do |path, status|

@@ -29,6 +29,8 @@ use crate::shared::Shared;
 pub(crate) struct Exchange {
     pub(crate) parts: http::request::Parts,
     pub(crate) body: RefCell<RequestBody>,
+    /// Who reads a streamed body: one at a time, since a body wakes the last reader alone.
+    pub(crate) body_reader: tokio::sync::Mutex<()>,
     /// Bytes of the body may still be to come: after an answer the connection closes, as its next request cannot be found.
     pub(crate) is_body_unread: Cell<bool>,
     pub(crate) route: Option<Match>,
@@ -125,6 +127,7 @@ fn enter(
         parts,
         is_body_unread: Cell::new(matches!(body, RequestBody::Streamed(_))),
         body: RefCell::new(body),
+        body_reader: tokio::sync::Mutex::const_new(()),
         route,
         connection: Rc::clone(connection),
         reply: ReplySlot::new(),

@@ -231,6 +231,7 @@ impl Worker {
 
 /// The next bytes of a streamed body. The body stays in its place, so that a read that is given up loses nothing.
 async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
+    let _reader = exchange.body_reader.lock().await;
     loop {
         let frame = poll_fn(|context| match &mut *exchange.body.borrow_mut() {
             RequestBody::Streamed(body) => Pin::new(&mut *body).poll_frame(context).map(|frame| (frame, body.is_end_stream())),
