@@ -5,6 +5,7 @@
 # `ruby redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
 require "test_helper"
 require "open3"
+require "tempfile"
 require "support/elah_server"
 require "support/servers"
 
@@ -59,8 +60,13 @@ class DocsTest < Minitest::Test
   end
 
   def check_ruby_run(code)
-    out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-", stdin_data: code, chdir: ROOT)
-    assert_predicate status, :success?, out
+    # From a file: its text is UTF-8 whatever the locale.
+    Tempfile.create(["example", ".rb"]) do |file|
+      file.write(code)
+      file.close
+      out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", file.path, chdir: ROOT)
+      assert_predicate status, :success?, out
+    end
   end
 
   def check_ruby_redis(code)
