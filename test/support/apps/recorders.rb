@@ -6,7 +6,7 @@ class Recorders < Elah::API
   JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
   EVENTS = []
   IS_AWAY = Elah.settings.fetch(:recorders_away, "false") == "true"
-  SINK = Elah::Sink.new("seen") { |events| IS_AWAY ? raise("away") : EVENTS.concat(events.map { |event| event["params"] }) }
+  SINK = Elah::Sink.new("seen") { |events| IS_AWAY ? raise(Elah::Unavailable, "away") : EVENTS.concat(events.map { |event| event["params"] }) }
   INTAKE = Elah::Sink::Intake.prepare(careful: %w[dnt], answers: { memory: [JSON_TYPE, "{}"], disk: [JSON_TYPE, "{}"] },
                                       told: { memory: [JSON_TYPE, '{"id":"', '"}'], disk: [JSON_TYPE, '{"id":"', '"}'] })
 
