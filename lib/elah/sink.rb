@@ -16,6 +16,7 @@ require_relative "sink/attempts"
 require_relative "sink/share"
 require_relative "sink/delivery"
 require_relative "sink/works"
+require_relative "sink/refill"
 require_relative "sink/dead_letters"
 require_relative "sink/salvage"
 require_relative "sink/requests"
@@ -51,6 +52,7 @@ module Elah
     NAME = /\A[a-zA-Z0-9][\w.-]{0,99}\z/.freeze
     private_constant :NAME
 
+    include Refill
     include DeadLetters
     include Salvage
     include Requests

@@ -59,6 +59,13 @@ module Elah
       @entries = []
     end
 
+    # Stops listening in a fork, also by the descriptors that the loop has for the same sockets: no server of this process takes connections there.
+    def leave_in_fork
+      links = descriptors.filter_map { |descriptor| link(descriptor) }
+      close
+      Dir.children("/proc/self/fd").each { |descriptor| IO.for_fd(descriptor.to_i).close if links.include?(link(descriptor)) }
+    end
+
     # Stops listening and removes the files of Unix sockets that this server bound.
     def remove
       close unless @paths
@@ -73,6 +80,12 @@ module Elah
       path = socket.socket_path
       socket.close
       File.unlink(path) if path && File.socket?(path)
+    end
+
+    def link(descriptor)
+      File.readlink("/proc/self/fd/#{descriptor}")
+    rescue SystemCallError
+      nil
     end
 
     def paths = @entries.filter_map { |address, socket| socket.socket_path unless address == GIVEN }

@@ -39,7 +39,10 @@ module Elah
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates,
                               responders: @app.responders)
       @loop.cancels_gone = @config.cancel_gone.to_sym
-      @loop.in_forks { leave_signals }
+      @loop.in_forks do
+        leave_signals
+        sockets.leave_in_fork
+      end
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
       IdleMemory.start(@loop)

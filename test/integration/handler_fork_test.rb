@@ -2,10 +2,13 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/patience"
 
 # A fork that a handler makes costs its parent nothing, wherever it goes on. One that left its handler took the parent's connections out of the
 # selector that both share: the server was there, and answered nobody any more.
 class HandlerForkTest < Minitest::Test
+  include Patience
+
   APP = <<~'RUBY'
     class App < Elah::API
       format :txt
@@ -35,6 +38,7 @@ class HandlerForkTest < Minitest::Test
         end
         status_of(pid)
       end
+      get(:outlives) { fork { sleep }.to_s }
       get(:is_terminated) { status_of(fork { Process.kill(:TERM, Process.pid) && sleep }) }
     end
 
@@ -54,6 +58,21 @@ class HandlerForkTest < Minitest::Test
       assert_equal 2, server.log.scan(/ERROR .*A fork went on where its parent answers requests, and ends with status 1/).size
       assert_match(/end it with exit!\. RuntimeError: boom$/, server.log)
       refute_match(/it fails alone|belongs to the parent/, server.log)
+    end
+  end
+
+  # A fork that held the listening socket kept the port: clients connected to nobody, and the next server could not start.
+  def test_a_fork_that_outlives_the_server_does_not_listen
+    [1, 2].each do |workers|
+      server = ElahServer.start(APP, workers: workers)
+      child = Integer(server.get("/outlives").body)
+      assert_equal "hello", server.get("/hello").body
+      Process.kill(:TERM, server.pid)
+      wait_until("the server has ended") { server.ended? }
+      assert_raises(Errno::ECONNREFUSED) { TCPSocket.new("127.0.0.1", server.port) }
+    ensure
+      Process.kill(:KILL, child) if child
+      server&.kill
     end
   end
 end

@@ -137,6 +137,7 @@ class SinkServingTest < Minitest::Test
     assert_match(/no action statsu.*Did you mean status/, elah("statsu", status: 2))
     assert_match(/needs the name/, elah("dead", status: 2))
     assert_match(/no id/, elah("show", "events", "7", status: 2))
+    assert_match(/elah: \uFFFD\\e is no id/, elah("show", "events", "\xFF\e", status: 2))
     assert_match(/needs the ids/, elah("show", "events", status: 2))
     assert_match(/needs the ids/, elah("discard", "events", status: 2))
     assert_match(/elah sink status/, elah)

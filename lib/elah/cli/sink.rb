@@ -115,7 +115,11 @@ module Elah
 
         def known = Dir.exist?(parent) ? Dir.children(parent).sort : []
 
-        def checked(id) = id.match?(Elah::Sink::Id::UUID) ? id : raise(OptionError, "#{id} is no id of an event.")
+        def checked(id)
+          return id if id.valid_encoding? && id.match?(Elah::Sink::Id::UUID)
+
+          raise OptionError, "#{Text.printable(id)} is no id of an event."
+        end
       end
     end
   end

@@ -17,10 +17,13 @@ module Elah
       # @param ids [Array<String>, nil] nil is all that there are now
       # @return [Integer] how many
       # @raise [Full] when the journal has no room for more
+      # @raise [Elah::Error] while somebody else replays or salvages this sink
       def replay(ids = nil)
-        each_page(ids) do |letters|
-          last = letters.map { |letter| append(letter) }.last
-          journal.wait_synced(last)
+        alone do
+          each_page(ids) do |letters|
+            last = letters.map { |letter| append(letter) }.last
+            journal.wait_synced(last)
+          end
         end
       end
 
@@ -38,7 +41,7 @@ module Elah
 
       # Forgets the letters page by page, each page after the block.
       def each_page(ids)
-        pages = ids ? [ids.filter_map { |id| ledger.dead_letter(Id.raw(id)) }].reject(&:empty?) : all_pages
+        pages = ids ? [ids.map { |id| Id.raw(id) }.uniq.filter_map { |id| ledger.dead_letter(id) }].reject(&:empty?) : all_pages
         pages.sum do |letters|
           yield letters if block_given?
           ledger.withdraw(letters)

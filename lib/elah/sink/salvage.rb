@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "fileutils"
-
 module Elah
   class Sink
     # What {Sink} does with damaged segments: it reads what can be read in them.
@@ -24,22 +22,12 @@ module Elah
       #
       # @return [Outcome]
       # @raise [Full] when the journal has no room for more
-      # @raise [Elah::Error] while somebody else salvages this sink
+      # @raise [Elah::Error] while somebody else salvages or replays this sink
       def salvage
         alone { salvage_all }
       end
 
       private
-
-      # Two at once would put the same events into the journal twice, and write off what is missing twice. The lock ends with its process.
-      def alone
-        FileUtils.mkdir_p(@folder)
-        File.open(@folder) do |folder|
-          next yield if folder.flock(File::LOCK_EX | File::LOCK_NB)
-
-          raise Error, "Somebody salvages the sink #{@name} already: run it again when that has ended."
-        end
-      end
 
       def salvage_all
         # Journals that nobody has opened since may hold damage that nobody has found.

@@ -81,6 +81,34 @@ class SinkDeliveryTest < SinkCase
     assert_equal 0, events.replay
   end
 
+  def test_a_letter_that_is_named_twice_is_replayed_once
+    picky = Picky.new("a")
+    events = sink(to: picky)
+    id = events.push("a", durability: :disk)
+    assert events.flush
+    picky.poison = []
+    assert_equal 1, events.replay([id.id, id.id.upcase])
+    assert events.flush
+    assert_equal %w[a], picky.taken
+    assert_equal [1, 1, 0, 0], account(events)
+  end
+
+  # Two at once delivered every letter twice, and counted it twice.
+  def test_one_replay_runs_at_a_time
+    picky = Picky.new("a")
+    events = sink(to: picky)
+    events.push("a", durability: :disk)
+    assert events.flush
+    File.open(events.folder) do |folder|
+      folder.flock(File::LOCK_EX)
+      error = assert_raises(Elah::Error) { events.replay }
+      assert_match(/Somebody replays or salvages the sink \S+ already/, error.message)
+    end
+    assert_equal 1, events.replay
+    assert events.flush
+    assert_equal [1, 0, 0, 1], account(events)
+  end
+
   # The replayed event may be delivered, and be parked again, before the letter is forgotten that was replayed.
   def test_a_letter_that_is_parked_again_before_the_old_one_is_forgotten_stays
     events = sink(to: Picky.new("a"))

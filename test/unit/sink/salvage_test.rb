@@ -99,7 +99,7 @@ class SinkSalvageTest < SinkCase
     File.open(events.folder) do |folder|
       folder.flock(File::LOCK_EX)
       error = assert_raises(Elah::Error) { events.salvage }
-      assert_equal "Somebody salvages the sink events already: run it again when that has ended.", error.message
+      assert_equal "Somebody replays or salvages the sink events already: run it again when that has ended.", error.message
     end
     assert_equal 4, events.salvage.findings.sum(&:events)
     assert events.flush
