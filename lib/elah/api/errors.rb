@@ -23,8 +23,11 @@ module Elah
         @status = status
         @headers = headers
         @code = code
-        super("halted with #{status}")
+        super()
       end
+
+      # @return [String] what the log shows where no response can follow, as in a stream
+      def message = "error! was called with status #{@status}: #{@body}"
     end
 
     # The exceptions that become answers.

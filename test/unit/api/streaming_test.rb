@@ -18,6 +18,13 @@ class APIStreamingTest < APICase
                  [answer.status, answer.body, answer.headers["content-type"], answer.headers["cache-control"]]
   end
 
+  def test_error_in_a_stream_tells_status_and_message
+    failing = api { get(:x) { stream { |_out| error!("no such row", 404) } } }
+    _, _, body = failing.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/x", "QUERY_STRING" => "")
+    halt = assert_raises(Elah::API::Halt) { body.each { nil } }
+    assert_equal "error! was called with status 404: no such row", halt.message
+  end
+
   def test_the_block_runs_when_the_server_asks
     ran = false
     lazy = api { get(:x) { stream { |_out| ran = true } } }
