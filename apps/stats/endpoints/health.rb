@@ -14,7 +14,7 @@ module Stats
 
       desc "Tells that the process accepts and delivers events"
       get :readyz do
-        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
+        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, { **Support::RETRY }, code: "store_unavailable") }
         service.sink.check_ready
         { status: "ready" }
       end

@@ -3,12 +3,14 @@
 //! The text grows in a buffer that this thread keeps between calls. While it grows nothing but this call has the buffer, so that
 //! a `to_json` which generates again, or suspends its fiber, finds another one.
 
+mod names;
+
 use std::cell::Cell;
 
 use elah_core::json_text::{write_float, write_string};
 use magnus::rb_sys::{AsRawValue, FromRawValue, protect};
 use magnus::value::ReprValue;
-use magnus::{Class, Error, Module, Object, RClass, RHash, RModule, RString, Ruby, Value, function};
+use magnus::{Class, Error, Module, Object, RClass, RModule, RString, Ruby, Value, function};
 use rb_sys::{VALUE, ruby_value_type as Type};
 
 use crate::errors::{catching, class};
@@ -202,49 +204,13 @@ impl<'r> Writer<'r> {
             Some(known) => known,
             None => *self.is_rails.insert(every_object_has_as_json()?),
         };
-        if !is_rails || !self.may_repeat_names(hash)? {
+        if !is_rails || !names::may_repeat(self.ruby, hash)? {
             return self.write_pairs(hash);
         }
-        let named = self.with_names(hash)?;
+        let named = names::by_text(self.ruby, hash)?;
         let written = self.write_pairs(named.as_raw());
         std::hint::black_box(named); // keeps it on this stack
         written
-    }
-
-    /// Whether keys that differ may have the same text, as `:a` and `"a"` have. Keys of one kind do not.
-    fn may_repeat_names(&self, hash: VALUE) -> Result<bool, Error> {
-        const SYMBOL: u8 = 1;
-        const TEXT: u8 = 2;
-        const INTEGER: u8 = 4;
-        const OTHER: u8 = 8;
-
-        let mut kinds = 0;
-        // SAFETY: `hash` is live, and so are the keys that are reachable from it.
-        unsafe {
-            each_pair(self.ruby, hash, |key, _| {
-                kinds |= match rb_sys::RB_TYPE(key) {
-                    Type::RUBY_T_SYMBOL => SYMBOL,
-                    Type::RUBY_T_STRING => TEXT,
-                    Type::RUBY_T_FIXNUM => INTEGER,
-                    _ => OTHER,
-                };
-                Ok(())
-            })?;
-        }
-        Ok(kinds & OTHER != 0 || kinds.count_ones() > 1)
-    }
-
-    /// The pairs under the texts of their keys: of those with one text the last value, in the place of the first, as Rails has it.
-    fn with_names(&self, hash: VALUE) -> Result<RHash, Error> {
-        let named = self.ruby.hash_new();
-        // SAFETY: `hash` is live, and so is what is reachable from it.
-        unsafe {
-            each_pair(self.ruby, hash, |key, value| {
-                let name: RString = Value::from_raw(key).funcall("to_s", ())?;
-                named.aset(name, Value::from_raw(value))
-            })?;
-        }
-        Ok(named)
     }
 
     fn write_pairs(&mut self, hash: VALUE) -> Result<(), Error> {
