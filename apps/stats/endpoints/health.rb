@@ -14,8 +14,8 @@ module Stats
 
       desc "Tells that the process accepts and delivers events"
       get :readyz do
-        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, { **Support::RETRY }, code: "store_unavailable") }
         service.sink.check_ready
+        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, { **Support::RETRY }, code: "store_unavailable") }
         { status: "ready" }
       end
 
