@@ -44,8 +44,15 @@ class JSONFuzzTest < Minitest::Test
     assert_equal dump(value), dump(Elah::JSON.parse(written)), text.inspect
   end
 
-  # Tells 1 from 1.0, 0.0 from -0.0, and one order of names from another.
-  def dump(value) = Marshal.dump(value)
+  # Tells 1 from 1.0, 0.0 from -0.0, and one order of names from another. Whether equal names are one object does not matter.
+  def dump(value)
+    case value
+    when Hash then [Hash, *value.map { |pair| pair.map { |part| dump(part) } }]
+    when Array then value.map { |inner| dump(inner) }
+    when String then [value.encoding, value]
+    else value.inspect
+    end
+  end
 
   def symbols(value)
     case value
