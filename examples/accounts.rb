@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Accounts that all workers share. Each is an object in one of them, and on disk before an answer leaves:
+# Accounts that all workers share. One worker owns each account, and commits it to disk before the response leaves:
 #   elah serve --workers 2 examples/accounts.rb
 #   curl -X POST localhost:9292/accounts/42/deposits/10
 class Account < Elah::Entity

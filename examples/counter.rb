@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# A counter that never rests, and an API that reads it meanwhile. In a fiber it needs no lock: nobody runs between two of its waits,
-# so whoever reads sees whole steps. `elah serve --set counter=thread examples/counter.rb` counts in a thread with a Mutex instead,
-# the way that is about half as fast: `bench/counter` measures both.
+# A counter that runs all the time, and an API that reads it. In a fiber it needs no lock: no other code runs between two of its waits,
+# so readers see complete steps. `elah serve --set counter=thread examples/counter.rb` counts in a thread with a Mutex instead,
+# which is about half as fast: `bench/counter` measures both.
 class CounterAPI < Elah::API
   format :json
   error_format :problem

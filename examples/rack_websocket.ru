@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A WebSocket echo on a connection that the app takes over. Messages of up to 125 bytes; a gem knows the rest of RFC 6455.
+# A WebSocket echo on a hijacked connection, for messages of up to 125 bytes. Use a gem for the rest of RFC 6455.
 #
 #   elah serve examples/rack_websocket.ru
 require "digest"

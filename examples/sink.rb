@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# An event collector: what it answers 202 to is never lost, kill -9 included.
+# An event collector: an event with a 202 response is never lost, even after kill -9.
 #   curl -d '{"page":"/"}' -H 'Prefer: durability=disk' http://127.0.0.1:9292/events
 #   curl http://127.0.0.1:9292/sinks     # accepted = delivered + queued + dead
 STORE = Elah::Store.open(File.join(Elah.config.data, "events"))

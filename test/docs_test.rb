@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The docs are true: links resolve, generated parts are current, code blocks that say so are run. What a block is says the
-# second word of its fence: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file,
+# The docs are correct: links resolve, generated parts are current, marked code blocks run. The second word of a fence marks a
+# block: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file,
 # `ruby redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
 require "test_helper"
 require "open3"
@@ -11,7 +11,7 @@ require "support/servers"
 
 class DocsTest < Minitest::Test
   ROOT = File.expand_path("..", __dir__)
-  PAGES = Dir.chdir(ROOT) { Dir["*.md", "docs/**/*.md", "apps/*/*.md", "specs/*.md", "bench/*.md"] }.sort
+  PAGES = Dir.chdir(ROOT) { Dir["*.md", "docs/**/*.md", "apps/*/*.md", "specs/*.md", "bench/*.md", "lab/*.md"] }.sort
   BLOCK = /^```(?<language>ruby|sh) (?<kind>\w+)\n(?<code>.*?)^```$/m.freeze
 
   def self.blocks(page)
@@ -47,7 +47,7 @@ class DocsTest < Minitest::Test
   end
 
   def test_generated_tables_are_current
-    require "elah/options/reference"
+    require "elah/config/options/reference"
     page = File.read(File.join(ROOT, "docs/configuration.md"))
     assert page.include?(Elah::Options::Reference.markdown), "docs/configuration.md is behind the table of options: run bin/docs"
   end

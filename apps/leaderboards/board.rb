@@ -28,14 +28,11 @@ module Leaderboards
     index :metadata
     index :bans
 
-    JSON_TYPE = Elah::HeaderSet.new({ "content-type" => "application/json" })
-    private_constant :JSON_TYPE
-
     class << self
       # @return [Elah::Store::Table] the rows of the members of all boards
       def members = region.index(:members)
 
-      # @return [Elah::Entity::Region]
+      # @return [Elah::Entity::Collection]
       def region = self.in(Leaderboards.service.store)
 
       # @param board [String] id
@@ -58,7 +55,6 @@ module Leaderboards
 
     # Loads the members.
     def restore
-      @responder = nil
       board, past = key.split("@")
       id = board[/\A\d+/]
       @definition = Leaderboards.service.directory.find(id.to_i) or return
@@ -73,13 +69,6 @@ module Leaderboards
       @seasons = Boards::Seasons.new(board, @definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
       @seasons.due? ? turn : load(@seasons.current)
     end
-
-    # @return [Elah::RankedSet::Responder, nil] answers plain reads as {Boards::Reading} does; nil when a read needs more than the set, or when
-    #   the season is over
-    def responder = (plain = plain_responder) && !@companions.metadata_any? ? plain : nil
-
-    # @return [Elah::RankedSet::Responder, nil] does what plain requests submit, as {Boards::Writing#submit} does
-    def submission_responder = @seasons&.pruned? ? plain_responder : nil
 
     private
 
@@ -117,23 +106,11 @@ module Leaderboards
     end
 
     def stand(table)
-      @shadow = @changes = @responder = nil
+      @shadow = @changes = nil
       @shadow_table = table
       @standings = Boards::Standings.new(@rows, prefix, @definition, table)
       @set = @standings.set
       @tops = Boards::Tops.new
-    end
-
-    # Of a whole board in its current season, where nobody is banned.
-    def plain_responder = @seasons&.due? ? nil : @responder ||= new_responder
-
-    def new_responder
-      return unless @definition&.key == key && !@companions.banned_any?
-
-      list = [%({"season":#{season},"size":), ',"members":', "}"]
-      Elah::RankedSet::Responder.new(@set, headers: JSON_TYPE, member_bytes_max: Definition::MEMBER_BYTES_MAX, list: list, index: @rows,
-                                           prefix: prefix, operator: @definition.operator, members_max: @definition.members_max,
-                                           changed: @changes&.method(:note))
     end
 
     # Those who are banned, loaded when one of them is asked for.

@@ -27,9 +27,6 @@ module Leaderboards
   # [begin_season(definition)] the current season becomes one of those that have ended; the number of the new, empty one
   # [remove(definition)] everything of a board that the directory has forgotten
   #
-  # [responder(answer, *count, **options)] the `responder:` of a route whose `:id` is a board's, for :row, :top, :around or :submission, as the
-  #   methods of Elah::RankedSet::EntityResponder with these names say; nil when there is none
-  #
   # Reads as JSON, ready to be sent; lists are `{"season":N,"size":N,"members":[Text#row, ...]}` and what is named beside:
   #
   # [show(definition, member, style, season)] {Text#row}. Raises MemberNotFound.

@@ -5,16 +5,19 @@ require_relative "errors"
 require_relative "failure"
 
 module RingPools
-  # Owns the rows of one bulk request: which number each asks for, who is to give it, and the answer in the order of the rows.
+  # The rows of one bulk request: which number each asks for, which pool gives it, and the response in the order of the rows.
   class BulkRequest
     ROWS_MAX = 1000
     LISTS = %w[requests request].freeze
+    # An id that stands in JSON as it is.
+    PLAIN_ID = /\A[\w-]{1,64}\z/
 
     # @param body [String]
-    # @return [Elah::JSON::Rows]
+    # @return [Array<Object>] the rows
     # @raise [Invalid]
     def self.rows(body)
-      rows = Elah::JSON::Rows.read(body, lists: LISTS, member: "api_suffix", echo: "request_id")
+      fields = Elah::JSON.parse(body)
+      rows = fields.values_at(*LISTS).find { |list| list.is_a?(Array) } if fields.is_a?(Hash)
       raise Invalid.new("invalid_requests", "The body is an object with a list of requests.") unless rows
       return rows if rows.size.between?(1, ROWS_MAX)
 
@@ -27,69 +30,54 @@ module RingPools
     attr_reader :reasons
 
     # @param service [Service]
-    # @param rows [Elah::JSON::Rows]
+    # @param rows [Array<Object>]
     # @param header_key [String, nil] a key that came in a header, for rows without one
     def initialize(service, rows, header_key)
       @service = service
       @directory = service.directory
       @rows = rows
       @header_key = header_key
-      @failures = {}
       @reasons = {}
     end
 
-    # @return [String] the answer as JSON
+    # @return [String] the response as JSON
     def answer
       @directory.refresh
-      @calls = Elah::Entity::CallColumns.of(:allocate_row, texts: 2, arguments: [@service.clock.now])
-      prepare
-      answers = @service.scatter(@calls)
-      return @rows.answer("responses", answers) { |answer, call| without_number(@calls.key(call), answer) } if @failures.empty?
-
-      @rows.answer("responses", merged(answers))
+      noted = @rows.map { |row| note(row) }
+      calls = noted.grep(Array)
+      answers = @service.scatter(calls)
+      row = call = -1
+      texts = noted.map { |each| show(@rows[row += 1], each.is_a?(String) ? each : members(calls[call += 1], answers[call])) }
+      "{\"responses\":[#{texts.join(',')}]}"
     end
 
     private
 
-    # Notes the calls that the rows ask for. Those that are written as in the original's documentation are noted natively: pool, path and
-    # key are compared in one go with what they must be for the pool. (The comparison ends at the first difference, many bytes at a
-    # time: across a network that cannot be measured.)
-    def prepare
-      row = 0
-      while (row = @rows.add_calls(row, @directory.beginnings, @calls, Credentials::PARAMETERS_BYTES_MAX)) < @rows.size
-        failure = note(row)
-        @failures[row] = failure if failure
-        row += 1
-      end
-    end
-
-    # @param row [Integer]
-    # @return [String, nil] the members of the answer when something is wrong with the row
+    # @return [Array, String] the call that a row asks for, or the members of the response that say what is wrong with the row
     def note(row)
-      id = @rows.number(row)
-      entry = @directory[id] if id
-      parameters = @rows.rest(row, entry.prefix) if entry
-      entry, parameters = read(row) unless parameters
-      return failure("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
+      suffix = row["api_suffix"] if row.is_a?(Hash)
+      suffix.is_a?(String) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
+      entry = @directory[suffix.to_i]
+      parameters = entry&.parameters(suffix)
+      entry, parameters = Credentials.read(suffix, @directory, @service.api_key, @header_key) unless parameters
+      raise Failure.new("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
 
-      @calls.add(entry.key, entry.session(parameters), parameters)
-      nil
+      [entry.key, :allocate_row, entry.session(parameters), parameters]
     rescue Failure => e
       failure(e.error_class, e.message)
     end
 
-    # @return [Array(Entry, String)] the pool, and the parameters
-    # @raise [Failure]
-    def read(row)
-      suffix = @rows.text(row) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
-      Credentials.read(suffix, @directory, @service.api_key, @header_key)
+    # @param members [String] of the row of the response
+    # @return [String]
+    def show(row, members)
+      id = row["request_id"] if row.is_a?(Hash)
+      return "{#{members}}" if id.nil?
+      return "{\"request_id\":\"#{id}\",#{members}}" if id.is_a?(String) && id.match?(PLAIN_ID)
+
+      "{\"request_id\":#{Elah::JSON.generate(id)},#{members}}"
     end
 
-    # @return [Array<String>] the members of each row of the answer
-    def merged(answers)
-      texts = answers.each_with_index.map { |answer, call| answer.is_a?(String) ? answer : without_number(@calls.key(call), answer) }
-      Array.new(@rows.size) { |row| @failures[row] || texts.shift }
-    end
+    def members(call, answer) = answer.is_a?(String) ? answer : without_number(call.first, answer)
 
     # @param key [String] of the pool
     # @param answer [Symbol, Exception] of the pool: why there is no number

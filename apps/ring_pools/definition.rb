@@ -3,7 +3,6 @@
 require "securerandom"
 require_relative "e164"
 require_relative "errors"
-require_relative "policies"
 
 module RingPools
   # Owns what a pool was made to be: its fields, which values they take, and its numbers.
@@ -15,6 +14,7 @@ module RingPools
     TEXT_LENGTH_MAX = 255
     NAMES_MAX = 10
     NAME = /\A[A-Za-z0-9_.-]{1,64}\z/
+    POLICIES = Elah::LeasePool::POLICIES.map(&:name).freeze
     SESSION = /\A[\x21-\x7e]{1,255}\z/
     PLACE = %i[network_id advertiser_id campaign_id id_from_network].freeze
     PARAMETERS = (1..10).map { |number| :"param#{number}" }.freeze
@@ -26,7 +26,7 @@ module RingPools
               :signals, :target_overflow_share, :api_key, *PARAMETERS].freeze
     attr_reader(*FIELDS)
 
-    DEFAULTS = { name: "", pool_type: "Custom", lifetime_seconds: LIFETIME_SECONDS, quarantine_seconds: 0, policy: Policies::DEFAULT,
+    DEFAULTS = { name: "", pool_type: "Custom", lifetime_seconds: LIFETIME_SECONDS, quarantine_seconds: 0, policy: POLICIES.first,
                  allow_overflow: true, tracking_url: "", destination_url: "", preferred: false, bulk_only: false, draining: false, signals: [].freeze,
                  target_overflow_share: TARGET_SHARE }.freeze
 
@@ -153,7 +153,7 @@ module RingPools
     end
 
     def read_policy(field, value)
-      value.nil? || Policies::NAMES.include?(value) ? value : invalid!(field, "is one of #{Policies::NAMES.join(', ')}")
+      value.nil? || POLICIES.include?(value) ? value : invalid!(field, "is one of #{POLICIES.join(', ')}")
     end
 
     def read_url(field, value)

@@ -20,8 +20,6 @@ module RingPools
 
     # @return [Elah::Store::Table]
     attr_reader :service
-    # @return [Elah::JSON::Rows::Beginnings] of requests for the pools that this worker knows, but for those that look for a session
-    attr_reader :beginnings
 
     # @param store [Elah::Store]
     def initialize(store)
@@ -159,15 +157,10 @@ module RingPools
 
     def load(id)
       text = @definitions.get(key(id)) or return
-      entry = Entry.new(read(text))
-      @beginnings.add(id, entry.prefix, entry.key) unless entry.definition.session_parameter
-      @entries[id] = entry
+      @entries[id] = Entry.new(read(text))
     end
 
-    def forget
-      @entries = {}
-      @beginnings = Elah::JSON::Rows::Beginnings.new
-    end
+    def forget = @entries = {}
 
     def read(text)
       fields = Elah::JSON.parse(text)

@@ -3,14 +3,12 @@
 require_relative "wire_row"
 
 module RingPools
-  # Owns what a worker keeps of a pool for bulk requests: how its requests begin, and its answer when there is no number.
+  # What a worker keeps of a pool for bulk requests: how its requests begin, and its response when there is no number.
   class Entry
     # @return [Definition]
     attr_reader :definition
     # @return [String] key of the entity
     attr_reader :key
-    # @return [String] that a request for a number begins with, its key included
-    attr_reader :prefix
     # @return [String, nil] what follows the request_id in a row with the overflow number; nil when the pool has none
     attr_reader :overflow
 
@@ -22,6 +20,15 @@ module RingPools
       number = definition.overflow
       @session = definition.session_parameter && /(?:\A|&)#{Regexp.escape(definition.session_parameter)}=([^&]*)/
       @overflow = number && "#{WireRow.new(definition.tracking_url).of(number)},\"overflow\":true"
+    end
+
+    # Reads a request that is written as the original documents it. (Pool, path and key are compared in one go. The comparison ends at the first
+    # difference, many bytes at a time: across a network that cannot be measured.)
+    #
+    # @param suffix [String] an api_suffix
+    # @return [String, nil] the parameters; nil when the request is written in another way
+    def parameters(suffix)
+      suffix.byteslice(@prefix.bytesize, suffix.bytesize).freeze if suffix.start_with?(@prefix) && suffix.bytesize > @prefix.bytesize
     end
 
     # @param parameters [String] of a request

@@ -1,145 +1,123 @@
 # frozen_string_literal: true
 
-require_relative "history/journal"
-require_relative "history/snapshots"
-require_relative "pools/pool"
+require_relative "traffic"
 require_relative "wire_row"
 
 module RingPools
-  # Owns one pool where it lives: the entity of its id. What it does is in {Pools::Pool}; here it is loaded, called and kept. Two indexes,
-  # which every worker may read, hold all that is kept: `steps`, a row for each step, and `snapshots`.
+  # One pool of numbers where it lives: the entity of its id. An Elah::LeasePool holds the numbers, and keeps its rows in the index `leases`,
+  # which every worker may read.
   class RingPool < Elah::Entity
     entity_name "ring_pools"
-    index :steps
-    index :snapshots
-
-    # Rows that go with each snapshot when they are too old.
-    PURGE_ROWS = 512
+    index :leases
 
     class << self
       # @return [#now] microseconds since 1970
       attr_accessor :clock
-      # @return [Integer] how long the history is kept, in microseconds
+      # @return [Integer] seconds for which it is known who had a number
       attr_accessor :history
     end
 
-    # Reads the last snapshot, and does again what was done since.
+    # Loads the pool as its definition says. Whoever changed the definition may have been killed before it told the pool.
     def restore
-      @id = key.to_i
-      @clock = self.class.clock
-      @journal = History::Journal.new(index(:steps), @id)
-      @archive = History::Archive.new(self.class.in(RingPools.service.store), @id)
-      @pool = @archive.load(@journal)
-      prepare if @pool
-      catch_up
+      @traffic = Traffic.new
+      @members = {}
+      change
     end
 
-    # Gives a number, for a row of a bulk request. All rows of a request have the time at which it was read.
+    # Gives a number for a row of a bulk request.
     #
     # @param session [String, nil]
-    # @param parameters [String]
-    # @param now [Integer] microseconds
-    # @return [String, Symbol] the members of the row as JSON; for an overflow its reason
-    def allocate_row(session, parameters, now)
-      pool = @pool or return :draining
-      take_over
-      slot = pool.take(now, session, parameters)
-      keep if @journal.steps >= @steps_max
-      hand_over
-      slot ? @members[slot] ||= members(slot) : pool.reason.to_sym
+    # @param parameters [String] as they came, kept for whoever asks
+    # @return [String, Symbol] the members of the row as JSON; the reason when there is no number
+    def allocate_row(session, parameters)
+      lease = lend(session, parameters)
+      lease.is_a?(Symbol) ? lease : @members[lease.item] ||= @wire.of(lease.item).freeze
     end
 
-    # @param session [String, nil]
-    # @param parameters [String]
-    # @return [Hash] see {#shown}
-    def allocate(session, parameters) = changing { |now| @pool.allocate(now, session, parameters) }
+    # @param (see #allocate_row)
+    # @return [Hash, Symbol] see {#shown}; the reason when there is no number
+    def allocate(session, parameters)
+      lease = lend(session, parameters)
+      lease.is_a?(Symbol) ? lease : shown(lease)
+    end
 
-    # @param number [Integer]
-    # @param grant [Integer]
-    # @return [Hash, nil] see {#shown}; nil when the hold is over
-    def renew(number, grant) = changing { |now| @pool.renew(now, number, grant) }
+    # @param id [String] of a lease
+    # @return [Hash, nil] see {#shown}; nil when the lease is over
+    def renew(id) = shown(@pool&.renew(id))
 
     # @param (see #renew)
     # @return (see #renew)
-    def release(number, grant) = changing { |now| @pool.release(now, number, grant) }
+    def release(id) = shown(@pool&.release(id))
 
     # @param (see #renew)
     # @return (see #renew)
-    def find(number, grant) = changing { |now| @pool.find(now, number, grant) }
+    def find(id) = shown(@pool&.find(id))
 
-    # Makes the pool what its definition says.
+    # Makes the pool what its definition says now. A late call does no harm: it reads the same definition again.
     #
-    # @param terms [Hash] see {Pools::Terms}
-    # @param numbers [Array<Integer>]
     # @return [Hash{Integer=>Integer}] numbers that leave, and when each has left
-    def change(terms, numbers)
-      terms = Pools::Terms.new(**terms)
-      return {} if @pool && terms.revision < @pool.terms.revision
+    def change
+      definition = latest_definition or return {}
+      @wire = WireRow.new(definition.tracking_url)
+      @members.clear
+      return adjust(definition) if @pool
 
-      @pool ||= Pools::Pool.new(terms, @journal)
-      gone = @pool.change(@clock.now, terms, numbers)
-      keep
-      prepare
-      gone
+      numbers = ended? ? [] : definition.numbers
+      @pool = Elah::LeasePool.new(numbers, **terms(definition), rows: index(:leases), name: key, history: self.class.history, clock: self.class.clock)
+      {}
     end
 
-    # @return [Hash] occupancy, counts, traffic and next_free_at
+    # Ends the pool for ever: it gives no numbers, and those that are held leave when their holds are over.
+    #
+    # @return [Hash{Integer=>Integer}] when each number has left
+    def close
+      state.put("ended", "1")
+      return {} unless @pool
+
+      @pool.drain
+      @pool.resize([])
+    end
+
+    # @return [Hash, nil] occupancy, counts, traffic and next_free_at
     def report
       return unless @pool
 
-      now = @clock.now
-      @pool.advance(now)
-      { occupancy: @pool.occupancy, allocations: @pool.grant, overflows: @pool.overflows, next_free_at: @pool.next_free_at,
-        traffic: @pool.traffic.since(now, @pool.grant, @pool.overflows) }
+      occupancy = @pool.statistics.to_h
+      counts = occupancy.slice(:overflows, :next_free_at).merge(allocations: occupancy[:leases])
+      { occupancy: { numbers: occupancy[:items], **occupancy.slice(:free, :held, :quarantined, :leaving) }, **counts,
+        traffic: @traffic.since(@pool.now, @pool.leases, @pool.overflows) }
     end
 
     private
 
-    # Whoever changed the definition may have been killed before it told the pool.
-    def catch_up
-      definition = RingPools.service.directory[@id]&.definition or return
-      change(Pools::Terms.of(definition).to_h, definition.numbers) if @pool.nil? || @pool.terms.revision < definition.revision
+    # @return [Elah::LeasePool::Lease, Symbol] the reason when there is no number
+    def lend(session, parameters)
+      pool = @pool or return :draining
+      lease = pool.lease(session: session, data: parameters)
+      now = lease ? lease.begun_at : pool.now
+      @traffic.count(now, pool.leases, pool.overflows) if now >= @traffic.counts_next_at
+      lease || (pool.draining? ? :draining : :exhausted)
     end
 
-    # The members of an answer are written once for each slot; only {#change} gives a slot to another number.
-    def prepare
-      @wire = WireRow.new(@pool.terms.tracking_url)
-      @members = []
-      @journal.forget
-      @steps_max = History::Snapshots.steps_max(@pool)
-      @loans = natively(@pool.loans(:allocate_row, index(:steps), @journal.prefix))
-      hand_over
+    # @return [Hash, nil] kind: :new or :same · id: of the lease · number · begun, due: microseconds since 1970 · session
+    def shown(lease)
+      return unless lease
+
+      { kind: lease.new? ? :new : :same, id: lease.id, number: lease.item, begun: lease.begun_at, due: lease.held_until, session: lease.session }
     end
 
-    # Most rows need nothing of Ruby: the loans make them until the pool has more to do than that, or is to be kept.
-    def hand_over = @loans.open(@pool.terms.hold, @pool.plain_until, [@steps_max - @journal.steps, 0].max)
-
-    def take_over = @journal.count(@loans.close)
-
-    def members(slot)
-      number = @pool.number(slot)
-      @wire.of(number).freeze.tap { |text| @loans.describe(slot, @journal.head(number, @pool.terms.hold), text) }
+    def adjust(definition)
+      @pool.change(**terms(definition))
+      @pool.resize(ended? ? [] : definition.numbers)
     end
 
-    def changing
-      return unless @pool
-
-      take_over
-      lease = yield @clock.now
-      keep if @journal.steps >= @steps_max
-      hand_over
-      lease&.to_h
+    def terms(definition)
+      { hold: definition.lifetime_seconds, quarantine: definition.quarantine_seconds, policy: definition.policy.to_sym,
+        draining: ended? || definition.draining }
     end
 
-    def keep
-      index(:snapshots).put("#{History::Steps.prefix(@id)}#{@pool.now}", History::Snapshots.write(@pool))
-      @journal.restart
-      purge
-    end
+    def ended? = state.get("ended") == "1"
 
-    def purge
-      index = { steps: index(:steps), snapshots: index(:snapshots) }
-      @archive.outdated(@pool.now - self.class.history, PURGE_ROWS).each { |name, keys| keys.each { |key| index.fetch(name).delete(key) } }
-    end
+    def latest_definition = RingPools.service.directory.tap(&:refresh)[key.to_i]&.definition
   end
 end

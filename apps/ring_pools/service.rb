@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "clock"
 require_relative "directory"
 require_relative "forecast"
-require_relative "history/archive"
 require_relative "ring_pool"
 
 module RingPools
@@ -17,7 +15,7 @@ module RingPools
     attr_reader :api_key
     # @return [Float] seconds that a bulk request may take
     attr_reader :deadline
-    # @return [Clock]
+    # @return [Elah::LeasePool::Clock]
     attr_reader :clock
 
     # @param store [Elah::Store]
@@ -32,20 +30,20 @@ module RingPools
       @deadline = deadline
       @is_alone = is_alone
       @directory = Directory.new(store)
-      @clock = Clock.new(@directory.service)
+      @clock = Elah::LeasePool::Clock.new(@directory.service)
       RingPool.durability(durability)
       @pools = RingPool.in(store)
       RingPool.clock = @clock
-      RingPool.history = history_seconds * 1_000_000
+      RingPool.history = history_seconds
     end
 
-    # @return [Elah::Entity::Region] the pools, by id
+    # @return [Elah::Entity::Collection] the pools, by id
     attr_reader :pools
 
     # Makes calls of many pools at once: those of one worker in one message, with one wait for the disk. Who has not answered at the deadline
     # has failed; in a worker that is alone nobody is waited for.
     #
-    # @param calls [Array<Array>, Elah::Entity::CallColumns] each the key of a pool, the name of a method of {RingPool}, and its arguments
+    # @param calls [Array<Array>] each the key of a pool, the name of a method of {RingPool}, and its arguments
     # @return [Array] for each its answer, or the exception with which it ended
     def scatter(calls) = pools.call_many(calls, deadline: @is_alone ? nil : @deadline)
 
@@ -54,13 +52,13 @@ module RingPools
     # @param entry [Entry]
     # @param session [String, nil]
     # @param parameters [String]
-    # @return [Hash] see {Pools::Lease}
+    # @return [Hash] see {RingPool#allocate}; without a lease kind, :overflow or :refused, number and reason
     def allocate(entry, session, parameters)
       answer = scatter([[entry.key, :allocate, session, parameters]]).first
       return answer if answer.is_a?(Hash)
 
       number = entry.definition.overflow
-      reason = answer.nil? ? "draining" : Failure.reason(answer) || raise(answer)
+      reason = answer.is_a?(Symbol) ? answer.name : Failure.reason(answer) || raise(answer)
       { kind: number ? :overflow : :refused, number: number, reason: reason }
     end
 
@@ -88,8 +86,7 @@ module RingPools
     # @param definition [Definition]
     # @return [Hash{Integer=>Integer}] when each number may belong to another pool, in microseconds
     def delete(definition)
-      terms = { **Pools::Terms.of(definition).to_h, draining: true, revision: definition.revision + 1 }
-      gone = pools[definition.id].change(terms, [])
+      gone = pools[definition.id].close
       @directory.delete(definition)
       @directory.let_go(definition.id, gone)
       @directory.refresh
@@ -98,17 +95,17 @@ module RingPools
 
     # @param number [Integer]
     # @param at [Integer] microseconds
-    # @return [Array(Integer, (History::Archive::Holder, nil)), nil] the pool that had the number, and who held it
+    # @return [Array(Integer, (Elah::LeasePool::Holder, nil)), nil] the pool that had the number, and who held it
     def holder(number, at)
       id = @directory.owner(number, at) or return
       pools.flush if RingPool.durability == :memory
-      [id, History::Archive.new(pools, id).holder(number, at)]
+      [id, Elah::LeasePool.holder(pools.index(:leases), number, at: at, name: id.to_s)]
     end
 
     private
 
     def apply(definition)
-      gone = pools[definition.id].change(Pools::Terms.of(definition).to_h, definition.numbers)
+      gone = pools[definition.id].change
       @directory.let_go(definition.id, gone)
       @directory.refresh
     end

@@ -1,27 +1,29 @@
 # frozen_string_literal: true
 
-require_relative "express"
+require_relative "cors"
 require_relative "sender"
 
 module Stats
   # Owns how an endpoint gives events to the sink, as safely as the request prefers, and which durability it says was met. Mixed into endpoints.
   module Accepting
-    # Records the request and answers. One that asks for nothing is written to the journal as it is, without an object for it in between;
-    # most of those have taken the way of {Express}.
+    # How long a request that prefers the delivery waits for it, unless it says so.
+    DELIVERED_SECONDS = 10
+    TYPE = { "content-type" => "application/json" }.freeze
+    # What most requests get, whose headers depend on nothing: the headers without and with a preference, and the body without one.
+    HEADERS = Elah::HeaderSet.new({ **TYPE, **CORS::ANYBODY })
+    PREFERRED_HEADERS = Elah::Sink::DURABILITIES.to_h do |durability|
+      [durability, Elah::HeaderSet.new({ **TYPE, **CORS::ANYBODY, "preference-applied" => "durability=#{durability}" })]
+    end.freeze
+    BODIES = Elah::Sink::DURABILITIES.to_h { |durability| [durability, %({"durability":"#{durability}"})] }.freeze
+
+    # Records the request and responds.
     #
     # @param params [Hash{String=>Object}]
     def accept(params)
-      service = Stats.service
-      request = self.request
-      return accept_with_care(params) unless service.plain? && plain?(request)
-
-      started_at = now if service.pulse.timed?
-      visitor = service.visitors.of(service.client_address.of_request(request), request.header("user-agent"))
-      met = service.sink.append_request(request, visitor.head, params, Sender::UNKEPT_NAMES, service.durability)
-      path = params["path"]
-      service.pulse.accepted(path.is_a?(String) ? path : request.path)
-      service.pulse.took(now - started_at) if started_at
-      request.respond(200, *Express::ANSWERS[met])
+      prefer = request.header("prefer")
+      receipt = push("request", params, prefer: prefer)
+      body = prefer ? %({"durability":"#{receipt.durability}","id":"#{receipt.id}"}) : BODIES[receipt.durability]
+      request.respond(200, headers_for(receipt, prefer), body)
     end
 
     # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
@@ -65,7 +67,7 @@ module Stats
     def accept_batch(batch, key, id: "id", &record)
       service = Stats.service
       started_at = now
-      sender = Sender.of(request, service).brief
+      sender = Sender.of(request, service)
       begin
         events = batch.good.map { |item| yield sender, item }
         return if events.empty?
@@ -85,59 +87,56 @@ module Stats
     # @param body [Hash]
     # @param receipt [#durability, nil]
     def answer(status, body, receipt = nil)
-      request.respond(status, prepared_headers(receipt) || { **Express::TYPE, **told(receipt) }, Elah::JSON.generate(body))
+      request.respond(status, headers_for(receipt, request.header("prefer")), Elah::JSON.generate(body))
     end
 
+    # @param receipt [#durability, nil]
+    # @param prefer [String, nil] the header
     # @return [Hash{String=>String}] what the headers of an answer tell beside its type
-    def told(receipt)
-      applied = receipt && request.header("prefer") ? { "preference-applied" => "durability=#{receipt.durability}" } : {}
+    def told(receipt, prefer = request.header("prefer"))
+      applied = receipt && prefer ? { "preference-applied" => "durability=#{receipt.durability}" } : {}
       @quota ? { **cors, **applied, **@quota.headers } : { **cors, **applied }
     end
 
     # @return [Hash{String=>String}]
     def cors = Stats.service.cors.headers(request.header("origin"))
 
-    # Records one event as the request, its key and its quota want it.
+    # Records the request as one event, as the request, its key and its quota want it.
     #
+    # @param type [String] of the event
+    # @param params [Hash{String=>Object}]
     # @param offered [String, nil] a key that did not come in a header
+    # @param prefer [String, nil] the header
     # @return [Elah::Sink::Receipt]
-    def push(type, params, path: request.path, id: nil, offered: nil)
+    def push(type, params, offered: nil, prefer: request.header("prefer"))
       service = Stats.service
-      started_at = now
+      options = preference(service, prefer)
+      started_at = now if service.pulse.timed?
       key = admit(1, offered: offered)
-      event = Sender.of(request, service).event(type, path, params)
-      options = { stream: key&.name, id: id, **preference(service) }
-      receipt = begin
-        service.sink.push(event, **options)
-      rescue Elah::JSON::GenerateError
-        service.sink.push(Sender.scrub(event), **options)
-      end
-      service.pulse.accepted(Stats.named_path(event))
-      service.pulse.took(now - started_at)
+      is_opted_out = Sender.opted_out?(request)
+      visitor = is_opted_out ? Visitors::NOBODY : service.visitor_of(request)
+      # Named one by one: a double splat would make a Hash of all.
+      receipt = service.sink.push_request(request, with: visitor.members(type), params: params, stream: key&.name, except: Sender::UNKEPT,
+                                                   only: (Sender::HARMLESS if is_opted_out), durability: options[:durability],
+                                                   wait_seconds: options[:wait_seconds] || DELIVERED_SECONDS)
+      named = params["path"]
+      service.pulse.accepted(named.is_a?(String) ? named : request.path)
+      service.pulse.took(now - started_at) if started_at
       receipt
     end
 
     private
 
-    # @return [Elah::HeaderSet, nil] the same as {#told} has them with the type, where they are known before
-    def prepared_headers(receipt)
-      return unless Stats.service.plain?
-      return Express::HEADERS unless receipt && request.header("prefer")
+    # @return [Elah::HeaderSet, Hash{String=>String}]
+    def headers_for(receipt, prefer)
+      return { **TYPE, **told(receipt, prefer) } unless Stats.service.uniform_headers?
 
-      Express::TOLD[receipt.durability]&.first
+      prefer && receipt ? PREFERRED_HEADERS[receipt.durability] : HEADERS
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # @return [Boolean] whether it neither says what it prefers nor asks not to be followed
-    def plain?(request) = !request.header("prefer") && !Sender.opted_out?(request)
-
-    def accept_with_care(params)
-      receipt = push("request", params)
-      answer(200, { durability: receipt.durability, id: receipt.id }, receipt)
-    end
-
-    def preference(service) = Elah::Sink::Preference.of(request.header("prefer"), default: service.durability)
+    def preference(service, prefer = request.header("prefer")) = Elah::Sink::Preference.of(prefer, default: service.durability)
 
     # @return [Boolean] whether there was one, so that the others may be accepted
     def refuse_large(batch, sender)

@@ -19,9 +19,6 @@ module Stats
       end
     end
 
-    # @return [Boolean] whether clients come by proxies that are trusted
-    def proxied? = @proxies.any?
-
     # @param request [#remote_ip, #header]
     # @return [String]
     def of_request(request) = @proxies.empty? ? request.remote_ip || LOCAL : of(request.remote_ip, request.header("x-forwarded-for"))

@@ -32,23 +32,28 @@ module Stats
 
       # @param request [#query_string, #content_type, #body, #header]
       # @param bytes_max [Integer] what a compressed body may inflate to
+      # @param type [String, nil] the media type of the body
       # @return [Hash{String=>Object}] what the body says beats what the query says
       # @raise [Refused]
-      def of(request, bytes_max)
+      def of(request, bytes_max, type = media_type(request))
         body = Body.read(request, bytes_max)
-        said = body.empty? ? NONE : of_body(body, media_type(request))
+        said = body.empty? ? NONE : of_body(body, type)
         request.query? ? of_query(request.query_string).merge(said) : said
       end
 
       # @param request [#content_type]
       # @return [String, nil] in lower case, without parameters
-      def media_type(request) = request.content_type&.[](/\A[^;,\s]+/)&.downcase
+      def media_type(request)
+        type = request.content_type
+        type == JSON ? type : type&.[](/\A[^;,\s]+/)&.downcase
+      end
 
       # @param text [String]
       # @return [Object]
       # @raise [Refused]
       def json(text)
-        Elah::JSON.parse(text, depth_max: DEPTH_MAX)
+        # So few bytes nest no deeper than by default, and keywords cost more than a small text.
+        text.bytesize <= 2 * DEPTH_MAX ? Elah::JSON.parse(text) : Elah::JSON.parse(text, depth_max: DEPTH_MAX)
       rescue Elah::JSON::ParseError => e
         raise Refused.new("malformed_json", e.message, 400)
       end
@@ -57,14 +62,15 @@ module Stats
 
       def of_body(body, type)
         case type
+        when JSON then object(json(body))
         when nil, FORM then form(body, semicolons: false)
         when TEXT then of_text(body)
         else object(json(body))
         end
       end
 
-      def form(text, **options)
-        Elah::Form.parse(text, **options)
+      def form(text, semicolons: true)
+        semicolons ? Elah::Form.parse(text) : Elah::Form.parse(text, semicolons: false)
       rescue Elah::Form::ParseError => e
         raise Refused.new("invalid_parameters", e.message, 400)
       end

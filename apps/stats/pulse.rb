@@ -16,7 +16,7 @@ module Stats
     # A longer path is counted with the others.
     PATH_BYTES_MAX = 200
     TOP = 10
-    # Of requests that wait for nothing one in so many is timed; those are answered by Ruby, and take a little longer than the others.
+    # One of so many requests with one event is timed.
     TIMED = 16
     # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
@@ -28,7 +28,6 @@ module Stats
       @events = Array.new(SECONDS, 0)
       @second = 0
       @total = 0
-      @uncounted = -> { 0 }
       # By second and bucket. All of it is there from the start: the process does not grow while it fills.
       @latencies = Array.new(LATENCY_SECONDS) { Array.new(BUCKETS.size + 1, 0) }
       @paths = Elah::Sink::NameCounts.new(names_max: PATHS_MAX, name_bytes_max: PATH_BYTES_MAX, other: OTHER)
@@ -39,19 +38,8 @@ module Stats
     # @return [Elah::Sink::NameCounts] the paths of this minute's events
     attr_reader :paths
 
-    # Has somebody asked how many events were accepted whose paths are in {#paths}, and which nobody has noted.
-    #
-    # @param uncounted [#call] gives how many since the last call, none of them from before the second of the last {#tick}
-    # @return [void]
-    def count_also(uncounted)
-      @uncounted = uncounted
-    end
-
     # @return [Integer] events that this process has accepted
-    def total
-      note_uncounted
-      @total
-    end
+    attr_reader :total
 
     # Notes events that were accepted.
     #
@@ -82,11 +70,8 @@ module Stats
       @total += count
     end
 
-    # @return [Boolean] whether the next request that only writes to memory is one of the few that are timed
-    def timed? = until_timed.zero?
-
-    # @return [Integer] how many requests come before the next one that is timed
-    def until_timed = -total % TIMED
+    # @return [Boolean] whether the next request is one of the few that are timed
+    def timed? = (@total % TIMED).zero?
 
     # Notes how long a request took, from its beginning to where its events were as safe as it asked for.
     #
@@ -110,22 +95,15 @@ module Stats
       rate = self.rate
       seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
       paths = @paths.to_h.merge(@paths_before) { |_, now, before| now + before }
-      { "total" => total, "rate" => rate.round(1), "per_second" => seconds,
+      { "total" => @total, "rate" => rate.round(1), "per_second" => seconds,
         "paths" => paths.max_by(TOP) { |_, count| count }.to_h,
         "latency_us" => BUCKETS.map(&:to_s).push("more").zip(@latencies.transpose.map(&:sum)).to_h }
     end
 
     private
 
-    def note_uncounted
-      count = @uncounted.call
-      @events[@second % SECONDS] += count
-      @total += count
-    end
-
     # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
     def turn(now)
-      note_uncounted
       ([@second + 1, now - SECONDS + 1].max..now).each do |second|
         @events[second % SECONDS] = 0
         @latencies[second % LATENCY_SECONDS].fill(0)

@@ -4,7 +4,7 @@ module Stats
   # Owns what the collector reads out of an event when it has time: what it is about, and what counts it.
   class Refined
     # What is read of each event; the rest of it stays text.
-    MEMBERS = Elah::JSON::Members.new("visitor", "bot", "path", %w[params path], %w[params event])
+    MEMBERS = ["visitor", "bot", "path", %w[params path].freeze, %w[params event].freeze].freeze
 
     # @return [Elah::Sink::Event]
     attr_reader :event
@@ -21,7 +21,8 @@ module Stats
     # @param event [Elah::Sink::Event]
     def initialize(event)
       @event = event
-      @visitor, @bot, path, named, name = MEMBERS.texts(event.bytes)
+      values = Elah::JSON.pluck(event.bytes, *MEMBERS)
+      @visitor, @bot, path, named, name = values.map! { |value| value if value.is_a?(String) }
       # As of {Stats.named_path}.
       @path = named || path
       @name = name unless name&.empty?

@@ -7,7 +7,6 @@ require_relative "cors"
 require_relative "destination"
 require_relative "erasure"
 require_relative "errors"
-require_relative "express"
 require_relative "keys"
 require_relative "live/ticker"
 require_relative "parked"
@@ -57,8 +56,6 @@ module Stats
     attr_reader :quota
     # @return [CORS]
     attr_reader :cors
-    # @return [Express, nil] nil where every request has to be looked at
-    attr_reader :express
     # @return [Symbol] the durability of a request that names none
     attr_reader :durability
     # @return [Integer] what a compressed body may inflate to
@@ -95,13 +92,16 @@ module Stats
       @client_address = ClientAddress.new(proxies)
       @salts = Salts.new(store, clock: clock)
       @visitors = Visitors.new(@salts, addresses: addresses)
-      @is_plain = keys.nil? && durability != :delivered && @cors.uniform?
+      @has_uniform_headers = keys.nil? && @cors.uniform?
       build_late_half(Destination.of(destination), kept_seconds, sink)
-      @express = (Express.new(self) if plain? && !@client_address.proxied?)
     end
 
-    # @return [Boolean] whether a request that asks for nothing needs nothing but to be noted
-    def plain? = @is_plain
+    # @param request [#header, #remote_ip]
+    # @return [Visitors::Visitor] who sends it
+    def visitor_of(request) = @visitors.of(@client_address.of_request(request), request.header("user-agent"))
+
+    # @return [Boolean] whether all requests without a preference get the same headers
+    def uniform_headers? = @has_uniform_headers
 
     # The conservation law of all workers: accepted = delivered + queued + dead, with the destination's health.
     #

@@ -10,21 +10,9 @@ module Stats
   class Visitors
     # ip: truncated, or nil · visitor: 32 hexadecimal digits, or nil · bot: why it is taken for a robot, or nil
     Visitor = Struct.new(:ip, :visitor, :bot) do
-      # @return [String] what an event of this visitor begins with, as JSON without the closing brace
-      def head = @head ||= Elah::JSON.generate({ "type" => "request", **to_h.transform_keys(&:to_s) }).chop.freeze
-
-      # @param type [String]
-      # @param path [String]
-      # @yieldreturn [String] what many events of this visitor begin with, unless the last ones had the same type and path
-      # @return [String]
-      def brief_head(type, path)
-        last_type, last_path, head = @brief
-        return head if last_path == path && last_type == type
-
-        head = yield.freeze
-        @brief = [type, path, head]
-        head
-      end
+      # @param type [String] of an event
+      # @return [Hash{String=>String}] the first members of this visitor's events of that type
+      def members(type) = (@members ||= {})[type] ||= { "type" => type, "ip" => ip, "visitor" => visitor, "bot" => bot }.freeze
     end
 
     # What is kept of somebody who asks not to be followed.

@@ -4,7 +4,7 @@
 # of caller and owner, and the number of calls.
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
 require "elah"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "io/wait"
 require "json"
 

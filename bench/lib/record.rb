@@ -5,40 +5,29 @@ require "json"
 require_relative "machine"
 
 module Bench
-  # The results of one day under bench/record/<date>/: raw JSON per command, from which the summary is made.
+  # The latest results of each command under bench/record: raw JSON, from which the summary is made. Each has the facts of the machine, and its date.
   class Record
-    DIRECTORY = "bench/record"
+    FOLDER = "bench/record"
 
     # @return [String]
-    attr_reader :directory
+    attr_reader :folder
 
-    # @return [Record] the newest that there is
-    # @raise [RuntimeError] when there is none
-    def self.newest
-      newest = Dir.glob(File.join(DIRECTORY, "*/")).max or raise "bench/record is empty: run bench/ratios --record first"
-      new(File.basename(newest))
+    # @param folder [String]
+    def initialize(folder = FOLDER)
+      @folder = folder
     end
 
-    # @param date [String] as in 2026-11-20
-    # @param parent [String] the folder of all days
-    def initialize(date = Time.now.utc.strftime("%F"), parent: DIRECTORY)
-      @parent = parent
-      @directory = File.join(parent, date)
-    end
-
-    # Writes the results of one command.
+    # Writes the results of one command in place of its last ones.
     # @param name [String] of the command
     # @param results [Hash] its results; the machine's facts are added
     # @return [String] the file
     def write(name, results)
-      FileUtils.mkdir_p(directory)
-      file = File.join(directory, "#{name}.json")
-      File.write(file, "#{JSON.pretty_generate(machine: Machine.facts, **results)}\n")
-      file
+      FileUtils.mkdir_p(folder)
+      file(name).tap { |file| File.write(file, "#{JSON.pretty_generate(machine: Machine.facts, **results)}\n") }
     end
 
-    # Writes the results of one contest of a command, each with the machine's facts. Those of its other contests stay as they were recorded, on this
-    # day or before. A command does so whenever a contest is done: one that fails later costs nothing but itself.
+    # Writes the results of one contest of a command, each with the machine's facts. Those of its other contests stay as they were recorded.
+    # A command does so whenever a contest is done: one that fails later costs nothing but itself.
     # @param name [String] of the command
     # @param list [Symbol] under which the command's results stand
     # @param results [Array<Hash{Symbol=>Object}>]
@@ -55,10 +44,12 @@ module Bench
       write(name, options: options, list => kept.insert(place, *results.map { |result| { **result, machine: facts } }))
     end
 
-    # @return [Hash{Symbol=>Object}, nil] what `write` wrote under that name on this day, or else the last time before it
-    def read(name)
-      file = Dir.glob(File.join(@parent, "*", "#{name}.json")).select { |path| File.dirname(path) <= directory }.max
-      JSON.parse(File.read(file), symbolize_names: true) if file
-    end
+    # @param name [String] of a command
+    # @return [Hash{Symbol=>Object}, nil] what was written under that name
+    def read(name) = (JSON.parse(File.read(file(name)), symbolize_names: true) if File.exist?(file(name)))
+
+    private
+
+    def file(name) = File.join(folder, "#{name}.json")
   end
 end

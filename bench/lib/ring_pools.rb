@@ -5,7 +5,6 @@ require "json"
 require "net/http"
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
 require "elah"
-require_relative "../../apps/ring_pools/pools/pool"
 require_relative "paused_worker"
 
 module Bench
@@ -99,24 +98,24 @@ module Bench
         result("full pool ÷ empty pool", (large / small).round(2), "", "≤ 2")
     end
 
-    # Keeps nothing.
-    module Deaf
-      def self.allocated(*) = nil
-    end
+    # The time of a pool that is measured alone.
+    Clock = Struct.new(:now)
 
     # CPU time of one allocation, that of the hold that ends with it included.
     def allocation_us(count, share, turns: 100_000)
-      hold = 1_000_000_000
-      terms = ::RingPools::Pools::Terms.new(hold: hold, quarantine: 0, policy: "longest_idle", draining: false, revision: 1)
-      pool = ::RingPools::Pools::Pool.new(terms, Deaf)
-      pool.change(1, terms, Array.new(count) { |index| 12_000_000_000 + index })
       held = [(count * share).round, 1].max
-      step = (hold / held) + 1
-      now = 2
-      held.times { pool.take(now += step, nil, "") }
+      clock = Clock.new(1)
+      pool = Elah::LeasePool.new(Array.new(count) { |index| 12_000_000_000 + index }, hold: 1000, clock: clock)
+      step = (1_000_000_000 / held) + 1
+      held.times { take(pool, clock, step) }
       started_at = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
-      turns.times { pool.take(now += step, nil, "") or raise "the pool was full" }
+      turns.times { take(pool, clock, step) }
       (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started_at) * 1e6 / turns
+    end
+
+    def take(pool, clock, step)
+      clock.now += step
+      pool.lease or raise "the pool was full"
     end
 
     def run_restart

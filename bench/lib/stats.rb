@@ -32,10 +32,10 @@ module Bench
     private_class_method :on_disk
 
     CONTESTS = {
-      "get-memory" => Contest.new("GET, memory ÷ bare hyper", GET, :store, :bare, 0.60),
-      "post-memory" => Contest.new("POST, memory ÷ bare hyper", POST, :store, :bare, 0.60),
-      "get-disk" => Contest.new("GET, disk ÷ bare hyper", on_disk(GET), :store, :bare, 0.45),
-      "post-disk" => Contest.new("POST, disk ÷ bare hyper", on_disk(POST), :store, :bare, 0.45),
+      "get-memory" => Contest.new("GET, memory ÷ bare hyper", GET, :store, :bare, 0.45),
+      "post-memory" => Contest.new("POST, memory ÷ bare hyper", POST, :store, :bare, 0.45),
+      "get-disk" => Contest.new("GET, disk ÷ bare hyper", on_disk(GET), :store, :bare, 0.35),
+      "post-disk" => Contest.new("POST, disk ÷ bare hyper", on_disk(POST), :store, :bare, 0.35),
       "batch-disk" => Contest.new("POST of #{BATCH_EVENTS} events, disk ÷ bare hyper", BATCH, :store, :bare, nil, 400_000),
       "mongodb" => Contest.new("POST, memory, into mongo-java-server ÷ bare hyper", POST, :mongodb, :bare, 0.40),
       "mariadb" => Contest.new("POST, memory, into MariaDB ÷ bare hyper", POST, :mariadb, :bare, 0.40),

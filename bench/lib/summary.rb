@@ -2,12 +2,13 @@
 
 require_relative "record"
 require_relative "tables"
+require_relative "targets"
 
 module Bench
-  # The text of a record: a brief one for README.md and a whole one that stands beside the raw results.
+  # The text of a record: the missed targets for bench/README.md, and the tables, which stand beside the raw results.
   class Summary
     # What commands record, in the order of their tables; the noise is a part of its own.
-    COMMANDS = %w[ratios connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit].freeze
+    COMMANDS = %w[ratios connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit instructions].freeze
     # Of the commands whose contests are recorded one by one: their list, and what names a contest.
     CONTESTS = { "ratios" => %i[duels workload], "noise" => %i[duels workload], "items" => %i[duels workload], "stats" => %i[duels workload],
                  "ring_pools" => %i[results name], "leaderboards" => %i[results name], "yjit" => %i[contests contest] }.freeze
@@ -16,28 +17,39 @@ module Bench
     # @param record [Record]
     # @raise [RuntimeError] when it holds nothing
     def initialize(record)
-      @date = File.basename(record.directory)
       @records = COMMANDS.to_h { |name| [name, record.read(name)] }.compact
-      @machine = @records.values.first&.fetch(:machine) or raise "#{record.directory} holds no results"
+      @machine = @records.values.map { |one| one[:machine] }.max_by { |machine| machine[:date] } or raise "#{record.folder} holds no results"
       @noise = record.read("noise")
     end
 
-    # @return [String] the first table, where and how it was taken, and where the others are
+    # @return [String] where the tables are, and every target that was missed
     def brief
-      [tables.first, "Until #{@date}, #{@machine[:cpu]}, #{@machine[:system]}, #{@machine[:ruby][/ruby \S+/]} without YJIT, " \
-                     "hyper #{@machine[:hyper]}. Server on one core, generator on the other, runs in turns, median and range. " \
-                     "Clients, stores, sinks, pools, boards, sets and memory, each with its target, with commands and single runs: " \
-                     "[bench/record/#{@date}](bench/record/#{@date}/summary.md).\n"].join("\n")
+      lines = missed.map { |what, figure, target| "- #{what}: #{figure} (target: #{target})\n" }
+      missed_text = lines.any? ? "It missed these targets:\n\n#{lines.join}" : "It missed none of its targets.\n"
+      "[record/summary.md](record/summary.md) has the tables, with date, machine and command of each. Until #{date}, #{@machine[:cpu]}, " \
+        "#{@machine[:system]}, " \
+        "#{@machine[:ruby][/ruby \S+/]}, hyper #{@machine[:hyper]}. #{missed_text}"
     end
 
-    # @return [String] the tables with machine, versions, noise, single runs and commands
+    # @return [String] the tables with missed targets, machine, versions, dates, noise, single runs and commands
     def whole
       facts = @machine.map { |name, value| [name, value] }
-      ["# Benchmark until #{@date}\n", *tables, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
+      ["# Benchmark until #{date}\n", *tables, missed_table, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
         .compact.join("\n")
     end
 
     private
+
+    # Of the command that was measured last.
+    def date = @machine[:date][0, 10]
+
+    def missed = @records.flat_map { |name, record| Targets.missed(name, record) }
+
+    def missed_table
+      return "## Targets missed\n\nNone.\n" if missed.empty?
+
+      ["## Targets missed\n", Tables.table(%w[what figure target], missed)].join("\n")
+    end
 
     def tables
       @records.map do |name, record|
@@ -77,8 +89,8 @@ module Bench
 
     def run_row(duel, side, index, run)
       shares = run.values_at(:server_share, :generator_share, :foreign_share).map { |share| format("%.0f %%", share * 100) }
-      [duel[:workload], side, index + 1, Tables.thousands(run[:rate]), format("%.2f", run[:cpu_us]), *shares,
-       format("%.0f µs", duel[:paced][side][index][:p99_us])]
+      [duel[:workload], side, index + 1, Figures.rounded(run[:rate]), Figures.rounded(run[:cpu_us]), *shares,
+       "#{Figures.rounded(duel[:paced][side][index][:p99_us])} µs"]
     end
 
     def commands

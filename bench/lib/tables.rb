@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "figures"
+require_relative "instructions"
 require_relative "statistics"
 require_relative "workloads"
 
@@ -22,7 +24,7 @@ module Bench
       load = result[:elah_load].transform_keys(&:to_sym)
       table(["Sleeping requests at once", "answered", "failed", "all answered after", "peak memory", "target"],
             [[thousands(result[:connections]), thousands(load[:answered]), thousands(load[:failed]),
-              format("%.2f s", load[:measured_seconds]), megabytes(result[:peak_bytes]),
+              "#{Figures.rounded(load[:measured_seconds])} s", megabytes(result[:peak_bytes]),
               "0 failed, < #{megabytes(CONNECTIONS_BYTES_MAX)}"]])
     end
 
@@ -33,6 +35,17 @@ module Bench
             [[thousands(result[:listeners]), result[:seconds].to_s, result[:ticks].values_at(:least, :most).uniq.join("–"),
               format("%.0f %%", result[:server_share] * 100), megabytes(result[:after][:private_bytes]), megabytes(result[:peak_bytes]),
               "< #{megabytes(CONNECTIONS_BYTES_MAX)}"]])
+    end
+
+    # @param result [Hash] what bench/instructions records
+    # @return [String] one row per path
+    def instructions(result)
+      counts = result[:counts].transform_values { |by_name| by_name.transform_keys(&:to_s) }
+      rows = Instructions::WORKLOADS.select { |workload| counts[:now].key?(workload.name) }.map do |workload|
+        before, now = counts.values_at(:before, :now).map { |by_name| by_name && by_name[workload.name] }
+        [workload.title, before ? thousands(before) : "", thousands(now), before ? format("%.3f", now / before) : ""]
+      end
+      table(["Instructions per request", "before", "now", "ratio"], rows)
     end
 
     # @param result [Hash] what bench/memory records
@@ -52,7 +65,7 @@ module Bench
       rows = names.map do |side, name|
         median = ->(key) { Statistics.median(result[:runs][side].map { |run| run[key] }) }
         ratio = result[:ratios][side]
-        [name, thousands(median[:rate]), format("%.2f", median[:cpu_us]), *(ratio ? [spread(ratio[:rate]), spread(ratio[:cpu])] : ["", ""]),
+        [name, rounded(median[:rate]), rounded(median[:cpu_us]), *(ratio ? [spread(ratio[:rate]), spread(ratio[:cpu])] : ["", ""]),
          REDIS_TARGETS.fetch(side, "")]
       end
       table(["Server", "requests/s", "µs CPU per request", "Elah's ÷ this, requests/s", "Elah's ÷ this, CPU", "target"], rows)
@@ -63,7 +76,7 @@ module Bench
     def ring_pools(results)
       rows = results.map do |result|
         what, figure, unit, target = result.values_at(:what, :figure, :unit, :target)
-        [what, "#{figure < 1000 ? figure : thousands(figure)} #{unit}".strip, target.to_s]
+        [what, "#{rounded(figure)} #{unit}".strip, target.to_s]
       end
       table(["apps/ring_pools", "", "target"], rows)
     end
@@ -71,7 +84,8 @@ module Bench
     # @param results [Array<Hash>] what Leaderboards#run gave
     # @return [String] one row per figure
     def leaderboards(results)
-      table(["apps/leaderboards", "", "target"], results.map { |result| result.values_at(:what, :figure, :target).map(&:to_s) })
+      rows = results.map { |result| [result[:what], Figures.rounded_text(result[:figure].to_s), result[:target].to_s] }
+      table(["apps/leaderboards", "", "target"], rows)
     end
 
     # @param result [Hash] what bench/ranked_set records
@@ -79,8 +93,7 @@ module Bench
     def ranked_set(result)
       rows = RANKED_SET_FIGURES.filter_map do |name, (what, target)|
         figure = result[:figures][name] or next
-        spread = figure.is_a?(Array) ? spread(Statistics.spread(figure)) : (figure < 1000 ? format("%.2f", figure) : thousands(figure))
-        [what, spread, target.to_s]
+        [what, figure.is_a?(Array) ? spread(Statistics.spread(figure)) : rounded(figure), target.to_s]
       end
       table(["Elah::RankedSet, 1,000,000 members", "", "target"], rows)
     end
@@ -89,7 +102,7 @@ module Bench
     # @return [String] one row per contest
     def items(duels)
       rows = duels.map do |duel|
-        medians = %i[elah bare].map { |side| thousands(Statistics.median(duel[:saturated][side].map { |run| run[:rate] })) }
+        medians = %i[elah bare].map { |side| rounded(Statistics.median(duel[:saturated][side].map { |run| run[:rate] })) }
         target = duel[:target] ? format("≥ %.2f", duel[:target]) : ""
         [duel[:title], *medians, *%i[rate cpu].map { |key| spread(duel[:ratios][key]) }, target]
       end
@@ -101,8 +114,8 @@ module Bench
     def stats(duels)
       rows = duels.map do |duel|
         medians = %i[elah other].map { |side| Statistics.median(duel[:runs][side].map { |run| run[:rate] }) }
-        events = duel[:events] > 1 ? thousands(medians.first * duel[:events]) : ""
-        [duel[:title], *medians.map { |rate| thousands(rate) }, events, spread(duel[:ratios][:rate]), stats_target(duel), spread(duel[:ratios][:p95])]
+        events = duel[:events] > 1 ? rounded(medians.first * duel[:events]) : ""
+        [duel[:title], *medians.map { |rate| rounded(rate) }, events, spread(duel[:ratios][:rate]), stats_target(duel), spread(duel[:ratios][:p95])]
       end
       table(["apps/stats, 250 connections", "requests/s", "of the other", "events/s", "ratio", "target",
              format("p95, Elah ÷ the other; ≤ %.1f of bare hyper", P95_FACTOR_MAX)], rows)
@@ -113,7 +126,7 @@ module Bench
     def long_run(result)
       target = "≤ #{megabytes(MEMORY_BYTES_MAX)}, the last within 2 % of the first"
       rows = result[:readings].map do |reading|
-        [thousands(reading[:requests]), thousands(reading[:rate]), format("%.1f ms", reading[:p99_us] / 1000.0), megabytes(reading[:private_bytes]),
+        [thousands(reading[:requests]), rounded(reading[:rate]), "#{rounded(reading[:p99_us] / 1000.0)} ms", megabytes(reading[:private_bytes]),
          megabytes(reading[:store_bytes]), target]
       end
       table(["apps/stats, requests served", "requests/s", "p99", "private memory", "mapped store and journal", "target of private memory"], rows)
@@ -123,7 +136,7 @@ module Bench
     # @return [String] one row per contest
     def yjit(contests)
       rows = contests.map do |contest|
-        medians = %i[with without].map { |side| thousands(Statistics.median(contest[:runs][side].map { |run| run[:rate] })) }
+        medians = %i[with without].map { |side| rounded(Statistics.median(contest[:runs][side].map { |run| run[:rate] })) }
         ratios = %i[rate cpu].map { |key| spread(contest[:ratios][key]) }
         [contest[:title], *medians, *ratios, *contest[:private_bytes].values_at(:with, :without).map { |bytes| megabytes(bytes) }]
       end
@@ -134,7 +147,7 @@ module Bench
     # @return [String] one row per kind of request
     def peer_requests(result)
       rows = result[:pairs].map do |pair|
-        [pair[:title], *pair.values_at(:local_us, :remote_us).map { |us| format("%.1f", us) }, spread(pair[:ratio]), "≤ 3"]
+        [pair[:title], *pair.values_at(:local_us, :remote_us).map { |us| rounded(us) }, spread(pair[:ratio]), "≤ 3"]
       end
       table(["A request with", "µs CPU, in this worker", "in another, both workers' together", "ratio", "target"], rows)
     end
@@ -144,7 +157,7 @@ module Bench
     def peer_calls(result)
       figures = %i[p50_us p99_us cpu_us_alone cpu_us_together].map { |name| Statistics.median(result[:calls].map { |calls| calls[name] }) }
       table(["A call without HTTP", "p50, one at a time", "p99", "µs CPU of the caller, one at a time", "of 64 at once", "target"],
-            [["", format("%.0f µs", figures[0]), format("%.0f µs", figures[1]), *figures.last(2).map { |us| format("%.1f", us) }, "p50 < 100 µs"]])
+            [["", *figures.first(2).map { |us| "#{rounded(us)} µs" }, *figures.last(2).map { |us| rounded(us) }, "p50 < 100 µs"]])
     end
 
     # All columns but the first are aligned right.
@@ -163,23 +176,15 @@ module Bench
     def ratios_row(duel)
       saturated = duel[:saturated]
       median = ->(side, key) { Statistics.median(saturated[side].map { |run| run[key] }) }
-      [duel[:title], thousands(median[:elah, :rate]), thousands(median[:bare, :rate]), spread(duel[:ratios][:rate]),
-       format("%.2f", median[:elah, :cpu_us]), format("%.2f", median[:bare, :cpu_us]), spread(duel[:ratios][:cpu]),
+      [duel[:title], rounded(median[:elah, :rate]), rounded(median[:bare, :rate]), spread(duel[:ratios][:rate]),
+       rounded(median[:elah, :cpu_us]), rounded(median[:bare, :cpu_us]), spread(duel[:ratios][:cpu]),
        format("≥ %.2f", duel[:target]), spread(duel[:ratios][:p99]), format("≤ %.1f", P99_FACTOR_MAX)]
     end
     private_class_method :ratios_row
 
-    # The median with its range, as in "0.83 (0.81–0.86)".
-    def spread(spread)
-      format("%.2f (%.2f–%.2f)", spread[:median], spread[:min], spread[:max])
-    end
-
-    def thousands(number)
-      number.round.to_s.reverse.scan(/\d{1,3}/).join(",").reverse
-    end
-
-    def megabytes(bytes)
-      format("%.1f MB", bytes / 1e6)
-    end
+    def spread(spread) = Figures.spread(spread)
+    def rounded(number) = Figures.rounded(number)
+    def thousands(number) = Figures.whole(number)
+    def megabytes(bytes) = Figures.megabytes(bytes)
   end
 end

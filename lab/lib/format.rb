@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../bench/lib/figures"
+
 module Lab
   # Figures as people read them. What was not measured is a dash.
   module Format
@@ -9,15 +11,10 @@ module Lab
 
     # @param number [Numeric, nil]
     # @return [String] whole, with commas
-    def count(number) = number ? number.round.to_s.gsub(/(?<=\d)(?=(\d{3})+$)/, ",") : NONE
+    def count(number) = number ? Bench::Figures.whole(number) : NONE
 
-    # @return [String] three significant digits
-    def number(number)
-      return NONE unless number
-      return count(number) if number >= 100
-
-      format("%.#{number >= 10 ? 1 : 2}f", number)
-    end
+    # @return [String] as many digits as repeat from run to run
+    def measured(number) = number ? Bench::Figures.rounded(number) : NONE
 
     # @return [String] as short as it can be, for an axis
     def plain(number)
@@ -34,11 +31,10 @@ module Lab
     end
 
     # @param spread [Hash, nil] median, min, max
-    def spread(spread) = spread ? "#{count(spread[:median])} (#{count(spread[:min])}–#{count(spread[:max])})" : NONE
+    def spread(spread) = spread ? Bench::Figures.spread(spread) : NONE
 
-    def ratio(ratio) = ratio ? format("%.#{ratio < 0.1 ? 3 : 2}f", ratio) : NONE
-    def milliseconds(microseconds) = microseconds ? number(microseconds / 1000.0) : NONE
-    def megabytes(bytes) = bytes ? number(bytes / 1e6) : NONE
+    def milliseconds(microseconds) = microseconds ? measured(microseconds / 1000.0) : NONE
+    def megabytes(bytes) = bytes ? Bench::Figures.rounded(bytes / 1e6, Bench::Figures::MEMORY_DIGITS) : NONE
 
     # @param errors [Hash{Symbol=>Integer}]
     def errors(errors) = errors.map { |kind, count| "#{count(count)} #{kind}" }.join(", ")

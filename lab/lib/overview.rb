@@ -4,8 +4,8 @@ require_relative "legend"
 require_relative "table"
 
 module Lab
-  # A record in short, for README.md: who did how many requests per second of what. Servers that do the plain workloads stand below each other, those
-  # that do the APIs beside each other.
+  # A record in short, for README.md: one table of who did how many requests per second of what. A row is a
+  # workload, or a server in a record without APIs.
   class Overview
     PLAIN = "specs/plain.yml"
 
@@ -18,11 +18,11 @@ module Lab
       @plain, @apis = whole.partition { |workload| workload[:contract] == PLAIN }
     end
 
-    # @return [String] one or two tables, with where and how they were measured
+    # @return [String] the table, with where and how it was measured
     def to_s
-      [(["Requests per second, median of #{@about[:plan][:rounds]} rounds:\n", servers] if @plain.any?),
-       (["And the APIs, each with its store:\n", apis] if @apis.any?),
-       *Legend.new(@plain + @apis, @about[:notices]).to_a, cut_off, place].flatten.compact.join("\n")
+      shown = @plain + @apis
+      table = ["Requests per second, median of #{@about[:plan][:rounds]} rounds:\n", *(@apis.any? ? grid : servers)] if shown.any?
+      [table, *Legend.new(shown, @about[:notices]).to_a, cut_off, place].flatten.compact.join("\n")
     end
 
     private
@@ -35,18 +35,23 @@ module Lab
       first = @plain.first
       heading = ["", *@plain.map { |one| one[:name] }, "÷ bare hyper", "µs CPU", "p99 ms", "private MB", ""]
       lines = first[:rows].map do |row|
-        [row[:title], *@plain.map { |one| rate(one, row[:contender]) }, Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
-         Format.milliseconds(row.dig(:p99_us, :median)), Format.megabytes(row.dig(:private_bytes, :median)), ""]
+        [row[:title], *@plain.map { |one| rate(one, row[:contender]) }, Format.measured(row[:of_yardstick]),
+         Format.measured(row.dig(:cpu_us, :median)), Format.milliseconds(row.dig(:p99_us, :median)),
+         Format.megabytes(row.dig(:private_bytes, :median)), ""]
       end
-      what = @plain.map { |one| "#{one[:name]}: #{one[:title]}, #{Format.count(one[:headline])} connections" }.join("; ")
+      what = @plain.map { |one| "#{one[:name]}: #{what(one)}" }.join("; ")
       [Table.grid([heading, *lines]), "#{what}. The last four columns are of #{first[:name]}.\n"]
     end
 
-    # A line for each workload: everybody's rate, Elah's first.
-    def apis
-      heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, ""]
-      lines = @apis.map { |one| [one[:name], *contenders.map { |name| rate(one, name) }, ""] }
-      Table.grid([heading, *lines])
+    # A line for each workload: the rates of those who do an API, Elah's first.
+    def grid
+      heading = ["", *contenders.map { |name| @about[:contenders].dig(name.to_sym, :title) || name }, "what"]
+      lines = (@plain + @apis).map { |one| [one[:name], *contenders.map { |name| rate(one, name) }, what(one)] }
+      [Table.grid([heading, *lines])]
+    end
+
+    def what(workload)
+      "#{workload[:title]}#{", on #{workload[:store]}" if workload[:store]}, #{Format.count(workload[:headline])} connections"
     end
 
     # @return [Array<String>] names of all who do an API: Elah, then the others, the fastest in the first workload that they do before
@@ -60,7 +65,7 @@ module Lab
       row = find(workload, name) or return Format::NONE
       return Format.remarks(row) unless row[:rate]
 
-      "#{Format.count(row[:rate][:median])}#{'*' if row[:marks].any?}"
+      "#{Format.measured(row[:rate][:median])}#{'*' if row[:marks].any?}"
     end
 
     def cut_off
@@ -70,7 +75,7 @@ module Lab
     def place
       machine = @about[:machine]
       "#{@about[:started_at][0, 10]}, #{machine[:cpu]}, #{machine[:system]}, #{machine[:ruby][/ruby \S+/]}. `#{@about[:command]}` repeats it. " \
-        "Ranges, latencies, plots, every run and command, and where Elah loses: [#{@record.folder}](#{@record.folder}/report.html).\n"
+        "All servers, ranges, latencies, plots, every run and command, and where Elah loses: [#{@record.folder}](#{@record.folder}/report.html).\n"
     end
   end
 end

@@ -38,12 +38,12 @@ module Lab
     end
 
     def cells(row)
-      [row[:title], Format.spread(row[:rate]), Format.ratio(row[:of_yardstick]), Format.number(row.dig(:cpu_us, :median)),
+      [row[:title], Format.spread(row[:rate]), Format.measured(row[:of_yardstick]), Format.measured(row.dig(:cpu_us, :median)),
        *%i[p50_us p99_us p999_us].map { |key| Format.milliseconds(row.dig(key, :median)) }, Format.megabytes(row.dig(:private_bytes, :median)),
        Format.remarks(row)]
     end
 
     # The last row: the most that the generator can show.
-    def ceiling(workload) = ["(the generator's ceiling)", Format.count(workload[:ceiling]), *[""] * (HEADINGS.size - 2)]
+    def ceiling(workload) = ["(the generator's ceiling)", Format.measured(workload[:ceiling]), *[""] * (HEADINGS.size - 2)]
   end
 end

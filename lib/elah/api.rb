@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Owns the framework class: what `class Links < Elah::API` inherits, and the two entries by which servers reach it.
+# The class `Elah::API`, which an API such as `class Links < Elah::API` inherits, and its two entries for servers.
 # It never loads Grape, ActiveSupport or Rack.
-require_relative "../elah"
+require_relative "."
 
 module Elah
   # An HTTP API in Grape's vocabulary, compiled at boot. A subclass is a native app ({.handle}) and a Rack app ({.call}).
@@ -52,14 +52,14 @@ module Elah
     extend DSL::Admission
 
     class << self
-      # Answers one request of the native server.
+      # Responds to one request of the native server.
       #
-      # @param request [Elah::Request] with its `route` already set by {.router}, or nil when no route fits
+      # @param request [Elah::Request] its `route` is already set by {.router}, or nil when no route matches
       def handle(request)
         (@dispatcher || dispatcher).handle(request)
       end
 
-      # Answers one Rack request, so that the class can be mounted in Rails or served by any Rack server.
+      # Responds to one Rack request, so that the class can be mounted in Rails or served by any Rack server.
       #
       # @param env [Hash] the Rack environment
       # @return [Array(Integer, Hash, #each)] the Rack response
@@ -67,36 +67,33 @@ module Elah
         (@dispatcher || dispatcher).call(env)
       end
 
-      # Does now, instead of at the first request, all that can be done before a request comes.
+      # Compiles the API now instead of at the first request.
       #
       # @return [self]
-      # @raise [Elah::API::DefinitionError] when the definition contradicts itself
+      # @raise [Elah::API::DefinitionError] when the definition is contradictory
       def compile!
         dispatcher
         self
       end
 
-      # @return [Elah::API::Dispatcher] this API as it is compiled now: what a server that never changes it calls without a detour
+      # @return [Elah::API::Dispatcher] the compiled API: a server that never changes it calls it directly
       def compiled = dispatcher
 
-      # @return [Elah::Router] the compiled routes; their ids are what {.handle} expects in `request.route`
+      # @return [Elah::Router] the compiled routes; {.handle} expects their IDs in `request.route`
       def router = dispatcher.router
 
-      # @return [Array<Integer>] ids of the routes that were given `stream_body: true`
+      # @return [Array<Integer>] IDs of the routes with `stream_body: true`
       def streamed_routes = dispatcher.streamed_routes
 
-      # @return [Hash{Elah::API::Gate=>Array<Integer>}] what {DSL::Admission#behind} said, with the ids of the routes
+      # @return [Hash{Elah::API::Gate=>Array<Integer>}] gates of {DSL::Admission#behind}, with the IDs of their routes
       def gates = dispatcher.gates
 
-      # @return [Array<Array(Integer, Object)>] ids of the routes with what their `responder:` answers plain requests with
-      def responders = dispatcher.responders
-
-      # @return [Array<Elah::API::Route>] the routes in the order of their definition, those of mounted APIs included
+      # @return [Array<Elah::API::Route>] the routes in the order of their definition, with those of mounted APIs
       def routes = dispatcher.routes
 
-      # The logger of this API and of those that inherit from it.
+      # The logger of this API and of its subclasses.
       #
-      # @param logger [#info, nil] the new logger, or nil to read it
+      # @param logger [#info, nil] the new logger; nil returns the current one
       def logger(logger = nil)
         return @logger = logger if logger
 
@@ -109,7 +106,7 @@ module Elah
         COMPILE_LOCK.synchronize { @dispatcher ||= Compiler.new(self).dispatcher }
       end
 
-      # The definition grew: the next request compiles it anew.
+      # The definition has changed: the next request compiles it again.
       def changed! = @dispatcher = nil
 
       def default_logger

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "errors"
-require_relative "options"
+require_relative "config/options"
 require_relative "cli/arguments"
 
 module Elah
-  # Owns the command `elah`: it finds the subcommand, hands it the arguments and turns its errors into a line on standard
-  # error and an exit status: 0 done, 1 the app or the server failed, 2 the command line or the configuration is wrong.
+  # The command `elah`: finds the subcommand, passes the arguments to it and reports its errors on standard error.
+  # Exit status: 0 success, 1 the app or the server failed, 2 the command line or the configuration is wrong.
   module CLI
     autoload :Help, "elah/cli/help"
     autoload :Routes, "elah/cli/routes"
@@ -22,8 +22,8 @@ module Elah
 
     class << self
       # @param argv [Array<String>]
-      # @param out [IO] where answers go
-      # @param err [IO] where errors go
+      # @param out [IO] for output
+      # @param err [IO] for errors
       # @return [Integer] the exit status
       def start(argv, out: $stdout, err: $stderr)
         word, *rest = argv
@@ -37,13 +37,13 @@ module Elah
         1
       end
 
-      # @param word [String, nil] a command as it was typed
-      # @return [Module] what runs it
+      # @param word [String, nil] the name of a command, or an alias
+      # @return [Module] its implementation
       # @raise [Elah::OptionError] when there is no such command
       def command(word)
         name = COMMANDS.fetch(ALIASES.fetch(word, word)) do
           hint = File.file?(word) ? " Did you mean elah serve #{word}?" : Options.did_you_mean(word, COMMANDS.keys)
-          raise OptionError, "There is no command #{word}.#{hint} The commands are #{COMMANDS.keys.join(', ')}."
+          raise OptionError, "Unknown command #{word}.#{hint} Commands: #{COMMANDS.keys.join(', ')}."
         end
         const_get(name)
       end

@@ -3,43 +3,43 @@
 require "timeout"
 
 module Elah
-  # What an application says to the loop that it runs in. Each is a method of {Elah}: `Elah.run { }`.
+  # The methods of {Elah} for concurrency, such as `Elah.run { }`. They use the loop of the calling fiber.
   module Concurrency
     # @return [Float] seconds of the monotonic clock
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # @param task [Elah::Task]
-    # @return [Float, nil] the seconds that are left to it, not below 0; nil when there is no bound
+    # @return [Float, nil] remaining seconds, at least 0; nil when there is no limit
     def self.seconds_left_to(task)
       own = task.deadline && [task.deadline - now, 0.0].max
       left = task.request&.seconds_left or return own
       own && own < left ? own : left
     end
 
-    # Runs the block in a loop of its own in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of
-    # a loop it just calls the block.
+    # Runs the block in a new loop in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of a loop it calls the
+    # block directly.
     #
     # @return [Object] the block's value
-    # @raise [Exception] what the block ended with; what it spawned is cancelled then
+    # @raise [Exception] the exception of the block; the fibers that it spawned are cancelled
     # @raise [Elah::Error] when another fiber scheduler runs on this thread
     def run(&block) = current_loop ? yield : OwnLoop.new.run(&block)
 
-    # Starts the block in a fiber of its own: it runs at once, until it waits for the first time. It ends with the request or fiber that
-    # started it, and has the same deadline.
+    # Starts the block in a new fiber: it runs at once, until its first wait. It ends with the request or fiber that started it, and has the same
+    # deadline.
     #
-    # @param detached [Boolean] whether it goes on when what started it has ended, and without its deadline
+    # @param detached [Boolean] whether it continues, without the deadline, when the request or fiber that started it has ended
     # @return [Async]
     # @raise [Elah::OutsideLoop] when this thread has no loop
     def async(detached: false, &block) = start(Task.new, detached, &block)
 
-    # Calls the block again and again, `seconds` apart, first in `seconds`. A call that takes longer delays the next; one that fails is
-    # reported, and the next comes in its time. What a call started ends with that call. It ends as {async} does; at the boot of a
-    # worker it is the worker's.
+    # Calls the block repeatedly, `seconds` apart, for the first time after `seconds`. A call that takes longer delays the next one. A call that
+    # fails is reported, and the next one runs on time. Fibers that a call started end with that call. The repetition ends as {async} does; if
+    # started at the boot of a worker, it ends with the worker.
     #
     # @param seconds [Numeric]
-    # @param detached [Boolean] as of {async}
-    # @return [Async] to cancel it
-    # @raise [ArgumentError] when `seconds` is not above 0
+    # @param detached [Boolean] see {async}
+    # @return [Async] handle to cancel it
+    # @raise [ArgumentError] when `seconds` is not positive
     # @raise [Elah::OutsideLoop] when this thread has no loop
     def every(seconds, detached: false, &block)
       raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
@@ -55,15 +55,15 @@ module Elah
       end
     end
 
-    # Runs calls side by side and collects their answers until a deadline. What has no answer then has its fallback; nobody's failure
-    # is another's.
+    # Runs calls concurrently and collects their results until a deadline. A call without a result by then has its fallback. A failing call does not
+    # affect others.
     #
     #   Elah.gather(deadline: 0.15) do |g|
     #     g.call(:price, fallback: nil) { prices.get(id) }
     #     g.call(:stock, fallback: 0) { stock.get(id) }
     #   end.to_h # => { price: 12, stock: 0 }
     #
-    # A call that needs no fiber, such as a call of an entity, is given in place of the block: see {Gather#call}.
+    # A call that needs no fiber, such as a call of an entity, is passed in place of the block: see {Gather#call}.
     #
     # @param deadline [Numeric, nil] seconds for all calls together
     # @yieldparam gather [Gather] for `call`
@@ -73,7 +73,7 @@ module Elah
       Gather.new(event_loop, deadline).collect(&block)
     end
 
-    # Runs the block; after `seconds` raises in it where it waits.
+    # Runs the block; after `seconds` it raises in the block, at its current or next wait.
     #
     # @param seconds [Numeric]
     # @return [Object] the block's value
@@ -88,19 +88,19 @@ module Elah
       task.deadline = previous if task
     end
 
-    # The time that is left: of the request, of {timeout}, or of what started this fiber, whichever is least.
+    # The remaining time: of the request, of {timeout}, or of the request or fiber that started this fiber, whichever is least.
     #
-    # @return [Float, nil] seconds, not below 0; nil when there is no bound
+    # @return [Float, nil] seconds, at least 0; nil when there is no limit
     def deadline
       task = current_loop&.current_task
       task && Concurrency.seconds_left_to(task)
     end
 
-    # Runs a block that is not cancelled half-way: what ends this fiber from outside meanwhile (its deadline, a client that goes away)
-    # is raised when the block has ended. Time-outs that begin inside the block work as ever.
+    # Runs a block that is not cancelled halfway. An exception from outside (a deadline, a client that disconnects) is raised when the block has
+    # ended. Time limits that begin inside the block work as usual.
     #
     # @return [Object] the block's value
-    # @raise [Exception] what was held off
+    # @raise [Exception] the deferred exception
     def shield(&block)
       task = current_loop&.current_task or return yield
       result = task.shielded(&block)
@@ -108,15 +108,15 @@ module Elah
       result
     end
 
-    # Runs the block in a thread while only the calling fiber waits: for libraries that would hold the loop. See {Offload::Pool#call}.
+    # Runs the block in a thread while only the calling fiber waits: for libraries that would block the loop. See {Offload::Pool#call}.
     #
     # @param pool [Offload::Pool]
     # @return [Object] the block's value
     # @raise [Exception] what the block raised
-    # @raise [Elah::Overloaded] when too many wait for a thread already
+    # @raise [Elah::Overloaded] when too many callers wait for a thread
     def offload(pool = Offload.default, &block) = pool.call(&block)
 
-    # @return [Elah::EventLoop, nil] the loop of the fiber that calls; nil outside one
+    # @return [Elah::EventLoop, nil] the loop of the calling fiber; nil outside one
     def current_loop
       event_loop = thread_loop
       event_loop if event_loop&.in_task?

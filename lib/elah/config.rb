@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "options"
-require_relative "options/environment"
-require_relative "settings"
+require_relative "config/options"
+require_relative "config/options/environment"
+require_relative "config/settings"
 
 module Elah
-  # Owns the values of all options in one process. A flag beats the environment, which beats the config file, which beats
-  # the default. Frozen; it answers every option by its name.
+  # The values of all options in one process. A flag overrides the environment, which overrides the config file, which overrides
+  # the default. Frozen; has a method for every option.
   class Config
     autoload :Dsl, "elah/config/dsl"
 
@@ -15,7 +15,7 @@ module Elah
     @of_library = Hash.new { |hooks, name| hooks[name] = [] }
 
     class << self
-      # Runs a block at a moment of a worker's life, before those of the config file: for the library's own parts.
+      # Registers a hook of the library. It runs before those of the config file.
       #
       # @param name [Symbol] one of {HOOKS}
       def at(name, &block) = @of_library[name] << block
@@ -27,15 +27,15 @@ module Elah
     # @return [Elah::Settings] the app's own settings
     attr_reader :settings
 
-    # @return [Hash{Symbol=>Numeric}] the bounds that the core keeps, frozen
+    # @return [Hash{Symbol=>Numeric}] the limits that the core enforces, frozen
     attr_reader :limits
 
-    # Reads the environment and the config file below the flags.
+    # Reads flags, environment and config file.
     #
     # @param flags [Hash{Symbol=>Object}] options by name, unchecked
-    # @param settings [Hash{String=>String}] what `--set` gave
+    # @param settings [Hash{String=>String}] of `--set`
     # @param env [Hash{String=>String}]
-    # @param shares_environment [Boolean] whether variables such as PORT are meant for another server
+    # @param shares_environment [Boolean] whether variables such as PORT belong to another server
     # @return [Elah::Config]
     # @raise [Elah::OptionError]
     def self.load(flags: {}, settings: {}, env: ENV, shares_environment: false)
@@ -46,7 +46,7 @@ module Elah
                                              settings: Settings.new(flags: settings, file: file.settings, env: env))
     end
 
-    # The defaults with some values in their place; reads neither a file nor the environment's options.
+    # Overrides defaults; reads neither a file nor the environment's options.
     #
     # @param values [Hash{Symbol=>Object}] options by name, unchecked
     # @return [Elah::Config]
@@ -64,7 +64,7 @@ module Elah
 
     def self.read_file(path)
       default = Options.fetch(:config, source: "default").default
-      raise OptionError, "There is no config file #{path}." if path && !File.file?(path)
+      raise OptionError, "Config file #{path} does not exist." if path && !File.file?(path)
 
       path || File.file?(default) ? Dsl.read(path || default) : Dsl.new
     end
@@ -84,37 +84,37 @@ module Elah
     end
 
     Options.all.each do |option|
-      next if option.name == :store # which notes that it was read
+      next if option.name == :store # its method records that it was read
 
       define_method(option.name) { @values.fetch(option.name) }
       define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
     end
 
-    # @return [String] `embedded` or the URL of a server, for an app that can keep its state there. Ask for it while the app is loaded, as
+    # @return [String] `embedded` or the URL of a server, for an app that can keep its state there. Read it while the app is loaded, as
     #   {StoreChoice#open} does: see {#check_store!}
     def store
       @asked[:store] = true
       @values.fetch(:store)
     end
 
-    # Refuses the URL of a store that the app, which is loaded by now, has not asked for: it would keep its data somewhere else.
+    # Refuses the URL of a store if the loaded app has not read it, because the app would keep its data elsewhere.
     #
     # @raise [Elah::OptionError]
     def check_store!
       given = @values.fetch(:store)
       return if @asked[:store] || given == Options.fetch(:store, source: "default").default
 
-      raise OptionError, "This app does not read the option store, and cannot keep its data in #{given[/\A[^:]*/]}: " \
+      raise OptionError, "This app does not support the option store, so it cannot keep its data in #{given[/\A[^:]*/]}: " \
                          "remove --store, ELAH_STORE, or `store` from the config file."
     end
 
-    # Runs the blocks of the library and of the config file for a moment of the server's life, in their order.
+    # Runs the hooks of the library and of the config file, in order.
     #
     # @param name [Symbol] one of {HOOKS}
     # @param arguments [Array<Object>] for the blocks
-    # @raise [KeyError] when there is no such moment
+    # @raise [KeyError] when there is no such hook
     def run_hooks(name, *arguments)
-      HOOKS.include?(name) or raise KeyError, "There is no hook #{name}; the hooks are #{HOOKS.join(', ')}."
+      HOOKS.include?(name) or raise KeyError, "Unknown hook #{name}. Hooks: #{HOOKS.join(', ')}."
       (self.class.of_library[name] + @hooks.fetch(name, [])).each { |hook| hook.call(*arguments) }
     end
 
@@ -123,7 +123,7 @@ module Elah
 
     private
 
-    # A port is one more address of its layer, so that PORT beats a `bind` of the config file.
+    # A port is one more address of its layer, so PORT overrides a `bind` of the config file.
     def with_port(layer)
       return layer unless layer[:port]
 

@@ -3,20 +3,19 @@
 require_relative "entity/errors"
 require_relative "entity/state"
 require_relative "entity/index"
-require_relative "entity/call_columns"
 require_relative "entity/activation"
 require_relative "entity/reference"
-require_relative "entity/region"
+require_relative "entity/collection"
 require_relative "entity/peers"
 require_relative "entity/gauges"
 require_relative "entity/fork"
 
 module Elah
-  # An object with a key that lives in one worker at a time, runs one call after the other, and has stored what a call changed before
-  # the caller gets the answer. Every worker calls it the same way.
+  # An object with a key that is owned by one worker. It runs one call at a time, and stores the changes of a call before it returns. Every worker
+  # calls it the same way.
   #
-  # Its instance variables are its memory: {#restore} builds them from what is stored when the entity comes to life, and later calls read
-  # them without a look at the store. Its public methods are what can be called.
+  # Its instance variables are its memory: {#restore} builds them from the stored state when the entity is loaded, and later calls read them without
+  # the store. Its public methods are callable.
   #
   # @example
   #   class Account < Elah::Entity
@@ -34,22 +33,22 @@ module Elah
   #   accounts = Account.in(Elah::Store.open("data"))
   #   accounts["42"].deposit(10) # => 10, once it is on disk
   class Entity
-    # What `durability` may be.
+    # Values of `durability`.
     DURABILITIES = %i[disk memory].freeze
-    # For how long writes wait for others before they go to the disk, where answers do not wait for that; and the longest.
+    # Default and maximum time for which writes wait for others before they are stored, with `durability :memory`.
     LINGER_SECONDS = 0.05
     LINGER_SECONDS_MAX = 60
 
     class << self
-      # The entities of this class that a store holds. The same object however often it is asked for.
+      # The entities of this class in a store. Returns the same object at every call.
       #
       # @param store [Elah::Store]
-      # @return [Region]
+      # @return [Collection]
       # @raise [ArgumentError] when the class has no name, or another class has entities of the same name in the store
-      def in(store) = Region.of(self, store)
+      def in(store) = Collection.of(self, store)
 
-      # When a call is answered: `:disk`, once what it wrote is on disk; `:memory`, at once, while the writes are on their way there. What
-      # was answered in memory and is not on disk yet is lost with the process.
+      # When a call returns: `:disk`, once its writes are on disk; `:memory`, at once, while they are still being stored. A `:memory` write that is
+      # not on disk yet is lost with the process.
       #
       # @param choice [Symbol, nil] sets it
       # @return [Symbol]
@@ -61,11 +60,11 @@ module Elah
         @durability = choice
       end
 
-      # With `durability :memory`, for how long writes may wait for others before they go to the disk. Of many writes to one key the last one
-      # alone is written then, and neighbours are written together. What has waited when the process is killed is lost.
+      # With `durability :memory`, how long writes may wait for others before they are stored. Of many writes to one key only the last is stored,
+      # and neighbouring rows are written together. Waiting writes are lost when the process is killed.
       #
-      # @param seconds [Numeric, nil] sets it: 0 to {LINGER_SECONDS_MAX}, {LINGER_SECONDS} unless a class says so
-      # @return [Numeric] 0 where answers wait for the disk
+      # @param seconds [Numeric, nil] sets it: 0 to {LINGER_SECONDS_MAX}; the default is {LINGER_SECONDS}
+      # @return [Numeric] 0 with `durability :disk`
       # @raise [ArgumentError]
       def linger_seconds(seconds = nil)
         return durability == :memory ? own_linger : 0 unless seconds
@@ -74,7 +73,7 @@ module Elah
         raise ArgumentError, "linger_seconds must be 0 to #{LINGER_SECONDS_MAX}, not #{seconds.inspect}"
       end
 
-      # The name under which the store keeps the entities; the class's own unless it is set. It must not change while there are any.
+      # The name of the entities in the store, by default the name of the class. It must not change while the store has any.
       #
       # @param name [String, nil] sets it
       # @return [String]
@@ -83,16 +82,16 @@ module Elah
         @entity_name || self.name or raise ArgumentError, "A class without a name needs an entity_name."
       end
 
-      # Declares an index: rows of a table of its own that calls write together with their state, and that every process reads by
-      # {Region#index} at the speed of memory.
+      # Declares an index: rows of a separate table that calls write together with their state. Every process reads them by {Collection#index} at
+      # memory speed.
       #
       # @param name [Symbol]
       def index(name) = own_indexes << name
 
-      # @return [Array<Symbol>] all that are declared, in their order
+      # @return [Array<Symbol>] the declared indexes, in their order
       def indexes = superclass <= Entity ? superclass.indexes + own_indexes : own_indexes
 
-      # @return [Array<Symbol>] the methods that can be called from outside
+      # @return [Array<Symbol>] the callable methods
       def calls = public_instance_methods - Entity.public_instance_methods
 
       private
@@ -105,12 +104,12 @@ module Elah
     # @return [String]
     attr_reader :key
 
-    # Builds the entity from what is stored. Called once, before the first call.
+    # Builds the entity from its stored state. Called once, before the first call.
     def restore = nil
 
     private
 
-    # What this entity has stored.
+    # The stored state of this entity.
     #
     # @return [Elah::Shards::State]
     attr_reader :state
@@ -118,11 +117,6 @@ module Elah
     # @param name [Symbol] of an index that the class declares
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
-
-    # Has a native object make calls of one of its methods, as long as it can: {SlotQueues::Loans}, for example.
-    #
-    # @param substitute [SlotQueues::Loans, nil]
-    def natively(substitute) = @state.natively = substitute
 
     def come_to_life(key, state)
       @key = key

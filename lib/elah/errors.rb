@@ -1,31 +1,31 @@
 # frozen_string_literal: true
 
-# Owns the root of Elah's errors and those that no single part raises. Every error of Elah descends from Elah::Error,
-# so that `rescue Elah::Error` catches what Elah says and nothing that Ruby or an app says.
+# The root of Elah's errors, and the errors that several parts raise. Every error of Elah descends from Elah::Error, so
+# `rescue Elah::Error` rescues Elah's errors only, none of Ruby or an app.
 module Elah
   # The root of all errors of Elah. Its message is a sentence.
   class Error < StandardError; end
 
-  # What an error says of itself to a client when nobody has rescued it: an error with a status and a stable code that the client may act
-  # upon. Any other is a 500 of which the client is told its number in the log alone.
+  # An error with a status and a stable code for the client, if no one rescues it. For any other error the client gets a 500 with a
+  # request ID, which the log has too.
   module Problem
     # @!method status
-    #   @return [Integer] the HTTP status that fits; with 503 goes Retry-After
+    #   @return [Integer] the HTTP status; a 503 is sent with Retry-After
     # @!method code
     #   @return [String] the stable code of the problem
 
-    # @return [String] what the client is told
+    # @return [String] the text for the client
     def detail = message
   end
 
   # An option, a setting or the config file has a name or a value that Elah does not know. Raised at boot only.
   class OptionError < Error; end
 
-  # The native extension was built without the client that is asked for. Raised at boot, when the client is made.
+  # The native extension was built without the requested client. Raised at boot, when the client is created.
   class ClientMissing < OptionError
     # @param name [String] the class of the client
     def initialize(name)
-      super("#{name} is not part of this build of Elah: `bin/setup --clients` builds the native clients.")
+      super("#{name} is not part of this build of Elah: build the native clients with `bin/setup --clients`.")
     end
   end
 
@@ -35,37 +35,37 @@ module Elah
   # The app file is missing, or is not an app. Raised at boot only.
   class AppFileError < Error; end
 
-  # A fault of Elah itself, not of its user. Its message asks for a report.
+  # A bug of Elah. Its message asks for a report.
   class InternalError < Error; end
 
-  # The client closed the connection before its answer was complete.
+  # The client disconnected before its response was complete.
   class ClientGone < Error; end
 
-  # The request took longer than its deadline; the client has been answered 504.
+  # The request exceeded its deadline; the client got a 504.
   class DeadlineExceeded < Error
     include Problem
 
-    # @return [Integer] the HTTP status that fits
+    # @return [Integer] the HTTP status
     def status = 504
 
     # @return [String] the stable code of the problem
     def code = "deadline_exceeded"
   end
 
-  # What started this fiber has ended, or does not want it any more.
+  # The request or fiber that started this fiber has ended or cancelled it.
   class Cancelled < Error; end
 
-  # Only a fiber of the worker's loop can do this; the loop itself, or another thread, cannot.
+  # The call needs a fiber of the worker's loop; the loop itself or another thread made it.
   class OutsideLoop < Error; end
 
-  # A request was used after its answer was complete, or on another thread than its worker's.
+  # A request was used after its response was complete, or on another thread than its worker's.
   class RequestFinished < Error; end
 
-  # The request breaks a rule of HTTP or a bound of the server; noticed after its handler had begun to read it.
+  # The request breaks a rule of HTTP or a limit of the server, detected after its handler began to read it.
   class BadRequest < Error
     include Problem
 
-    # @return [Integer] the HTTP status that fits
+    # @return [Integer] the HTTP status
     attr_reader :status
 
     # @return [String] the stable code of the problem
@@ -81,21 +81,21 @@ module Elah
     end
   end
 
-  # A server that a handler needs cannot be reached, refuses, or was lost in mid-answer. Unrescued, it is the request's 503.
+  # A server that a handler needs cannot be reached, refuses, or was lost during its reply. Unrescued, the request gets a 503.
   class Unavailable < Error
     include Problem
 
-    # @return [Integer] the HTTP status that fits
+    # @return [Integer] the HTTP status
     def status = 503
 
     # @return [String] the stable code of the problem
     def code = "store_unavailable"
 
-    # @return [String] nothing of the message, which may name addresses: the log has it
-    def detail = "A server behind this one does not answer: try again later."
+    # @return [String] without the message, which may contain addresses; the log has it
+    def detail = "A server behind this one is not available: try again later."
   end
 
-  # Another worker of this server cannot be reached, or was lost before it answered.
+  # Another worker of this server cannot be reached, or was lost before it replied.
   class PeerUnavailable < Unavailable
     # @param message [String]
     # @param may_have_run [Boolean]
@@ -104,20 +104,20 @@ module Elah
       @may_have_run = may_have_run
     end
 
-    # @return [Boolean] false when the call had not left: it has certainly not been run, and may be made again
+    # @return [Boolean] false when the call had not left, so it has not run and may be retried
     def may_have_run? = @may_have_run
 
     # @return [String] the stable code of the problem
     def code = "peer_unavailable"
   end
 
-  # Another worker of this server was not asked, because it does not answer in time at the moment.
+  # A call was not sent to another worker of this server, because that worker does not reply in time at the moment.
   class PeerLimited < Unavailable
     # @return [String] the stable code of the problem
     def code = "peer_limited"
   end
 
-  # Another worker raised an exception of a class that is not known in this one, or that cannot be written.
+  # Another worker raised an exception whose class is unknown here, or that cannot be serialized.
   class RemoteError < Error
     # @return [String] the name of that class
     attr_reader :remote_class
@@ -130,26 +130,26 @@ module Elah
     end
   end
 
-  # No connection of a pool became free within its bound of time.
+  # No connection of a pool became free in time.
   class PoolExhausted < Unavailable
     # @return [String] the stable code of the problem
     def code = "pool_exhausted"
   end
 
-  # A server took longer for an answer than the client's bound; whether it has done what it was told is not known.
+  # A server took longer for a reply than the client allows; the operation may have run.
   class QueryTimeout < Unavailable
-    # @return [Integer] the HTTP status that fits
+    # @return [Integer] the HTTP status
     def status = 504
 
     # @return [String] the stable code of the problem
     def code = "query_timeout"
   end
 
-  # A bound on what may wait or run at once is reached. Unrescued, it is the request's 503.
+  # A limit of waiting or running work is reached. Unrescued, the request gets a 503.
   class Overloaded < Error
     include Problem
 
-    # @return [Integer] the HTTP status that fits
+    # @return [Integer] the HTTP status
     def status = 503
 
     # @return [String] the stable code of the problem
@@ -162,38 +162,38 @@ module Elah
   # A response status that is not one of 200 to 599.
   class InvalidStatus < Error; end
 
-  # A Rack app returned what is no Rack response, or one of a kind that Elah does not serve.
+  # A Rack app returned an invalid Rack response, or one of a kind that Elah does not support.
   class InvalidRackResponse < Error; end
 
-  # An address cannot be listened on.
+  # The server cannot listen on an address.
   class ListenError < Error; end
 
-  # No worker comes up. Raised at boot only.
+  # No worker boots. Raised at boot only.
   class BootError < Error; end
 
-  # The folder for what runs, or its board, cannot be made or read. Raised at boot, and by `elah status`.
+  # The run folder or its board cannot be created or read. Raised at boot, and by `elah status`.
   class RunDirError < Error; end
 
   module Form
-    # A query string or a form cannot be read: a broken escape, names that conflict, too many or too deep parameters.
+    # Invalid query string or form: a broken escape, conflicting names, too many or too deep parameters.
     class ParseError < Error; end
   end
 
   module JSON
-    # A value has no form in JSON: NaN, a string that is not UTF-8, too deep a nesting.
+    # A value cannot be written as JSON: NaN, a String that is not UTF-8, too many levels.
     class GenerateError < Error; end
 
-    # A text is not JSON. The message says where.
+    # Invalid JSON. The message has the position.
     class ParseError < Error; end
   end
 
   module Multipart
-    # A multipart body cannot be read: no boundary, a part without a name, an end that is missing, too many parts.
+    # Invalid multipart body: no boundary, a part without a name, a missing end, too many parts.
     class ParseError < Error; end
   end
 
   class Router
-    # A path leads to a route, but is not UTF-8 or has a broken percent escape: the client's fault, 400.
+    # A path matches a route, but is not UTF-8 or has a broken percent escape: a client error, 400.
     class BadPath < Error; end
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Elah
-  # How Rack apps are served, and what Rack knows of a request. It never loads the gem rack, which is the app's affair.
+  # Rack support: serves Rack apps. It never loads the gem rack, which belongs to the app.
   module Rack
     autoload :Adapter, "elah/rack/adapter"
     autoload :Answer, "elah/rack/answer"

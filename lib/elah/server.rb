@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "log"
+require_relative "server/log"
 require_relative "native"
 
 module Elah
-  # Serves one app: opens the sockets, then runs the one worker, or the supervisor of several, until it has drained.
+  # The server of one app: opens the sockets, then runs one worker, or the supervisor of several, until it has drained.
   class Server
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
@@ -17,8 +17,8 @@ module Elah
 
     # Blocks until INT, TERM or {#stop}.
     #
-    # @raise [Elah::ListenError] when an address is taken or wrong
-    # @raise [SystemExit] when requests were given up
+    # @raise [Elah::ListenError] when an address is in use or invalid
+    # @raise [SystemExit] when requests were abandoned
     def run
       @pid = Process.pid
       allow_descriptors
@@ -26,7 +26,7 @@ module Elah
       Adapters.install if @config.adapters?
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
-      require_relative "worker"
+      require_relative "server/worker"
       worker = Worker.new(@app, @config, @log)
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
@@ -34,8 +34,8 @@ module Elah
       @sockets&.remove
     end
 
-    # Stops the server as TERM does: it answers what it has accepted, and {#run} returns. Returns at once, and does nothing when the server does
-    # not run. May be called from a handler, another thread or a trap.
+    # Stops the server like TERM: it finishes accepted requests, then {#run} returns. Returns at once; does nothing when the server does not
+    # run. May be called from a handler, another thread or a trap.
     #
     # @return [nil]
     def stop
@@ -43,13 +43,12 @@ module Elah
       nil
     end
 
-    # The app and the configuration are left out: they are long, and a configuration may hold secrets.
+    # Without the app and the configuration, which may contain secrets.
     #
     # @return [String]
     def inspect = "#<#{self.class} #{@pid ? "running, #{@config.workers} workers, on" : 'for'} #{@config.bind.map(&:to_s).join(', ')}>"
 
-    # Does in a trial run what could end the next image of a server before it serves: the definition of an API may contradict itself, and an
-    # address be taken. Nothing is left open.
+    # Runs the steps of a start that may fail, for a trial run: compiles the API and binds new addresses. Closes everything again.
     #
     # @raise [Elah::Error]
     def try
@@ -59,10 +58,10 @@ module Elah
 
     private
 
-    # Workers that are there already need their supervisor, however many there are to be.
+    # Inherited workers need a supervisor, whatever the option says.
     def supervised? = @config.workers > 1 || @restart.state.key?("supervisor")
 
-    # What comes while the process restarts waits in the sockets.
+    # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
       seat = OwnSeat.new(@config, @log)
       worker.run(@sockets, seat)
@@ -71,13 +70,13 @@ module Elah
       seat&.remove
     end
 
-    # A connection is a file descriptor: the process may open as many as its hard limit allows.
+    # Each connection needs a file descriptor, so the soft limit is raised to the hard limit.
     def allow_descriptors
       soft, hard = Process.getrlimit(:NOFILE)
       Process.setrlimit(:NOFILE, hard, hard) if soft < hard
       return if hard > @config.connections_max
 
-      @log.warn("#{hard} file descriptors are allowed, fewer than connections_max (#{@config.connections_max}): connections may wait")
+      @log.warn("The limit of #{hard} file descriptors is below connections_max (#{@config.connections_max}): connections may wait")
     end
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the class that an app makes its sinks of: what it accepts, what it waits for, and what runs behind it.
+# The class `Elah::Sink`, of which an app creates its sinks.
 require_relative "config"
 require_relative "sink/errors"
 require_relative "sink/id"
@@ -13,26 +13,25 @@ require_relative "sink/backoff"
 require_relative "sink/health"
 require_relative "sink/notices"
 require_relative "sink/attempts"
-require_relative "sink/share"
+require_relative "sink/cpu_budget"
 require_relative "sink/delivery"
-require_relative "sink/works"
+require_relative "sink/delivery_worker"
 require_relative "sink/refill"
 require_relative "sink/dead_letters"
 require_relative "sink/salvage"
 require_relative "sink/requests"
-require_relative "sink/life"
+require_relative "sink/lifecycle"
 
 module Elah
-  # Takes events and brings them to a destination later, in batches, each at least once. An event that was accepted is never lost: it
-  # is in the journal, delivered, or a dead letter with the reason.
+  # Accepts events and delivers them to a destination later, in batches, at least once. Every accepted event is in the journal, delivered, or a dead
+  # letter with the reason.
   #
   # @example
   #   VISITS = Elah::Sink.new("visits", to: Elah::Sink::SQLTable.new(SQL, "visits"))
-  #   VISITS << { path: "/", at: 12 }                        # at once
-  #   VISITS.push({ path: "/" }, durability: :disk).id       # when it is on the disk
+  #   VISITS << { path: "/", at: 12 }                        # returns at once
+  #   VISITS.push({ path: "/" }, durability: :disk).id       # once it is on disk
   class Sink
     autoload :Account, "elah/sink/account"
-    autoload :Intake, "elah/sink/intake"
     autoload :JetStream, "elah/sink/jet_stream"
     autoload :MongoCollection, "elah/sink/mongo_collection"
     autoload :NameCounts, "elah/sink/name_counts"
@@ -43,11 +42,11 @@ module Elah
     autoload :StoreTable, "elah/sink/store_table"
 
     # @api private
-    # The journal of a sink in this process; native (ext/elah/src/sink_journal.rs).
+    # The journal of a sink in this process; native (ext/elah/src/sink/journal.rs).
     Journal = SinkJournal
     private_constant :Journal
 
-    # What {#push} may wait for: that the event outlives this process, the machine's power, or has reached its destination.
+    # Durabilities of {#push}: the event survives the end of this process, a power loss, or has reached its destination.
     DURABILITIES = %i[memory disk delivered].freeze
     NAME = /\A[a-zA-Z0-9][\w.-]{0,99}\z/.freeze
     private_constant :NAME
@@ -56,35 +55,35 @@ module Elah
     include DeadLetters
     include Salvage
     include Requests
-    extend Life
+    extend Lifecycle
 
     # @return [String]
     attr_reader :name
 
-    # @return [String] where its journals and its ledger are
+    # @return [String] the folder of its journals and its ledger
     attr_reader :folder
 
-    # @return [Health] of the destination, as this process knows it
+    # @return [Health] state of the destination, as this process knows it
     attr_reader :health
 
-    # Makes a sink. Nothing is opened before its first use, or the start of a worker.
+    # Creates a sink. It opens its files at its first use or when a worker starts.
     #
-    # @param name [String, Symbol] of its folder below that of `data`; letters, digits, `.`, `-` and `_`
-    # @param to [#deliver] a destination; or a block
-    # @param deliver [Boolean] whether this process delivers; one that does not leaves its events to the others, and needs no destination
-    # @param folder [String, nil] in place of `sinks/NAME` in the folder of `data`
-    # @param clock [Elah::Store::Clock, nil] says when an event was accepted; nil is the system's
-    # @param random [#rand] spreads the attempts
-    # @param pause [#call] waits so many seconds
-    # @param bounds [Hash{Symbol=>Object}] options of the group "Sinks" without `sink_`, as `journal_bytes_max: 64 * 1024**2`
-    # @yieldparam events [Array<Event>] a batch; the block returns when it is done with all, or raises
-    # @raise [Elah::OptionError] when a name or a bound is wrong
+    # @param name [String, Symbol] name of its folder below that of `data`; letters, digits, `.`, `-` and `_`
+    # @param to [#deliver] a destination, unless there is a block
+    # @param deliver [Boolean] whether this process delivers. If false, other processes deliver its events, and it needs no destination
+    # @param folder [String, nil] the folder to use instead of `sinks/NAME` in the folder of `data`
+    # @param clock [Elah::Store::Clock, nil] clock for the time of acceptance; nil uses the system's
+    # @param random [#rand] source of the random time between attempts
+    # @param pause [#call] waits for the given number of seconds
+    # @param bounds [Hash{Symbol=>Object}] options of the group "Sinks" without `sink_`, such as `journal_bytes_max: 64 * 1024**2`
+    # @yieldparam events [Array<Event>] a batch; the block returns when it has processed all of them, or raises
+    # @raise [Elah::OptionError] when a name or a bound is invalid
     def initialize(name, to: nil, deliver: true, folder: nil, clock: nil, random: Random, pause: Kernel.method(:sleep), **bounds, &block)
       @name = name.to_s
-      @name.match?(NAME) or raise OptionError, "A sink has a name of up to 100 letters, digits, '.', '-' and '_', not #{@name.inspect}."
+      @name.match?(NAME) or raise OptionError, "The name of a sink has up to 100 letters, digits, '.', '-' and '_', not #{@name.inspect}."
       destination = (to || (block && Block.new(block)) if deliver)
       if deliver && !destination.respond_to?(:deliver)
-        raise OptionError, "The sink #{@name} needs a destination: `to:` one that has `deliver`, or a block."
+        raise OptionError, "The sink #{@name} needs a destination: pass `to:` an object with a method `deliver`, or a block."
       end
 
       @bounds = Bounds.new(bounds, Elah.config)
@@ -92,7 +91,8 @@ module Elah
       @clock = clock
       @notices = Notices.new(@name)
       @health = Health.new(@notices)
-      @works = Works.new(self, destination, @bounds, Backoff.new(@bounds.retry_seconds, @bounds.retry_max_seconds, random: random), pause)
+      backoff = Backoff.new(@bounds.retry_seconds, @bounds.retry_max_seconds, random: random)
+      @delivery_worker = DeliveryWorker.new(self, destination, @bounds, backoff, pause)
       @lock = Mutex.new
       @ledger = @journal = nil
       @awaited = {}
@@ -100,27 +100,27 @@ module Elah
       Sink.add(self)
     end
 
-    # Accepts an event and returns at once. It outlives this process, `kill -9` included, and is on the disk within `sink_sync_seconds`.
+    # Accepts an event and returns at once. The event survives `kill -9` and is on disk within `sink_sync_seconds`.
     #
-    # @param event [Hash, String] a Hash is kept as JSON, a String as bytes
+    # @param event [Hash, String] a Hash is stored as JSON, a String as bytes
     # @return [self]
-    # @raise [Full, TooLarge, Failed] when it was not accepted
-    # @raise [Elah::JSON::GenerateError] when the Hash has no form in JSON
+    # @raise [Full, TooLarge, Failed] when the event was not accepted
+    # @raise [Elah::JSON::GenerateError] when the Hash cannot be written as JSON
     def <<(event)
       (@journal || open).append(event, nil, nil, nil)
       self
     end
 
-    # Accepts an event and waits for what is asked.
+    # Accepts an event and waits until it has the requested durability.
     #
     # @param event [Hash, String]
     # @param durability [Symbol] one of {DURABILITIES}
-    # @param id [String, nil] a UUID; an event that is sent again has the id that it had
-    # @param stream [String, nil] under which it is counted, up to 255 bytes
-    # @param wait_seconds [Numeric] how long to wait for the delivery; after that the receipt says `:disk`
+    # @param id [String, nil] a UUID; send an event again under the same ID
+    # @param stream [String, nil] label under which it is counted, up to 255 bytes
+    # @param wait_seconds [Numeric] maximum wait for the delivery; after that the receipt has `:disk`
     # @return [Receipt]
     # @raise [Full, TooLarge, Failed]
-    # @raise [Rejected] when `:delivered` was asked for and the destination does not take it
+    # @raise [Rejected] when the caller waits for `:delivered` and the destination rejects the event
     def push(event, durability: :memory, id: nil, stream: nil, wait_seconds: 10)
       check(durability, stream)
       journal = self.journal
@@ -129,7 +129,7 @@ module Elah
       Receipt.new(raw_id, met)
     end
 
-    # Accepts all of these events or, by an exception, none.
+    # Accepts all of these events, or raises and accepts none.
     #
     # @param events [Array<Hash, String>]
     # @param ids [Array<String>, nil] a UUID for each
@@ -139,7 +139,7 @@ module Elah
     def push_all(events, durability: :memory, ids: nil, stream: nil, wait_seconds: 10)
       check(durability, stream)
       journal = self.journal
-      raise ArgumentError, "#{events.size} events have #{ids.size} ids." if ids && ids.size != events.size
+      raise ArgumentError, "#{events.size} events need as many ids, not #{ids.size}." if ids && ids.size != events.size
 
       packed = ids ? ids.map { |id| Id.raw(id) }.join : journal.next_ids(events.size)
       raw_ids = durability == :delivered ? Id.unpack(packed) : []
@@ -147,23 +147,23 @@ module Elah
       BatchReceipt.new(packed, met)
     end
 
-    # @return [Float] which part of its bound the journal of this process has reached, from 0.0 to 1.0
+    # @return [Float] used share of the journal's bound in this process, from 0.0 to 1.0
     def fill = @journal ? @journal.bytes.fdiv(@bounds.journal_bytes_max) : 0.0
 
     # @api private
-    # @return [Float] how urgent the delivery is, from 0.0 to 1.0: as the journal is full, and all the more while somebody waits for it
+    # @return [Float] how urgent the delivery is, from 0.0 to 1.0: {#fill}, or 1.0 while a caller waits for it
     def pressure = @waiting.zero? ? fill : 1.0
 
-    # Waits until everything that this process has accepted so far is delivered, or parked as a dead letter.
+    # Waits until all events that this process has accepted so far are delivered or dead letters.
     #
     # @param wait_seconds [Numeric]
-    # @return [Boolean] whether it is
+    # @return [Boolean] whether they are
     def flush(wait_seconds: 30)
       journal = self.journal
       released?(journal, journal.end, wait_seconds)
     end
 
-    # Waits until everything that this process has accepted so far is on the disk.
+    # Waits until all events that this process has accepted so far are on disk.
     #
     # @return [void]
     # @raise [Failed]
@@ -172,7 +172,7 @@ module Elah
       journal.wait_synced(journal.end)
     end
 
-    # Opens the journal and begins to deliver what is in it. The first event does so, and the start of a worker.
+    # Opens the journal and starts to deliver its events. The first event and the start of a worker call it.
     #
     # @return [self]
     # @raise [CannotOpen]
@@ -181,8 +181,8 @@ module Elah
       self
     end
 
-    # Checks for a readiness probe that an event as large as the last one would be accepted now, and that the delivery works. A destination that is
-    # away does not count.
+    # Checks, for a readiness probe, that the sink would accept an event as large as the last one and that the delivery works. A destination that is
+    # down does not count.
     #
     # @return [void]
     # @raise [Full, Failed, CannotOpen]
@@ -191,7 +191,7 @@ module Elah
       raise Failed, "The delivery of events fails: #{@health.error}" if @health.stuck?
     end
 
-    # Brings the journal to the disk and lets it go. The next event opens it again.
+    # Syncs and closes the journal. The next event opens it again.
     #
     # @return [nil]
     def close
@@ -201,7 +201,7 @@ module Elah
     end
 
     # @api private
-    # @param journal [Journal] that nobody delivers any more
+    # @param journal [Journal] a journal that no delivery uses any more
     def close_if(journal)
       @journal = nil if @journal.equal?(journal)
       journal.close
@@ -211,9 +211,9 @@ module Elah
     # @return [Ledger]
     def ledger = @ledger ||= Ledger.open(@folder)
 
-    # What the report shows: the account, and the destination as this process knows it.
+    # Returns the report: the account, and the destination's state as this process knows it.
     #
-    # @param minutes [Integer] how many of the last minutes to show one by one
+    # @param minutes [Integer] number of recent minutes to list separately
     # @return [Hash{String=>Object}]
     def report(minutes: 60)
       journal = @journal
@@ -226,11 +226,12 @@ module Elah
     def inspect = "#<#{self.class} #{@name}>"
 
     # @api private
-    # @param damages [Array<Array(String, Integer, Boolean)>] what the opening of a journal found: path, offset, and whether it is only torn
+    # @param damages [Array<Array(String, Integer, Boolean)>] damage found when the journal was opened: path, offset, and whether the file only ends
+    #   early
     def damaged(damages) = @notices.damaged(damages)
 
     # @api private
-    # @param letters [Array<DeadLetter>] told to the log, and to those who wait for the delivery of these events
+    # @param letters [Array<DeadLetter>] letters to log, and to report to callers that wait for these events
     def parked(letters)
       @notices.parked(letters)
       letters.each { |letter| @awaited[letter.raw_id] = letter.reason if @awaited.key?(letter.raw_id) }
@@ -248,7 +249,7 @@ module Elah
     def journal = @journal || open
 
     def open
-      @lock.synchronize { @journal ||= @works.open(ledger, @clock) }
+      @lock.synchronize { @journal ||= @delivery_worker.open(ledger, @clock) }
     end
 
     def check(durability, stream)
@@ -256,10 +257,10 @@ module Elah
         raise ArgumentError, "durability: must be #{DURABILITIES.map(&:inspect).join(', ')}, not #{durability.inspect}."
       return if stream.nil? || Text.utf8?(stream)
 
-      raise ArgumentError, "The name of a stream is text in UTF-8, not #{stream.inspect}."
+      raise ArgumentError, "The name of a stream must be UTF-8 text, not #{stream.inspect}."
     end
 
-    # The block appends and says where to. Who waits for a delivery is on the list before, so that no rejection comes too early.
+    # The block appends and returns the position. A caller that waits for a delivery is registered before that, so it misses no rejection.
     def await(journal, raw_ids, durability, wait_seconds)
       return yield && :memory if durability == :memory
 

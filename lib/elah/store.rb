@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the Ruby half of the store: keywords, defaults and documentation. The other half is native (ext/elah/src/store.rs).
+# The Ruby half of the store: keywords, defaults and documentation. The other half is native (ext/elah/src/store.rs).
 require_relative "store/errors"
 require_relative "store/clock"
 require_relative "store/table"
@@ -10,9 +10,9 @@ require_relative "store/fork"
 require_relative "store/watch"
 
 module Elah
-  # An embedded store in one directory: ordered tables of binary strings, counters and transactions. Several processes may open
-  # it at once; each reads it at the speed of memory. A write suspends the calling fiber (elsewhere it blocks the thread) until it
-  # is on disk; all writes that wait at one moment share one sync.
+  # An embedded store in one directory: ordered tables of binary strings, counters and transactions. Several processes may open it at once; each
+  # reads it at memory speed. A write suspends the calling fiber (elsewhere it blocks the thread) until it is on disk. Writes that wait at the same
+  # time share one sync.
   #
   # @example
   #   store = Elah::Store.open("data/links")
@@ -22,46 +22,49 @@ module Elah
   class Store
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
-    # Attempts that only hope that nothing comes in between; for those after them all other writers wait, 20 ms at most.
+    # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
     FREE_ATTEMPTS_MAX = 4
 
     class << self
-      # Opens the store in a directory, or creates it. A process has a directory open once, however often this is called. What a
-      # killed process had counted in memory is recovered here.
+      # Opens the store in a directory, or creates it. A process has each directory open only once. Counts that a killed process had in memory are
+      # recovered here.
       #
-      # @param dir [String] the directory; made if it is missing
-      # @param bytes_max [Integer, nil] the size in bytes to which the file may grow; nil is the default of `store_bytes_max`
+      # @param dir [String] the directory; created if it is missing
+      # @param bytes_max [Integer, nil] maximum size of the file in bytes; nil uses the default of `store_bytes_max`
       # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored
-      # @param sweep_seconds [Numeric] the time between two looks for entries that have expired
-      # @param clock [Elah::Store::Clock, nil] decides what has expired; nil is the system's clock
+      # @param sweep_seconds [Numeric] interval at which expired entries are removed
+      # @param clock [Elah::Store::Clock, nil] clock for expiry; nil uses the system's
       # @return [Elah::Store]
       # @raise [CannotOpen] when the directory is not writable, or its file is not Elah's
-      # @raise [Damaged] when its file is empty, cut off or damaged, as far as the pages show that are looked at
+      # @raise [Damaged] when its file is empty, truncated or damaged in one of the checked pages
       # @raise [Full] when the disk has no room for a new store
       def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
         bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
 
-      # Looks at every page of a store, whether other processes use it or not. {open} looks at the first 1024 pages alone.
+      # Checks every page of a store, whether other processes use it or not. {open} checks only the first 1024 pages.
       #
-      # @param dir [String] a directory that this process has not open
-      # @return [Hash{Symbol=>Integer}] how many `pages` and `entries` there are
-      # @raise [Damaged] when a page is not what was written
+      # @param dir [String] a directory that this process does not have open
+      # @return [Hash{Symbol=>Integer}] the numbers of `pages` and `entries`
+      # @raise [Damaged] when a page is damaged
       # @raise [CannotOpen]
       def check(dir) = %i[pages entries].zip(check_native(dir.to_s)).to_h
 
-      # Looks whether the stores that this process has open take writes: for a route that says whether the server is ready. It suspends for a
-      # moment; a second look within a second is for free.
+      # Checks, for a readiness probe, that every open store of this process accepts writes. The fiber waits for the check; another call within a
+      # second returns the same result at once.
       #
-      # @return [String, nil] why one of them takes none; nil while all do
-      def trouble = troubles_native(true).first&.last
+      # @return [void]
+      # @raise [NotReady] with the reason, when a store does not
+      def check_ready
+        troubles_native(true).first&.then { |_dir, reason| raise NotReady, reason }
+      end
 
-      # @return [Hash{String=>String}] the directories of stores of this process that take no writes, as far as that is known, and why
+      # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason
       def troubles = troubles_native(false).to_h
 
       # @!method release_all
-      #   Lets go of every store of this process; each is opened again when it is used.
+      #   >Closes every store of this process; each is opened again at its next use.
       #   @api private
       #   @return [nil]
 
@@ -69,23 +72,23 @@ module Elah
     end
 
     # @!method table(name)
-    #   The table of that name. It comes into being with its first entry.
+    #   >The table of that name. It is created with its first entry.
     #   @param name [String] 1 to 255 bytes
     #   @return [Elah::Store::Table]
     #   @raise [InvalidKey] when the name is empty or too long
 
     # @!method values_at(table, key, *more)
-    #   Values of one or several tables, all as they were at one moment.
+    #   >Values of one or several tables, from one snapshot.
     #   @param table [Elah::Store::Table] of this store
     #   @param key [String]
     #   @param more [Array] another table, another key, and so on
-    #   @return [Array<(String, nil)>] binary; nil where there is none or it has expired
+    #   >@return [Array<(String, nil)>] binary; nil for a missing or expired value
     #   @raise [InvalidKey] when a key is empty or too long
 
-    # The counters of that name, which have nothing to do with a table of the same name.
+    # The counters of that name. They are independent of a table with the same name.
     #
     # @param name [String] 1 to 255 bytes
-    # @param durability [Symbol] what {Counter#increment} does unless told otherwise: `:disk` or `:memory`
+    # @param durability [Symbol] default of {Counter#increment}: `:disk` or `:memory`
     # @return [Elah::Store::Counter]
     # @raise [InvalidKey] when the name is empty or too long
     def counter(name, durability: :disk)
@@ -96,11 +99,10 @@ module Elah
       counter_native(name, durability == :memory)
     end
 
-    # Runs a block whose reads see the store at one moment and whose writes are stored together, or not at all. When another write
-    # changed something that the block had read, the block runs again, so it should do nothing but read and write the store. After
-    # {FREE_ATTEMPTS_MAX} attempts the writers of all processes wait for it, so that it cannot lose for ever.
-    # Serialisable: the result is as if the transactions had run one after the other. An exception in the block stores nothing;
-    # so does leaving it with `break`, `return` or `throw`.
+    # Runs a block that reads one snapshot of the store, and whose writes are stored together or not at all. If another write changed data that the
+    # block had read, the block runs again. So it should only read and write the store. After {FREE_ATTEMPTS_MAX} attempts the writers of all
+    # processes wait for it, so that it cannot fail forever. Transactions are serialisable: the result is as if they had run one after another.
+    # Nothing is stored if the block raises, or is left with `break`, `return` or `throw`.
     #
     # @yieldparam tx [Elah::Store::Transaction]
     # @return the block's value, once its writes are on disk
@@ -109,7 +111,7 @@ module Elah
       outcome = attempt(&block)
       return outcome.first if outcome
 
-      # Losers go one after the other, so that they do not make each other lose again.
+      # Retries run one after another, so that they do not conflict again.
       @losers ||= Mutex.new
       return again(&block) if @losers.owned?
 
@@ -117,15 +119,15 @@ module Elah
     end
 
     # @!method sweep
-    #   Removes the entries whose time has come. The store does so by itself in the background, every `sweep_seconds`.
-    #   @return [Integer] how many there were
+    #   >Removes expired entries. The store also does so in the background, every `sweep_seconds`.
+    #   >@return [Integer] number of removed entries
 
     # @!method flush
-    #   Stores what this process has counted in memory.
+    #   >Stores the counts that this process has in memory.
     #   @return [nil] once it is on disk
 
     # @!method close
-    #   Does what waits and closes. Everything else raises {Closed} afterwards.
+    #   >Finishes waiting writes and closes the store. Other methods raise {Closed} afterwards.
     #   @return [nil]
 
     # @!method closed?
@@ -141,7 +143,7 @@ module Elah
       raise Conflict, "The transaction lost against other writes #{ATTEMPTS_MAX} times."
     end
 
-    # The block's value in an array, or nil when it lost.
+    # The block's value in an array, or nil after a conflict.
     def attempt(is_reserved: false)
       transaction = begin_native(is_reserved)
       value = yield transaction

@@ -131,7 +131,7 @@ class ActiveRecordTest < Minitest::Test
       refused, served = results.partition { |result| result.is_a?(Exception) }
       assert_operator served.size, :>, POOL, "those who wait are served while the others wait"
       assert_equal [ActiveRecord::ConnectionTimeoutError], refused.map(&:class).uniq
-      meaning = Elah::Adapters::Meaning.of(refused.first)
+      meaning = Elah::Adapters::ErrorMapping.of(refused.first)
       assert_equal [503, "pool_exhausted"], [meaning.status, meaning.code]
       assert_all_returned
       assert_equal [[]], in_fibers(20) { notes }.uniq

@@ -33,7 +33,25 @@ class APIExamplesTest < Minitest::Test
     end
   end
 
+  def test_seats
+    serve("seats") do |server|
+      ann = hold(server, "visitor=ann&seat=14")
+      assert_equal "14-1", ann.json["hold"]
+      assert_equal "14-1", hold(server, "visitor=ann").json["hold"]
+      assert_equal "taken", hold(server, "visitor=bob&seat=14").json["code"]
+      assert_equal "1-2", hold(server, "visitor=bob").json["hold"]
+      assert_equal 198, server.get("/shows/hamlet").json["free"]
+      assert_equal "14-1", server.request("DELETE", "/shows/hamlet/seats/14-1").json["given_back"]
+      assert_equal 404, server.request("DELETE", "/shows/hamlet/seats/14-1").status
+      assert_equal 422, hold(server, "visitor=").status
+    end
+  end
+
   private
+
+  def hold(server, form)
+    server.request("POST", "/shows/hamlet/seats", headers: { "Content-Type" => "application/x-www-form-urlencoded" }, body: form)
+  end
 
   def serve(name, &block) = ElahServer.start(File.join(EXAMPLES, "#{name}.rb"), &block)
 end

@@ -67,6 +67,32 @@ class APIIntegrationTest < Minitest::Test
   def self.server = @server ||= ElahServer.start(APP).tap { |server| Minitest.after_run { server.stop } }
   def server = self.class.server
 
+  NEGOTIATING = <<~'RUBY'
+    class Negotiating < Elah::API
+      content_type :json, "application/json"
+      content_type :txt, "text/plain"
+      default_format :json
+      get(:negotiated) { { "a" => 1 } }
+    end
+    run Negotiating
+  RUBY
+
+  def test_a_route_without_a_format_negotiates
+    json = ["application/json", '{"a":1}']
+    text = ["text/plain", { "a" => 1 }.to_s]
+    ElahServer.start(NEGOTIATING) do |server|
+      { nil => json, "*/*" => json, "text/plain" => text, "image/png, application/json;q=0.3, text/plain;q=0.4" => text,
+        "application/vnd.acme-v1+json" => json }.each do |accept, expected|
+        response = server.get("/negotiated", headers: accept ? { "Accept" => accept } : {})
+        assert_equal expected, [response["content-type"], response.body], accept
+      end
+      ["/negotiated.txt", "/negotiated?format=txt"].each do |target|
+        assert_equal "text/plain", server.get(target, headers: { "Accept" => "application/json" })["content-type"], target
+      end
+      assert_equal 406, server.get("/negotiated?format=yaml").status
+    end
+  end
+
   def test_answers
     answer = server.get("/hello")
     assert_equal [200, "application/json", { "message" => "hello" }], [answer.status, answer["content-type"], answer.json]

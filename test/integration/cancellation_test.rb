@@ -130,7 +130,7 @@ class CancellationTest < Minitest::Test
       start(config: config)
       assert_event(/tick,tick,tick/)
       @server.stop
-      assert_match(/ended: The worker ends\./, @server.log)
+      assert_match(/ended: The worker exits\./, @server.log)
     end
   end
 

@@ -76,7 +76,7 @@ class DrainTest < Minitest::Test
       server.connect { |probe| probe.get("/hello") }
       server.signal(:TERM)
       assert_equal 75, server.wait_until_ended.exitstatus
-      assert_match(/The drain took longer than 0\.2 s: giving up 1 open requests, exit status 75/, server.log)
+      assert_match(/The drain took longer than 0\.2 s: abandoning 1 open requests, exit status 75/, server.log)
     end
   ensure
     server&.kill

@@ -134,7 +134,7 @@ class EntityOwnersTest < EntityCase
     queue = Queue.new
     assert_equal "= 10", old.call("42", "deposit", 10)
     claim = @store.table("entity:shared")
-    native = Elah::Shards::Commits.open([claim, @store.table("entity:shared:history")], 0.0, true, 0)
+    native = Elah::Shards::Commits.open([claim, @store.table("entity:shared:history")], 0.0)
     shard = Elah::Shards.of("42", FilePlacement::SHARDS)
     epoch = native.claim([shard], FilePlacement::SHARDS, 99).first.epoch
     assert_equal 2, epoch, queue.size.to_s

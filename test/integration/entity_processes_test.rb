@@ -26,7 +26,6 @@ class EntityProcessesTest < Minitest::Test
     class Bank < Elah::API
       format :json
       get("/:key") { { balance: ACCOUNTS[params[:key]].balance } }
-      get("/:key/at_rest") { { balance: (ACCOUNTS.at_rest(params[:key]) || ACCOUNTS[params[:key]]).balance } }
       get("/:key/many") { { balance: ACCOUNTS.call_many([[params[:key], :balance]] * 3).last } }
       get("/:key/no") { { said: (ACCOUNTS[params[:key]].withdraw(1_000_000) rescue $!.message) } }
       post("/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
@@ -50,7 +49,7 @@ class EntityProcessesTest < Minitest::Test
     define_method(:"test_a_server_of_#{workers}_workers_reads_what_a_script_has_written") do
       serve(workers: workers) do |server|
         assert_equal 201, server.request("POST", "/ann/10").status
-        [["", 5], ["/at_rest", 7], ["/many", 9]].each do |way, amount|
+        [["", 5], ["/many", 16]].each do |way, amount|
           before = server.get("/ann").json["balance"]
           assert_equal (before + amount).to_s, script("puts accounts['ann'].deposit(#{amount})").first
           assert_equal before + amount, server.get("/ann#{way}").json["balance"], "GET /ann#{way} after the script"

@@ -32,7 +32,7 @@ class EntityStatusTest < Minitest::Test
     text
   end
 
-  def metrics(server) = Elah::Metrics.text(Elah::Board.open(run_dir(server).board_path))
+  def metrics(server) = Elah::Metrics.text(Elah::Scoreboard.open(run_dir(server).scoreboard_path))
 
   # What the worker with this process id says of the other one.
   def peer_of(server, pid) = workers(server).find { |worker| worker[:pid] == pid }[:peers].first

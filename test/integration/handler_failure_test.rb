@@ -84,7 +84,7 @@ class HandlerFailureTest < Minitest::Test
   def test_a_handler_that_hogs_the_loop_is_reported_with_its_line
     line = File.readlines(APP).index { |text| text.include?("the line that stalls") } + 1
     assert_equal "hogged", server.get("/hog/200").body
-    server.wait_for(/held the loop for \d+ ms; it stands at\n(?:.*\n)*?.*loop\.rb:#{line}/)
+    server.wait_for(/blocked the loop for \d+ ms at\n(?:.*\n)*?.*loop\.rb:#{line}/)
   end
 
   # They ended the server, for all other clients too.
@@ -94,7 +94,7 @@ class HandlerFailureTest < Minitest::Test
       { "exit" => 7, "kill" => 0, "abort" => 1, "exit_in_a_fiber" => 7 }.each do |path, status|
         server.connect do |client|
           assert_equal [500, "internal_error"], client.get("/#{path}").then { |answer| [answer.status, answer.json["code"]] }
-          server.wait_for(%r{ERROR .*GET /#{path} called exit with status #{status}; it fails alone, and the server goes on: SystemExit})
+          server.wait_for(%r{ERROR .*GET /#{path} called exit with status #{status}; only this request fails, the server continues: SystemExit})
           assert_equal "hello", client.get("/hello").body
         end
       end

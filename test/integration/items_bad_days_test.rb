@@ -42,7 +42,7 @@ class ItemsBadDaysTest < Minitest::Test
 
   def test_a_store_that_does_not_exist_is_told_with_those_that_do
     error = assert_raises(ElahServer::Failure) { ElahServer.start(APP, store: "oracle://db") }
-    assert_match(/store must be embedded.*oracle is none/, error.message)
+    assert_match(/store must be embedded.*not oracle/, error.message)
   end
 
   { "PostgreSQL" => Servers::PostgreSQL, "MariaDB" => Servers::MariaDB }.each do |name, database|

@@ -95,7 +95,7 @@ class LeaderboardsRedisTest < Minitest::Test
     end
   end
 
-  # With a query the handler answers, and without one the responder, once this worker knows the board.
+  # A query that says what holds anyway changes nothing.
   [{}, { order: "asc", decimals: 2, ties: "member" }, { order: %w[desc asc], decimals: [0, 3] }, { season: "day" }].each_with_index do |settings, number|
     define_method("test_plain_reads_are_answered_as_all_others_#{number}") do
       Servers::Redis.start do |redis|
@@ -130,11 +130,11 @@ class LeaderboardsRedisTest < Minitest::Test
 
   def assert_reads_agree(server, board)
     %w[top members/m1 members/m1/around members/m3 members/m3/around members/m5 members/%22%C3%A9%22 members/%22%C3%A9%22/around members/nobody].each do |path|
-      by_handler, by_responder = ["?rank=ordinal", ""].map do |query|
+      with_query, without = ["?rank=ordinal", ""].map do |query|
         answer = server.get("#{board}/#{path}#{query}")
         [answer.status, answer["content-type"], answer.json.except("request_id"), (answer.body if answer.status == 200)]
       end
-      assert_equal by_handler, by_responder, path
+      assert_equal with_query, without, path
     end
   end
 

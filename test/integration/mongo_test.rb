@@ -128,7 +128,7 @@ class MongoTest < Minitest::Test
   def test_names_and_options_are_checked
     ["", "$x", "a\0", ".a", "a$b", "x" * 256].each { |name| assert_raises(Mongo::InvalidValue) { @mongo[name] } }
     error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", pool: 3) }
-    assert_includes error.message, "Elah::Mongo knows no option pool; it knows database, connections_max"
+    assert_includes error.message, "Elah::Mongo has no option pool. Its options are database, connections_max"
     assert_raises(Elah::OptionError) { Mongo.new("http://127.0.0.1/x") }
     assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1") }
     assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", tls_ca_file: "/nowhere") }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "socket"
 require "support/peer_links_case"
 
@@ -13,7 +13,7 @@ class PeerLinksBadDaysTest < PeerLinksCase
       other = links.peer(peer.path)
       assert_equal 1, other.call([:echo, 1], 5)
       error = assert_raises(Elah::DeadlineExceeded) { other.call([:wait_noting_the_end, 60], 0.05) }
-      assert_match(/\AThe worker at .* did not answer within 0\.05 s\.\z/, error.message)
+      assert_match(/\AThe worker at .* did not reply within 0\.05 s\.\z/, error.message)
       wait_until("the owner has stopped") { other.call([:notes], 5).size == 2 }
       assert_equal [:begun, "Elah::Cancelled"], other.call([:notes], 5)
     end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "socket"
 require "support/peer_links_case"
 

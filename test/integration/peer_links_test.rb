@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "support/peer_links_case"
 
 class PeerLinksTest < PeerLinksCase
@@ -55,16 +55,16 @@ class PeerLinksTest < PeerLinksCase
   def test_a_gather_sends_many_calls_in_one_frame_and_collects_what_comes
     peers = [start_peer, start_peer]
     as_worker do |links|
-      carriers = peers.map { |peer| links.peer(peer.path) }
+      routes = peers.map { |peer| links.peer(peer.path) }
       results = Elah.gather(deadline: 1) do |g|
-        200.times { |index| g.call(index, Deferred.new(carriers[index % 2], [:echo, index])) }
-        g.call(:slow, Deferred.new(carriers[0], [:wait, 60, 0]), fallback: :none)
-        g.call(:brief, Deferred.new(carriers[0], [:wait, 0.01, :waited]))
-        g.call(:broken, Deferred.new(carriers[1], [:fail, "KeyError", "mine"]), fallback: ->(error) { [error.class, error.message] })
+        200.times { |index| g.call(index, Deferred.new(routes[index % 2], [:echo, index])) }
+        g.call(:slow, Deferred.new(routes[0], [:wait, 60, 0]), fallback: :none)
+        g.call(:brief, Deferred.new(routes[0], [:wait, 0.01, :waited]))
+        g.call(:broken, Deferred.new(routes[1], [:fail, "KeyError", "mine"]), fallback: ->(error) { [error.class, error.message] })
       end
       assert_equal [*0...200, :none, :waited, [KeyError, "mine"]], results.values
       assert_equal %i[late answered failed], results.to_a.last(3).map(&:outcome)
-      wait_until("the owner was told") { carriers[0].call([:links], 5) == [1, 0] }
+      wait_until("the owner was told") { routes[0].call([:links], 5) == [1, 0] }
     end
   end
 end

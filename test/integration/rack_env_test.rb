@@ -101,6 +101,15 @@ class RackEnvTest < Minitest::Test
     assert_equal ["http://h.example/p?q", "/p", "q"], env.values_at("REQUEST_URI", "PATH_INFO", "QUERY_STRING")
   end
 
+  def test_hosts_that_alternate_leave_nothing_to_the_next_request
+    hosts = ["one.example:8080", "two.example", "one.example:8080"]
+    named = hosts.map { |host| env_of("GET / HTTP/1.1\r\nHost: #{host}\r\n\r\n").values_at("SERVER_NAME", "SERVER_PORT") }
+    assert_equal [%w[one.example 8080], %w[two.example 80], %w[one.example 8080]], named
+    env = env_of("GET / HTTP/1.0\r\n\r\n")
+    assert_equal "localhost", env["SERVER_NAME"]
+    refute_equal "8080", env["SERVER_PORT"]
+  end
+
   def test_methods_are_passed_on
     %w[POST PUT PATCH DELETE OPTIONS TRACE PROPFIND].each do |verb|
       assert_equal verb, env_of("#{verb} / HTTP/1.1\r\nHost: a\r\n\r\n")["REQUEST_METHOD"]

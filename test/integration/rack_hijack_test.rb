@@ -57,7 +57,7 @@ class RackHijackTest < Minitest::Test
 
   def test_an_exception_after_it_is_logged_and_says_nothing
     assert_equal "half", raw("/raises")
-    server.wait_for(/GET \/raises failed, after its answer had begun: RuntimeError: after the take-over/)
+    server.wait_for(/GET \/raises failed, after its response had begun: RuntimeError: after the take-over/)
   end
 
   def test_partial
@@ -76,7 +76,7 @@ class RackHijackTest < Minitest::Test
 
   def test_a_callback_that_raises_ends_the_connection
     assert_match(/\r\n\r\npart\z/, raw("/partial_raises"))
-    server.wait_for(/GET \/partial_raises failed, after its answer had begun: RuntimeError: in the callback/)
+    server.wait_for(/GET \/partial_raises failed, after its response had begun: RuntimeError: in the callback/)
   end
 
   def test_a_wrong_header_is_found_before_anything_is_sent

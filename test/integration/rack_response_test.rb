@@ -133,7 +133,7 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_what_an_app_calls_framed_and_is_not_is_an_error
-    fails("unframed", /InvalidRackResponse: The app said transfer-encoding: chunked, but its body has no valid chunks/)
+    fails("unframed", /InvalidRackResponse: The app sent transfer-encoding: chunked, but its body has no valid chunks/)
     fails("framed_beyond_bounds", /InvalidRackResponse: .* a line is "ffffffffffffffff/)
     connect do |client|
       client.write("GET /framed_and_cut HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -214,7 +214,7 @@ class RackResponseTest < Minitest::Test
   end
 
   def test_what_is_no_response_is_refused
-    fails("nil", /InvalidRackResponse: An app returns a status, headers that respond to each, and a body; this one returned nil, NilClass and NilClass/)
+    fails("nil", /InvalidRackResponse: An app must return a status, headers that respond to each, and a body; this one returned nil, NilClass and NilClass/)
     fails("string_body", /InvalidRackResponse: A body responds to each or call; String does not/)
     fails("nil_body", /InvalidRackResponse: A body responds to each or call; NilClass does not/)
     fails("status_99", /InvalidStatus: 99 is not the status of an answer/)

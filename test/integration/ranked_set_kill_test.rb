@@ -30,7 +30,7 @@ class RankedSetKillTest < Minitest::Test
   def test_no_answered_score_is_lost_and_none_counts_twice
     dir = Dir.mktmpdir("elah-ranked-set")
     random = Random.new(rand(1 << 32))
-    said = Array.new(ROUNDS) { |round| killed(dir, round, after: random.rand(1..80)) }.flatten.map(&:split)
+    said = Array.new(ROUNDS) { |round| StoreProcess.kill(SCRIPT, dir, round, after: random.rand(1..80)) }.flatten.map(&:split)
     store = Elah::Store.open(dir)
     set = Elah::RankedSet.open(store, "boards", prefix: "daily")
     MEMBERS.times do |number|
@@ -45,19 +45,5 @@ class RankedSetKillTest < Minitest::Test
   ensure
     store&.close
     FileUtils.remove_entry(dir)
-  end
-
-  private
-
-  def killed(dir, round, after:)
-    output, input = IO.pipe
-    pid = Process.spawn(RbConfig.ruby, "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + SCRIPT, dir, round.to_s, out: input)
-    input.close
-    lines = Array.new(after + 1) { output.gets or flunk "The writer ended by itself." }
-    Process.kill(:KILL, pid)
-    (lines + output.readlines).map(&:chomp)
-  ensure
-    Process.wait(pid) if pid
-    output.close
   end
 end

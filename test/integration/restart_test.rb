@@ -53,7 +53,7 @@ class RestartTest < Minitest::Test
       pids = worker_pids(server)
       write(server, "this is no Ruby (")
       server.signal(:HUP)
-      server.wait_for(/The code does not load: the workers serve on/)
+      server.wait_for(/The trial process failed: the workers continue/)
       assert_equal ["old", pids], [server.get("/").body, worker_pids(server)]
       write(server, format(APP_OF, "new"))
       server.signal(:HUP)
@@ -86,7 +86,7 @@ class RestartTest < Minitest::Test
         pids = worker_pids(server)
         File.write(file, "workers 2\nbefore_worker_boot { raise 'not today' }")
         server.signal(:HUP)
-        server.wait_for(/Restarted, but for 2 of 2 workers/)
+        server.wait_for(/Restarted, except 2 of 2 workers/)
         assert_equal [pids, "hello"], [worker_pids(server), server.get("/").body]
       end
     end
@@ -126,7 +126,7 @@ class RestartTest < Minitest::Test
     ElahServer.start(format(APP_OF, "old")) do |server|
       write(server, "this is no Ruby (")
       server.signal(:HUP)
-      server.wait_for(/The code does not load: the server serves on/)
+      server.wait_for(/The trial process failed: the server continues/)
       assert_equal "old", server.get("/").body
     end
   end
@@ -135,9 +135,9 @@ class RestartTest < Minitest::Test
   [1, 2].each do |workers|
     define_method(:"test_what_contradicts_itself_is_not_served_by_#{workers}") do
       ElahServer.start(format(APP_OF, "old"), workers: workers) do |server|
-        write(server, 'run(Class.new(Elah::API) { before {}; get("/", raw: true, responder: -> {}) { 1 } })')
+        write(server, 'run(Class.new(Elah::API) { get("/:id/:id") { 1 } })')
         server.signal(:HUP)
-        server.wait_for(/A responder answers before before.*The code does not load/m)
+        server.wait_for(/uses the parameter name "id" twice.*The trial process failed/m)
         assert_equal "old", server.get("/").body
       end
     end
@@ -150,7 +150,7 @@ class RestartTest < Minitest::Test
         ElahServer.start(APP, bind: [], config: file) do |server|
           File.write(file, "workers #{workers}\nbind 'tcp://127.0.0.1:#{taken.addr[1]}'")
           server.signal(:HUP)
-          server.wait_for(/Cannot listen on \S+:#{taken.addr[1]}: .*The code does not load/m)
+          server.wait_for(/Cannot listen on \S+:#{taken.addr[1]}: .*The trial process failed/m)
           assert_equal "hello", server.get("/").body
         end
       ensure
@@ -169,7 +169,7 @@ class RestartTest < Minitest::Test
       File.write(gate, "")
       wait_until("another trial run loads") { loads.call == 3 }
       File.write(gate, "")
-      wait_until("both have failed") { server.log.scan("The code does not load").size == 2 }
+      wait_until("both have failed") { server.log.scan("The trial process failed").size == 2 }
       assert_equal ["old", 3], [server.get("/").body, loads.call]
       wait_until("no trial run is left") { children_of(server).empty? }
     end
@@ -178,7 +178,7 @@ class RestartTest < Minitest::Test
   def test_a_trial_run_of_one_process_that_does_not_end_is_killed
     with_gated_trials(boot_seconds: 0.5) do |server, _gate, loads|
       server.signal(:USR2)
-      server.wait_for(/The trial run did not end within 0\.5 s: it is killed/)
+      server.wait_for(/The trial process did not finish within 0\.5 s: killing it/)
       assert_equal "old", server.get("/").body
       wait_until("no trial run is left") { children_of(server).empty? }
       assert_operator loads.call, :<=, 2

@@ -32,7 +32,7 @@ class RingPoolsBadDaysTest < Minitest::Test
       end
       assert_equal [true, "unavailable", "+18885550000"], lease.values_at("overflow", "overflow_reason", "number")
       assert_equal "8885550000", server.bulk([pool], parameters: "x" * 4000).first["promo_number"]
-      assert_equal 507, server.put("/pools/#{pool['id']}", { name: "x" * 250 }).status
+      assert_equal 507, server.put("/pools/#{pool['id']}", { name: "x" * 250, lifetime_seconds: 7 }).status
       assert_equal [503, 200], [server.get("/readyz").status, server.get("/livez").status]
     end
   end

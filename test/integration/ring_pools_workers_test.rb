@@ -49,7 +49,7 @@ class RingPoolsWorkersTest < Minitest::Test
 
   def serve(lifetime_seconds: 600, durability: "disk")
     RingPoolsServer.start(workers: 2, settings: { ring_pools_deadline_ms: DEADLINE_MS, ring_pools_durability: durability }) do |server|
-      2.times { |slot| server.process.wait_for(/Worker #{slot} \(process \d+\) serves/) }
+      2.times { |slot| server.process.wait_for(/Worker #{slot} \(process \d+\) is ready/) }
       pools = Array.new(POOLS) do |pool|
         server.create(Array.new(50) { |number| format("+1202555%02d%02d", pool, number) }, lifetime_seconds: lifetime_seconds)
       end
@@ -58,7 +58,7 @@ class RingPoolsWorkersTest < Minitest::Test
     end
   end
 
-  def worker(server, slot) = server.process.log[/Worker #{slot} \(process (\d+)\) serves/, 1].to_i
+  def worker(server, slot) = server.process.log[/Worker #{slot} \(process (\d+)\) is ready/, 1].to_i
 
   def answered?(server, pool)
     server.get("/pools/#{pool['id']}").status == 200

@@ -81,7 +81,7 @@ class ServeTest < Minitest::Test
       serve(env: { "PIDFILE" => pidfile }) do |server|
         assert_equal server.pid, Integer(File.read(pidfile))
         out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--pidfile", pidfile, "-b", "tcp://127.0.0.1:0")
-        assert_equal [1, "elah: The pid file #{pidfile} is held by process #{server.pid}, which is running.\n"], [status.exitstatus, out]
+        assert_equal [1, "elah: Process #{server.pid} of the pid file #{pidfile} is running: stop it, or set another --pidfile.\n"], [status.exitstatus, out]
       end
       refute_path_exists pidfile
     end

@@ -84,8 +84,8 @@ class ShutdownTest < Minitest::Test
     with_request("/sleep") do |server|
       interrupt_twice(server)
       assert_equal 75, server.wait_until_ended.exitstatus
-      assert_match(/INT came again: giving up 1 open requests, exit status 75/, server.log)
-      assert_match(%r{GET /sleep was cancelled: the worker ends$}, server.log)
+      assert_match(/INT came again: abandoning 1 open requests, exit status 75/, server.log)
+      assert_match(%r{GET /sleep was cancelled: the worker exits$}, server.log)
     end
   end
 
@@ -101,7 +101,7 @@ class ShutdownTest < Minitest::Test
     supervised(APP, drain_seconds: 0.2) do |server|
       with_looping_worker(server) do |pid|
         Process.kill(:TERM, pid)
-        server.wait_for(/Worker \d \(process #{pid}\) ended: exit 75\. Another one is started/)
+        server.wait_for(/Worker \d \(process #{pid}\) exited: exit 75\. Starting another one/)
         wait_for_workers(server, 2, besides: [pid])
       end
     end

@@ -4,6 +4,7 @@
 require "test_helper"
 require "support/sink_case"
 require "support/servers"
+require "support/slow_proxy"
 
 class SinkDestinationsTest < SinkCase
   # What every destination promises. A case gives `destination`, `rows` (ids and data), `refused` (an event that it cannot hold), and for
@@ -174,8 +175,100 @@ class SinkDestinationsTest < SinkCase
       error = assert_raises(Elah::Unavailable) { wrong.deliver([event]) }
       assert_match(/Authorization Violation/i, error.message)
       refute_match(/wrong/, error.message)
-      assert_raises(Elah::OptionError) { Elah::Sink::JetStream.new("http://127.0.0.1", stream: "S") }
+      ["http://127.0.0.1", "nats://", "nats://a,http://b", "", [], "nats://a b"].each do |url|
+        assert_raises(Elah::OptionError, url.inspect) { Elah::Sink::JetStream.new(url, stream: "S") }
+      end
+      assert_raises(Elah::OptionError) { Elah::Sink::JetStream.new(server.url, stream: "S", ca_file: "/nowhere.pem") }
       assert_raises(Elah::OptionError) { Elah::Sink::JetStream.new(server.url, stream: "S.*") }
+    end
+  end
+
+  # Bad days of JetStream beside a server that is gone.
+  class JetStreamBadDaysTest < SinkDestinationsTest
+    def stream(url, name, **options) = Elah::Sink::JetStream.new(url, stream: name, **options)
+    def batch(count) = Array.new(count) { |n| Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(n.to_s)), +"s", 1_000, true, +%({"n":#{n}})) }
+
+    def stored(server, name)
+      connection = Elah::Sink::NATSConnection.new(server.url, ca_file: server.ca_file)
+      JSON.parse(connection.request([["$JS.API.STREAM.INFO.#{name}", {}, ""]]).first).dig("state", "messages")
+    ensure
+      connection&.close
+    end
+
+    def test_a_server_that_is_killed_in_the_middle_of_a_batch_has_each_event_once_in_the_end
+      server = Servers::NATS.start
+      made = stream(server.url, "KILLED").create
+      events = sink(to: made, batch_events_max: 50)
+      receipt = events.push_all(Array.new(2000) { |n| { n: n } }, durability: :disk)
+      wait_until("some have arrived") { stored(server, "KILLED").positive? }
+      server.kill
+      server.start
+      assert events.flush(wait_seconds: 60)
+      assert_equal receipt.ids.size, stored(server, "KILLED")
+      assert_equal [2000, 2000, 0, 0], account(events)
+    ensure
+      server&.remove
+    end
+
+    def test_events_go_to_the_next_server_when_one_is_gone
+      servers = Array.new(2) { Servers::NATS.start }
+      servers.each { |server| stream(server.url, "TWO").create }
+      both = stream(servers.map(&:url).join(","), "TWO")
+      both.deliver(batch(1))
+      assert_equal [1, 0], servers.map { |server| stored(server, "TWO") }
+      servers.first.stop
+      assert_raises(Elah::Unavailable) { both.deliver(batch(2)) }
+      both.deliver(batch(2))
+      assert_equal 2, stored(servers.last, "TWO")
+      servers.last.stop
+      error = assert_raises(Elah::Unavailable) { 2.times { both.deliver(batch(3)) } }
+      refute_match(/secret/, error.message)
+    ensure
+      servers&.each(&:remove)
+    end
+
+    def test_a_slow_server_ends_an_attempt_and_not_the_sink
+      server = Servers::NATS.start
+      stream(server.url, "SLOW").create
+      SlowProxy.start(server.port, seconds: 1) do |proxy|
+        slow = stream(server.url.sub(server.port.to_s, proxy.port.to_s), "SLOW")
+        assert_raises(Elah::DeadlineExceeded, Timeout::Error) { Elah.timeout(0.5) { slow.deliver(batch(1)) } }
+        slow.deliver(batch(1))
+      end
+      assert_equal 1, stored(server, "SLOW")
+    ensure
+      server&.remove
+    end
+
+    def test_tls_is_checked_and_no_password_goes_without_it
+      server = Servers::NATS.start(tls: true)
+      stream(server.url, "TLS", ca_file: server.ca_file).create.deliver(batch(3))
+      stream(server.url.sub("tls:", "nats:"), "TLS", ca_file: server.ca_file).deliver(batch(5))
+      assert_equal 5, stored(server, "TLS")
+      assert_match(/TLS failed: .*certificate verify failed/, assert_raises(Elah::Unavailable) { stream(server.url, "TLS").deliver(batch(1)) }.message)
+      elsewhere = server.url.sub("127.0.0.1", "127.0.0.2")
+      assert_raises(Elah::Unavailable) { stream(elsewhere, "TLS", ca_file: server.ca_file).deliver(batch(1)) }
+      plain = Servers::NATS.start
+      assert_match(/it has no TLS/, assert_raises(Elah::Unavailable) { stream(plain.url.sub("nats:", "tls:"), "TLS").deliver(batch(1)) }.message)
+    ensure
+      [server, plain].compact.each(&:remove)
+    end
+
+    def test_tls_suspends_the_fiber_alone
+      server = Servers::NATS.start(tls: true)
+      stream(server.url, "LOOP", ca_file: server.ca_file).create
+      ticks = 0
+      SlowProxy.start(server.port, seconds: 0.1) do |proxy|
+        slow = stream(server.url.sub(server.port.to_s, proxy.port.to_s), "LOOP", ca_file: server.ca_file)
+        Elah.run do
+          Elah.every(0.001) { ticks += 1 }
+          slow.deliver(batch(200))
+        end
+      end
+      assert_operator ticks, :>, 10
+      assert_equal 200, stored(server, "LOOP")
+    ensure
+      server&.remove
     end
   end
 

@@ -123,8 +123,8 @@ class SinkParquetTest < SinkCase
   end
 
   def test_wrong_columns_are_refused_at_once
-    { { "a b" => :text } => "no name", { "n" => :number } => "of the kind", { "id" => :text } => "a column id already",
-      { "n" => :text, n: :integer } => "a column n already" }.each do |columns, words|
+    { { "a b" => :text } => "not a name", { "n" => :number } => "kind of a column", { "id" => :text } => "column id exists",
+      { "n" => :text, n: :integer } => "column n exists" }.each do |columns, words|
       assert_match(/#{words}/, assert_raises(Elah::OptionError) { files(columns: columns) }.message)
     end
   end

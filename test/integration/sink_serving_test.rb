@@ -126,20 +126,20 @@ class SinkServingTest < Minitest::Test
     assert_match(/^events +3 +2 +0 +1$/, elah("status"))
     assert_match(/^#{id}  \S+Z  ArgumentError: no number$/, elah("dead", "events"))
     assert_equal({ "m" => 1 }, JSON.parse(elah("show", "events", id)))
-    assert_equal "1 events are in the journal again.\n", elah("replay", "events")
+    assert_equal "Put 1 event into the journal again.\n", elah("replay", "events")
     wait_until("it is parked again") { totals == [3, 2, 0, 1] && elah("dead", "events").include?(id) }
-    assert_equal "1 dead letters are gone.\n", elah("discard", "events", id)
+    assert_equal "Discarded 1 dead letter.\n", elah("discard", "events", id)
     assert_equal [2, 2, 0, 0], totals
   end
 
   def test_the_command_says_what_is_wrong
-    assert_match(/no sink nothing/, elah("status", "nothing", status: 2))
-    assert_match(/no action statsu.*Did you mean status/, elah("statsu", status: 2))
+    assert_match(/No sink nothing/, elah("status", "nothing", status: 2))
+    assert_match(/Unknown action statsu.*Did you mean status/, elah("statsu", status: 2))
     assert_match(/needs the name/, elah("dead", status: 2))
-    assert_match(/no id/, elah("show", "events", "7", status: 2))
-    assert_match(/elah: \uFFFD\\e is no id/, elah("show", "events", "\xFF\e", status: 2))
-    assert_match(/needs the ids/, elah("show", "events", status: 2))
-    assert_match(/needs the ids/, elah("discard", "events", status: 2))
+    assert_match(/Invalid event ID 7/, elah("show", "events", "7", status: 2))
+    assert_match(/elah: Invalid event ID \uFFFD\\e/, elah("show", "events", "\xFF\e", status: 2))
+    assert_match(/needs IDs/, elah("show", "events", status: 2))
+    assert_match(/needs IDs/, elah("discard", "events", status: 2))
     assert_match(/elah sink status/, elah)
   end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
-require "elah/sql"
+require "elah/clients/sql"
 require_relative "../support/servers"
 
 # What PostgreSQL alone has.

@@ -49,7 +49,7 @@ class StoreDamageTest < Minitest::Test
     fill
     text, status = check("--data", @parent)
     assert_predicate status, :success?, text
-    assert_match(/\A#{@dir}: sound, 1\d{3} entries in \d\d+ pages\n\z/, text)
+    assert_match(/\A#{@dir}: no damage, 1\d{3} entries in \d\d+ pages\n\z/, text)
   end
 
   def test_a_store_that_is_written_meanwhile_is_sound
@@ -117,7 +117,7 @@ class StoreDamageTest < Minitest::Test
     text, status = check(@dir)
     assert_equal 1, status.exitstatus
     assert_match(/page 10 has an impossible header/, text)
-    assert_match(/^elah: Damaged: #{@dir}\. docs\/store\.md says what to do\./, text)
+    assert_match(/^elah: Damaged: #{@dir}\. Restore a copy of the folder; see docs\/store\.md\./, text)
   end
 
   READ_ALL = <<~RUBY

@@ -44,16 +44,17 @@ class StoreDiskTest < Minitest::Test
     assert_equal ["readable true", "reopened true", "after deletes true"], lines
   end
 
-  def test_a_full_disk_is_a_trouble_as_long_as_it_is_full
+  def test_a_store_is_not_ready_as_long_as_its_disk_is_full
     lines = on_tmpfs(4, <<~RUBY)
       store = Elah::Store.open(ARGV[0])
       store.table("links").put("k", "v")
-      say Elah::Store.trouble.inspect
+      reason = -> { Elah::Store.check_ready || nil rescue $!.message }
+      say reason.call.inspect
       File.open(File.join(ARGV[0], "..", "filler"), "wb") { |file| loop { file.syswrite("x" * 4096) } } rescue say($!.class)
-      Thread.pass until (trouble = Elah::Store.trouble)
-      say trouble
+      Thread.pass until (found = reason.call)
+      say found
       File.delete(File.join(ARGV[0], "..", "filler"))
-      Thread.pass while Elah::Store.trouble
+      Thread.pass while reason.call
       attempt("put") { store.table("links").put("k", "w") }
     RUBY
     assert_equal ["nil", "Errno::ENOSPC", "The store is full: the disk has no room.", "put true"], lines

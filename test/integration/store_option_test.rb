@@ -46,7 +46,7 @@ class StoreOptionTest < Minitest::Test
        [["--config", file], {}]].each do |flags, env|
         text, status = serve(app, *flags, "--data", File.join(folder, "data"), env: env)
         assert_equal 2, status.exitstatus, text
-        assert_match(/does not read the option store, and cannot keep its data in postgres: remove --store/, text)
+        assert_match(/does not support the option store, so it cannot keep its data in postgres: remove --store/, text)
         refute_match(/secret|listening/, text)
       end
       refute File.exist?(File.join(folder, "data"))

@@ -26,7 +26,7 @@ class SupervisorEndTest < Minitest::Test
     client = server.connect.write(format(REQUEST, 60_000))
     wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
     server.signal(:INT)
-    server.wait_for(/INT: 2 workers drain/)
+    server.wait_for(/INT: draining 2 workers/)
     server.signal(:INT)
     assert_equal 75, server.wait_until_ended.exitstatus
   ensure
@@ -40,7 +40,7 @@ class SupervisorEndTest < Minitest::Test
     wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
     server.signal(:TERM)
     assert_equal 75, server.wait_until_ended.exitstatus
-    assert_match(/The drain took longer than 0\.2 s: giving up 1 open requests, exit status 75/, server.log)
+    assert_match(/The drain took longer than 0\.2 s: abandoning 1 open requests, exit status 75/, server.log)
   ensure
     client&.close
     server&.kill
@@ -62,9 +62,25 @@ class SupervisorEndTest < Minitest::Test
     server&.kill
   end
 
+  # The sockets are closed by then, so it would be said to listen nowhere.
+  def test_a_server_that_is_stopped_while_it_boots_is_not_said_to_listen
+    Dir.mktmpdir do |folder|
+      gate, config, log = %w[gate config.rb log].map { |name| File.join(folder, name) }
+      File.write(config, "before_worker_boot { File.write(File.join(__dir__, \"boots-\#{Process.pid}\"), ''); sleep 0.01 until File.exist?(#{gate.dump}) }")
+      command = [ElahServer::EXECUTABLE, "serve", APP, "--config", config, "--workers", "2", "--bind", "tcp://127.0.0.1:0", "--data", folder, "--run-dir", folder]
+      pid = spawn(*command, %i[out err] => log)
+      wait_until("both workers boot") { Dir[File.join(folder, "boots-*")].size == 2 }
+      Process.kill(:TERM, pid)
+      wait_until("it stops") { File.read(log).include?("TERM: draining 2 workers") }
+      File.write(gate, "")
+      assert_predicate Process.wait2(pid).last, :success?, File.read(log)
+      refute_includes File.read(log), "listening on"
+    end
+  end
+
   def test_an_app_whose_workers_never_boot_ends_the_server
     error = assert_raises(ElahServer::Failure) { supervised_with_config("before_worker_boot { raise 'no database' }") { flunk } }
     assert_match(/Worker \d failed: RuntimeError: no database/, error.message)
-    assert_match(/elah: Worker \d did not boot: exit 1\. The log has the reason\./, error.message)
+    assert_match(/elah: Worker \d did not boot: exit 1\. See the log above for the reason\./, error.message)
   end
 end

@@ -30,7 +30,7 @@ class SupervisorReplacementTest < Minitest::Test
       stopped = worker_pids(server).first
       Process.kill(:STOP, stopped)
       wait_for_workers(server, 2, besides: [stopped])
-      assert_match(/Worker 0 \(process #{stopped}\) has not turned its loop for \d\.\d s/, server.log)
+      assert_match(/Worker 0 \(process #{stopped}\) has not run its loop for \d\.\d s/, server.log)
       assert_equal 1, status(server).replaced[0][:hangs]
     end
   end
@@ -41,7 +41,7 @@ class SupervisorReplacementTest < Minitest::Test
       hanging = client.get("/pid").body.to_i
       client.write("GET /hold_the_loop HTTP/1.1\r\nHost: a\r\n\r\n")
       wait_for_workers(server, 2, besides: [hanging])
-      assert_match(/A handler has held the loop.*apps\/workers\.rb:29/m, server.log)
+      assert_match(/A handler has blocked the loop.*apps\/workers\.rb:29/m, server.log)
       assert_equal "hello", server.get("/").body
     ensure
       client&.close
@@ -56,7 +56,7 @@ class SupervisorReplacementTest < Minitest::Test
       assert_equal "wedged", client.get("/wedge").body
       client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
       wait_for_workers(server, 2, besides: [wedged])
-      assert_match(/\(process #{wedged}\) has begun no request for \d\.\d s while some waited/, server.log)
+      assert_match(/\(process #{wedged}\) has started no request for \d\.\d s while some were waiting/, server.log)
     ensure
       client&.close
     end
@@ -69,7 +69,7 @@ class SupervisorReplacementTest < Minitest::Test
       client.get("/grow/150000000")
       counts = traffic(server) { wait_for_workers(server, 2, besides: [grown]) }
       assert_empty counts.failures
-      assert_match(/\(process #{grown}\) holds more than 120000000 bytes/, server.log)
+      assert_match(/\(process #{grown}\) uses more than 120000000 bytes/, server.log)
       assert_equal 1, status(server).replaced.values.sum { |reasons| reasons[:memory] }
     ensure
       client&.close
@@ -97,7 +97,7 @@ class SupervisorReplacementTest < Minitest::Test
     supervised do |server|
       pids = worker_pids(server)
       server.connect { |client| client.write("GET /exit/7 HTTP/1.1\r\nHost: a\r\n\r\n") && client.read_to_end }
-      server.wait_for(/ended: exit 7\. Another one is started/)
+      server.wait_for(/exited: exit 7\. Starting another one/)
       wait_until("two serve") { worker_pids(server).size == 2 && worker_pids(server) != pids }
     end
   end
@@ -106,7 +106,7 @@ class SupervisorReplacementTest < Minitest::Test
     supervised_with_config("before_worker_boot { raise 'broken now' if File.exist?(BROKEN) }") do |server, broken|
       File.write(broken, "")
       Process.kill(:KILL, worker_pids(server).first)
-      server.wait_for(/failure 3 in a row: another one is started in 0\.4 s/)
+      server.wait_for(/Failure 3 in a row: starting another one in 0\.4 s/)
       assert_equal "hello", server.get("/").body
       File.unlink(broken)
       wait_for_workers(server, 2)

@@ -19,7 +19,7 @@ class SupervisorShardsTest < Minitest::Test
       wait_for_workers(server, 1)
       assert_equal([256], workers(server).map { |worker| worker[:shards] })
       server.signal(:TTOU)
-      server.wait_for(/There is one worker; it stays/)
+      server.wait_for(/There is only one worker: ignoring TTOU/)
       assert_equal "hello", server.get("/").body
     end
   end

@@ -9,7 +9,7 @@ class PeerLinksCase < Minitest::Test
   include Patience
 
   # A call that waits for a gather to send it.
-  Deferred = Struct.new(:carrier, :message)
+  Deferred = Struct.new(:route, :message)
 
   # What both sides of a link say first.
   HELLO = [11, 0, "ELAHLINK", 1].pack("VCa8v").freeze

@@ -30,6 +30,23 @@ module StoreProcess
     [output.lines(chomp: true), status]
   end
 
+  # Kills a process that runs a script without an end.
+  #
+  # @param arguments [Array<Object>] further arguments of the script
+  # @param after [Integer] how many lines it writes after the first before it is killed
+  # @return [Array<String>] all lines that it wrote
+  def self.kill(script, dir, *arguments, after:)
+    output, input = IO.pipe
+    pid = Process.spawn(RbConfig.ruby, "-I#{LIB}", "-e", PRELUDE + script, dir, *arguments.map(&:to_s), out: input)
+    input.close
+    lines = Array.new(after + 1) { output.gets or raise "The process ended by itself." }
+    Process.kill(:KILL, pid)
+    (lines + output.readlines).map(&:chomp)
+  ensure
+    Process.wait(pid) if pid
+    output.close
+  end
+
   # Runs a script under strace.
   #
   # @param trace [String] the system calls to note

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require "elah/status"
+require "elah/server/status"
 require "tmpdir"
 require "support/elah_server"
 require "support/patience"
 
-# Owns what tests of several workers share: a server with two, what its board says, and clients that count what fails.
+# Owns what tests of several workers share: a server with two, what its scoreboard says, and clients that count what fails.
 module SupervisedCase
   include Patience
 
@@ -37,7 +37,7 @@ module SupervisedCase
   def run_dir(server) = Elah::RunDir.new(File.join(server.folder, "run", server.pid.to_s))
 
   # @return [Elah::Status] as it is now
-  def status(server) = Elah::Status.new(Elah::Board.open(run_dir(server).board_path))
+  def status(server) = Elah::Status.new(Elah::Scoreboard.open(run_dir(server).scoreboard_path))
 
   # @return [Array<Hash>] the workers that serve
   def workers(server) = status(server).workers.select { |worker| worker[:state] == :ready }

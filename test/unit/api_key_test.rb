@@ -20,7 +20,7 @@ class ApiKeyTest < Minitest::Test
   # `--set links_api_key=$KEY` with the variable unset let in whoever sent an empty header.
   def test_an_empty_key_is_refused
     error = assert_raises(Elah::OptionError) { Elah::ApiKey.new("") }
-    assert_match(/An API key is empty/, error.message)
+    assert_match(/The API key is empty/, error.message)
   end
 
   def test_it_comes_in_either_header

@@ -47,16 +47,17 @@ class AppFileTest < Minitest::Test
       File.delete("app.rb")
       assert_equal :ru, Elah::AppFile.load.call({})
       File.delete("config.ru")
-      assert_match(/neither app\.rb nor config\.ru/, assert_raises(Elah::AppFileError) { Elah::AppFile.load }.message)
+      assert_match(/No app\.rb or config\.ru/, assert_raises(Elah::AppFileError) { Elah::AppFile.load }.message)
     end
   end
 
   def test_errors_say_what_to_write
     assert_match(/end it with `run MyAPI`/, refuse("1"))
     assert_match(/calls `run` 2 times/, refuse("run ->(_) {}\nrun ->(_) {}"))
-    assert_match(/no app: `run` takes/, refuse("run 'text'"))
-    assert_match(/ends in \.rb or \.ru/, refuse("", "app.py"))
-    assert_match(/no app file .*nothing\.rb/, assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }.message)
+    assert_match(/not an app: `run` accepts/, refuse("run 'text'"))
+    assert_match(/runs nil, which is not an app: `run` accepts/, refuse("run nil"))
+    assert_match(/must end in \.rb or \.ru/, refuse("", "app.py"))
+    assert_match(/App file .*nothing\.rb does not exist/, assert_raises(Elah::AppFileError) { Elah::AppFile.load("nothing.rb") }.message)
   end
 
   # An author saw forty lines, of which one was the app's.

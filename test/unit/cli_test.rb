@@ -45,13 +45,13 @@ class CliTest < Minitest::Test
   def test_the_file_stands_anywhere_among_the_flags
     assert_equal "my.rb", arguments("--queue-max", "3", "my.rb", "-p", "4").file
     assert_nil arguments("--queue-max", "3").file
-    assert_includes refuse("serve", "a.rb", "b.rb"), "not also b.rb"
+    assert_includes refuse("serve", "a.rb", "b.rb"), "remove b.rb"
   end
 
   def test_a_flag_and_its_value_may_be_one_word
     assert_equal [80], %w[--port=80 -p80].map { |word| arguments(word).config.port }.uniq
     assert_equal "-x.rb", arguments("--port", "80", "--", "-x.rb").file
-    assert_includes refuse("serve", "--log-requests=yes"), "--log-requests takes no value, not yes"
+    assert_includes refuse("serve", "--log-requests=yes"), "--log-requests does not accept a value: remove =yes"
     assert_includes refuse("serve", "-p"), "-p needs a value"
   end
 
@@ -61,10 +61,10 @@ class CliTest < Minitest::Test
   end
 
   def test_an_unknown_flag_is_answered_with_the_nearest
-    assert_equal "elah: There is no flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n", refuse("serve", "--quue-max", "3")
-    assert_match(/\Aelah: There is no flag --max-body\. The nearest are --body-bytes-max, (--[a-z-]+), (--[a-z-]+)\. `elah help serve` lists all\.\n\z/, refuse("serve", "--max-body"))
-    assert_equal 3, refuse("serve", "--nothing")[/The nearest are (.*?)\./, 1].split(", ").size
-    assert_includes refuse("serve", "--queue-m=3"), "no flag --queue-m."
+    assert_equal "elah: Unknown flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n", refuse("serve", "--quue-max", "3")
+    assert_match(/\Aelah: Unknown flag --max-body\. Similar: --body-bytes-max, (--[a-z-]+), (--[a-z-]+)\. `elah help serve` lists all\.\n\z/, refuse("serve", "--max-body"))
+    assert_equal 3, refuse("serve", "--nothing")[/Similar: (.*?)\./, 1].split(", ").size
+    assert_includes refuse("serve", "--queue-m=3"), "Unknown flag --queue-m."
     assert_includes refuse("serve", "-z"), "-z"
     assert_includes refuse("serve", "--queue-max"), "--queue-max"
   end
@@ -74,11 +74,11 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "--workers", "65"), "from 1 to 64, or auto"
     assert_includes refuse("serve", "--log-level", "loud"), "one of debug, info, warn, error"
     assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT or unix:///PATH, not \"localhost:80\" (flag --bind)"
-    assert_includes refuse("serve", "--body-bytes-max", "10Q"), "or as 64K, 10M or 1G, not \"10Q\""
+    assert_includes refuse("serve", "--body-bytes-max", "10Q"), "such as 64K, 10M or 1G, not \"10Q\""
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
-    assert_includes refuse("srve"), "Did you mean serve? The commands are serve, status, routes, sink, store, version, help."
+    assert_includes refuse("srve"), "Did you mean serve? Commands: serve, status, routes, sink, store, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end
@@ -92,7 +92,7 @@ class CliTest < Minitest::Test
       assert_includes help, "from #{option.range_text}" if option.range
     end
     assert_match(/default 16384 bytes/, help)
-    assert_match(/flag beats the environment/, help)
+    assert_match(/flag overrides the environment/, help)
     assert_operator help.lines.map(&:chomp).map(&:size).max, :<=, 120
     assert_equal help, elah("serve", "--help")[1]
   end
@@ -106,8 +106,8 @@ class CliTest < Minitest::Test
 
   def test_sinks_and_servers_that_are_not_there_are_told_with_where
     Dir.mktmpdir do |folder|
-      assert_equal [1, "", "elah: There is no sink in #{folder}/sinks: --data names the folder of the app's data.\n"], elah("sink", "status", "--data", folder)
-      assert_equal [1, "", "elah: There is no pid file #{folder}/pid.\n"], elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
+      assert_equal [1, "", "elah: No sink in #{folder}/sinks: set --data to the data folder of the app.\n"], elah("sink", "status", "--data", folder)
+      assert_equal [1, "", "elah: No pid file #{folder}/pid: set --pidfile to that of a running server.\n"], elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
     end
   end
 
@@ -129,7 +129,7 @@ class CliTest < Minitest::Test
       File.write(path, "run ->(env) {}")
       status, _, err = elah("routes", path)
       assert_equal 1, status
-      assert_includes err, "Proc, which does not tell its routes"
+      assert_includes err, "Cannot list the routes of a Proc: it has no `routes`"
     end
   end
 
@@ -212,10 +212,10 @@ class CliTest < Minitest::Test
 
   def test_the_executable_exits_with_the_status_of_the_command
     out, status = Open3.capture2e(EXECUTABLE, "serve", "--nothing")
-    assert_includes out, "elah: There is no flag --nothing."
+    assert_includes out, "elah: Unknown flag --nothing."
     assert_equal 2, status.exitstatus
     out, status = Open3.capture2e(EXECUTABLE, "serve", "/nowhere/app.rb")
-    assert_equal ["elah: There is no app file /nowhere/app.rb.\n", 1], [out, status.exitstatus]
+    assert_equal ["elah: App file /nowhere/app.rb does not exist.\n", 1], [out, status.exitstatus]
   end
 
   # A checkout in which bin/setup has not been run answered every command with forty lines of Ruby's.

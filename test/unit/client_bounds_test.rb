@@ -43,7 +43,7 @@ class ClientBoundsTest < Minitest::Test
     %w[SQL Mongo Redis].each do |name|
       script = "require 'elah'; Elah::Clients.send(:remove_const, :#{name}); begin; Elah::#{name}; rescue Elah::ClientMissing => e; puts e.message; end"
       out = IO.popen([RbConfig.ruby, "-I#{File.expand_path('../../lib', __dir__)}", "-e", script], &:read)
-      assert_equal "Elah::#{name} is not part of this build of Elah: `bin/setup --clients` builds the native clients.\n", out
+      assert_equal "Elah::#{name} is not part of this build of Elah: build the native clients with `bin/setup --clients`.\n", out
     end
   end
 end

@@ -84,6 +84,15 @@ class ConfigTest < Minitest::Test
     refute_match(/\bconfig[,.](?!\w|rb)/, message)
   end
 
+  def test_a_word_of_the_file_without_its_value_is_answered_with_its_line
+    { "bind" => "bind needs one value, and has none", "bind 'tcp://127.0.0.1:1', 'tcp://127.0.0.1:2'" => "bind needs one value, and has 2",
+      "port" => "port needs one value, and has none", "set" => "set needs a name and a value", "set :a" => "set needs a name and a value" }.each do |line, message|
+      answer = refuse(file: "workers 1\n#{line}")
+      assert_includes answer, message
+      assert_match(%r{config/elah\.rb:2}, answer)
+    end
+  end
+
   def test_a_file_is_read_by_its_name_and_must_exist_then
     Dir.mktmpdir do |folder|
       path = File.join(folder, "mine.rb")
@@ -112,13 +121,13 @@ class ConfigTest < Minitest::Test
     settings = load(settings: { "links_api_kye" => "flag", "other" => "flag" }, env: { "LINKS_HOSTS" => "a" }).settings
     settings["links_api_key"]
     settings.fetch("other")
-    assert_equal ["No part of the app has asked for the setting links_api_kye so far. Did you mean links_api_key?"], settings.warnings
+    assert_equal ["The app has not read the setting links_api_kye. Did you mean links_api_key?"], settings.warnings
   end
 
   def test_variables_that_no_option_has_are_told
     settings = load(env: { "ELAH_WORKRES" => "4", "ELAH_WORKERS" => "4", "ELAH_GREETING" => "hello", "ELAH_FOO" => "1", "LINKS_HOSTS" => "a" }).settings
     settings["elah_greeting"]
-    assert_equal ["No option has the variable ELAH_WORKRES. Did you mean ELAH_WORKERS?", "No option has the variable ELAH_FOO."], settings.warnings
+    assert_equal ["No option reads the environment variable ELAH_WORKRES. Did you mean ELAH_WORKERS?", "No option reads the environment variable ELAH_FOO."], settings.warnings
   end
 
   def test_a_config_file_that_is_no_ruby_is_told_with_its_line

@@ -31,7 +31,7 @@ class CpusTest < Minitest::Test
   end
 
   def test_affinity_counts
-    assert_equal "1", `taskset -c 0 ruby -Ilib -relah/cpus -e 'puts Elah::Cpus.count'`.strip
+    assert_equal "1", `taskset -c 0 ruby -Ilib -relah/concurrency/cpus -e 'puts Elah::Cpus.count'`.strip
   end
 
   def test_workers_may_be_auto

@@ -34,13 +34,13 @@ class EntityTest < EntityCase
     seen = {}
     names = (0..).each do |index|
       name = "entities#{index}"
-      number = Elah::Entity::Region.number_of(@store.dir, name)
+      number = Elah::Entity::Collection.number_of(@store.dir, name)
       break [seen[number], name] if seen.key?(number)
 
       seen[number] = name
     end
     one, other = names.map { |name| Class.new(Elah::Entity) { entity_name name } }
-    assert_same one.in(@store), Elah::Entity::Region.at(one.in(@store).number)
+    assert_same one.in(@store), Elah::Entity::Collection.at(one.in(@store).number)
     assert_match(/#{names.last} and #{names.first} cannot be told apart/, assert_raises(ArgumentError) { other.in(@store) }.message)
   end
 
@@ -189,7 +189,6 @@ class EntityTest < EntityCase
     assert_equal [7, 4], [@accounts["1"].balance, @accounts["2"].balance]
   end
 
-  # Those of idle entities in memory are made natively: what is said of a call holds for them as well.
   def test_many_calls_keep_what_is_said_of_a_call
     3.times { |key| @accounts[key].balance }
     calls = [["0", :keywords, 1], ["1", :keywords, 1, { rest: 2 }], ["0", :keywords, 7, { more: 3 }], ["2", :keywords, *(1..12)],
@@ -258,7 +257,7 @@ class EntityTest < EntityCase
     others = accounts("others")
     Elah.run { 10.times { [@accounts, others].each { |accounts| (0..9).each { |key| accounts[key].deposit(1) } } } }
     assert_equal [10, 10], [@accounts["3"].balance, others["3"].balance]
-    claims = Elah::Shards::Commits.open([@store.table("any")], 0.0, true, 0).claim([Elah::Shards.of("3", 256)], 256, 1)
+    claims = Elah::Shards::Commits.open([@store.table("any")], 0.0).claim([Elah::Shards.of("3", 256)], 256, 1)
     assert_equal 2, claims.first.epoch, "it was claimed once before"
   end
 

@@ -5,6 +5,7 @@ require "test_helper"
 require "rack"
 require "rack/multipart"
 require "tmpdir"
+require "json"
 
 class MultipartTest < Minitest::Test
   CONTENT_TYPE = "multipart/form-data; boundary=AaB03x"
@@ -55,6 +56,15 @@ class MultipartTest < Minitest::Test
     { ".." => "__", "../..%2f.." => "__", "a%00b%0a.txt" => "a_b_.txt", "..." => "..." }.each do |sent, filename|
       assert_equal filename, parse(body(upload("f", sent)))["f"][:filename], sent
     end
+  end
+
+  def test_everything_of_a_file_but_its_content_is_text
+    file = parse(body(upload("f", "a\xff.txt".b, "\xff".b, type: "text/\xfe".b)))["f"]
+    assert_equal "a\u{FFFD}.txt", file[:filename]
+    assert_includes file[:head], "filename=\"a\u{FFFD}.txt\""
+    shown = file.except(:tempfile)
+    assert_equal shown, JSON.parse(Elah::JSON.generate(shown), symbolize_names: true)
+    assert_equal "\xff".b, file[:tempfile].read.b
   end
 
   def test_fields_and_files_as_in_rack

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "tmpdir"
 
 # A worker that calls itself: all of a link but the other process.
 class PeerLinksUnitTest < Minitest::Test
-  Deferred = Struct.new(:carrier, :message)
+  Deferred = Struct.new(:route, :message)
   # A call takes a minute when garbage is collected at every allocation, and more on a busy machine.
   LONG_SECONDS = 900
 

@@ -37,7 +37,7 @@ class PidfileTest < Minitest::Test
   def test_a_living_process_keeps_it
     with_process do |pid|
       File.write(@path, pid.to_s)
-      assert_includes assert_raises(Elah::Pidfile::Held) { hold }.message, "process #{pid}"
+      assert_includes assert_raises(Elah::Pidfile::Held) { hold }.message, "Process #{pid}"
       assert_equal pid.to_s, File.read(@path)
     end
   end

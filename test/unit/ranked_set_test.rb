@@ -165,6 +165,26 @@ class RankedSetTest < Minitest::Test
     assert_raises(Elah::RankedSet::InvalidPrefix) { Elah::RankedSet.row_key("a", prefix: "p" * 223) }
   end
 
+  def test_numbers_without_bounds_are_refused_with_theirs
+    set = Elah::RankedSet.new
+    set.submit("ann", 1)
+    { count: -> { set.top(2**70) }, distance: -> { set.around("ann", 2**70) }, limit: -> { set.page(limit: 2**70) }, keep: -> { set.trim(keep: 2**70) },
+      offset: -> { set.by_score(0.., offset: 2**70) }, buckets: -> { set.histogram(buckets: 2**70) },
+      members_max: -> { Elah::RankedSet.new(members_max: 2**70) } }.each do |name, call|
+      error = assert_raises(ArgumentError, name) { call.call }
+      assert_equal "#{name}: must be an Integer from 0 to #{(2**63) - 1}, not #{2**70}", error.message
+    end
+    assert_raises(ArgumentError) { set.range(1.0..2.0) }
+  end
+
+  def test_a_range_of_ranks_may_go_beyond_the_set
+    set = Elah::RankedSet.new
+    set.submit_all({ "ann" => 2, "bob" => 1 })
+    assert_equal %w[ann bob], set.range(1..(2**70)).map(&:member)
+    assert_equal %w[bob], set.range(2..(2**70)).map(&:member)
+    assert_empty set.range((2**70)..)
+  end
+
   def test_pages_go_on_while_scores_move
     set = set_of((1..30).to_h { |n| [format("m%02d", n), n] })
     first = set.page(limit: 10)

@@ -9,7 +9,7 @@ class RunDirTest < Minitest::Test
   def leave_behind(base, pid)
     folder = File.join(base, pid.to_s)
     Dir.mkdir(folder)
-    Elah::Board.create(File.join(folder, "board"), 1, 1, 1)
+    Elah::Scoreboard.create(File.join(folder, "scoreboard"), 1, 1, 1)
     folder
   end
 
@@ -30,7 +30,7 @@ class RunDirTest < Minitest::Test
     with_base do |base|
       Dir.mkdir(base)
       File.chmod(0o777, base)
-      assert_match(/is not this user's alone/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }.message)
+      assert_match(/Other users may write to/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base) }.message)
     end
   end
 
@@ -42,7 +42,7 @@ class RunDirTest < Minitest::Test
   end
 
   def test_a_path_that_is_too_long_for_sockets_is_refused
-    with_base { |base| assert_match(/longer than 80 bytes/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base + "x" * 80) }.message) }
+    with_base { |base| assert_match(/exceeds 80 bytes/, assert_raises(Elah::RunDirError) { Elah::RunDir.make(base + "x" * 80) }.message) }
   end
 
   def test_a_folder_that_cannot_be_made_is_an_error

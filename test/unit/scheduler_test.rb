@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 require "io/wait"
 require "tempfile"
 require "support/patience"
@@ -266,7 +266,7 @@ class SchedulerTest < Minitest::Test
         raise "boom"
       end
     end
-    assert_equal ["What ran beside this has failed: RuntimeError."], ended
+    assert_equal ["The block of Elah.run failed: RuntimeError."], ended
   end
 
   private

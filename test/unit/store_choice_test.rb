@@ -19,7 +19,7 @@ class StoreChoiceTest < Minitest::Test
   def test_a_store_that_there_is_not_names_those_that_there_are
     with_stores do |choice|
       error = assert_raises(Elah::OptionError) { choice.open(Place.new("oracle://host")) }
-      assert_equal "store must be embedded or a URL that begins with sql://; oracle is none of them.", error.message
+      assert_equal "store must be embedded or a URL that begins with sql://, not oracle.", error.message
     end
   end
 

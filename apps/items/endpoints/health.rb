@@ -14,7 +14,7 @@ module Items
 
       desc "Tells that the store answers too, and takes writes"
       get :readyz do
-        check_ready!
+        Elah::Store.check_ready
         { status: "ready", items: Items.service.store.size }
       end
     end

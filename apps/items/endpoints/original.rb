@@ -37,7 +37,7 @@ module Items
 
       desc "Tells that the store answers, as /readyz does"
       get :servicehealth, raw: true do
-        check_ready!
+        Elah::Store.check_ready
         envelop(%({"status":"ready","items":#{store.size}}))
       end
     end

@@ -37,7 +37,7 @@ module Items
         end
         get raw: true do
           cursor = params["cursor"]
-          after = cursor ? Cursor.decode(cursor) || error!("The cursor is none of ours.", 400, code: "invalid_cursor") : 0
+          after = cursor ? Cursor.decode(cursor) || error!("Invalid cursor.", 400, code: "invalid_cursor") : 0
           documents, last = store.page(after: after, limit: params["limit"], scope: params["tag"] || Slots::ALL)
           next_cursor = last ? %("#{Cursor.encode(last)}") : "null"
           request.respond(200, Support::PLAIN, %({"items":[#{documents.join(',')}],"next_cursor":#{next_cursor}}))

@@ -12,9 +12,6 @@ module Items
 
       def store = Items.service.store
 
-      # Responds 503 while the embedded store accepts no writes.
-      def check_ready! = Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
-
       def no_item!(uuid) = error!("There is no item with the uuid #{uuid}.", 404, code: "item_not_found")
     end
   end

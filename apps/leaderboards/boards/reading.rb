@@ -175,16 +175,11 @@ module Leaderboards
       # @return [Array] season, size, and what {Changes#since} says; changes are noted from the first time that somebody asks on
       def changes(life, number)
         look
-        note_changes unless @changes
+        @changes ||= Changes.new
         [season, @set.size, *@changes.since(life, number)]
       end
 
       private
-
-      def note_changes
-        @changes = Changes.new
-        @responder = nil # the next one tells them
-      end
 
       # The set as a member sees it: who is banned stands in it as if nothing were.
       def among(member)

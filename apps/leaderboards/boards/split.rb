@@ -18,7 +18,7 @@ module Leaderboards
       STYLES = [*LIST_STYLES, :modified, :fractional].freeze
 
       # @param definition [Definition]
-      # @param boards [Elah::Entity::Region]
+      # @param boards [Elah::Entity::Collection]
       # @param deadline [Float] seconds
       # @param summaries [Hash{String=>Part::Summary}] what this worker knows of parts
       def initialize(definition, boards, deadline, summaries)

@@ -95,7 +95,6 @@ module Leaderboards
         look
         return if @companions.banned?(member)
 
-        @responder = nil
         @companions.ban(member)
         shadow.take(member, @standings)
         nil
@@ -136,7 +135,7 @@ module Leaderboards
       #
       # @return [Boolean] whether there are more
       def remove
-        @definition = @responder = nil
+        @definition = nil
         Board.region.flush # what is on its way would come after
         rows = Board.all_rows(key, REMOVED_AT_ONCE)
         rows.each { |name, keys| keys.each { |key| index(name).delete(key) } }

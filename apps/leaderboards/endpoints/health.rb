@@ -11,7 +11,7 @@ module Leaderboards
 
       desc "Tells that the store answers too, and takes writes"
       get :readyz do
-        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
+        Elah::Store.check_ready
         { status: "ready", leaderboards: Leaderboards.service.directory.size }
       end
     end

@@ -64,7 +64,7 @@ module Leaderboards
       end
 
       desc "The first members"
-      get "leaderboards/:id/top", raw: true, responder: -> { Leaderboards.service.scores.responder(:top, TOP) } do
+      get "leaderboards/:id/top", raw: true do
         answer(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
       end
 
@@ -88,14 +88,12 @@ module Leaderboards
       end
 
       desc "A member with score and rank"
-      get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER,
-                                              responder: -> { Leaderboards.service.scores.responder(:row) } do
+      get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
         answer(scores.show(definition, member, style, season))
       end
 
       desc "A member and its neighbours"
-      get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER,
-                                                     responder: -> { Leaderboards.service.scores.responder(:around, DISTANCE) } do
+      get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER do
         answer(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
       end
 

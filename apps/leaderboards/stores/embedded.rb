@@ -17,7 +17,7 @@ module Leaderboards
       # @return [Embedded]
       def self.open(opening) = new(opening.embedded, durability: opening.durability, deadline: opening.deadline)
 
-      # @return [Elah::Entity::Region] the boards
+      # @return [Elah::Entity::Collection] the boards
       attr_reader :boards
 
       # @param store [Elah::Store]
@@ -76,8 +76,6 @@ module Leaderboards
         board = board(definition)
         nil while board.remove
       end
-
-      def responder(answer, *count, **options) = Elah::RankedSet::EntityResponder.public_send(answer, @boards, *count, **options)
 
       def show(definition, member, style, season = nil) = board(definition, season).show(member, style)
       def top(definition, count, style, season = nil) = board(definition, season).top(count, style)

@@ -4,7 +4,6 @@ require_relative "../boards/together"
 require_relative "../errors"
 require_relative "../stores"
 require_relative "redis/board"
-require_relative "redis/responders"
 
 module Leaderboards
   module Stores
@@ -37,7 +36,6 @@ module Leaderboards
         @name = name
         @clock = clock
         @boards = {}.compare_by_identity
-        @responders = Responders.new(redis)
         @together = Boards::Together.new(store, self)
       end
 
@@ -83,13 +81,8 @@ module Leaderboards
       def trim(definition, keep) = board(definition).trim(keep)
       def begin_season(definition) = board(definition).turn.number
 
-      def remove(definition)
-        removed = board(definition)
-        @responders.remove(definition)
-        removed.remove
-      end
+      def remove(definition) = board(definition).remove
 
-      def responder(answer, *count, **) = @responders[answer, *count]
       def show(definition, member, style, season = nil) = board(definition).then { |board| board.row_text(board.one(member, style, season)) }
       def top(definition, count, style, season = nil) = ranks(definition, 1, count, style, season)
       def around(definition, member, distance, style, season = nil) = board(definition).around(member, distance, style, season).to_json
@@ -123,16 +116,9 @@ module Leaderboards
         @boards[definition] || begin
           raise NotInParts, "A leaderboard in Redis is in one part." if definition.parts > 1
 
-          forget if @boards.size >= REMEMBERED_MAX
-          board = Board.new(@redis, @scripts, @name, definition, @clock || Leaderboards.service.clock)
-          @responders.add(definition, board)
-          @boards[definition] = board
+          @boards.clear if @boards.size >= REMEMBERED_MAX
+          @boards[definition] = Board.new(@redis, @scripts, @name, definition, @clock || Leaderboards.service.clock)
         end
-      end
-
-      def forget
-        @boards.clear
-        @responders.clear
       end
     end
   end

@@ -23,7 +23,7 @@ class BoardCase < Minitest::Test
   end
 
   def teardown
-    Elah::Entity::Region.flush_all
+    Elah::Entity::Collection.flush_all
     @store.close
     FileUtils.remove_entry(@dir)
   end

@@ -16,8 +16,8 @@ module Links
 
       # @param secret [String]
       def initialize(secret)
-        @short = Elah::Permutation.new(secret, high: BASE**3, low: BASE**3)
-        @long = Elah::Permutation.new(secret, high: BASE**3, low: BASE**4)
+        @short = Elah::Permutation.new(secret, size: BASE**6)
+        @long = Elah::Permutation.new(secret, size: BASE**7)
       end
 
       # @param number [Integer] from 0

@@ -11,7 +11,7 @@ module RingPools
 
       desc "Tells that the store answers too, and takes writes"
       get :readyz do
-        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, code: "store_unavailable") }
+        Elah::Store.check_ready
         service = RingPools.service
         { status: "ready", pools: service.directory.size, clock_offset_seconds: service.clock.offset.round(3) }
       end

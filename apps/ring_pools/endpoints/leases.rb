@@ -40,22 +40,16 @@ module RingPools
 
         def fields_or_none = @fields_or_none ||= request.body.empty? ? {} : json_object
 
-        # @return [Array(Integer, Integer)] number and grant of the lease that the path names
-        def lease_id
-          number, grant = params["lease"].match(Support::LEASE_ID)&.captures
-          number ? [number.to_i, grant.to_i] : no_lease!
-        end
-
         def no_lease! = error!("There is no lease #{params['lease']}, or it is over.", 404, code: "lease_not_found")
 
-        # @param lease [Hash] see RingPools::Pools::Lease
+        # @param lease [Hash] see RingPools::Service#allocate
         def show_lease(lease, definition)
           number = lease[:number]
           shown = { number: number && E164.format(number), formatted: number && E164.formatted(number),
                     tracking_url: number && WireRow.new(definition.tracking_url).url(number) }
-          return { lease: nil, **shown, overflow: true, overflow_reason: lease[:reason] } unless lease[:grant]
+          return { lease: nil, **shown, overflow: true, overflow_reason: lease[:reason] } unless lease[:id]
 
-          { lease: "#{number}-#{lease[:grant]}", **shown, session: lease[:session], begun_at: Timestamp.format(lease[:begun]),
+          { lease: lease[:id], **shown, session: lease[:session], begun_at: Timestamp.format(lease[:begun]),
             held_until: Timestamp.format(lease[:due]), overflow: false }
         end
 
@@ -66,7 +60,7 @@ module RingPools
                    code: "no_number_available")
           when :overflow, :same then status 200
           end
-          header "location", "http://#{request.host}/pools/#{definition.id}/leases/#{lease[:number]}-#{lease[:grant]}" if lease[:grant]
+          header "location", "http://#{request.host}/pools/#{definition.id}/leases/#{lease[:id]}" if lease[:id]
           show_lease(lease, definition)
         end
 
@@ -84,20 +78,20 @@ module RingPools
         desc "Shows a lease that is held"
         get ":lease" do
           found = pool_in_use
-          lease = pool(found).find(*lease_id) or no_lease!
+          lease = pool(found).find(params["lease"]) or no_lease!
           show_lease(lease, found)
         end
 
         desc "Lets the hold begin anew; that of a number that leaves the pool stays as it is"
         put ":lease" do
           found = pool_in_use
-          lease = pool(found).renew(*lease_id) or no_lease!
+          lease = pool(found).renew(params["lease"]) or no_lease!
           show_lease(lease, found)
         end
 
         desc "Gives the number back"
         delete ":lease" do
-          pool(pool_in_use).release(*lease_id) or no_lease!
+          pool(pool_in_use).release(params["lease"]) or no_lease!
           body false
         end
       end

@@ -35,10 +35,9 @@ module RingPools
         def no_number!(number) = error!("No pool had the number #{E164.format(number)} then.", 404, code: "number_not_found")
 
         def details(holder, id)
-          step = holder.step or return { held_until: Timestamp.format(holder.due) }
-          parameters, signals = Parameters.read(step.parameters.to_s, directory[id]&.definition&.signals.to_a)
-          { lease: "#{step.number}-#{step.grant}", session: step.session, held_since: Timestamp.format(step.at),
-            held_until: Timestamp.format(holder.due), parameters: parameters, signals: signals }
+          parameters, signals = Parameters.read(holder.data.to_s, directory[id]&.definition&.signals.to_a)
+          { lease: holder.id, session: holder.session, held_since: Timestamp.format(holder.begun_at),
+            held_until: Timestamp.format(holder.held_until), parameters: parameters, signals: signals }
         end
       end
 

@@ -11,7 +11,6 @@ module RingPools
     module Support
       include Elah::ApiKey::Authorization
 
-      LEASE_ID = /\A(\d{8,15})-(\d{1,18})\z/
       ID = /\A\d{1,9}\z/
 
       def service = RingPools.service

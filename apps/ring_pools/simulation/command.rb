@@ -11,7 +11,7 @@ module RingPools
   module Simulation
     # Owns the command `simulate`.
     class Command
-      DEFAULTS = { numbers: 50, lifetime_seconds: 1800.0, quarantine_seconds: 0.0, policy: Policies::DEFAULT, target: 0.01, seed: 1 }.freeze
+      DEFAULTS = { numbers: 50, lifetime_seconds: 1800.0, quarantine_seconds: 0.0, policy: Definition::POLICIES.first, target: 0.01, seed: 1 }.freeze
 
       # @param out [IO]
       # @param err [IO]
@@ -42,7 +42,7 @@ module RingPools
           parser.on("--numbers N", Integer, "numbers of a pool, where the file says none (#{options[:numbers]})")
           parser.on("--lifetime_seconds N", Float, "hold time (#{options[:lifetime_seconds].to_i})")
           parser.on("--quarantine_seconds N", Float, "time after it (#{options[:quarantine_seconds].to_i})")
-          parser.on("--policy NAME", Policies::NAMES, "#{Policies::NAMES.join(', ')} (#{options[:policy]})")
+          parser.on("--policy NAME", Definition::POLICIES, "#{Definition::POLICIES.join(', ')} (#{options[:policy]})")
           parser.on("--target SHARE", Float, "the share of overflow that is aimed at (#{options[:target]})")
           parser.on("--seed N", Integer, "of the arrivals that the file gives as rates (#{options[:seed]})")
           parser.on("--svg FILE", "draws the forecast")

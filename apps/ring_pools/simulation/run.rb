@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../forecast"
-require_relative "../pools/pool"
 
 module RingPools
   module Simulation
@@ -10,10 +9,8 @@ module RingPools
       BEGINNING = 1_700_000_000_000_000
       FIRST_NUMBER = 12_000_000_000
 
-      # Takes note of nothing.
-      module Deaf
-        def self.allocated(*) = nil
-      end
+      # The time of the simulation.
+      Clock = Struct.new(:now)
 
       # name, numbers, arrivals, overflows, hours: what the file came to · hourly: arrivals and overflows of each hour · busiest: arrivals of
       # the busiest hour
@@ -53,23 +50,19 @@ module RingPools
 
       # @return [Outcome]
       def outcome
-        pool = made
+        clock = Clock.new(BEGINNING)
+        pool = Elah::LeasePool.new(Array.new(@count) { |index| FIRST_NUMBER + index }, hold: @hold, quarantine: @quarantine, policy: @policy.to_sym,
+                                                                                       clock: clock)
         hourly = []
         @pool.arrivals.each do |seconds|
           hour = hourly[(seconds / 3600).to_i] ||= [0, 0]
           hour[0] += 1
-          hour[1] += 1 unless pool.take(BEGINNING + (seconds * 1e6).round, nil, "")
+          clock.now = BEGINNING + (seconds * 1e6).round
+          hour[1] += 1 unless pool.lease
         end
         hourly.map! { |hour| hour || [0, 0] }
         Outcome.new(name: @pool.name, numbers: @count, hold_seconds: @hold + @quarantine, arrivals: @pool.arrivals.size, overflows: pool.overflows,
                     hours: hourly.size, hourly: hourly)
-      end
-
-      private
-
-      def made
-        terms = Pools::Terms.new(hold: (@hold * 1e6).round, quarantine: (@quarantine * 1e6).round, policy: @policy, draining: false, revision: 1)
-        Pools::Pool.new(terms, Deaf).tap { |pool| pool.change(BEGINNING, terms, Array.new(@count) { |index| FIRST_NUMBER + index }) }
       end
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "time"
-require_relative "../policies"
+require_relative "../definition"
 
 module RingPools
   module Simulation
@@ -23,7 +23,7 @@ module RingPools
       Pool = Struct.new(:name, :settings, :arrivals)
 
       SETTINGS = { "numbers" => 2..100_000, "lifetime_seconds" => 0.001..31_536_000.0, "quarantine_seconds" => 0.0..31_536_000.0,
-                   "policy" => Policies::NAMES }.freeze
+                   "policy" => Definition::POLICIES }.freeze
 
       # @param lines [Enumerable<String>]
       # @param random [Random] for rates

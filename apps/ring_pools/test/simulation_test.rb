@@ -16,7 +16,7 @@ class SimulationTest < Minitest::Test
 
   # 400 hours at 10 erlangs on 10 numbers: 21.458 % by Erlang's B, the same arrivals each time.
   def test_the_pool_of_the_app_overflows_as_erlang_says
-    RingPools::Policies::NAMES.each do |policy|
+    RingPools::Definition::POLICIES.each do |policy|
       text = "pool,hour,per_hour\n#{Array.new(400) { |hour| "a,#{hour},100\n" }.join}"
       outcome = Simulation::Run.new(read(text).first, DEFAULTS.merge("policy" => policy)).outcome
       assert_in_delta RingPools::Forecast.overflow_share(10, 10), outcome.share, 0.012, policy

@@ -31,11 +31,11 @@ module Stats
           return if options[:durability] == :delivered
 
           started_at = now
-          head = Sender.brief_head(request, service, "batch")
+          members = Sender.of(request, service).members("batch", request.path)
           service.pulse.tick
-          counts = [service.pulse.paths, request.path]
-          receipt, count = service.sink.append_items(body, type != Batch::NDJSON, head, max: service.batch_events_max, stream: key&.name,
-                                                                                        durability: options[:durability], counts: counts)
+          receipt, count = service.sink.push_items(body, lines: type == Batch::NDJSON, with: members, max: service.batch_events_max,
+                                                         stream: key&.name, durability: options[:durability],
+                                                         counts: [service.pulse.paths, request.path])
           return unless receipt
 
           service.pulse.took(now - started_at)

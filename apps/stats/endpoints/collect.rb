@@ -13,18 +13,15 @@ module Stats
       Parameters.accept_bodies(self)
 
       desc "Records the request"
-      get "stats", raw: true, responder: -> { Stats.service.express&.responder(false) } do
-        next if service.express&.take(request, false)
-
+      get "stats", raw: true do
         accept(request.query? ? Parameters.of_query(request.query_string) : Parameters::NONE)
       end
 
       desc "Records the request with the parameters in its body"
-      post "stats", raw: true, late_body: true, responder: -> { Stats.service.express&.responder(true) } do
-        next if service.express&.take(request, true)
-
-        read_body
-        accept(Parameters.of(request, service.inflated_bytes_max))
+      post "stats", raw: true, late_body: true do
+        type = Parameters.media_type(request)
+        read_body unless type == Parameters::JSON # other types may be refused
+        accept(Parameters.of(request, service.inflated_bytes_max, type))
       end
     end
   end

@@ -15,7 +15,7 @@ module Stats
       desc "Tells that the process accepts and delivers events"
       get :readyz do
         service.sink.check_ready
-        Elah::Store.trouble&.then { |trouble| error!(trouble, 503, { **Support::RETRY }, code: "store_unavailable") }
+        Elah::Store.check_ready
         { status: "ready" }
       end
 

@@ -26,7 +26,7 @@ module Stats
         def accept_message(type, message)
           one = SegmentMessage.new(type, message)
           key = admit(1, offered: one.write_key)
-          sender = Sender.of(request, service).brief
+          sender = Sender.of(request, service)
           receipt = service.sink.push(one.event(sender, request.path), stream: key&.name, id: one.id(key), **preference(service))
           service.pulse.accepted(one.path || request.path)
           answer(200, { success: true }, receipt)

@@ -64,21 +64,6 @@ class PulseTest < Minitest::Test
     assert_equal 1, @pulse.snapshot["latency_us"]["more"]
   end
 
-  # As responders count: what they have taken belongs to the second in which they were allowed to.
-  def test_events_that_nobody_has_noted
-    uncounted = 0
-    @pulse.count_also(-> { uncounted.tap { uncounted = 0 } })
-    @pulse.accepted("/a")
-    uncounted = 15
-    assert_equal [16, true, 0], [@pulse.total, @pulse.timed?, @pulse.until_timed]
-    @pulse.accepted("/a")
-    uncounted = 4
-    @now += 1
-    @pulse.accepted("/a", 2)
-    @now += 1
-    assert_equal [23, [21, 2], 9], [@pulse.snapshot["total"], @pulse.snapshot["per_second"].last(2), @pulse.until_timed]
-  end
-
   # As the native side counts: the first event of a minute is not let go with the minute before.
   def test_paths_that_are_counted_elsewhere
     now = @pulse.tick

@@ -1,7 +1,7 @@
 //! `bare_hyper`: the yardstick of the benchmark.
 //!
 //! It owns a plain hyper server on a current-thread runtime that answers the same bytes as the applications in
-//! `bench/apps` and `apps/links`, with the options that a careful user would set. It uses nothing of Elah, so that the
+//! `bench/apps` and `apps/links`, without any timeout. It uses nothing of Elah, so that the
 //! ratio between the two is the price of Ruby and of everything that Elah adds.
 
 mod answers;
@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use hyper::Method;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::answers::Answers;
@@ -42,9 +42,6 @@ struct Options {
     #[arg(long, default_value_t = 0)]
     board_bytes: usize,
 }
-
-/// How long the head of a request may take. The timer costs nothing that can be measured.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the answer to `answers::SLEEP_PATH` takes.
 const SLEEP: Duration = Duration::from_millis(50);
@@ -90,11 +87,8 @@ async fn serve(stream: TcpStream, answers: Arc<Answers>) {
             Ok::<_, Infallible>(answer)
         }
     });
-    let connection = http1::Builder::new()
-        .pipeline_flush(true)
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service);
+    // No timer: hyper starts and stops one for each request when it has one.
+    let connection = http1::Builder::new().pipeline_flush(true).serve_connection(TokioIo::new(stream), service);
     // A client that breaks off is its own affair.
     let _ = connection.await;
 }

@@ -9,13 +9,13 @@ mod transaction;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use elah_core::store::{self, Clock, Options, Reservation, Store};
+use elah_store::{Clock, Options, Reservation, Store};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
-use crate::native_class;
-use crate::receiver::Receiver;
-use crate::wait::suspend;
+use crate::concurrency::wait::suspend;
+use crate::ruby::native_class;
+use crate::ruby::receiver::Receiver;
 pub(crate) use clock::RubyClock;
 use counter::RubyCounter;
 pub(crate) use errors::raised;
@@ -112,8 +112,8 @@ impl RubyStore {
     /// Why stores of this process take no writes: directories and sentences. With `is_to_look` the writers look first.
     fn troubles(ruby: &Ruby, is_to_look: bool) -> Result<RArray, Error> {
         let troubles = match is_to_look {
-            true => suspend(ruby, |completer| store::check_all(|troubles| completer.complete(troubles)))?,
-            false => store::troubles(),
+            true => suspend(ruby, |completer| elah_store::check_all(|troubles| completer.complete(troubles)))?,
+            false => elah_store::troubles(),
         };
         let named = troubles.into_iter().map(|(dir, error)| (dir.display().to_string(), error.state()));
         Ok(ruby.ary_from_iter(named))
@@ -186,7 +186,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
     class.define_singleton_method("check_native", function!(RubyStore::check, 1))?;
     class.define_singleton_method("troubles_native", function!(RubyStore::troubles, 1))?;
-    class.define_singleton_method("release_all", function!(elah_core::store::release_all, 0))?;
+    class.define_singleton_method("release_all", function!(elah_store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
     class.define_method("counter_native", method!(RubyStore::counter, 2))?;
     class.define_method("values_at", method!(RubyStore::values_at, -1))?;

@@ -47,7 +47,7 @@ module Lab
           SVG.element("rect", x: LEFT, y: top + 4, width: [scale.place(median) - LEFT, 1].max.to_f, height: ROW - 8, rx: 2, class: Report.kind(row)),
           SVG.element("line", x1: scale.place(low), x2: scale.place(high), y1: middle, y2: middle, class: "range"),
           *row[:rates].map { |rate| SVG.element("circle", cx: scale.place(rate), cy: middle, r: 2.2, class: "run") },
-          SVG.text("#{Format.count(median)}#{' *' if row[:marks].any?}", x: scale.place(high) + 8, y: middle + 4, class: "value")
+          SVG.text("#{Format.measured(median)}#{' *' if row[:marks].any?}", x: scale.place(high) + 8, y: middle + 4, class: "value")
         ].join)
       end
     end

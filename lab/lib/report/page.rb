@@ -42,7 +42,7 @@ module Lab
       def highlights
         workloads.filter_map do |workload|
           ours = workload[:rows].find { |row| row[:contender] == Summary::SUBJECT && row[:rate] } or next
-          { name: workload[:name], title: workload[:title], rate: Format.count(ours[:rate][:median]), lines: comparisons(workload, ours) }
+          { name: workload[:name], title: workload[:title], rate: Format.measured(ours[:rate][:median]), lines: comparisons(workload, ours) }
         end
       end
 
@@ -51,15 +51,15 @@ module Lab
         ruby, rest = others.partition { |row| row[:kind] == "Ruby" }.map { |rows| rows.max_by { |row| row[:rate][:median] } }
         lines = [["bare hyper", ours[:of_yardstick]]]
         [ruby, rest].compact.each { |row| lines << [row[:title], ours[:rate][:median] / row[:rate][:median]] }
-        lines.select(&:last).map { |name, factor| "#{Format.ratio(factor)} × #{name}" }
+        lines.select(&:last).map { |name, factor| "#{Format.measured(factor)} × #{name}" }
       end
 
       def figure(loss, key)
         case loss[:measure]
-        when :rate then Format.count(loss[key])
+        when :rate then Format.measured(loss[key])
         when :memory_bytes then "#{Format.megabytes(loss[key])} MB"
         when :p99_us then "#{Format.milliseconds(loss[key])} ms"
-        else "#{Format.number(loss[key])} µs"
+        else "#{Format.measured(loss[key])} µs"
         end
       end
 

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns all that is settled about an endpoint before its first request.
+# The parts of an endpoint that are fixed before its first request.
 module Elah
   class API
-    # The settings of one endpoint in the form in which they are used.
+    # The settings of one endpoint, in the form in which requests use them.
     class Blueprint
       # @return [Route]
       attr_reader :route
@@ -30,7 +30,7 @@ module Elah
 
       # @param settings [Settings]
       # @param definition [Definition]
-      # @param parameters [Array<Parameters>] that hold for the endpoint
+      # @param parameters [Array<Parameters>] declarations that apply to the endpoint
       # @param route [Route]
       def initialize(settings, definition:, parameters:, route:)
         @definition = definition
@@ -59,30 +59,16 @@ module Elah
       # @return [Boolean] whether errors are problem documents
       def problems? = @problems
 
-      # @return [Boolean] whether OPTIONS is answered
+      # @return [Boolean] whether OPTIONS gets a response
       def options? = @options
 
-      # @return [Boolean] whether GET routes answer HEAD
+      # @return [Boolean] whether GET routes respond to HEAD
       def head? = @head
 
-      # A responder answers before anything of these.
-      #
-      # @raise [ArgumentError] when there is something that it would go past
-      def check_responder
-        raise ArgumentError, "A responder answers in no format: the route needs raw: true." unless @route.options[:raw]
-
-        is_head_forbidden = @route.request_method == "GET" && !head?
-        raise ArgumentError, "A responder answers HEAD as it answers GET, which do_not_route_head! forbids." if is_head_forbidden
-
-        passed = @hooks.reject { |_, blocks| blocks.empty? }.keys
-        passed << "params" if @validators.any?
-        raise ArgumentError, "A responder answers before #{passed.join(', ')} of the route." if passed.any?
-      end
-
-      # Who answers an exception.
+      # Finds the handler of an exception.
       #
       # @param error [Exception]
-      # @return [Proc, Symbol, nil] a block, the name of a helper, `:default`, or nil when it is not rescued
+      # @return [Proc, Symbol, nil] a block, the name of a helper, `:default`, or nil when no handler rescues it
       def rescue_handler(error)
         kind = error.class
         exact = @exact_rescues.find { |named, _| kind == named }
@@ -101,14 +87,14 @@ module Elah
 
       private
 
-      # The framework's own exceptions answer for themselves, unless `rescue_from :all` takes them.
+      # The framework's own exceptions have their own responses, unless `rescue_from :all` covers them.
       def own?(kind)
         return false unless kind <= Exceptions::Base
 
         kind == Exceptions::InvalidVersionHeader || @rescues_own || !@rescues_all
       end
 
-      # Inner scopes come first, and in each the order in which it was written.
+      # Inner scopes come first; within a scope, the order of the definition counts.
       def settle_rescues(settings)
         @rescues = settings.stack_inside_out(:rescue_handlers).flat_map(&:to_a)
         @exact_rescues = settings.stack_inside_out(:exact_rescue_handlers).flat_map(&:to_a)

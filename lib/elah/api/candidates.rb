@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the choice between endpoints that share a verb and a path and differ in their version.
+# The choice between endpoints that share a verb and a path and differ in their version.
 module Elah
   class API
     # Tries its endpoints in the order of their definition.
@@ -15,8 +15,8 @@ module Elah
       # @return [Class]
       def last_endpoint = @endpoints.last
 
-      # Answers with the first endpoint that serves the version. If there is none, the last one says so; a single
-      # endpoint leaves the path to other apps.
+      # Responds with the first endpoint that serves the version. If there is none, the last one refuses the request; a single endpoint leaves the
+      # path to other apps.
       def handle(request)
         chosen = @endpoints.find { |endpoint| endpoint.serves?(request) }
         return chosen.handle(request) if chosen

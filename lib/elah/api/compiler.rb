@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns what happens at boot: definitions, with the settings of all scopes around them, become routes and endpoints.
+# The compiler of an API: it turns definitions, with the settings of all surrounding scopes, into routes and endpoints at boot.
 module Elah
   class API
-    # Compiles one API and those that it mounts.
+    # Compiles one API and the APIs that it mounts.
     class Compiler
       Entry = Struct.new(:verb, :pattern, :requirements, :target, keyword_init: true)
       private_constant :Entry
@@ -30,7 +30,7 @@ module Elah
 
       private
 
-      # @param outer_layers [Array<Layer>] of the APIs that mount this one
+      # @param outer_layers [Array<Layer>] layers of the APIs that mount this one
       # @param outer_parameters [Array<Parameters>] declared where it is mounted
       def compile(api, outer_layers, outer_parameters = [])
         @not_found.add(Settings.new(outer_layers + api.captured_layers))
@@ -71,7 +71,6 @@ module Elah
           route = describe(definition, settings, parameters, verb, raw)
           @routes << route
           blueprint = Blueprint.new(settings, definition: definition, parameters: parameters, route: route)
-          blueprint.check_responder if route.options[:responder]
           versions_in_path(settings).each { |version| add_entry(blueprint, settings, verb, raw, version) }
         end
       rescue Elah::Error, ArgumentError => e
@@ -95,7 +94,6 @@ module Elah
         groups.each_value do |entries|
           endpoints = entries.map(&:target)
           versioned = endpoints.any? { |endpoint| endpoint.blueprint.versioner }
-          refuse_responders(endpoints) if versioned
           warn_of_duplicates(entries)
           target = versioned ? Candidates.new(endpoints, @not_found) : endpoints.first
           entries.drop(1).each { |entry| rename_captures(entries.first, entry) }
@@ -115,12 +113,7 @@ module Elah
 
       def place(route) = route.source_location ? route.source_location.join(":") : "one without a block in #{route.api}"
 
-      def refuse_responders(endpoints)
-        route = endpoints.map(&:route).find { |one| one.options[:responder] } or return
-        raise DefinitionError, "#{route.request_method} #{route.path} of #{route.api}: A responder answers before a version is chosen."
-      end
-
-      # The route has the names of the first endpoint.
+      # The route uses the parameter names of the first endpoint.
       def rename_captures(first, entry)
         names = Path.names(first.pattern).zip(Path.names(entry.pattern)).to_h
         RenamedCaptures.apply(entry.target, names) if names.any? { |found, wanted| found != wanted }
@@ -150,7 +143,7 @@ module Elah
         )
       end
 
-      # What is declared, with what `desc ..., params:` says of it.
+      # The declared parameters, with the entries of `desc ..., params:`.
       def documentation(definition, parameters)
         declared = parameters.map(&:documentation).reduce({}, :merge)
         described = definition.description[:params]
@@ -161,7 +154,7 @@ module Elah
         end
       end
 
-      # What follows the path: all below it with `anchor: false`, and a format, but for a route that answers by itself.
+      # The optional end of the path: everything below it with `anchor: false`, and a format, except for `raw` routes.
       def ending(options, settings, raw, path_versioned:)
         below = options[:anchor] == false && !raw.match?(/\*\w*\z/) ? UnanchoredCaptures::PATTERN : ""
         options[:raw] ? below : below + Path.suffix(settings, path_versioned, Path.bare?(raw, settings))
@@ -172,7 +165,7 @@ module Elah
                 .push(definition.options[:requirements] || {}).reduce({}, :merge)
       end
 
-      # @return [String, Array<String>, nil] what a route tells of its version
+      # @return [String, Array<String>, nil] the version that the route reports
       def version_of(settings)
         versions = settings[:version]&.map(&:to_s)
         versions && (versions.size == 1 ? versions.first : versions)
@@ -180,7 +173,7 @@ module Elah
 
       def path_versioned?(settings) = !settings[:version].nil? && settings[:version_options][:using] == :path
 
-      # @return [Array<String, nil>] [nil] when the version is elsewhere, or nowhere
+      # @return [Array<String, nil>] [nil] when the path has no version
       def versions_in_path(settings) = path_versioned?(settings) ? settings[:version].map(&:to_s) : [nil]
     end
   end

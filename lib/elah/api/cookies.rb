@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns the cookies of a request and those that its answer sets.
+# The cookies of a request, and those that its response sets.
 require_relative "standard_library"
 
 module Elah
   class API
-    # Cookies by name. What is assigned is sent.
+    # Cookies by name. Assigned cookies are sent.
     class Cookies
       include Enumerable
 
@@ -26,9 +26,9 @@ module Elah
 
       def each(&block) = @cookies.each(&block)
 
-      # Makes the client forget a cookie.
+      # Deletes a cookie in the client.
       #
-      # @param options [Hash] path and domain as they were set
+      # @param options [Hash] path and domain with which it was set
       def delete(name, **options) = self[name] = options.merge(value: "deleted", expires: Time.at(0))
 
       # @return [Array<String>] Set-Cookie headers

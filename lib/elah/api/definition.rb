@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns what a class body leaves behind for the compiler: one record per endpoint and per mounted app.
+# The records of a class body for the compiler: one per endpoint and per mounted app.
 module Elah
   class API
-    # An endpoint as it was written.
+    # A defined endpoint.
     #
     # verbs: upper-case methods, or ["*"] · paths: raw paths · options: the Hash given to the verb · block: the handler ·
     # layers: the settings at that point · description: the Hash of `desc` · parameters: the `params` blocks that hold ·
@@ -11,7 +11,7 @@ module Elah
     Definition = Struct.new(:verbs, :paths, :options, :block, :layers, :description, :parameters, :route_settings, :api,
                             keyword_init: true)
 
-    # An app as it was mounted. app: an Elah::API class or a Rack app · path: where · layers: the settings at that point
+    # A mounted app. app: an Elah::API class or a Rack app · path: its path · layers: the settings at that point
     Mount = Struct.new(:app, :path, :layers, :api, keyword_init: true)
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the way of a request to its endpoint.
+# The dispatcher: finds the endpoint of a request.
 module Elah
   class API
     # A compiled API.
@@ -21,25 +21,16 @@ module Elah
         @not_found = not_found
       end
 
-      # @return [Array<Integer>] ids of the routes whose handlers read the body piece by piece: `stream_body: true`
+      # @return [Array<Integer>] IDs of the routes whose handlers read the body in pieces: `stream_body: true`
       def streamed_routes = endpoints.select { |_, endpoint| endpoint.route.options[:stream_body] }.map(&:first)
 
-      # @return [Hash{Gate=>Array<Integer>}] ids of the routes that each gate bounds
+      # @return [Hash{Gate=>Array<Integer>}] IDs of the routes that each gate limits
       def gates
         bounded = endpoints.select { |_, endpoint| endpoint.route.gate }
         bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
-      # @return [Array<Array(Integer, Object)>] ids of the routes with what their `responder:` is, or gives when it is called, if it gives any
-      def responders
-        endpoints.filter_map do |id, endpoint|
-          given = endpoint.route.options[:responder]
-          responder = given.respond_to?(:call) ? given.call : given
-          [id, responder] if responder
-        end
-      end
-
-      # Answers a native request.
+      # Responds to a native request.
       def handle(request)
         id = request.route
         return @targets[id].handle(request) if id
@@ -49,7 +40,7 @@ module Elah
         @not_found.answer_bad_path(request, e)
       end
 
-      # Answers a Rack request.
+      # Responds to a Rack request.
       #
       # @param env [Hash]
       # @return [Array(Integer, Hash, #each)]
@@ -64,7 +55,7 @@ module Elah
 
       private
 
-      # Ids of routes with their endpoints, of several versions the last.
+      # IDs of routes with their endpoints; of several versions the last.
       def endpoints
         ids = @targets.each_index.select { |id| @targets[id].respond_to?(:last_endpoint) }
         ids.map { |id| [id, @targets[id].last_endpoint] }
@@ -75,13 +66,13 @@ module Elah
         @targets[request.route].handle(request)
       end
 
-      # @param found [Array(nil, Array<String>), nil] the verbs that the path has, or nil
+      # @param found [Array(nil, Array<String>), nil] the verbs of the path, or nil
       def answer_unrouted(request, found)
         endpoint = found && neighbor(request.path, found.last)
         endpoint ? endpoint.refuse(request, found.last) : @not_found.answer(request)
       end
 
-      # The endpoint that answers for its path what it does not do: the last one defined there.
+      # The endpoint that responds to the path's other verbs: the last one defined there.
       def neighbor(path, verbs)
         verbs.filter_map { |verb| @router.match(verb, path)&.first }.map { |id| @targets[id].last_endpoint }
              .max_by(&:position)

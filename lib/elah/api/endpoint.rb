@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the object that a handler runs in. One class per route is generated from it, one object per request.
+# The object in which a handler runs. Each route has a generated class, each request an instance.
 require_relative "endpoint/input"
 require_relative "endpoint/captures"
 require_relative "endpoint/response"
@@ -12,8 +12,8 @@ require_relative "cookies"
 
 module Elah
   class API
-    # What `self` is in handlers, hooks, helpers and rescue blocks. Methods that begin with an underscore are the
-    # framework's own. It has no `initialize`: Ruby would enter its interpreter anew for it.
+    # `self` in handlers, hooks, helpers and rescue blocks. Methods that begin with an underscore belong to the framework. It has no `initialize`,
+    # because Ruby would enter its interpreter again for it.
     class Endpoint
       include Input
       include Response
@@ -25,26 +25,26 @@ module Elah
       class << self
         # @return [Route]
         attr_accessor :route
-        # @return [Integer] counts definitions
+        # @return [Integer] position in the order of definitions
         attr_accessor :position
         # @return [Blueprint]
         attr_accessor :blueprint
 
-        # @return [Array<String>] the verbs of its path, OPTIONS among them
+        # @return [Array<String>] the verbs of its path, including OPTIONS
         attr_accessor :verbs
 
-        # Gives what every request reads the first places in its objects, where Ruby 3.1 finds also what is unset at once.
+        # Assigns the variables that every request reads first. Ruby 3.1 then finds even unset ones quickly.
         def place_variables = allocate.instance_eval { @request = @_changed = @header = @_format = nil }
 
-        # Answers a request.
+        # Responds to a request.
         def handle(request) = new._call(request)
 
-        # Answers a request whose verb the path does not have.
+        # Responds to a request whose verb the path does not have.
         #
-        # @param verbs [Array<String>] those that it has
+        # @param verbs [Array<String>] the path's verbs
         def refuse(request, verbs) = new._refuse(request, verbs)
 
-        # @return [Boolean] whether the request asks for a version of this endpoint, or for one that is refused here
+        # @return [Boolean] whether the request asks for a version of this endpoint, or for one that this endpoint refuses
         def serves?(request)
           blueprint.versioner&.version_of(request)
           true
@@ -57,19 +57,19 @@ module Elah
 
       # @return [Elah::Request, RackRequest]
       attr_reader :request
-      # @return [String, nil] the version that the request asked for
+      # @return [String, nil] the version in the request
       attr_reader :version
 
       # @return [Route] the route of this request
       def route = _blueprint.route
 
-      # @return what `route_setting` kept for this route
+      # @return the value that `route_setting` stored for this route
       def route_setting(key) = route.settings[key]
 
       # @return [#info] the logger of the API
       def logger = route.api.logger
 
-      # Ruby puts this into the message of a NameError, which ends in the log: nothing that the request brought is in it.
+      # Ruby puts this text into the message of a NameError, which reaches the log. So it has no data of the request.
       def inspect = "#<#{route.api} #{route.request_method} #{route.path}>"
 
       def _blueprint = self.class.blueprint

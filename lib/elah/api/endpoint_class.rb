@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns the generated code of an endpoint: a class whose `_call` has only the steps that its route needs.
+# The generated code of an endpoint: a class whose `_call` has only the steps that its route needs.
 module Elah
   class API
-    # Makes the class of one endpoint.
+    # Creates the class of one endpoint.
     class EndpointClass
       BODY_VERBS = %w[POST PUT PATCH DELETE *].freeze
       STATUSES = { "GET" => 200, "HEAD" => 200, "PUT" => 200, "PATCH" => 200, "OPTIONS" => 200, "POST" => 201 }.freeze
@@ -44,21 +44,23 @@ module Elah
 
       def formats = @blueprint.formats
 
-      # `raw: true`: the handler answers through `request.respond` and ends with what that gave. No format is negotiated or
-      # written and no `after` hook runs; everything else is as in other routes.
+      # `raw: true`: the handler responds through `request.respond` and returns its result. No format is negotiated or written, and no `after` hook
+      # runs. Everything else is as in other routes.
       def raw? = @blueprint.route.options[:raw]
 
       def set_constants(endpoint)
         endpoint.const_set(:FORMATS, formats)
+        endpoint.const_set(:MEDIA_TYPES, formats.media_types)
         endpoint.const_set(:READS_JSON, formats.reads_json? && @verb != "*")
         endpoint.const_set(:VERSION, @version)
         endpoint.const_set(:VERSIONER, @blueprint.versioner)
-        headers = formats.content_types.transform_values { |type| PreparedHeaders.set({ "content-type" => type }) }
-        endpoint.const_set(:HEADERS, formats.single? ? headers.fetch(formats.fixed) : headers)
+        plain = formats.plain
+        endpoint.const_set(:PLAIN, plain)
+        endpoint.const_set(:HEADERS, plain.fetch(formats.fixed).headers) if formats.single?
         endpoint.const_set(:CONTENT_TYPE, formats.content_type(formats.fixed))
       end
 
-      # Blocks become methods, so that a call costs no binding and `return` ends them.
+      # Blocks become methods: a call then needs no binding, and `return` ends it.
       def define_blocks(endpoint)
         endpoint.define_method(:_handle, &@blueprint.handler) if @blueprint.handler
         DSL::Hooks::HOOKS.each do |hook|
@@ -88,7 +90,7 @@ module Elah
         RUBY
       end
 
-      # The router leads HEAD to the route of GET.
+      # The router maps HEAD to the route of GET.
       def head_refusal
         'return _refuse(request, self.class.verbs) if request.request_method == "HEAD"' if @verb == "GET" && !@blueprint.head?
       end
@@ -117,7 +119,7 @@ module Elah
       end
 
       def negotiation
-        return "@_format = FORMATS.negotiate(request)" unless formats.single?
+        return "@_format = request.format_among(MEDIA_TYPES) || FORMATS.negotiate(request)" unless formats.single?
 
         "@_format = FORMATS.negotiate(request) if request.query?"
       end
@@ -136,8 +138,8 @@ module Elah
         validates_late? ? "params if request.query?" : "_validate"
       end
 
-      # Where parameters can come from the query alone and all are optional, a request without a query has nothing to check: its
-      # defaults are set when the handler reads `params`, and most hot endpoints never do.
+      # If all parameters are optional and can come from the query only, a request without a query needs no checks. Its defaults are set when the
+      # handler reads `params`, and most hot endpoints never do.
       def validates_late?
         validators = @blueprint.validators
         in_path = Path.names(@blueprint.route.path)
@@ -147,14 +149,25 @@ module Elah
 
       def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), answer]
 
-      # A value alone is answered at once, with headers made at boot; a value with headers of its own, in fewer steps than the rest.
+      # A plain value is sent at once, with headers made at boot. A value with its own headers takes fewer steps than other results.
       def answer
-        status = STATUSES[@verb]
-        writer = WRITERS[formats.formatter(formats.fixed)] if formats.single?
-        return "_finish(result)" unless status && writer
+        status = STATUSES[@verb] or return "_finish(result)"
+        return answer_negotiated(status) unless formats.single?
+
+        writer = WRITERS[formats.formatter(formats.fixed)] or return "_finish(result)"
 
         "return _finish(result) if @_changed\n" \
           "@request.respond(#{status}, @header ? @header.with_content_type(CONTENT_TYPE) : HEADERS, #{writer})"
+      end
+
+      # Does the same as {#answer}, in the format that the request has chosen. The response's own headers may name another one.
+      def answer_negotiated(status)
+        <<~RUBY
+          return _finish(result) if @_changed || @header
+          plain = PLAIN[@_format] or return _finish(result)
+          @request.respond(#{status}, plain.headers,
+                           plain.text && ::String === result ? result : plain.formatter.call(result, _lazy_env).to_s)
+        RUBY
       end
 
       def hook_calls(hook)

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns how errors are written: Grape's shapes by format, and problem documents (RFC 9457).
+# The formats of errors: Grape's shapes, and problem documents (RFC 9457).
 require_relative "standard_library"
 
 module Elah
   class API
-    # Writers of errors. `call` takes message (String, Hash or exception), backtrace, options, env and the exception.
+    # Writers of errors. `call` accepts message (String, Hash or exception), backtrace, options, env and the exception.
     module ErrorFormats
       # `{"error": message}`, or the Hash itself.
       module Json
@@ -38,7 +38,7 @@ module Elah
 
       BUILT_IN = { serializable_hash: Json, json: Json, jsonapi: Json, txt: Text, xml: Xml }.freeze
 
-      # @return [Hash] the document with what `rescue_from ..., backtrace: true` asks for
+      # @return [Hash] the document with the members that `rescue_from ..., backtrace: true` adds
       def self.detailed(document, backtrace, options, original)
         document = document.merge(backtrace: backtrace) if backtrace?(backtrace, options)
         document = document.merge(original_exception: original.inspect) if options[:original_exception] && original
@@ -53,9 +53,9 @@ module Elah
         RESERVED = %i[detail error message code type title status].freeze
         private_constant :RESERVED
 
-        # @param message [String, Hash] a Hash gives detail (or error, or message), code, type, title and extra members
+        # @param message [String, Hash] a Hash has detail (or error, or message), code, type, title and extra members
         # @param status [Integer]
-        # @param code [String, Symbol, nil] found from the status when nil
+        # @param code [String, Symbol, nil] nil derives it from the status
         # @param request_id [String]
         # @param errors [Exceptions::ValidationErrors, nil]
         # @return [String]

@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-# Owns the exceptions of the framework. Those under Exceptions become answers by themselves; their names and messages
-# are Grape's, so that `rescue_from Grape::Exceptions::ValidationErrors` needs only its first word changed.
+# The exceptions of the framework. Those under Exceptions become responses by themselves. Their names and messages are Grape's: for `rescue_from
+# Grape::Exceptions::ValidationErrors` only change the first word.
 module Elah
   class API
-    # The definition of an API contradicts itself. Raised at boot only.
+    # The definition of an API is contradictory. Raised at boot only.
     class DefinitionError < Error; end
 
-    # What the server has to say of a request while it is read or answered: no `rescue_from :all` takes it.
+    # Errors of the server while a request is read or its response is sent: no `rescue_from :all` rescues them.
     PASSING = [BadRequest, ClientGone, DeadlineExceeded].freeze
 
-    # Ends a handler with an answer. Raised by `error!`; not a StandardError, so that no `rescue => e` of a handler takes it.
+    # Ends a handler with a response. Raised by `error!`. It is not a StandardError, so that no `rescue => e` of a handler rescues it.
     class Halt < Exception # rubocop:disable Lint/InheritException
       attr_reader :body, :status, :headers, :code
 
@@ -26,18 +26,18 @@ module Elah
         super()
       end
 
-      # @return [String] what the log shows where no response can follow, as in a stream
+      # @return [String] the text in the log where no response can follow, as in a stream
       def message = "error! was called with status #{@status}: #{@body}"
     end
 
-    # The exceptions that become answers.
+    # The exceptions that become responses.
     module Exceptions
-      # status: of the answer · headers: of the answer, or nil · code: stable, for problem documents
+      # status: of the response · headers: of the response, or nil · code: stable, for problem documents
       class Base < Error
         attr_reader :status, :headers, :code
 
         # @param text [String, nil] the message
-        # @param message [String, nil] the same by its name, as a subclass may give it: `super(status: 418, message: "...")`
+        # @param message [String, nil] the same by its keyword, for subclasses: `super(status: 418, message: "...")`
         # @param status [Integer, nil] nil is `default_error_status`
         def initialize(text = nil, message: text, status: nil, headers: nil, code: nil, **)
           @status = status
@@ -46,13 +46,13 @@ module Elah
           super(message)
         end
 
-        # @return [String] what a problem document says, where Grape's message says less
+        # @return [String] detail of a problem document, where Grape's message says less
         def detail = message
       end
 
-      # The body is not what its content type says.
+      # The body does not match its content type.
       class InvalidMessageBody < Base
-        # @return [String] what is wrong with it
+        # @return [String] the fault
         attr_reader :detail
 
         # @param type [String] the content type
@@ -72,7 +72,7 @@ module Elah
 
       # The Accept header does not name this API.
       class InvalidAcceptHeader < Base
-        # @return [String] what is wrong with it
+        # @return [String] the fault
         attr_reader :detail
 
         def initialize(reason, headers)
@@ -83,7 +83,7 @@ module Elah
 
       # The Accept header names a version that is not served.
       class InvalidVersionHeader < Base
-        # @return [String] what is wrong with it
+        # @return [String] the fault
         attr_reader :detail
 
         def initialize(reason, headers)
@@ -95,7 +95,7 @@ module Elah
       # The path exists, the verb does not.
       class MethodNotAllowed < Base
         def initialize(headers) = super("405 Not Allowed", status: 405, headers: headers)
-        def detail = "This path takes #{headers['allow']}."
+        def detail = "This path allows #{headers['allow']}."
       end
 
       # The object cannot be written in the format.
@@ -108,14 +108,14 @@ module Elah
         def initialize = super("Invalid response")
       end
 
-      # One parameter, or one group of them, is wrong.
+      # One parameter, or one group of parameters, is invalid.
       class Validation < Base
         # @return [Array<String>]
         attr_accessor :params
 
         # @param params [Array<String>] full names, e.g. "items[0][name]"
-        # @param message [String, Symbol, Proc] a sentence's end, or the name of one
-        # @param code [String, nil] stable; found from a Symbol message when left out
+        # @param message [String, Symbol, Proc] the end of the sentence, or its name
+        # @param code [String, nil] stable; by default derived from a Symbol message
         def initialize(params:, message: nil, code: nil, **rest)
           @params = params
           super(message && Messages.text(message), code: code || Messages.code(message), **rest)
@@ -125,7 +125,7 @@ module Elah
         def to_json(*state) = message.to_json(*state)
       end
 
-      # Several parameters are wrong; what a validator raises for all of them.
+      # Several parameters are invalid; a validator raises it for all of them.
       class ValidationArrayErrors < Base
         # @return [Array<Validation>]
         attr_reader :errors
@@ -137,7 +137,7 @@ module Elah
         end
       end
 
-      # All that is wrong with the parameters of a request.
+      # All invalid parameters of a request.
       class ValidationErrors < Base
         include Enumerable
 

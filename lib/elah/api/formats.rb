@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns representations: which format an answer has, how objects are written in it and how bodies are read.
+# Formats: the choice of a response's format, and how objects are written and bodies are read in it.
 module Elah
   class API
-    # The formats of one endpoint, settled at boot.
+    # The formats of one endpoint, fixed at boot.
     class Formats
       # In order of preference.
       CONTENT_TYPES = {
@@ -14,7 +14,7 @@ module Elah
       CLASS_AND_ADDRESS = Kernel.instance_method(:to_s)
       private_constant :CLASS_AND_ADDRESS
 
-      # An object whose text is its class and its address was not meant to be sent.
+      # An object whose text is only its class and address was not meant to be sent.
       TEXT = lambda do |object, _env|
         next object.to_txt if object.respond_to?(:to_txt)
 
@@ -38,9 +38,10 @@ module Elah
       JSON_TYPE = "application/json"
       PARSERS = { json: JSON_PARSER, jsonapi: JSON_PARSER }.freeze
 
-      # How many Accept headers are remembered.
-      ACCEPTS_MAX = 256
-      private_constant :ACCEPTS_MAX
+      # How a response in one format is written when the handler has set nothing.
+      #
+      # headers:: made at boot · formatter:: called with the object and the env · text:: whether a String is sent unchanged
+      Plain = Struct.new(:headers, :formatter, :text)
 
       def self.serializable(object)
         case object
@@ -52,8 +53,10 @@ module Elah
 
       # @return [Hash{Symbol=>String}] media types by format
       attr_reader :content_types
-      # @return [Symbol, nil] the format that `format` names
+      # @return [Symbol, nil] the format that `format` sets
       attr_reader :fixed
+      # @return [Elah::MediaTypes] chooses the format of a request whose path and query name none
+      attr_reader :media_types
 
       # @param settings [Settings]
       def initialize(settings)
@@ -66,40 +69,42 @@ module Elah
         @formatters = @content_types.to_h { |format, _| [format, refusing_formatter(format)] }
                                     .merge(FORMATTERS, settings.merged(:formatters)).freeze
         @parsers = PARSERS.merge(settings.merged(:parsers)).freeze
-        @accepts = {}
+        default = @fixed || (@default if @content_types.key?(@default))
+        @media_types = MediaTypes.new(@fixed ? {} : @by_media_type, default)
       end
 
-      # @return [Boolean] whether nothing in a request but `?format=` can ask for another format
+      # @return [Boolean] whether only `?format=` can choose another format
       def single? = !@fixed.nil? && @content_types.size == 1
 
-      # The format of an answer: by extension, by `?format=`, the fixed one, by Accept, the default.
+      # The format of a response: from the extension, `?format=`, the fixed format, Accept, or the default.
       #
       # @param request [Elah::Request, RackRequest]
       # @return [Symbol]
-      # @raise [Halt] 406 when the format asked for is not spoken
+      # @raise [Halt] 406 when the API does not support the requested format
       def negotiate(request)
-        path = request.path
-        named = @by_name[path[(path.rindex(".") + 1)..]] if path.include?(".")
-        named ||= queried(request.query_string)
-        return named if named
-        return @fixed if @fixed
+        named(request) || @media_types.format_for(request.header("accept")) || refuse(@default)
+      end
 
-        accept = request.header("accept")
-        (accept && accepted(accept)) || (@content_types.key?(@default) ? @default : refuse(@default))
+      # @return [Hash{Symbol=>Plain}] by format
+      def plain
+        @content_types.to_h do |format, type|
+          formatter = formatter(format_of(type, format))
+          [format, Plain.new(PreparedHeaders.set({ "content-type" => type }), formatter, formatter.equal?(TEXT))]
+        end
       end
 
       # @param format [Symbol, nil]
       # @return [String, nil]
       def content_type(format) = @content_types[format]
 
-      # The format whose media type an answer carries, else the negotiated one.
+      # The format of the response's media type, else the negotiated one.
       def format_of(content_type, format) = @by_media_type[content_type] || format
 
-      # @param format [Symbol] any, as `env["api.format"]` may name one that this API does not speak
-      # @return [#call] given the object and the env
+      # @param format [Symbol] any, because `env["api.format"]` may name a format that this API does not support
+      # @return [#call] called with the object and the env
       def formatter(format) = @formatters.fetch(format) { refusing_formatter(format) }
 
-      # @return [Boolean] whether a body of the type application/json is read as JSON is
+      # @return [Boolean] whether a body of the type application/json is read as JSON
       def reads_json?
         format = @by_media_type[JSON_TYPE]
         @content_types.key?(format) && @parsers[format].equal?(JSON_PARSER)
@@ -109,7 +114,7 @@ module Elah
       #
       # @param media_type [String, nil] in lower case, without parameters
       # @return [Symbol]
-      # @raise [Halt] 415 when nothing is known about the type
+      # @raise [Halt] 415 when the type is unknown
       def body_format(media_type)
         format = media_type ? @by_media_type[media_type] : @default
         return format if @content_types.key?(format)
@@ -117,14 +122,20 @@ module Elah
         raise Halt.new("The provided content-type '#{media_type}' is not supported.", 415, {})
       end
 
-      # @return [#call, nil] given the body and the env
+      # @return [#call, nil] called with the body and the env
       def parser(format) = @parsers[format]
 
       private
 
-      # For formats without a formatter: a String is sent as it is.
+      # For formats without a formatter: a String is sent unchanged.
       def refusing_formatter(format)
         ->(object, _env) { object.is_a?(String) ? object : raise(Exceptions::InvalidFormatter.new(object.class, format)) }
+      end
+
+      # The format that the end of the path or the query requests.
+      def named(request)
+        path = request.path
+        (@by_name[path[(path.rindex(".") + 1)..]] if path.include?(".")) || queried(request.query_string)
       end
 
       def queried(query)
@@ -136,27 +147,6 @@ module Elah
 
       def refuse(format)
         raise Halt.new("The requested format '#{format}' is not supported.", 406, {})
-      end
-
-      def accepted(accept)
-        @accepts.fetch(accept) do
-          @accepts.clear if @accepts.size >= ACCEPTS_MAX
-          @accepts[accept] = best(accept)
-        end
-      end
-
-      # None of these looks at a character more than a few times, whatever the header is.
-      TYPE = %r{\b\w++/[\w+.-]+}
-      QUALITY = /;\s*q=([\d.]+)/
-      VENDOR = %r{/vnd\.[^+]+\+}
-      private_constant :TYPE, :QUALITY, :VENDOR
-
-      # Types by falling quality; a vendor's type also stands for its suffix.
-      def best(accept)
-        accept.split(",").filter_map { |range| (type = range[TYPE]) && [type, range[QUALITY, 1]] }
-              .sort_by { |_, quality| -quality.to_f }
-              .flat_map { |type, _| [type, type.sub(VENDOR, "/")] }
-              .filter_map { |type| @by_media_type[type] }.first
       end
     end
   end

@@ -2,21 +2,21 @@
 
 module Elah
   class API
-    # A bound that endpoints share, because what stands behind them serves only so many requests at once. The rest wait in line,
-    # without a fiber, for a bounded time.
+    # A limit that endpoints share, because their database or service handles only so many requests at once. Other requests wait in line, without a
+    # fiber, for a limited time.
     class Gate
-      # How many requests are let through for each connection of a pool: one that uses it, and one that comes or goes.
+      # Number of admitted requests per connection of a pool: one that uses it, and one that starts or ends.
       PER_CONNECTION = 2
 
-      # @return [Integer] requests that run at once, in each worker
+      # @return [Integer] maximum number of running requests, in each worker
       attr_reader :running_max
-      # @return [Integer, nil] requests that may wait; nil is the option `queue_max`
+      # @return [Integer, nil] maximum number of waiting requests; nil uses the option `queue_max`
       attr_reader :queue_max
-      # @return [Numeric, nil] seconds that one may wait; nil is the option `queue_seconds`
+      # @return [Numeric, nil] maximum wait in seconds; nil uses the option `queue_seconds`
       attr_reader :queue_seconds
 
-      # @param pool [#connections_max, nil] what stands behind the endpoints
-      # @param max [Integer, nil] requests at once; nil is what the pool can serve
+      # @param pool [#connections_max, nil] the pool that the endpoints use
+      # @param max [Integer, nil] maximum number of running requests; nil derives it from the pool
       # @param queue_max [Integer, nil]
       # @param queue_seconds [Numeric, nil]
       # @raise [ArgumentError]

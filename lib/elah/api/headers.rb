@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Owns the two header hashes that handlers see. Names match in any case; answers are kept in lower case, as HTTP/2 and
-# Rack 3 want them, and requests in Grape's spelling.
+# The two header hashes of handlers. Look-ups ignore case. Response headers are kept in lower case, as HTTP/2 and Rack 3 require, and request
+# headers in Grape's spelling.
 module Elah
   class API
-    # Headers of an answer: lower-case names.
+    # Headers of a response, with lower-case names.
     class ResponseHeaders < Hash
       alias given? key?
       alias give store
@@ -12,7 +12,7 @@ module Elah
 
       def self.normalize(name) = name.to_s.downcase
 
-      # @param type [String] of the body, for when the handler has said none
+      # @param type [String] media type of the body, unless the handler has set one
       # @return [self]
       def with_content_type(type)
         give("content-type", type) unless given?("content-type")
@@ -45,7 +45,7 @@ module Elah
       def merge(*others) = dup.merge!(*others)
     end
 
-    # Headers that are checked once and sent many times. Equal ones are one object.
+    # Headers that are checked once and sent many times. Equal headers share one object.
     module PreparedHeaders
       @sets = {}
 
@@ -54,7 +54,7 @@ module Elah
       def self.set(headers) = @sets[headers] ||= HeaderSet.new(headers)
     end
 
-    # Headers of a request, spelled `X-Api-Key`; a look-up takes any case.
+    # Headers of a request, spelled `X-Api-Key`; a look-up ignores case.
     class RequestHeaders < Hash
       # @param headers [Hash{String=>String}] lower-case names
       def self.from(headers)

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns a Rack app inside an API. The app sees the whole path, as under Grape.
+# A Rack app inside an API. The app sees the whole path, as under Grape.
 module Elah
   class API
-    # What the dispatcher calls for a path below a mounted Rack app.
+    # The dispatcher's target for paths below a mounted Rack app.
     class MountedApp
       # @param app [#call]
       def initialize(app)

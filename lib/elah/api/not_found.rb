@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-# Owns the responses to paths that lead nowhere.
+# The responses to paths without a route.
 module Elah
   class API
-    # Says that there is no such route, in the error format of the API that the path is below.
+    # Responds that there is no such route, in the error format of the API of that path.
     class NotFound
       MESSAGE = "404 Not Found"
       PASS = { "x-cascade" => "pass" }.freeze
       NO_HEADERS = {}.freeze
 
-      # How an API writes errors. base: the path that all of it is below · type: of its format · formatter: nil where errors are plain text
+      # How an API writes errors. base: common beginning of its paths · type: of its format · formatter: nil where errors are plain text
       Form = Struct.new(:base, :type, :formatter, :options, :problems, keyword_init: true) do
         def covers?(path) = base == "/" || path == base || path.start_with?("#{base}/")
       end
@@ -22,10 +22,10 @@ module Elah
         @forms = []
       end
 
-      # @return [Boolean] whether Rack is told that another app may know the path
+      # @return [Boolean] whether the response tells Rack that another app may have the path
       def cascades? = @cascades
 
-      # Adds an API, the outermost first. Of those that a path is below, the one with the longest path decides.
+      # Adds an API, the outermost first. Of the APIs with the path, the one with the longest base decides.
       #
       # @param settings [Settings] of the whole class, with those of the APIs around it
       def add(settings)
@@ -40,7 +40,7 @@ module Elah
         respond(request, 404, headers, MESSAGE, detail: "No route fits #{request.path}.")
       end
 
-      # Responds with 400 to a path that cannot be read.
+      # Responds with 400 to an invalid path.
       #
       # @param error [Elah::Router::BadPath]
       def answer_bad_path(request, error)
@@ -49,7 +49,7 @@ module Elah
 
       private
 
-      # @return [Form, nil] nil when the API names no format of its own
+      # @return [Form, nil] nil when the API sets no format of its own
       def form(settings)
         format, problems = settings[:format], settings[:error_format] == :problem
         return unless format || problems

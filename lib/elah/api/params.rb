@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the load order of everything about parameters.
+# The load order of the files about parameters.
 require_relative "params/blank"
 require_relative "params/indifferent_hash"
 require_relative "params/form_parameters"

@@ -1,28 +1,28 @@
 # frozen_string_literal: true
 
-# Owns how the parts of a definition become the path of a route.
+# The path of a route, joined from the parts of its definition.
 module Elah
   class API
     # Paths in the notation of Grape: `:param`, `*wildcard`, `(optional)`.
     module Path
       class << self
         # @param parts [Array<String>]
-        # @return [String] one slash between parts, none at the end, "/" for nothing
+        # @return [String] one slash between parts, none at the end, "/" without parts
         def join(parts)
           path = "/#{parts.join('/')}".squeeze("/")
           path.size > 1 ? path.delete_suffix("/") : path
         end
 
-        # @param raw [String] what the verb was given
+        # @param raw [String] the path of the verb
         # @param settings [Settings]
-        # @param version [String, nil] what stands in the place of the version, with path versioning
+        # @param version [String, nil] the part for the version, with path versioning
         # @return [String] without the format suffix
         def full(raw, settings, version)
           join([*settings.stack(:mount_path), settings[:prefix], version,
                 *settings.stack(:namespaces).map(&:space), raw].compact)
         end
 
-        # @return [String] what may follow the path to ask for a format
+        # @return [String] the optional suffix that requests a format
         def suffix(settings, path_versioned, bare)
           return "(.#{settings[:format]})" if settings[:format] && settings.stack(:content_types).size == 1
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns a Rack environment seen as a request of Elah: the same methods as the native request, answering with a triplet.
+# A Rack environment as a request of Elah: it has the methods of the native request, and responds with a triplet.
 module Elah
   class API
     # One request of a Rack server.
@@ -13,7 +13,7 @@ module Elah
       attr_reader :env
       # @return [Integer, nil] set by the dispatcher
       attr_accessor :route
-      # @return [Hash{String=>String}] set by the dispatcher; empty where no route fits
+      # @return [Hash{String=>String}] set by the dispatcher; empty where no route matches
       attr_accessor :route_params
 
       # @param env [Hash]
@@ -37,7 +37,7 @@ module Elah
       def content_type = header("content-type")
       def content_length = @env["CONTENT_LENGTH"]&.to_i
 
-      # @return [String] the id that a proxy or a middleware gave, else a new one
+      # @return [String] the ID from a proxy or a middleware, else a new one
       def id = @id ||= @env["action_dispatch.request_id"] || @env["HTTP_X_REQUEST_ID"] || new_id
 
       # @param name [String] lower-case
@@ -49,6 +49,11 @@ module Elah
         else @env["HTTP_#{name.upcase.tr('-', '_')}"]
         end
       end
+
+      # @param types [Elah::MediaTypes]
+      # @return [Symbol, nil] the format that the Accept header chooses; nil when the path has a dot or there is a query, because either may name
+      #   another one
+      def format_among(types) = query? || path.include?(".") ? nil : types.format_for(@env["HTTP_ACCEPT"])
 
       # @return [Hash{String=>String}] by lower-case names
       def headers
@@ -69,7 +74,7 @@ module Elah
         end
       end
 
-      # Yields the body in the pieces in which it comes.
+      # Yields the body in pieces as they arrive.
       #
       # @yieldparam piece [String] binary
       def each_body_chunk
@@ -79,7 +84,7 @@ module Elah
         end
       end
 
-      # Answers.
+      # Responds.
       #
       # @param status [Integer]
       # @param headers [Hash, Elah::HeaderSet] lower-case names
@@ -90,7 +95,7 @@ module Elah
         [status, RackHeaders.for(status, headers), content]
       end
 
-      # Answers with an empty body and a Location beside the headers.
+      # Responds with an empty body and a Location beside the headers.
       #
       # @param status [Integer]
       # @param location [String]
@@ -98,9 +103,9 @@ module Elah
       # @return [Array(Integer, Hash, Array<String>)]
       def redirect(status, location, headers) = respond(status, headers.to_h.merge("location" => location), "")
 
-      # Answers with what the block writes, when the server asks for it.
+      # Responds with the output of the block, when the server asks for it.
       #
-      # @yieldparam out [#write] gives each piece to the server
+      # @yieldparam out [#write] sends each piece to the server
       # @return [Array(Integer, Hash, #each)]
       def stream(status, headers, &writer)
         body = request_method == "HEAD" ? [] : StreamedBody.new(writer)
@@ -124,7 +129,7 @@ module Elah
 
         def each(&block) = @writer.call(Pieces.new(block))
 
-        # Where the block writes to. A client that is gone makes the server raise; the block ends then.
+        # Output of the block. If the client has disconnected, the server raises and the block ends.
         Pieces = Struct.new(:sink) do
           def write(piece)
             sink.call(piece)
@@ -134,7 +139,7 @@ module Elah
       end
     end
 
-    # The headers of a Rack response: as Rack 3 wants them or, where Rack 2 is loaded, as its users look them up.
+    # The headers of a Rack response: as Rack 3 requires or, where Rack 2 is loaded, in the spelling of its users.
     module RackHeaders
       LINE_BREAK = /[\r\n\0]/
       private_constant :LINE_BREAK
@@ -145,7 +150,7 @@ module Elah
         # @param status [Integer]
         # @param headers [Hash{String=>String, Array<String>}] lower-case names
         # @return [Hash]
-        # @raise [Elah::InvalidHeader] for a value that would begin another header
+        # @raise [Elah::InvalidHeader] for a value with a line break
         def for(status, headers)
           headers = headers.to_h
           bodiless = Statuses.bodiless?(status)

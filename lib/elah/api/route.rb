@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what is told about a route: by `elah routes`, documentation tools and `route` in a handler.
+# The description of a route, for `elah routes`, documentation tools and `route` in a handler.
 module Elah
   class API
     # An endpoint under one verb and one path.
@@ -19,15 +19,15 @@ module Elah
       attr_reader :requirements
       # @return [Hash{String=>Hash}] declared parameters, with those of the path as ""
       attr_reader :params
-      # @return [Hash] what `desc` and the verb's options said
+      # @return [Hash] values of `desc` and of the verb's options
       attr_reader :options
-      # @return [Hash] what `route_setting` said
+      # @return [Hash] values of `route_setting`
       attr_reader :settings
       # @return [Class] the API whose class body defines it
       attr_reader :api
       # @return [Array(String, Integer), nil] the file and the line of its block
       attr_reader :source_location
-      # @return [Gate, nil] what bounds how many requests of it run at once
+      # @return [Gate, nil] limit for its running requests
       attr_reader :gate
 
       # @param attributes [Hash] by the names of the readers

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns the settings of nested scopes: a class, its namespaces and the APIs that mount it each add a layer.
+# The settings of nested scopes: a class, its namespaces and the APIs that mount it each add a layer.
 module Elah
   class API
-    # What one scope says for itself. `single` values override those of outer scopes, `stacked` ones join them.
+    # The settings of one scope. `single` values override those of outer scopes, `stacked` ones join them.
     class Layer
       attr_reader :single, :stacked
 
@@ -21,7 +21,7 @@ module Elah
       end
     end
 
-    # What a stack of layers, outermost first, means for an endpoint.
+    # The settings of an endpoint: a stack of layers, the outermost first.
     class Settings
       # @param layers [Array<Layer>]
       def initialize(layers)

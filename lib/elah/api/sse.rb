@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the format of Server-Sent Events and the comments that keep an idle stream open.
+# The format of Server-Sent Events, and the comments that keep an idle stream open.
 module Elah
   class API
     # Writes events to a stream.
@@ -59,10 +59,10 @@ module Elah
 
       # Sends an event.
       #
-      # @param data [String, Object] a text, or what JSON is made of
-      # @param id [#to_s, nil] what the client repeats in Last-Event-ID
+      # @param data [String, Object] a text, or an object to write as JSON
+      # @param id [#to_s, nil] ID that the client repeats in Last-Event-ID
       # @param event [#to_s, nil] the type
-      # @param retry_ms [Integer, nil] after how long a client that lost the stream comes back
+      # @param retry_ms [Integer, nil] time after which a client reconnects
       # @return [self]
       # @raise [Elah::ClientGone]
       def push(data, id: nil, event: nil, retry_ms: nil)
@@ -84,7 +84,7 @@ module Elah
       # @return [self]
       def keep_alive = comment("keep-alive")
 
-      # Sends that comment whenever nothing was sent for some time.
+      # Sends that comment whenever nothing was sent for this time.
       #
       # @param seconds [Numeric]
       def keep_alive_every(seconds)
@@ -100,7 +100,7 @@ module Elah
         end
       end
 
-      # Ends the comments.
+      # Stops the comments.
       def finish = @is_open = false
 
       private

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the names of HTTP statuses: the phrase of a number and the number of a symbol.
+# The names of HTTP statuses: the phrase of a number and the number of a symbol.
 module Elah
   class API
     # HTTP statuses of RFC 9110 and its extensions, by number.
@@ -32,7 +32,7 @@ module Elah
       CODES = PHRASES.transform_values { |phrase| phrase.downcase.gsub(/[ -]/, "_").freeze }.freeze
 
       # @param status [Integer]
-      # @return [Boolean] whether an answer with this status never has a body
+      # @return [Boolean] whether a response with this status never has a body
       def self.bodiless?(status) = status == 204 || status == 304 || status < 200
 
       # @param name [Symbol] e.g. :not_found

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Owns versions that do not stand in the path: in the Accept header, in Accept-Version, in a parameter. A version in the
-# path needs nothing at run time: it is part of the route.
+# Versions outside the path: in the Accept header, in Accept-Version, in a parameter. A version in the path needs no code at run time, because it is
+# part of the route.
 module Elah
   class API
-    # One object per endpoint. `version_of` gives the version of a request, nil when it names none, or halts.
+    # Each endpoint has an instance. `version_of` returns the version of a request, nil when it names none, or halts.
     module Versioning
       STRATEGIES = %i[path header param accept_version_header].freeze
 
@@ -31,7 +31,7 @@ module Elah
         kind.new(versions.map(&:to_s), options, formats)
       end
 
-      # What the three share: a request for another version goes to the next route of the same path, if there is one.
+      # Base class of the three strategies: a request for another version goes to the next route of the same path, if there is one.
       class Base
         PASS = { "x-cascade" => "pass" }.freeze
 
@@ -92,7 +92,7 @@ module Elah
           check_vendor(ranges.keys)
         end
 
-        # Which version it would have been does not matter.
+        # The version is irrelevant here.
         def refused_version_of(request)
           ranges = ranges(request.header("accept"))
           check_strictly(ranges) if @options[:strict]
@@ -101,7 +101,7 @@ module Elah
 
         private
 
-        # Types that can be asked for, in the order of preference; the newest version is the default.
+        # Types that can be requested, in the order of preference; the newest version is the default.
         def available_types
           vendor = "application/vnd.#{@options[:vendor]}"
           types = Formats::CONTENT_TYPES.merge(@formats.content_types)

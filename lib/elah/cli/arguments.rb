@@ -4,8 +4,8 @@ require_relative "../config"
 
 module Elah
   module CLI
-    # Owns the flags of the commands that read the options: known from the table, handed to Elah::Config. It does without
-    # OptionParser, which a server would carry for all its life.
+    # The command line of commands that read options: flags from the table of options, passed to Elah::Config. Without OptionParser, which
+    # would stay in a server's memory.
     class Arguments
       SHORT = { bind: "-b", port: "-p", environment: "-e", workers: "-w", config: "-C" }.freeze
       HELP = %w[-h --help].freeze
@@ -18,18 +18,18 @@ module Elah
       attr_reader :help
       alias help? help
 
-      # @param argv [Array<String>] what follows the command
+      # @param argv [Array<String>] the words after the command
       # @param env [Hash{String=>String}]
-      # @raise [Elah::OptionError] when a flag is unknown, lacks its value or takes none, or more than one file is named
+      # @raise [Elah::OptionError] when a flag is unknown, lacks its value or does not accept one, or there is more than one file
       def initialize(argv, env: ENV)
         @env = env
         @flags = {}
         @settings = {}
         @file, *surplus = read(argv.dup)
-        raise OptionError, "One app file is served, not also #{surplus.join(' ')}." if surplus.any?
+        raise OptionError, "Only one app file is allowed: remove #{surplus.join(' ')}." if surplus.any?
       end
 
-      # @param flags [Hash{Symbol=>Object}] options in place of what the line says
+      # @param flags [Hash{Symbol=>Object}] options that override the command line
       # @return [Elah::Config]
       # @raise [Elah::OptionError] when a value is wrong
       def config(**flags) = Config.load(flags: @flags.merge(flags), settings: @settings, env: @env)
@@ -61,14 +61,14 @@ module Elah
         end
       end
 
-      # @return [Array(String, String)] the flag and its value, nil when that is the next word: as --port=80, -p80 and -p
+      # @return [Array(String, String)] the flag and its value, for --port=80 and -p80; nil for -p, whose value is the next word
       def split(word)
         return word.split("=", 2) if word.start_with?("--")
 
         [word[0, 2], (word[2..] unless word.size == 2)]
       end
 
-      # @return [Hash{String=>Array}] for every flag what it gives: an option, SET or :help; and true or false when it takes no value
+      # @return [Hash{String=>Array}] for every flag its option, SET or :help; and true or false when it accepts no value
       def flags
         @all_flags ||= Options.all.each_with_object({ SET => [SET] }) do |option, flags|
           if option.type == :boolean
@@ -80,11 +80,11 @@ module Elah
       end
 
       def unknown(flag)
-        raise OptionError, "There is no flag #{flag}.#{Options.nearest(flag, flags.keys.grep(/\A--/))}"
+        raise OptionError, "Unknown flag #{flag}.#{Options.nearest(flag, flags.keys.grep(/\A--/))}"
       end
 
       def switch(option, flag, is_on, value)
-        raise OptionError, "The flag #{flag} takes no value, not #{value}." if value
+        raise OptionError, "The flag #{flag} does not accept a value: remove =#{value}." if value
 
         option == :help ? @help = true : @flags[option.name] = is_on
       end
@@ -97,7 +97,7 @@ module Elah
 
       def set(pair)
         name, value = pair.split("=", 2)
-        raise OptionError, "--set takes NAME=VALUE, not #{pair}." if value.nil? || !name.match?(/\A[a-z]\w*\z/)
+        raise OptionError, "--set must be NAME=VALUE, not #{pair}." if value.nil? || !name.match?(/\A[a-z]\w*\z/)
 
         @settings[name] = value
       end

@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
-require_relative "../options"
+require_relative "../config/options"
 
 module Elah
   module CLI
-    # Owns the texts of `elah help`; the part on options is written from the table.
+    # The texts of `elah help`; the list of options comes from the table.
     module Help
       OVERVIEW = <<~TEXT
         Usage: elah COMMAND
 
           elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
-          elah status          shows the servers that run: workers, connections, memory
+          elah status          shows running servers: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
-          elah sink ACTION     shows what is in the sinks, replays dead letters, and reads damaged files
-          elah store check     looks for damage in the embedded stores
+          elah sink ACTION     shows sinks, replays dead letters, recovers events from damaged files
+          elah store check     checks the embedded stores for damage
           elah version         prints the version
-          elah help [COMMAND]  prints this, or the help of one command; that of serve lists all options
+          elah help [COMMAND]  prints this help, or that of a command; `elah help serve` lists all options
       TEXT
       ROUTES = <<~TEXT
         Usage: elah routes [FILE] [--config PATH] [--environment NAME]
@@ -26,33 +26,33 @@ module Elah
         Usage: elah status [--json] [--run-dir PATH] [--pidfile PATH]
 
         Shows every server of this user with its workers: state, connections, open requests, fibers, lag of the loop, memory, shards, and
-        how often each was replaced. --pidfile shows the server in that file alone. It reads what the servers write, and asks nobody.
+        number of replacements. --pidfile shows only the server in that file. Works while a server is stuck: it reads files that the servers write.
       TEXT
       VERSION = "Usage: elah version\n"
       SINK = <<~TEXT
-        Usage: elah sink status [NAME]               what was accepted, delivered, queued and parked
-               elah sink dead NAME                   lists the dead letters with their reasons
+        Usage: elah sink status [NAME]               shows accepted, delivered, queued and dead events
+               elah sink dead NAME                   lists dead letters with their reasons
                elah sink show NAME ID                prints the event of a dead letter
                elah sink replay NAME [ID...]         puts these or all dead letters into the journal again
-               elah sink discard NAME ID...          forgets these dead letters; --all forgets all
-               elah sink salvage NAME                puts what damaged files still hold into the journal again
+               elah sink discard NAME ID...          deletes these dead letters; --all deletes all
+               elah sink salvage NAME                recovers events from damaged files into the journal
 
-        The sinks are below the folder of --data. The server may run or not: it delivers what was replayed or salvaged within `sink_adopt_seconds`,
-        or when it starts.
+        Sinks are below the folder of --data. The server may run or not. It delivers replayed and recovered events within `sink_adopt_seconds`, or
+        when it starts.
       TEXT
       STORE = <<~TEXT
         Usage: elah store check [DIR...] [--data PATH]
 
-        Looks at every page of the embedded stores in these folders, or of all below the folder of --data, and says which are damaged. The
-        server may run meanwhile. Exits with 1 when a store is damaged.
+        Checks every page of the embedded stores in these folders, or of all below the folder of --data, and lists damaged stores. The server
+        may run meanwhile. Exits with 1 when a store is damaged.
       TEXT
       SERVE = <<~TEXT
         Usage: elah serve [FILE] [options]
 
         Serves the app in FILE (default: app.rb, else config.ru) until INT or TERM.
 
-        A flag beats the environment, which beats the config file, which beats the default. The variable of an option is
-        ELAH_ and its name in capitals, as ELAH_QUEUE_MAX; the config file takes the name itself, as `queue_max 500`.
+        A flag overrides the environment, which overrides the config file, which overrides the default. The variable of an
+        option is ELAH_ and its name in capitals, such as ELAH_QUEUE_MAX. In the config file write `queue_max 500`.
         A number of bytes may end in K, M or G. Relative paths start at the working directory.
       TEXT
       WIDTH = 100
@@ -93,7 +93,7 @@ module Elah
 
         def settings
           "\nSettings of the app:\n  --set NAME=VALUE\n" +
-            wrap("Gives the app a setting, which it reads as Elah.settings[\"name\"]; may be repeated. " \
+            wrap("Passes a setting to the app, which reads it as Elah.settings[\"name\"]; may be repeated. " \
                  "The environment variable NAME and `set :name, VALUE` in the config file do the same.")
         end
 

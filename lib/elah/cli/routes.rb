@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require "tmpdir"
-require_relative "../../elah"
+require_relative ".."
 
 module Elah
   module CLI
-    # Owns `elah routes [FILE]`: it lists verb, path and description of every route of an app that can tell them, as
-    # Elah::API and Grape can, and of such apps within middleware, Rack::URLMap, Rack::Cascade and Rack::Builder.
+    # The command `elah routes [FILE]`: lists verb, path and description of every route of an app with `routes`, such as Elah::API and Grape,
+    # also inside middleware, Rack::URLMap, Rack::Cascade and Rack::Builder.
     module Routes
       # @param argv [Array<String>]
       # @param out [IO]
@@ -18,15 +18,15 @@ module Elah
         app = load(arguments)
         found = collect(app)
         if found.empty? && !tells?(app)
-          raise AppFileError, "The app is a #{app.is_a?(Module) ? app : app.class}, which does not tell its routes; an Elah::API does."
+          raise AppFileError, "Cannot list the routes of #{app.is_a?(Module) ? app : "a #{app.class}"}: it has no `routes` as an Elah::API has."
         end
 
         print_table(found.map { |prefix, route| [route.request_method.to_s, join(prefix, path(route)), route.description.to_s] }, out)
       end
 
       # @param app [#call]
-      # @param prefix [String] where the app is
-      # @return [Array<Array(String, Object)>] the routes, each with the prefix below which it is
+      # @param prefix [String] the path of the app
+      # @return [Array<Array(String, Object)>] the routes, each with its prefix
       def self.collect(app, prefix = "")
         return app.routes.map { |route| [prefix, route] } if tells?(app)
 
@@ -38,7 +38,7 @@ module Elah
         app.respond_to?(:routes) && app.routes.respond_to?(:to_ary) && app.routes.all? { |route| route.respond_to?(:request_method) }
       end
 
-      # What an app passes requests on to, each with the prefix that is taken away; middleware keeps its app in `@app`.
+      # Inner apps with the prefix that each one strips; middleware keeps its app in `@app`.
       def self.within(app)
         case app.class.name
         when "Rack::URLMap" then app.instance_variable_get(:@mapping).map { |host, location, _, inner| ["#{"//#{host}" if host}#{location}", inner] }
@@ -52,13 +52,13 @@ module Elah
 
       def self.join(prefix, path) = path == "/" && !prefix.empty? ? prefix : prefix + path
 
-      # A version in the path is written as clients write it: as v1, or as v1|v2 when there are several.
+      # A version in the path as clients write it: v1, or v1|v2 when there are several.
       def self.path(route)
         versions = Array(route.version) if route.respond_to?(:version)
         versions.nil? || versions.empty? ? route.path : route.path.sub(":version", versions.join("|"))
       end
 
-      # What the app opens as it is loaded is not left behind: a list of routes makes no database.
+      # In a temporary data folder, because listing routes must not create a database.
       def self.load(arguments)
         Dir.mktmpdir("elah-routes") do |folder|
           Elah.config = arguments.config(data: folder)

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../../elah"
+require_relative ".."
 
 module Elah
   module CLI
-    # Owns `elah serve [FILE]`: it brings the configuration, the app and the server together.
+    # The command `elah serve [FILE]`: loads the configuration and the app, and runs the server.
     module Serve
       # @param argv [Array<String>]
       # @param out [IO]
@@ -15,7 +15,7 @@ module Elah
 
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
-        $stdout.sync = true # what the app prints would come out at its end where that is a file
+        $stdout.sync = true # output of the app to a file would otherwise appear at exit
         app = AppFile.load(arguments.file)
         config.check_store!
         server = Server.new(app, config)

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../../elah"
+require_relative ".."
 
 module Elah
   module CLI
-    # Owns `elah sink ACTION`: it looks into the folders of sinks, whether their server runs or not.
+    # The command `elah sink ACTION`: reads and changes the folders of sinks, whether their server runs or not.
     module Sink
       ACTIONS = %w[status dead show replay discard salvage].freeze
       ALL = "--all"
@@ -23,25 +23,33 @@ module Elah
 
           Elah.config = arguments.config
           action, name, *ids = words
-          ACTIONS.include?(action) or raise OptionError, "There is no action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
-                                                         "The actions are #{ACTIONS.join(', ')}."
+          ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
+                                                         "Actions: #{ACTIONS.join(', ')}."
           return status(name, out) if action == "status"
 
-          name or raise OptionError, "elah sink #{action} needs the name of a sink."
+          name or raise OptionError, "elah sink #{action} needs the name of a sink: `elah sink status` lists them."
           send(action, sink(name), ids.map { |id| checked(id) }, all, out)
         end
 
         private
 
+        # One that cannot be read hides none of the others.
         def status(name, out)
-          raise Error, "There is no sink in #{parent}: --data names the folder of the app's data." if known.empty?
+          raise Error, "No sink in #{parent}: set --data to the data folder of the app." if known.empty?
 
           out.puts row("sink", %w[accepted delivered queued dead])
-          (name ? [name] : known).each do |each|
-            sink = sink(each)
-            account = Elah::Sink::Account.of(sink.folder, sink.ledger)
-            out.puts "#{row(each, account.total)}#{remark(each, account)}"
-          end
+          unread = (name ? [name] : known).reject { |each| account(sink(each), out) }
+          raise Error, "#{count(unread.size, 'sink')} cannot be read: #{unread.join(', ')}." if unread.any?
+        end
+
+        # @return [Boolean] whether it can be read
+        def account(sink, out)
+          account = Elah::Sink::Account.of(sink.folder, sink.ledger)
+          out.puts "#{row(sink.name, account.total)}#{remark(sink.name, account)}"
+          true
+        rescue Error => e
+          out.puts "#{sink.name.ljust(24)} #{Text.printable(e.message)}"
+          false
         end
 
         def remark(name, account)
@@ -60,17 +68,23 @@ module Elah
         end
 
         def show(sink, ids, _all, out)
-          raise OptionError, "elah sink show needs the ids of dead letters." if ids.empty?
+          raise OptionError, "elah sink show needs IDs of dead letters: `elah sink dead #{sink.name}` lists them." if ids.empty?
 
-          ids.each do |id|
-            letter = sink.ledger.dead_letter(Elah::Sink::Id.raw(id)) or raise OptionError, "#{sink.name} has no dead letter #{id}."
-            out.puts letter.bytes
-          end
+          ids.each { |id| out.puts letter(sink, id).bytes }
         end
 
+        def letter(sink, id)
+          sink.ledger.dead_letter(Elah::Sink::Id.raw(id)) or
+            raise OptionError, "#{sink.name} has no dead letter #{id}: `elah sink dead #{sink.name}` lists them."
+        end
+
+        # All of them, before anything is done with one.
+        def check_dead(sink, ids) = ids.each { |id| letter(sink, id) }
+
         def replay(sink, ids, _all, out)
-          count = sink.replay(ids.empty? ? nil : ids)
-          out.puts "#{count} events are in the journal again."
+          check_dead(sink, ids)
+          replayed = sink.replay(ids.empty? ? nil : ids)
+          out.puts "Put #{count(replayed, 'event')} into the journal again."
         ensure
           sink.close
         end
@@ -78,6 +92,8 @@ module Elah
         def salvage(sink, _ids, _all, out)
           outcome = sink.salvage
           outcome.findings.each do |finding|
+            next out.puts "#{finding.path}: skipped: #{finding.reason}" if finding.reason
+
             out.puts "#{finding.path}: #{count(finding.events, 'event')} read, #{finding.lost.empty? ? 'no byte' : bytes(finding.lost)} lost"
           end
           out.puts "Put #{count(outcome.findings.sum(&:events), 'event')} into the journal again."
@@ -91,9 +107,10 @@ module Elah
         def bytes(ranges) = "bytes #{ranges.map { |range| "#{range.begin} to #{range.end - 1}" }.join(', ')}"
 
         def discard(sink, ids, all, out)
-          raise OptionError, "elah sink discard needs the ids of dead letters, or #{ALL}." if ids.empty? && !all
+          raise OptionError, "elah sink discard needs IDs of dead letters, or #{ALL}: `elah sink dead #{sink.name}` lists them." if ids.empty? && !all
 
-          out.puts "#{sink.discard(all ? nil : ids)} dead letters are gone."
+          check_dead(sink, ids)
+          out.puts "Discarded #{count(sink.discard(all ? nil : ids), 'dead letter')}."
         end
 
         def each_letter(sink)
@@ -106,19 +123,21 @@ module Elah
 
         def parent = File.join(Elah.config.data, "sinks")
 
-        # A sink that delivers nothing here.
+        # Opens a sink without delivery.
         def sink(name)
           folder = File.join(parent, name)
-          File.directory?(folder) or raise OptionError, "There is no sink #{name} in #{parent}; it has #{known.empty? ? 'none' : known.join(', ')}."
+          File.directory?(folder) or raise OptionError, "No sink #{name} in #{parent}. Sinks: #{known.empty? ? 'none' : known.join(', ')}."
           Elah::Sink.new(name, folder: folder, deliver: false)
         end
 
-        def known = Dir.exist?(parent) ? Dir.children(parent).sort : []
+        def known
+          Dir.exist?(parent) ? Dir.children(parent).select { |name| File.directory?(File.join(parent, name)) }.sort : []
+        end
 
         def checked(id)
           return id if id.valid_encoding? && id.match?(Elah::Sink::Id::UUID)
 
-          raise OptionError, "#{Text.printable(id)} is no id of an event."
+          raise OptionError, "Invalid event ID #{Text.printable(id)}: an ID is a UUID."
         end
       end
     end

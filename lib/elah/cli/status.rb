@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "../../elah"
-require_relative "../status"
+require_relative ".."
+require_relative "../server/status"
 
 module Elah
   module CLI
-    # Owns `elah status`: it finds the servers of this user by their boards, and prints what these say.
+    # The command `elah status`: finds the servers of this user by their boards, and prints their figures.
     module Status
       COLUMNS = %w[worker process state up connections requests open waiting fibers lag memory shards replaced].freeze
       ENTITY_COLUMNS = %w[worker entities claimed received sent].freeze
@@ -31,16 +31,16 @@ module Elah
         dirs.select! { |dir| dir.process_id == process_id } if process_id
         raise Error, none(config, process_id) if dirs.empty?
 
-        dirs.to_h { |dir| [dir, Elah::Status.new(Board.open(dir.board_path))] }
+        dirs.to_h { |dir| [dir, Elah::Status.new(Scoreboard.open(dir.scoreboard_path))] }
       rescue Errno::ENOENT
-        raise Error, "There is no pid file #{config.pidfile}."
+        raise Error, "No pid file #{config.pidfile}: set --pidfile to that of a running server."
       end
 
       def self.none(config, process_id)
         base = RunDir.base(config.run_dir)
-        return "No server of this user runs below #{base}: --run-dir names the folder of others." unless process_id
+        return "No server of this user runs below #{base}: set --run-dir to the folder of the server." unless process_id
 
-        "No server of this user runs below #{base} as process #{process_id}, which #{config.pidfile} names: --run-dir is to be that of the server."
+        "No server of this user runs below #{base} as process #{process_id} of #{config.pidfile}: set --run-dir to the folder of the server."
       end
 
       def self.values(dir, status) = { pid: dir.process_id, folder: dir.path, addresses: dir.addresses, **status.to_h }
@@ -57,7 +57,7 @@ module Elah
         apps.each { |worker| out.puts "worker #{worker[:slot]}: #{worker[:app].map { |name, value| "#{name} #{value}" }.join(', ')}" }
       end
 
-      # What those show that have called entities; a server without any shows nothing of it.
+      # Only for a server whose workers have entities or have called some.
       def self.print_entities(workers, out)
         entities = workers.map { |worker| worker.values_at(:slot, :entities, :shards_claimed, :calls_received, :calls_sent) }
         print_table([ENTITY_COLUMNS, *entities], out, "Entities") if entities.any? { |row| row.drop(1).any?(&:positive?) }
@@ -71,7 +71,7 @@ module Elah
 
       def self.supervision(server)
         return "one process" if server[:supervisor_pid].zero?
-        return "its supervisor is silent for #{server[:silent_seconds]} s" if server[:silent_seconds].positive?
+        return "its supervisor has been silent for #{server[:silent_seconds]} s" if server[:silent_seconds].positive?
 
         "#{server[:slots]} workers wanted"
       end

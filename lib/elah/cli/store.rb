@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../../elah"
+require_relative ".."
 
 module Elah
   module CLI
-    # Owns `elah store check`: it looks for damage in the files of stores, whether their server runs or not.
+    # The command `elah store check`: checks the files of stores for damage, whether their server runs or not.
     module Store
       class << self
         # @param argv [Array<String>]
@@ -16,25 +16,25 @@ module Elah
           return Help.run(["store"], out: out) if arguments.help? || words.empty?
 
           action, *dirs = words
-          raise OptionError, "There is no action #{action}. The action is check." unless action == "check"
+          raise OptionError, "Unknown action #{action}. Use elah store check." unless action == "check"
 
           Elah.config = arguments.config
           damaged = (dirs.empty? ? known : dirs).reject { |dir| sound?(dir, out) }
-          raise Error, "Damaged: #{damaged.join(', ')}. docs/store.md says what to do." if damaged.any?
+          raise Error, "Damaged: #{damaged.join(', ')}. Restore a copy of the folder; see docs/store.md." if damaged.any?
         end
 
         private
 
         def known
           files = Dir[File.join(Elah.config.data, "**", "data.mdb")]
-          raise Error, "There is no store in #{Elah.config.data}: --data names the folder of the app's data." if files.empty?
+          raise Error, "No store in #{Elah.config.data}: set --data to the data folder of the app." if files.empty?
 
           files.map { |file| File.dirname(file) }.sort
         end
 
         def sound?(dir, out)
           checked = Elah::Store.check(dir)
-          out.puts "#{dir}: sound, #{checked[:entries]} entries in #{checked[:pages]} pages"
+          out.puts "#{dir}: no damage, #{checked[:entries]} entries in #{checked[:pages]} pages"
           true
         rescue Elah::Store::Damaged => e
           out.puts "#{dir}: #{e.message}"

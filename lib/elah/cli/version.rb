@@ -4,7 +4,7 @@ require_relative "../version"
 
 module Elah
   module CLI
-    # Owns `elah version`.
+    # The command `elah version`.
     module Version
       # @param out [IO]
       def self.run(_argv, out:)

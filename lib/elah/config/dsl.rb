@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "../config"
+require_relative "."
 
 module Elah
   class Config
-    # Owns the words of config/elah.rb: every option by its name (`port 3000`, `workers 1`, `request_seconds 5`), the
-    # hooks of a worker's life, and `set` for the app's settings. The names are Puma's where Puma has them.
+    # The methods of config/elah.rb: every option (`port 3000`, `workers 1`, `request_seconds 5`), the hooks, and `set` for the
+    # app's settings. The names are Puma's where Puma has them.
     class Dsl
-      # @return [Hash{Symbol=>Object}] the checked values of the options that the file gave
+      # @return [Hash{Symbol=>Object}] the checked values of the options in the file
       attr_reader :values
 
       # @return [Hash{Symbol=>Array<Proc>}]
@@ -18,7 +18,7 @@ module Elah
 
       # @param path [String]
       # @return [Elah::Config::Dsl] after the file was evaluated
-      # @raise [Elah::OptionError] with the file and the line of a wrong word or value
+      # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value
       def self.read(path)
         new.tap { |dsl| dsl.instance_eval(File.read(path), path, 1) }
       rescue SyntaxError => e
@@ -32,14 +32,15 @@ module Elah
       end
 
       (Options.all.map(&:name) - %i[config bind]).each do |name|
-        define_method(name) { |value| @values[name] = Options.fetch(name, source: place).check(value, source: place) }
+        define_method(name) { |*values| @values[name] = Options.fetch(name, source: place).check(one(name, values), source: place) }
       end
 
       # Listens on one more address.
       #
       # @param url [String] tcp://HOST:PORT or unix:///PATH
-      def bind(url)
-        @values[:bind] = [*@values[:bind], *Options.fetch(:bind, source: place).check(url, source: place)].freeze
+      # @raise [Elah::OptionError]
+      def bind(*url)
+        @values[:bind] = [*@values[:bind], *Options.fetch(:bind, source: place).check(one(:bind, url), source: place)].freeze
       end
 
       HOOKS.each do |name|
@@ -50,11 +51,15 @@ module Elah
         end
       end
 
-      # Gives the app a setting.
+      # Passes a setting to the app.
       #
       # @param name [Symbol, String]
       # @param value [Object]
-      def set(name, value)
+      # @raise [Elah::OptionError]
+      def set(*setting)
+        raise OptionError, "set needs a name and a value, as in `set :api_key, \"secret\"` (#{place})." unless setting.size == 2
+
+        name, value = setting
         @settings[name.to_s] = value
       end
 
@@ -64,10 +69,16 @@ module Elah
 
       def method_missing(name, *)
         words = Options.names - [:config] + HOOKS + [:set]
-        raise OptionError, "There is no option #{name} (#{place}).#{Options.nearest(name, words)} Hooks are #{HOOKS.join(', ')}."
+        raise OptionError, "Unknown option #{name} (#{place}).#{Options.nearest(name, words)} Hooks: #{HOOKS.join(', ')}."
       end
 
-      # The line of the config file that runs now.
+      def one(name, values)
+        return values.first if values.size == 1
+
+        raise OptionError, "#{name} needs one value, and has #{values.empty? ? 'none' : values.size} (#{place})."
+      end
+
+      # The current line of the config file.
       def place
         line = caller_locations.find { |location| location.path != __FILE__ }
         "#{line.path}:#{line.lineno}"

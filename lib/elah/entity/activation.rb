@@ -2,9 +2,9 @@
 
 module Elah
   class Entity
-    # The life of one key in this worker: the entity while it is in memory, who calls it now, and who waits for that.
+    # An active entity in this worker: the instance, its current caller and its queue of waiting callers.
     class Activation
-      # One fiber that waits for its turn.
+      # A fiber that waits for its turn.
       Waiter = Struct.new(:event_loop, :task, :id, :is_granted)
       private_constant :Waiter
 
@@ -17,34 +17,34 @@ module Elah
       # @return [Elah::Shards::State, nil]
       attr_reader :state
 
-      # @return [Elah::Task, nil] who calls it now
+      # @return [Elah::Task, nil] its current caller
       attr_reader :runner
 
-      # @return [Activation, nil] the one whose method has called this
+      # @return [Activation, nil] the entity whose method has called this one
       attr_reader :outer
 
-      # @param region [Region]
+      # @param collection [Collection]
       # @param key [String]
       # @param shard [Integer]
-      def initialize(region, key, shard)
-        @region = region
-        @commits = region.commits
+      def initialize(collection, key, shard)
+        @collection = collection
+        @commits = collection.commits
         @key = key
         @shard = shard
         @entity = @state = @runner = @outer = @line = nil
         @run_batch = 0
       end
 
-      # @return [Integer] the number of the last batch with writes of this entity, 0 for none
+      # @return [Integer] the number of the last batch with writes of this entity; 0 if there is none
       def batch = @state ? @state.last_batch : 0
 
-      # @return [Integer] what {#batch} was when {#run} returned last
+      # @return [Integer] the value of {#batch} when {#run} returned last
       attr_reader :run_batch
 
-      # @return [Boolean] whether a call has ended since this was asked last
+      # @return [Boolean] whether a call has ended since the last check
       def take_used = @state ? @state.take_used : false
 
-      # Runs one call, when those before it have ended. What it wrote is gathered in the batch {#batch}.
+      # Runs one call when all earlier ones have ended. Its writes are part of the batch {#batch}.
       #
       # @param task [Elah::Task]
       # @param name [Symbol]
@@ -66,7 +66,7 @@ module Elah
           is_whole = !@state&.gathered?
           raise
         rescue Shards::NotCopied => e
-          raise @region.not_serializable(name, e)
+          raise @collection.not_serializable(name, e)
         ensure
           task.activation = @outer
           forget unless is_whole
@@ -74,68 +74,58 @@ module Elah
         end
       end
 
-      # Ends a call that was made natively.
-      #
-      # @param task [Elah::Task] that has made it
-      # @param error [Exception, nil] what has ended it
-      def abort(task, error)
-        task.activation = @outer
-        forget unless error.is_a?(Refusal) && !@state.gathered?
-        @line ? leave : @runner = nil
-      end
-
-      # Whether it can leave memory: nobody calls it, and all that it wrote is settled.
+      # Whether the entity can leave memory: it has no caller, and all its writes are settled.
       #
       # @param settled [Integer] the number of a batch
       # @return [Boolean]
       def idle?(settled) = @runner.nil? && batch <= settled
 
-      # Waits for the turn that comes after all calls that have come before.
+      # Waits until all earlier calls have ended.
       def wait_until_idle
         return unless @runner
 
-        event_loop = @region.event_loop
+        event_loop = @collection.event_loop
         wait_in(@line ||= [], Waiter.new(event_loop, event_loop.current_task, event_loop.new_wait, false))
         leave
       end
 
-      # @return [String] what names it among all workers
-      def identity = "#{@region.name}[#{@key.encoding == Encoding::UTF_8 ? @key : @key.inspect}]"
+      # @return [String] its identity among all workers
+      def identity = "#{@collection.name}[#{@key.encoding == Encoding::UTF_8 ? @key : @key.inspect}]"
 
       private
 
-      # What was changed in memory and not gathered is lost; the next call restores what is stored.
+      # Drops changes in memory that are not gathered; the next call restores the stored state.
       def forget
         @state&.discard
         @entity = nil
       end
 
-      # @return [Array] the arguments as the entity gets them
+      # @return [Array] the arguments as the entity receives them
       def come_to_life(arguments)
         @entity = nil
         @commits.settle(batch)
-        report_loss if @state&.failed? && !@region.durable?
-        @state = @region.open_state(@shard, @key)
-        @entity = @region.new_entity(@key, @state)
+        report_loss if @state&.failed? && !@collection.durable?
+        @state = @collection.open_state(@shard, @key)
+        @entity = @collection.new_entity(@key, @state)
         @state.admit(arguments) or raise Moved, "Another process has claimed #{identity}."
       end
 
-      # Nobody waited for these writes, so nobody else says that they are gone.
+      # No caller waits for these writes, so the log reports their loss.
       def report_loss
         @state.check(batch)
       rescue Store::Error => e
-        lost = Lost.new("The last answers of #{identity} are lost, as they could not be stored: #{e.message}")
-        @region.event_loop&.report(lost)
+        lost = Lost.new("The last changes of #{identity} are lost because they could not be stored: #{e.message}")
+        @collection.event_loop&.report(lost)
       end
 
       def wait_for_turn(task)
         Chain.check(self, task)
         line = @line ||= []
-        if line.size >= @region.queue_max
+        if line.size >= @collection.queue_max
           raise Overloaded, "#{line.size} calls wait for #{identity} already: try again later."
         end
 
-        event_loop = @region.event_loop or raise OutsideLoop, "#{identity} is busy, and only a fiber of a loop can wait for it."
+        event_loop = @collection.event_loop or raise OutsideLoop, "#{identity} is busy, and only a fiber of a loop can wait for it."
         wait_in(line, Waiter.new(event_loop, task, event_loop.new_wait, false))
       end
 
@@ -151,7 +141,7 @@ module Elah
         line.delete(waiter) unless waiter.is_granted
       end
 
-      # The turn goes to whoever waits longest, and to nobody in between.
+      # The longest waiting fiber is next, and no other in between.
       def leave
         return @runner = nil unless @line
 

@@ -2,7 +2,7 @@
 
 module Elah
   class Entity
-    # Who waits for whom: a call that would wait for itself is refused, where it would hang until its deadline.
+    # Detection of calls that wait for themselves: they are refused instead of hanging until their deadline.
     module Chain
       NOBODY = [].freeze
       private_constant :NOBODY
@@ -12,7 +12,7 @@ module Elah
         #
         # @param activation [Activation] that `task` is about to wait for
         # @param task [Elah::Task]
-        # @raise [Reentrant] when `task`, or what started it, is at their end
+        # @raise [Reentrant] when `task`, or the task that started it, is at their end
         def check(activation, task)
           busy = activation
           while busy
@@ -21,7 +21,7 @@ module Elah
           end
         end
 
-        # The entities that wait for what a task does, here and in the workers that called it.
+        # The entities that wait for this task, here and in the workers that called it.
         #
         # @param task [Elah::Task]
         # @return [Array<String>] their identities
@@ -49,7 +49,7 @@ module Elah
         end
 
         def refuse(activation)
-          raise Reentrant, "This call came from #{activation.identity} and cannot call it: it waits for the answer itself."
+          raise Reentrant, "This call came from #{activation.identity} and cannot call it: it waits for the result itself."
         end
       end
     end

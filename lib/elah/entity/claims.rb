@@ -4,11 +4,11 @@ require_relative "epochs"
 
 module Elah
   class Entity
-    # One region's claims on the shards that this worker owns. All regions of a store share the epochs; each has claims of its own under
-    # them, since what a batch of one could not store concerns that one alone.
+    # One collection's claims on the shards that this worker owns. All collections of a store share the epochs. Each has its own claims, because a
+    # failed batch affects only its own collection.
     class Claims
       # @param epochs [Epochs] of the store
-      # @param commits [Commits] of the region
+      # @param commits [Commits] of the collection
       def initialize(epochs, commits)
         @epochs = epochs
         @commits = commits
@@ -25,20 +25,20 @@ module Elah
         claim = @claims[shard]
         return claim if claim && !claim.failed?
 
-        # After a batch that could not be stored the right stays, but nothing may build on what was lost.
+        # After a failed batch the ownership stays, but nothing may build on the lost writes.
         renewed = claim&.renewed
         @epochs.forget(claim) if claim && !renewed
         @claims[shard] = renewed || @epochs.fetch(shard, @commits).renewed
       end
 
       # @param shard [Integer]
-      # @return [Boolean] whether the board says that this worker owns it
+      # @return [Boolean] whether this worker owns it, according to the scoreboard
       def owned?(shard) = @epochs.owned?(shard)
 
-      # @return [Hash{Integer=>Object}] the shards that are claimed and belong to another worker now
+      # @return [Hash{Integer=>Object}] claimed shards that belong to another worker now
       def lost = @claims.reject { |shard, _| owned?(shard) }
 
-      # Forgets a claim, because another worker owns the shard.
+      # Drops a claim, because another worker owns the shard.
       #
       # @param shard [Integer]
       def release(shard)

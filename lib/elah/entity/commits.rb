@@ -2,26 +2,25 @@
 
 module Elah
   class Entity
-    # The way of one region's writes to the disk. What calls gather in one turn of the loop leaves as one batch after the turn; batches are
-    # numbered from 1 and settled in their order.
+    # Commits of one collection. The writes that calls gather in an iteration of the loop form one batch, which is sent after the iteration. Batches
+    # are numbered from 1 and settled in order.
     class Commits
-      # What may be on its way before a call whose answer does not wait for the disk waits all the same.
+      # Bytes that may be unsettled before a `:memory` call waits.
       WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-      # @param tables [Array<Elah::Store::Table>] which writes name by their place: first that of the entities, then those of the indexes
-      # @param durable [Boolean] whether answers wait for the disk
-      # @param delay_seconds [Numeric] for how long a batch that nobody waits for is joined by others: with many rows a page of the store, the
-      #   transaction costs a fraction for each
-      def initialize(tables, durable: true, delay_seconds: 0)
-        @native = Shards::Commits.open(tables, delay_seconds, durable, WAITING_BYTES_MAX)
+      # @param tables [Array<Elah::Store::Table>] tables, which writes name by index: first that of the entities, then those of the indexes
+      # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for: with many rows per page of the store, a row costs a
+      #   fraction
+      def initialize(tables, delay_seconds: 0)
+        @native = Shards::Commits.open(tables, delay_seconds)
         @event_loop = nil
         @planned = @settled = 0
       end
 
-      # @return [Integer] a number up to which all batches are settled; others may be, too
+      # @return [Integer] a batch up to which all batches are settled; later ones may be settled too
       attr_reader :settled
 
-      # Whose turns the batches leave with; nil when each leaves at once.
+      # Sets the loop after whose iterations batches are sent; with nil each is sent at once.
       #
       # @param event_loop [Elah::EventLoop, nil]
       def event_loop=(event_loop)
@@ -29,21 +28,16 @@ module Elah
         @event_loop = event_loop
       end
 
-      # @return [Integer] the last batch whose leaving is planned
+      # @return [Integer] the last batch that is scheduled
       attr_reader :planned
 
-      # Has a batch leave that calls have begun to gather.
+      # Schedules the batch that calls have begun to gather.
       #
       # @param batch [Integer]
       def plan(batch)
         @planned = batch
         @event_loop ? @event_loop.post { @native.submit } : @native.submit
       end
-
-      # Has a batch leave, unless that is planned.
-      #
-      # @param batch [Integer]
-      def expect(batch) = (plan(batch) if batch > @planned)
 
       # Waits until a batch is settled.
       #
@@ -55,29 +49,29 @@ module Elah
         @settled = @native.settled
       end
 
-      # @return [Integer] what {#settled} is now
+      # @return [Integer] the current value of {#settled}
       def refresh = @settled = @native.settled
 
-      # Waits if too much is on its way.
+      # Waits if too many bytes are unsettled.
       #
       # @param batch [Integer]
       def hold_back(batch)
         settle(batch) if @native.waiting_bytes > WAITING_BYTES_MAX
       end
 
-      # Waits until everything is settled that was gathered.
+      # Waits until all gathered writes are settled.
       def flush = settle(@native.submit)
 
       # Claims shards for an incarnation.
       #
       # @param wanted [Array<Integer>]
-      # @param shards [Integer] how many there are
+      # @param shards [Integer] number of all shards
       # @param incarnation [Integer]
       # @return [Array<Elah::Shards::Claim>] once they are on disk
       def claim(wanted, shards, incarnation) = @native.claim(wanted, shards, incarnation)
 
       # @param claim [Elah::Shards::Claim]
-      # @return [Boolean] whether nobody else has claimed the shard since
+      # @return [Boolean] whether no other process has claimed the shard since
       def owns?(claim) = @native.owns?(claim)
 
       # @param claim [Elah::Shards::Claim] on the entity's shard

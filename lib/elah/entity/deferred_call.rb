@@ -2,7 +2,7 @@
 
 module Elah
   class Entity
-    # A call that is described and not made: `Elah.gather` sends those together that go to the same worker.
+    # A call that is described and not made yet: `Elah.gather` sends calls to the same worker together.
     class DeferredCall
       # @return [String]
       attr_reader :key
@@ -13,24 +13,24 @@ module Elah
       # @return [Array]
       attr_reader :arguments
 
-      # @param region [Region]
+      # @param collection [Collection]
       # @param key [String]
       # @param name [Symbol]
       # @param arguments [Array]
-      def initialize(region, key, name, arguments)
-        @region = region
+      def initialize(collection, key, name, arguments)
+        @collection = collection
         @key = key
         @name = name
         @arguments = arguments
       end
 
-      # @return [Carrier] to the worker that owns the entity
-      def carrier = @region.carrier(@key)
+      # @return [Route] to the worker that owns the entity
+      def route = @collection.route(@key)
 
       # Makes the call.
       #
-      # @return [Object] its answer
-      def call = @region.call(@key, @name, @arguments)
+      # @return [Object] its result
+      def call = @collection.call(@key, @name, @arguments)
     end
   end
 end

@@ -13,15 +13,15 @@ module Elah
         # @return [Epochs] those of its directory
         def of(store) = @all[store.dir] ||= new(Placement.current, Servers.of(store.dir))
 
-        # Says in the log which other servers have entities of these stores in memory.
+        # Logs which other servers have entities of these stores in memory.
         #
         # @param dirs [Array<String>]
         def warn_of_others(dirs) = dirs.each { |dir| Servers.of(dir).warn_of_others }
 
-        # @return [Integer] how many shards of all stores this process has claimed
+        # @return [Integer] number of shards, of all stores, that this process has claimed
         def claimed = @all.each_value.sum(&:size)
 
-        # Forgets all, in a fork.
+        # Drops all epochs, in a fork.
         def reset_all
           @all.clear
           Servers.reset_all
@@ -37,8 +37,7 @@ module Elah
         @lock = Mutex.new
       end
 
-      # The claim that stands for an epoch; nothing is written under it itself. The first one claims every shard that this worker owns, in
-      # one transaction.
+      # The claim that represents an epoch; no writes use it. The first one claims all shards of this worker in one transaction.
       #
       # @param shard [Integer]
       # @param commits [Commits] that carries the claim to the store
@@ -49,10 +48,10 @@ module Elah
         @claims[shard] or raise moved(shard)
       end
 
-      # @return [Integer] how many shards are claimed
+      # @return [Integer] number of claimed shards
       def size = @claims.size
 
-      # Whether the board says that this worker owns a shard.
+      # Whether this worker owns a shard, according to the scoreboard.
       #
       # @param shard [Integer]
       # @return [Boolean]
@@ -61,7 +60,7 @@ module Elah
         @placement.owner_of(shard) == slot && @placement.incarnation_of(slot) == @placement.incarnation
       end
 
-      # Forgets an epoch that is over.
+      # Drops an epoch that is over.
       #
       # @param claim [Elah::Shards::Claim] under it
       def forget(claim)
@@ -78,7 +77,7 @@ module Elah
         @claims.delete_if { |_, claim| !commits.owns?(claim) } # others may have claimed all of them at once
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
         claims = commits.claim(wanted, @placement.shards, @placement.incarnation)
-        # Whoever was paused in between may have been replaced.
+        # A worker that was paused in between may have been replaced.
         claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
       end
 

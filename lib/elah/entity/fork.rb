@@ -2,25 +2,25 @@
 
 module Elah
   class Entity
-    # A fork owns no entity of its parent's, and leaves what was gathered to it.
+    # Forks: a fork owns no entities of its parent, and leaves gathered writes to it.
     module Fork
       # @return [Integer] as fork(2)
       def _fork
-        Region.flush_all
-        super.tap { |child| Region.reset_all if child.zero? }
+        Collection.flush_all
+        super.tap { |child| Collection.reset_all if child.zero? }
       end
 
       # `Process.daemon` forks without `_fork`.
       #
       # @return [Integer] as Process.daemon
       def daemon(...)
-        Region.flush_all
-        super.tap { Region.reset_all }
+        Collection.flush_all
+        super.tap { Collection.reset_all }
       end
     end
 
     Process.singleton_class.prepend(Fork)
-    at_exit { Region.flush_all }
-    Config.at(:before_worker_boot) { Region.warn_of_others }
+    at_exit { Collection.flush_all }
+    Config.at(:before_worker_boot) { Collection.warn_of_others }
   end
 end

@@ -1,38 +1,38 @@
 # frozen_string_literal: true
 
-require_relative "../board"
+require_relative "../server/scoreboard"
 
 module Elah
   class Entity
-    # Shows on the board what entities this worker has, and how calls between it and the others go. A timer of the loop writes; calls count
-    # nothing for it.
+    # Gauges on the scoreboard: this worker's entities, and the state of calls to and from the others. A timer of the loop writes them, so calls
+    # need not count.
     class Gauges
-      # Between two looks, as often as the loop itself writes to the board.
+      # Interval of writes: that at which the loop itself writes to the scoreboard.
       PERIOD_SECONDS = 0.25
 
       class << self
-        # Begins to write, unless that loop does already, or this process has no seat on a board.
+        # Starts to write, unless that loop does already, or this process has no seat on a scoreboard.
         #
         # @param event_loop [Elah::EventLoop]
         def show(event_loop)
-          return if Board.own_seat.nil? || @event_loop.equal?(event_loop)
+          return if Scoreboard.own_seat.nil? || @event_loop.equal?(event_loop)
 
           @event_loop = event_loop
-          new(event_loop, Board.current, Board.own_seat).expect
+          new(event_loop, Scoreboard.current, Scoreboard.own_seat).expect
         end
       end
 
       # @param event_loop [Elah::EventLoop]
-      # @param board [Elah::Board]
+      # @param scoreboard [Elah::Scoreboard]
       # @param seat [Integer]
-      def initialize(event_loop, board, seat)
+      def initialize(event_loop, scoreboard, seat)
         @event_loop = event_loop
-        @board = board
+        @scoreboard = scoreboard
         @seat = seat
         @shown_slots = []
       end
 
-      # Has the loop write in a while, again and again.
+      # Schedules the next write of the loop.
       def expect
         wait = @event_loop.new_wait
         @event_loop.after_wait(wait) do
@@ -45,17 +45,17 @@ module Elah
       private
 
       def write
-        set(:entities, Region.entities_in_memory)
+        set(:entities, Collection.entities_in_memory)
         set(:shards_claimed, Epochs.claimed)
         peers = Peers.current
         limiters = peers ? peers.limiters : {}
         set(:calls_received, peers ? peers.calls_received : 0)
         set(:calls_sent, limiters.sum { |_, limiter| limiter.in_flight })
-        (@shown_slots | limiters.keys).each { |slot| @board.show_peer(@seat, slot, limiters[slot]&.to_h) }
+        (@shown_slots | limiters.keys).each { |slot| @scoreboard.show_peer(@seat, slot, limiters[slot]&.to_h) }
         @shown_slots = limiters.keys
       end
 
-      def set(cell, value) = @board.set_seat(@seat, cell, value)
+      def set(cell, value) = @scoreboard.set_seat(@seat, cell, value)
     end
   end
 end

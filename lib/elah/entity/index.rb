@@ -2,11 +2,11 @@
 
 module Elah
   module Shards
-    # Rows that belong to no single entity: written by the entities' calls, stored together with their state, read by everybody.
+    # Rows that belong to no single entity: written by calls of the entities, stored together with their state, and readable by every process.
     class Index
       # @param entity_class [Class]
       # @param name [Symbol]
-      # @return [Integer] the place of the index's table among those of the class
+      # @return [Integer] the position of the index's table among those of the class
       # @raise [ArgumentError] when there is no such index
       def self.number(entity_class, name)
         at = entity_class.indexes.index(name) or
@@ -21,20 +21,20 @@ module Elah
 
       # @param key [String] 1 to 480 bytes
       # @param value [String]
-      # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
+      # @param ttl [Numeric, nil] seconds after which the row expires; nil never expires it
       # @return [nil]
       # @raise [Store::InvalidKey, Store::TooLarge]
       def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
 
       # @!method put_joined(key_parts, *parts)
-      #   As {#put} for a row that is made of parts: they are joined where the row is gathered, which is faster than to make a String that only
-      #   the store sees. `put_joined(2, "guest ", 7, "came at ", time)` puts what `put("guest 7", "came at #{time}")` puts.
+      #   >Does the same as {#put} for a row made of parts. They are joined in the batch itself, which is faster than a temporary String.
+      #   `put_joined(2, "guest ", 7, "came at ", time)` stores the same row as `put("guest 7", "came at #{time}")`.
       #
-      #   @param key_parts [Integer] how many of the parts are the key's; the others are the value's
+      #   >@param key_parts [Integer] number of parts that form the key; the others form the value
       #   @param parts [Array<String, Integer>]
       #   @return [nil]
       #   @raise [Store::InvalidKey, Store::TooLarge]
-      #   @raise [TypeError] when a part is something else
+      #   >@raise [TypeError] when a part has another class
 
       # @!method delete(key)
       #   @param key [String]

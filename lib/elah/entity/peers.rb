@@ -2,33 +2,33 @@
 
 module Elah
   class Entity
-    # The other workers of this server: sends them calls of entities that they own, and makes those that they send.
+    # The other workers of this server: sends them calls of entities that they own, and runs the calls that they send.
     class Peers
       class << self
-        # @return [Peers, nil] those of this process; nil when it is alone
+        # @return [Peers, nil] the peers of this process; nil when it is the only worker
         attr_accessor :current
 
-        # Begins to take calls of other workers. Called when a worker boots.
+        # Starts to accept calls of other workers. Called when a worker boots.
         #
         # @param event_loop [Elah::EventLoop]
         # @param placement [Placement::Single, Placement::Supervised]
         # @return [Peers, nil] nil when there are no other workers
         def open(event_loop, placement)
           path = placement.link_path(placement.slot, placement.incarnation) or return
-          require_relative "../peer_links"
+          require_relative "peer_links"
           @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
         end
 
-        # Makes the calls of a message.
+        # Runs the calls of a message.
         #
-        # @param message [Array] the number of the entities, who waits, key and name of the method (nil for many calls), arguments
-        # @return [Object] the answer, or for many calls an Array of answers and failures; a String when all of them are texts
+        # @param message [Array] number of the entities, waiting entities, key and name of the method (nil for many calls), arguments
+        # @return [Object] the result, or for many calls an Array of results and failures; a String when all of them are texts
         def serve(message)
           number, callers, key, method, arguments = message
-          region = Region.at(number)
-          return region.serve(callers, key, method, arguments) if key
+          collection = Collection.at(number)
+          return collection.serve(callers, key, method, arguments) if key
 
-          answers = region.serve_many(callers, arguments)
+          answers = collection.serve_many(callers, arguments)
           Shards.pack_answers(answers) || answers.map { |answer| answer.is_a?(Exception) ? PeerLinks::Failure.of(answer) : answer }
         end
       end
@@ -43,7 +43,7 @@ module Elah
       end
 
       # @param slot [Integer]
-      # @return [Elah::PeerLinks::Peer, nil] the worker that owns a slot's shards; nil while there is none
+      # @return [Elah::PeerLinks::Peer, nil] the worker that owns a slot's shards; nil if there is none
       def owner(slot)
         follow if @version != @placement.version
         @peers[slot] || find(slot)&.tap { |peer| @peers[slot] = peer }
@@ -52,16 +52,16 @@ module Elah
       # @return [Boolean] whether no call of another worker runs
       def quiet? = @links.quiet?
 
-      # @return [Integer] calls of other workers that run here or wait for it
+      # @return [Integer] running and waiting calls of other workers
       def calls_received = @links.open_incoming
 
-      # @return [Hash{Integer=>PeerLinks::Limiter}] how the workers that were called are bounded, by their slots
+      # @return [Hash{Integer=>PeerLinks::Limiter}] limiters of the called workers, by their slots
       def limiters
         follow if @version != @placement.version
         @peers.transform_values(&:limiter)
       end
 
-      # Takes no calls any more.
+      # Stops accepting calls.
       def close
         Peers.current = nil
         @links.close
@@ -76,7 +76,7 @@ module Elah
         @placement.link_path(slot, incarnation) unless incarnation.zero?
       end
 
-      # The board has changed. Links to workers that were replaced go when nothing waits for an answer there any more.
+      # The scoreboard has changed. Links to replaced workers are closed once no call waits for a reply there.
       def follow
         @version = @placement.version # first, for what changes meanwhile
         @peers.select! { |slot, peer| peer.path == path_of(slot) }

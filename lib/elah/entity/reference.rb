@@ -2,44 +2,44 @@
 
 module Elah
   class Entity
-    # Stands for an entity wherever it lives: has its public methods, and calls them there. Each class of entities has a class of
-    # references of its own, so that a call is a plain method call.
+    # A reference to an entity in any worker: it has the entity's public methods, and calls them there. Each class of entities has its own class of
+    # references, so a call is a plain method call.
     class Reference
       # @return [String]
       attr_reader :key
 
-      # @param region [Region]
+      # @param collection [Collection]
       # @param key [String]
-      def initialize(region, key)
-        @region = region
+      def initialize(collection, key)
+        @collection = collection
         @key = key
       end
 
-      # The call, to be made later: `gather.call(:a, accounts["42"].deferred.deposit(10))`.
+      # A deferred call: `gather.call(:a, accounts["42"].deferred.deposit(10))`.
       #
-      # @return [Reference] whose methods answer calls that {Elah.gather} takes
-      def deferred = @region.deferred(@key)
+      # @return [Reference] reference whose methods return calls for {Elah.gather}
+      def deferred = @collection.deferred(@key)
 
-      # A reference can be an argument or an answer of a call: on the other side it stands for the same entity.
+      # A reference can be an argument or a result of a call: on the other side it refers to the same entity.
       #
       # @return [String]
       def _dump(_level) = @key
 
       # @return [String]
-      def inspect = "#<#{@region.name}[#{@key.inspect}]>"
+      def inspect = "#<#{@collection.name}[#{@key.inspect}]>"
 
       class << self
-        # Names the class of a region's references, so that Marshal can write them.
+        # Gives the class of a collection's references a name, which Marshal needs.
         #
         # @param references [Class]
-        # @param region [Region]
-        def publish(references, region)
-          references.define_singleton_method(:_load) { |key| region[key] }
-          const_set("To#{region.number}", references)
+        # @param collection [Collection]
+        def publish(references, collection)
+          references.define_singleton_method(:_load) { |key| collection[key] }
+          const_set("To#{collection.number}", references)
         end
 
         # @param calls [Array<Symbol>] names of the methods
-        # @param receiver [Symbol] the method of {Region} that gets each call
+        # @param receiver [Symbol] the method of {Collection} that receives each call
         # @return [Class]
         def for(calls, receiver = :call)
           Class.new(self) do
@@ -47,11 +47,11 @@ module Elah
               class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
                 # def deposit(*arguments)
                 #   raise ArgumentError, "..." if block_given?
-                #   @region.call(@key, :deposit, arguments)
+                #   @collection.call(@key, :deposit, arguments)
                 # end
                 def #{name}(*arguments)
-                  raise ArgumentError, "A block cannot be given to a call of an entity." if block_given?
-                  @region.#{receiver}(@key, :#{name}, arguments)
+                  raise ArgumentError, "A call of an entity does not accept a block." if block_given?
+                  @collection.#{receiver}(@key, :#{name}, arguments)
                 end
                 ruby2_keywords :#{name}
               RUBY

@@ -2,8 +2,8 @@
 
 module Elah
   class Entity
-    # The entities of a region that are in memory in this worker, bounded in number. When there is no room one goes that nobody calls and that
-    # was not called since it was last looked at: about the one that was called longest ago (the algorithm is known as "second chance").
+    # The entities of a collection in this worker's memory, limited in number. When it is full, it evicts an idle entity that was not called since
+    # the last check (the "second chance" algorithm).
     class Residents
       # @param max [Integer]
       def initialize(max)
@@ -11,26 +11,26 @@ module Elah
         @activations = {}
       end
 
-      # @return [Hash{String=>Activation}] by key; to look at only
+      # @return [Hash{String=>Activation}] by key; read only
       attr_reader :activations
 
       # @return [Integer]
       def size = @activations.size
 
       # @param activation [Activation]
-      # @param settled [Integer] the batch up to which all are settled
-      # @return [Activation, nil] nil when there is no room, and none can go
+      # @param settled [Integer] the batch up to which all batches are settled
+      # @return [Activation, nil] nil when there is no room, and no entity can be evicted
       def add(activation, settled)
         @activations[activation.key] = activation if @activations.size < @max || make_room(settled)
       end
 
-      # Forgets an entity.
+      # Removes an entity.
       #
       # @param activation [Activation]
       def delete(activation) = @activations.delete(activation.key)
 
       # @param shards [Hash{Integer=>Object}]
-      # @return [Array<Activation>] those of the shards
+      # @return [Array<Activation>] the entities of the shards
       def of(shards) = @activations.each_value.select { |activation| shards.key?(activation.shard) }
 
       private

@@ -2,15 +2,15 @@
 
 module Elah
   class Entity
-    # Many calls on their way to the workers that own the entities, all in one message per worker, under one deadline. What {Elah::Gather} does
-    # for calls of any kind, without an object for each.
+    # Many calls on their way to the owners of their entities, in one message per worker, under one deadline. It does the work of {Elah::Gather}
+    # without an object for each call.
     class ScatteredCalls
-      # @param region [Region] of the entities
-      # @param calls [Array<Array>, CallColumns] each a key, the name of a method, and its arguments
-      # @param ways [Hash{Carrier=>Array<Integer>}] the indexes of the calls that each carrier takes
+      # @param collection [Collection] of the entities
+      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param ways [Hash{Route=>Array<Integer>}] the indexes of the calls of each route
       # @param seconds [Numeric, nil] for all of them
-      def initialize(region, calls, ways, seconds)
-        @region = region
+      def initialize(collection, calls, ways, seconds)
+        @collection = collection
         @calls = calls
         @ways = ways
         @seconds = seconds
@@ -20,11 +20,11 @@ module Elah
         @is_failed = false
       end
 
-      # Sends all, those to other workers first, and waits until they have ended or the time is over.
+      # Sends all calls, first those to other workers, and waits until they have ended or the time is over.
       #
-      # @return [Array] for each call its answer, or the exception with which it ended
+      # @return [Array] the result of each call, or the exception that ended it
       def run
-        @ways.partition { |carrier, _| carrier.away? }.each { |ways| ways.each { |carrier, indexes| start(carrier, indexes) } }
+        @ways.partition { |route, _| route.remote? }.each { |ways| ways.each { |route, indexes| start(route, indexes) } }
         @scattered.each { |scattered, _| scattered.wait(seconds_left) }
         @scattered.each { |scattered, indexes| collect(scattered, indexes) }
         @answers
@@ -32,27 +32,27 @@ module Elah
         @scattered.each { |scattered, _| scattered.cancel }
       end
 
-      # @return [Boolean] whether a call has ended without an answer
+      # @return [Boolean] whether a call has ended without a result
       def failed? = @is_failed
 
       private
 
-      def start(carrier, indexes)
-        @scattered << [carrier.scatter_calls(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
+      def start(route, indexes)
+        @scattered << [route.scatter_calls(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
       rescue Cancelled, ClientGone
         raise
       rescue NotSerializable
         sendable = indexes.reject { |index| refuse(index) }
-        start(carrier, sendable) if sendable.any?
+        start(route, sendable) if sendable.any?
       rescue StandardError => e
         @is_failed = true
         indexes.each { |index| @answers[index] = e }
       end
 
-      # @return [Boolean] whether a call cannot be sent, which is its answer then
+      # @return [Boolean] whether a call cannot be sent; the error is its outcome
       def refuse(index)
         _, name, *arguments = @calls[index]
-        @region.check_arguments(name, arguments)
+        @collection.check_arguments(name, arguments)
         false
       rescue NotSerializable => e
         @is_failed = true
@@ -75,7 +75,7 @@ module Elah
 
       def seconds_left = @due && [@due - Concurrency.now, 0.0].max
 
-      def late = DeadlineExceeded.new("There was no answer within #{@seconds} s.")
+      def late = DeadlineExceeded.new("There was no result within #{@seconds} s.")
     end
   end
 end

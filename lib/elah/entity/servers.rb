@@ -4,8 +4,8 @@ require "etc"
 
 module Elah
   class Entity
-    # Which servers have entities of a store's folder in memory. Each has a file there, which its processes hold locked for as long as they live,
-    # so that a second server, or a script, is told of the first.
+    # The servers that have entities of a store's folder in memory. Each has a file there, which its processes keep locked while they live. So a
+    # second server, or a script, can find the first.
     class Servers
       @all = {}
 
@@ -14,7 +14,7 @@ module Elah
         # @return [Servers]
         def of(dir) = @all[dir] ||= new(dir)
 
-        # Forgets all, in a fork: the locks are the parent's.
+        # Drops all, in a fork: the locks belong to the parent.
         def reset_all
           @all.each_value(&:forget)
           @all.clear
@@ -28,14 +28,14 @@ module Elah
         @file = nil
       end
 
-      # Notes that this process has entities in memory. A folder in which it cannot does without.
+      # Records that this process has entities in memory. If the folder is not writable, it records nothing.
       def enter
         @file ||= lock(own_path)
       rescue SystemCallError
         nil
       end
 
-      # Says in the log, once for each of them, that other servers have entities in memory.
+      # Logs, once for each of them, that other servers have entities in memory.
       def warn_of_others
         (others - @told).each do |path|
           @told << path
@@ -43,7 +43,7 @@ module Elah
         end
       end
 
-      # Closes what a fork has inherited.
+      # Closes the files that a fork has inherited.
       def forget
         @file&.close
         @file = nil
@@ -55,7 +55,7 @@ module Elah
 
       def others = (Dir[File.join(@dir, "entities-*.lock")] - [own_path]).select { |path| locked?(path) }
 
-      # Whoever removes a file that nobody has locked may come between its making and its locking.
+      # Another process may remove the file between its creation and its locking.
       def lock(path)
         loop do
           file = File.open(path, File::CREAT | File::RDWR)
@@ -68,7 +68,7 @@ module Elah
         end
       end
 
-      # Removes the file when nobody has locked it.
+      # Removes the file if no process has locked it.
       def locked?(path)
         File.open(path) do |file|
           return true unless file.flock(File::LOCK_EX | File::LOCK_NB)

@@ -2,8 +2,8 @@
 
 module Elah
   module Shards
-    # What one entity has stored: ordered keys with values, Strings both. Writes are gathered, and stored together when the call has
-    # ended; reads see what is gathered.
+    # The stored state of one entity: ordered keys with values, both Strings. Writes are gathered, and stored together when the call has ended.
+    # Reads see gathered writes.
     class State
       # @!method get(key)
       #   @param key [String]

@@ -6,9 +6,9 @@ require_relative "environment"
 
 module Elah
   module Rack
-    # A Rack app as the worker calls it: each request becomes an environment, and what the app returns an answer.
+    # Adapter between the worker and a Rack app: each request becomes an environment, and the app's result a response.
     class Adapter
-      # The id of the one route, which takes every method and path.
+      # ID of the only route, which matches every method and path.
       ROUTE = 0
 
       # @param app [#call] a Rack 2 or Rack 3 app
@@ -20,20 +20,17 @@ module Elah
       # @return [Elah::Router]
       def router = Router.new.tap { |router| router.mount("/", ROUTE) }
 
-      # @return [Array<Integer>] none: `rack.input` can be rewound, so a body is read before the app runs
+      # @return [Array<Integer>] empty: `rack.input` can be rewound, so a body is read before the app runs
       def streamed_routes = []
 
-      # @return [Hash] none
+      # @return [Hash] empty
       def gates = {}
 
-      # @return [Array] none
-      def responders = []
-
-      # Calls the app and answers, in the fiber of the request.
+      # Calls the app and sends its response, in the fiber of the request.
       #
       # @param request [Elah::Request]
-      # @raise [Exception] what the app or the body raised
-      # @raise [Elah::InvalidRackResponse] when what it returned is no Rack response, or one that Elah does not serve
+      # @raise [Exception] an exception of the app or the body
+      # @raise [Elah::InvalidRackResponse] when the result is not a Rack response, or is one that Elah does not support
       def handle(request)
         env = @environment.build(request)
         begin
@@ -46,7 +43,7 @@ module Elah
 
       private
 
-      # An app that took the connection over and failed has nobody else who would close it.
+      # If an app that took the connection over fails, nothing else would close it.
       def refused(request, exception)
         request.env["rack.hijack_io"]&.close
         is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async

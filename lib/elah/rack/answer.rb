@@ -4,7 +4,7 @@ require_relative "delivery"
 
 module Elah
   module Rack
-    # Answers a request with what a Rack app returned, whatever its form, and does what Rack wants done afterwards.
+    # The response to a request: sends the result of a Rack app, whatever its form, then closes bodies and runs callbacks.
     class Answer
       include Delivery
 
@@ -13,7 +13,7 @@ module Elah
       BODILESS = [204, 304].freeze
       private_constant :BODILESS
 
-      # Answers with a whole response, in one step where that is enough.
+      # Sends a whole response, in one step if possible.
       #
       # @param request [Elah::Request]
       # @param response [Array(#to_i, #each, #each)] status, headers and body, as a Rack app returns them
@@ -34,9 +34,9 @@ module Elah
         @body = body
       end
 
-      # Sends the answer, closes the body, and then calls what waits for the end. That a client has gone is no error.
+      # Sends the response, closes the body, and then calls `rack.response_finished`. A client that has disconnected is not an error.
       #
-      # @raise [Exception] what the body raised; the connection is broken off when the answer had begun
+      # @raise [Exception] an exception of the body; the connection is closed if the response had begun
       # @raise [Elah::InvalidRackResponse]
       # @raise [Elah::InvalidHeader]
       # @raise [Elah::InvalidStatus]
@@ -56,7 +56,7 @@ module Elah
 
       # Closes the request's body and calls the callables of `rack.response_finished`, the last one first.
       #
-      # @param error [Exception, nil] why there is no answer, or only a part of one
+      # @param error [Exception, nil] why there is no response, or only a part of one
       def finish(error)
         @request.rack_spool&.close
         @request.rack_finishers&.reverse_each do |finisher|
@@ -95,13 +95,13 @@ module Elah
         end
       end
 
-      # Brings status and headers into one form each.
+      # Converts status and headers to one form each.
       def check
         @status = @status.to_i if @status.is_a?(String)
         raise InvalidRackResponse, "The app returned the status -1. #{NO_ASYNC}" if @status == -1
 
         unless @status.is_a?(Integer) && @headers.respond_to?(:each)
-          raise InvalidRackResponse, "An app returns a status, headers that respond to each, and a body; " \
+          raise InvalidRackResponse, "An app must return a status, headers that respond to each, and a body; " \
                                      "this one returned #{@status.inspect}, #{@headers.class} and #{@body.class}."
         end
         @headers = hash_of(@headers) unless @headers.is_a?(Hash)
@@ -113,14 +113,14 @@ module Elah
         hash
       end
 
-      # `to_ary` closes a body of Rack 3, but not one of Rack 2; those that can say so are not closed twice.
+      # `to_ary` closes a body of Rack 3, but not one of Rack 2. A body with `closed?` is not closed twice.
       def close_body
         return unless @body.respond_to?(:close)
 
         @body.close unless @body.respond_to?(:closed?) && @body.closed?
       end
 
-      # A stream says that the client has gone with the exception that Ruby's sockets raise.
+      # A stream reports a disconnected client with the exception of Ruby's sockets.
       def client_gone?(exception)
         exception.is_a?(ClientGone) || (exception.is_a?(Errno::EPIPE) && exception.cause.is_a?(ClientGone))
       end

@@ -4,10 +4,10 @@ require "strscan"
 
 module Elah
   module Rack
-    # The content of a body that the app has framed as chunks, as Rack::Chunked and `render stream: true` of Rails do. The server frames every
-    # body by itself, and for a client of HTTP/1.0 in another way.
+    # The content of a body that the app has framed as chunks, as Rack::Chunked and `render stream: true` of Rails do. The server frames every body
+    # itself, and differently for a client of HTTP/1.0.
     class ChunkedBody
-      # A line is longer only when the body has no chunks.
+      # A longer line means that the body has no chunks.
       LINE_BYTES_MAX = 1024
       SIZE = /(\h{1,15})[ \t]*(?:;[^\r\n]*)?\r\n/n.freeze
       NEXT_SIZE = /\r\n#{SIZE}/n.freeze
@@ -21,7 +21,7 @@ module Elah
         @left = 0
       end
 
-      # @yieldparam content [String] some bytes of the content, as soon as they are there; trailers are left out
+      # @yieldparam content [String] bytes of the content, as soon as they arrive; trailers are left out
       # @raise [InvalidRackResponse] when the body is not framed as chunks, or ends before its last one
       def each
         @body.each do |piece|
@@ -47,7 +47,7 @@ module Elah
         content
       end
 
-      # @return [Boolean] whether the line with the size of the next chunk is there
+      # @return [Boolean] whether the line with the size of the next chunk has arrived
       def next_chunk
         unless @scanner.scan(@size)
           line = @scanner.rest.delete_prefix("\r\n")
@@ -60,7 +60,7 @@ module Elah
         true
       end
 
-      def refuse(reason) = raise(InvalidRackResponse, "The app said transfer-encoding: chunked, but its body has no valid chunks: #{reason}.")
+      def refuse(reason) = raise(InvalidRackResponse, "The app sent transfer-encoding: chunked, but its body has no valid chunks: #{reason}.")
     end
   end
 end

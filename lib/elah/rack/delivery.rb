@@ -6,16 +6,16 @@ require_relative "take_over"
 
 module Elah
   module Rack
-    # The ways in which the body of a Rack response reaches the client.
+    # The ways to send the body of a Rack response.
     module Delivery
-      # Parts that are longer together are sent one after the other instead of as one copy.
+      # Parts with more bytes together are sent one by one instead of as one copy.
       JOINED_BYTES_MAX = 65_536
       PARTIAL_CONTENT = 206
       private_constant :JOINED_BYTES_MAX, :PARTIAL_CONTENT
 
       private
 
-      # Sends a body that is at hand. When somebody waits for the end of the answer, this waits for it too.
+      # Sends a complete body. If a caller waits for the end of the response, this method waits for it too.
       #
       # @param parts [Array<#to_s>]
       def send_parts(parts)
@@ -35,7 +35,7 @@ module Elah
         @error ||= gone unless sent
       end
 
-      # Sends a file by its path, unless there is reason to read it through the body.
+      # Sends a file by its path, unless it must be read through the body.
       def send_file(path)
         return send_each if @request.rack_finishers.any? && @body.respond_to?(:each)
 
@@ -43,8 +43,7 @@ module Elah
         @error ||= gone unless sent
       end
 
-      # Sends what the body yields, piece by piece. The head leaves with the first one, so that a body which fails at once is
-      # answered 500.
+      # Sends the parts that the body yields. The head is sent with the first one, so a body that fails at once gets 500.
       def send_each(body = @body, length = announced_length)
         stream = nil
         body.each do |piece|
@@ -54,12 +53,12 @@ module Elah
         stream ? end_of(stream) : respond("")
       end
 
-      # Sends the content of a body that the app has framed. A length beside that framing counts for nothing (RFC 9112 6.3).
+      # Sends the content of a body that the app has framed. A content-length beside that framing is ignored (RFC 9112 6.3).
       def send_chunked
         @request.request_method == "HEAD" ? respond("") : send_each(ChunkedBody.new(@body), nil)
       end
 
-      # Lets the body write. It may go on in another fiber after `call` has returned: the answer ends when it closes the stream.
+      # Lets the body write. It may continue in another fiber after `call` has returned: the response ends when it closes the stream.
       def send_stream
         raise InvalidRackResponse, "A body responds to each or call; #{@body.class} does not." unless @body.respond_to?(:call)
 
@@ -71,7 +70,7 @@ module Elah
         output.close
       end
 
-      # Sends the head and leaves the connection to the app.
+      # Sends the head and hands the connection to the app.
       def take_over(callback)
         head = @request.rack_head(@status, @headers)
         @taken = TakeOver.call(@request)
@@ -85,7 +84,7 @@ module Elah
         @stream = @request.start(@status, HeaderSet.from_rack(@headers, length))
       end
 
-      # Lets nobody take a part for the whole.
+      # Makes sure that no client takes a part for the whole.
       def break_off
         @stream&.break_off
         @taken&.close
@@ -95,9 +94,9 @@ module Elah
         stream.finish or @error = gone
       end
 
-      def gone = ClientGone.new("The client closed the connection before the answer was complete.")
+      def gone = ClientGone.new("The client closed the connection before the response was complete.")
 
-      # The path of the body, when the whole file is what should be sent.
+      # The path of the body, if the whole file is to be sent.
       def path_of_file
         path = @body.to_path if @status != PARTIAL_CONTENT && @body.respond_to?(:to_path)
         return unless path && File.file?(path)
@@ -105,10 +104,10 @@ module Elah
         path if announced_length.nil? || announced_length == File.size(path)
       end
 
-      # The parts of a body that has them at hand.
+      # The parts of a body that has all of them.
       def parts_of_body = @body.respond_to?(:to_ary) ? @body.to_ary : nil
 
-      # @return [Integer, nil] nil for an empty body too: under HEAD it says nothing about the one of GET
+      # @return [Integer, nil] also nil for an empty body: under HEAD it does not tell the length for GET
       def length_of_parts = parts_of_body&.sum { |part| part.to_s.bytesize }&.nonzero?
 
       # Whether the app has framed the body itself.
@@ -116,7 +115,7 @@ module Elah
         @body.respond_to?(:each) && @headers.any? { |name, value| name.casecmp?("transfer-encoding") && value.to_s.match?(/\bchunked\b/i) }
       end
 
-      # What the app says about the length of its body.
+      # The length of the body according to the app.
       #
       # @return [Integer, nil]
       def announced_length

@@ -6,13 +6,13 @@ require_relative "take_over"
 
 module Elah
   module Rack
-    # What Rack environments have in common. One of them satisfies the specifications of Rack 2.2 and Rack 3.
+    # The common part of all Rack environments. It satisfies the specifications of Rack 2.2 and Rack 3.
     module Environment
       # The specification of Rack 2.
       VERSION = [1, 3].freeze
 
       class << self
-        # @return [Elah::Rack::EnvBuilder] the one of this process
+        # @return [Elah::Rack::EnvBuilder] the builder of this process
         def builder = @builder ||= EnvBuilder.new(template, Input)
 
         # @param request [Elah::Request]
@@ -21,7 +21,7 @@ module Elah
 
         private
 
-        # A key that every request sets stands here too: replacing its value is cheaper than adding it.
+        # A key that every request sets is included too: replacing its value is cheaper than adding it.
         def template
           {
             "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => "", "QUERY_STRING" => "",

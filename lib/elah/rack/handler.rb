@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-require_relative "../../elah"
+require_relative ".."
 
 module Elah
   module Rack
-    # Owns how rackup starts Elah: its Host and Port become an address to bind, and every option of Elah may follow as
-    # `-O queue_max=500`. The environment and config/elah.rb count as they do for `elah serve`.
+    # The handler for rackup: its Host and Port become an address to bind, and every option of Elah may follow as `-O queue_max=500`. The
+    # environment and config/elah.rb apply as with `elah serve`.
     module Handler
-      # Options of Elah whose names mean something else to rackup.
+      # Options of Elah whose names have another meaning in rackup.
       RACKUP_OWN = %i[config pidfile].freeze
 
       # @param app [#call] a Rack app
-      # @param options [Hash] Host, Port and what else rackup gives; names that Elah does not know are not meant for it
+      # @param options [Hash] Host, Port and other options of rackup; names unknown to Elah are ignored
       # @yieldparam server [Elah::Server] before it runs
       # @raise [Elah::Error]
       def run(app, **options)
@@ -24,7 +24,7 @@ module Elah
         Restart.current.trial? ? server.try : server.run
       end
 
-      # @return [Hash{String=>String}] what `rackup -s elah -h` lists
+      # @return [Hash{String=>String}] options that `rackup -s elah -h` lists
       def valid_options
         (Options.all.reject { |option| RACKUP_OWN.include?(option.name) })
           .to_h { |option| ["#{option.name}=#{option.placeholder || 'true|false'}", option.summary] }

@@ -4,7 +4,7 @@ require "stringio"
 
 module Elah
   module Rack
-    # The `rack.input` of all requests that have no body. It has no state, so one serves them all; closing it does nothing.
+    # The `rack.input` of all requests without a body. It has no state, so one object serves them all; closing it does nothing.
     class EmptyInput
       # @param length [Integer, nil]
       # @param buffer [String, nil] emptied
@@ -16,7 +16,7 @@ module Elah
         buffer || String.new(encoding: Encoding::BINARY)
       end
 
-      # @raise [EOFError] unless nothing is asked for
+      # @raise [EOFError] unless the length is 0
       def readpartial(length, buffer = nil) = read(length, buffer) || raise(EOFError, "end of file reached")
 
       def gets(*) = nil
@@ -40,7 +40,7 @@ module Elah
       def closed? = false
     end
 
-    # The `rack.input` of a request whose body was spooled. The file has no name, so this is no File: those promise a path.
+    # The `rack.input` of a request whose body was spooled. The file has no name, so it is not a File, which would have a path.
     class SpooledInput < IO
       # @return [Integer] bytes
       def size = stat.size
@@ -49,7 +49,7 @@ module Elah
     # Opens `rack.input` of requests that have a body.
     module Input
       # @param request [Elah::Request]
-      # @return [StringIO, SpooledInput] binary and at its start; somebody must close the second
+      # @return [StringIO, SpooledInput] binary and at its start; the caller closes a SpooledInput
       def self.open(request)
         descriptor, = request.take_spooled
         descriptor ? SpooledInput.for_fd(descriptor, "rb") : StringIO.new(request.body)

@@ -2,7 +2,7 @@
 
 module Elah
   module Rack
-    # What a streaming body of Rack 3 is called with: it writes the answer and reads the request's body.
+    # The stream of a Rack 3 body: it writes the response and reads the request's body.
     class Stream
       # @param output [Elah::ResponseStream]
       # @param input [#read] rack.input
@@ -11,14 +11,14 @@ module Elah
         @input = input
       end
 
-      # @return [String, nil] as IO#read gives it
+      # @return [String, nil] as IO#read
       def read(...) = @input.read(...)
 
-      # Sends pieces; suspends the fiber while the client has too much unread.
+      # Sends pieces; suspends the fiber while the client has too much unread data.
       #
       # @param pieces [Array<#to_s>]
       # @return [Integer] bytes
-      # @raise [Errno::EPIPE] when the client has gone
+      # @raise [Errno::EPIPE] when the client has disconnected
       # @raise [IOError] when the stream is closed
       def write(*pieces)
         raise IOError, "closed stream" if closed?
@@ -40,7 +40,7 @@ module Elah
       # The server closes the input.
       def close_read = nil
 
-      # Ends the answer; suspends the fiber until the connection has taken all of it.
+      # Ends the response; suspends the fiber until the connection has accepted all of it.
       def close_write
         return if closed?
 
@@ -50,7 +50,7 @@ module Elah
 
       alias close close_write
 
-      # @return [Boolean] false when the client had gone before it had all
+      # @return [Boolean] false when the client disconnected before it had all
       def whole? = !@is_partial
 
       # @return [Boolean]

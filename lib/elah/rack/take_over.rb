@@ -4,12 +4,12 @@ require "socket"
 
 module Elah
   module Rack
-    # Connections that an app takes over. The server forgets them: it neither times them nor waits for them when it drains.
+    # Connections that an app takes over. The server no longer tracks them: it neither times them nor waits for them when it drains.
     module TakeOver
       # @param request [Elah::Request]
-      # @return [TCPSocket, UNIXSocket] the connection; what the client has sent beyond the request is read from it first
+      # @return [TCPSocket, UNIXSocket] the connection; bytes that the client sent after the request are read from it first
       # @raise [Elah::ClientGone]
-      # @raise [Elah::RequestFinished] when the request is answered already
+      # @raise [Elah::RequestFinished] when the request has its response already
       def self.call(request)
         raise ClientGone, "The client closed the connection before it could be taken over." unless request.awaits_answer?
 
@@ -23,7 +23,7 @@ module Elah
   end
 
   class Request
-    # Takes the connection over from HTTP; this makes a request the callable under `rack.hijack`.
+    # Takes the connection over from HTTP. A request's `rack.hijack` is this callable.
     #
     # @return [TCPSocket, UNIXSocket] also under `rack.hijack_io`
     # @raise [Elah::ClientGone]

@@ -2,11 +2,11 @@
 
 module Elah
   class Sink
-    # The conservation law of a sink: of every stream and minute, what was accepted is delivered, queued or dead. Read from the disk, so that
-    # every process sees all workers, and the command line sees them too.
+    # The conservation law of a sink: for every stream and minute, each accepted event is delivered, queued or dead. It is read from disk, so every
+    # process and the command line see all workers.
     #
-    # Accepted events are counted where they are appended, delivered and dead ones where they are settled, and queued ones in the journals:
-    # the sum is found, not made.
+    # Accepted events are counted where they are appended, delivered and dead ones where they are settled, and queued ones in the journals. So the
+    # equation is checked, not assumed.
     class Account
       ATTEMPTS_MAX = 10
       private_constant :ATTEMPTS_MAX
@@ -18,10 +18,10 @@ module Elah
         def +(other) = self.class.new(*to_a.zip(other.to_a).map(&:sum))
       end
 
-      # @return [Integer] segments that are damaged: events in them are neither delivered nor queued
+      # @return [Integer] damaged segments: their events are neither delivered nor queued
       attr_reader :damaged
 
-      # @return [Hash{Array(String, Integer)=>Sums}] by stream and minute since 1970; minute 0 is all that is older than the minutes kept
+      # @return [Hash{Array(String, Integer)=>Sums}] by stream and minute since 1970; minute 0 is the sum of all minutes before those kept
       attr_reader :sums
 
       # @param folder [String] of the sink
@@ -36,7 +36,7 @@ module Elah
         raise Error, "The journals in #{folder} changed faster than they could be read, #{ATTEMPTS_MAX} times."
       end
 
-      # @return [Array(Array<Array>, Integer), nil] rows and damaged segments; nil when a journal has gone on meanwhile: read the ledger again
+      # @return [Array(Array<Array>, Integer), nil] rows and damaged segments; nil when a journal has changed meanwhile: read the ledger again
       def self.count(folder, reading, ledger)
         counted = []
         damaged = 0
@@ -44,7 +44,7 @@ module Elah
           progress = reading.progress.fetch(name, [0, 0])
           path = File.join(folder, name)
           rows, files = Journal.scan(path, progress, true)
-          # One that was closed with nothing in it has no files.
+          # A journal that was closed empty has no files.
           rows, files = Journal.scan(path, progress, false) if rows.nil? && ledger.progress(name) == progress
           break if rows.nil?
 
@@ -55,8 +55,8 @@ module Elah
       private_class_method :count
 
       # @param reading [Ledger::Reading]
-      # @param counted [Array<Array(String, Integer, Integer, Integer)>] stream, minute, queued events, and accepted ones that the ledger
-      #   does not know
+      # @param counted [Array<Array(String, Integer, Integer, Integer)>] stream, minute, queued events, and accepted ones that the ledger has not
+      #   counted
       # @param damaged [Integer] segments
       def initialize(reading, counted, damaged)
         @damaged = damaged
@@ -74,10 +74,10 @@ module Elah
       # @return [Boolean] whether the law holds for each stream and minute, and no segment is damaged
       def holds? = @damaged.zero? && @sums.values.all?(&:hold?)
 
-      # @return [Hash{Array(String, Integer)=>Integer}] how many events more were accepted than are delivered, queued or dead
+      # @return [Hash{Array(String, Integer)=>Integer}] accepted events that are neither delivered, queued nor dead
       def missing = @sums.transform_values { |sums| sums.accepted - sums.delivered - sums.queued - sums.dead }.reject { |_, events| events.zero? }
 
-      # @param minutes [Integer] how many of the last minutes to show one by one
+      # @param minutes [Integer] number of recent minutes to list separately
       # @return [Hash{String=>Object}]
       def to_h(minutes:)
         newest = @sums.keys.map(&:last).max || 0

@@ -2,20 +2,20 @@
 
 module Elah
   class Sink
-    # Brings a batch to a destination: tries again while the destination is to blame, and finds the events that are to blame by halving.
+    # Attempts to deliver a batch: retries while the destination fails, and halves the batch to find rejected events.
     class Attempts
-      # The destination does not answer, or not in time: the same events will do later.
+      # Errors of a destination that does not respond in time: retrying the same events can succeed.
       PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Full, Store::Failed, Store::Busy, Store::Conflict, Timeout::Error, IOError,
                  SystemCallError].freeze
-      # What a destination may raise because of one event. Deep nesting ends in a SystemStackError.
+      # Errors that one event may cause in a destination. Deep nesting ends in a SystemStackError.
       OF_AN_EVENT = [StandardError, ScriptError, SystemStackError].freeze
       private_constant :OF_AN_EVENT
 
       # @param destination [#deliver]
       # @param backoff [Backoff]
-      # @param health [Health]
+      # @param seconds [Numeric] time limit of one attempt
       # @param seconds [Numeric] how long one attempt may take
-      # @param pause [#call] waits so many seconds
+      # @param pause [#call] waits for the given number of seconds
       def initialize(destination, backoff:, health:, seconds:, pause:)
         @destination = destination
         @backoff = backoff
@@ -24,10 +24,10 @@ module Elah
         @pause = pause
       end
 
-      # Returns when the destination has every event that it takes.
+      # Returns when the destination has accepted or rejected every event.
       #
       # @param events [Array<Event>]
-      # @return [Array<Array(Event, String)>] the others, each with the reason
+      # @return [Array<Array(Event, String)>] the rejected events, each with the reason
       def deliver(events)
         Elah.timeout(@seconds) { @destination.deliver(events) }
         @health.succeeded

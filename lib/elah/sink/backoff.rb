@@ -2,11 +2,11 @@
 
 module Elah
   class Sink
-    # How long to wait before the next attempt: exponential with full jitter, so that many who lost the same server do not come back at
-    # once (Marc Brooker: Exponential Backoff And Jitter, 2015).
+    # Wait before the next attempt: exponential with full jitter, so that clients that lost the same server do not reconnect together (Marc Brooker:
+    # Exponential Backoff And Jitter, 2015).
     class Backoff
       # @param first_seconds [Numeric] the longest wait before the second attempt
-      # @param max_seconds [Numeric] the longest wait of all
+      # @param max_seconds [Numeric] upper limit of every wait
       # @param random [#rand]
       def initialize(first_seconds, max_seconds, random: Random)
         @first_seconds = first_seconds

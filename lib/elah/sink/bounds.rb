@@ -2,7 +2,7 @@
 
 module Elah
   class Sink
-    # Owns the bounds of one sink: what {Sink#initialize} was given, else the options of the process.
+    # Bounds of one sink: the arguments of {Sink#initialize}, otherwise the options of the process.
     class Bounds
       OPTIONS = %i[sink_journal_bytes_max sink_event_bytes_max sink_batch_events_max sink_batch_bytes_max sink_linger_seconds
                    sink_sync_seconds sink_retry_seconds sink_retry_max_seconds sink_attempt_seconds sink_dead_max sink_adopt_seconds
@@ -17,9 +17,9 @@ module Elah
       # @return [Integer] bytes of each of the journal's files
       attr_reader :segment_bytes
 
-      # @param given [Hash{Symbol=>Object}] bounds by their names, which are those of the options without `sink_`
+      # @param given [Hash{Symbol=>Object}] bounds by the names of the options, without `sink_`
       # @param config [Elah::Config]
-      # @raise [Elah::OptionError] when a name or a value is wrong
+      # @raise [Elah::OptionError] when a name or a value is invalid
       def initialize(given, config)
         unknown = given.keys.find { |name| !OPTIONS.include?(:"sink_#{name}") }
         raise OptionError, "A sink has no bound #{unknown}. Its bounds are #{names.join(', ')}." if unknown
@@ -33,14 +33,14 @@ module Elah
         divide_journal
       end
 
-      # @return [Array(Integer, Integer, Integer, Integer)] what the journal is opened with
+      # @return [Array(Integer, Integer, Integer, Integer)] arguments with which a journal is opened
       def for_journal = [@segment_bytes, @journal_bytes_max / @segment_bytes, @event_bytes_max, (@sync_seconds * 1000).ceil]
 
       private
 
       def names = OPTIONS.map { |option| option.to_s.delete_prefix("sink_") }
 
-      # Sixteen segments, unless they would be too large to make at once, or too small for an event.
+      # Sixteen segments, unless they would be too large to create at once, or too small for an event.
       def divide_journal
         wanted = [@journal_bytes_max / 16, SEGMENT_BYTES_MAX].min
         @segment_bytes = [wanted, @event_bytes_max + PAGE_BYTES].max / PAGE_BYTES * PAGE_BYTES

@@ -2,7 +2,7 @@
 
 module Elah
   class Sink
-    # An event that its destination does not take, and why.
+    # An event that its destination rejected, with the reason.
     class DeadLetter
       REASON_CHARACTERS_MAX = 1000
       private_constant :REASON_CHARACTERS_MAX
@@ -19,13 +19,13 @@ module Elah
       # @return [Integer] when it was parked, in milliseconds since 1970
       attr_reader :parked_ms
 
-      # @return [String] the destination's words
+      # @return [String] the reason, in the destination's words
       attr_reader :reason
 
-      # @return [Integer] how often the event was parked without being forgotten in between: a replay forgets the letter that it has seen
+      # @return [Integer] how often the event was parked since it was last withdrawn: a replay withdraws only the letter that it has read
       attr_reader :parkings
 
-      # @return [String] the event's JSON as UTF-8, or the bytes that were given as a binary String
+      # @return [String] the event's JSON as UTF-8, or its bytes as a binary String
       attr_reader :bytes
 
       # @param event [Event]
@@ -58,19 +58,19 @@ module Elah
       end
 
       # @param earlier [DeadLetter] of the same event
-      # @return [DeadLetter] the one that takes its place
+      # @return [DeadLetter] the letter that replaces it
       def in_place_of(earlier) = DeadLetter.new(@raw_id, @bytes, @head.merge("parkings" => earlier.parkings + 1))
 
       # @return [String] the event's id
       def id = Id.text(@raw_id)
 
-      # @return [Boolean] whether the event was given as a Hash
+      # @return [Boolean] whether the event is a Hash
       def json? = @json
 
       # @return [Time]
       def parked_at = Time.at(0, @parked_ms, :millisecond, in: "UTC")
 
-      # @return [String] how it is stored: a line of JSON, then the event's bytes
+      # @return [String] its stored form: a line of JSON, then the event's bytes
       def dump = "#{JSON.generate(@head)}\n".b << @bytes.b
     end
   end

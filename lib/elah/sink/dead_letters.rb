@@ -2,22 +2,22 @@
 
 module Elah
   class Sink
-    # What {Sink} does with the events that its destination does not take.
+    # The dead letters of a {Sink}: lists, replays and discards them.
     module DeadLetters
       PAGE_LETTERS = 500
       private_constant :PAGE_LETTERS
 
-      # @param after [String, nil] the id of the last letter of the page before
+      # @param after [String, nil] the ID of the last letter of the previous page
       # @param limit [Integer]
-      # @return [Array<DeadLetter>] in the order in which the events were made
+      # @return [Array<DeadLetter>] in the order in which the events were created
       def dead_letters(after: nil, limit: 100) = ledger.dead_letters(after: after && Id.raw(after), limit: limit)
 
-      # Puts dead letters into the journal again, with the ids that they had.
+      # Puts dead letters into the journal again, with the same IDs.
       #
-      # @param ids [Array<String>, nil] nil is all that there are now
+      # @param ids [Array<String>, nil] nil means all current letters
       # @return [Integer] how many
       # @raise [Full] when the journal has no room for more
-      # @raise [Elah::Error] while somebody else replays or salvages this sink
+      # @raise [Elah::Error] while another process replays or salvages this sink
       def replay(ids = nil)
         alone do
           each_page(ids) do |letters|
@@ -27,9 +27,9 @@ module Elah
         end
       end
 
-      # Forgets dead letters for good; they do not count as accepted any more.
+      # Deletes dead letters; they no longer count as accepted.
       #
-      # @param ids [Array<String>, nil] nil is all that there are now
+      # @param ids [Array<String>, nil] nil means all current letters
       # @return [Integer] how many
       def discard(ids = nil) = each_page(ids)
 
@@ -39,7 +39,7 @@ module Elah
         journal.append_record(letter.json?, letter.bytes, letter.stream, letter.raw_id, letter.accepted_ms)
       end
 
-      # Forgets the letters page by page, each page after the block.
+      # Withdraws the letters page by page, each page after the block.
       def each_page(ids)
         pages = ids ? [ids.map { |id| Id.raw(id) }.uniq.filter_map { |id| ledger.dead_letter(id) }].reject(&:empty?) : all_pages
         pages.sum do |letters|

@@ -2,11 +2,11 @@
 
 module Elah
   class Sink
-    # Brings the events of one journal to the destination, batch after batch, and settles each in the ledger.
+    # Delivery of one journal: sends its events to the destination in batches, and settles each batch in the ledger.
     class Delivery
-      # What may end while the ledger cannot be written to: the batch is delivered, and only noting that is tried again.
+      # Errors that may end while the ledger cannot be written: the batch is delivered, and only the settling is retried.
       LEDGER_ERRORS = [Store::Full, Store::Busy, Store::Conflict, Store::Failed].freeze
-      # What ends a delivery, instead of failing one batch.
+      # Errors that end a delivery instead of failing one batch.
       ENDING = [Closed, Damaged, Cancelled].freeze
       private_constant :LEDGER_ERRORS, :ENDING
 
@@ -16,9 +16,9 @@ module Elah
       # @param attempts [Attempts]
       # @param health [Health]
       # @param bounds [Bounds]
-      # @param pause [#call] waits so many seconds
-      # @param share [Share]
-      # @param parked [#call] is told the dead letters of a batch
+      # @param pause [#call] waits for the given number of seconds
+      # @param share [CpuBudget]
+      # @param parked [#call] receives the dead letters of a batch
       def initialize(journal, name, ledger:, attempts:, health:, bounds:, pause:, share:, parked:)
         @journal = journal
         @name = name
@@ -35,7 +35,7 @@ module Elah
 
       # Runs until the journal is closed. While the ledger or the journal fails, nothing leaves the journal.
       #
-      # @raise [Damaged] when the journal must be opened anew
+      # @raise [Damaged] when the journal must be opened again
       def run
         position = @journal.released
         loop do
@@ -71,9 +71,9 @@ module Elah
         retry
       end
 
-      # A batch that fails for an unknown reason is delivered event by event, to find the one that it fails for.
+      # A batch that fails for an unknown reason is delivered event by event, to find the one that causes it.
       #
-      # @return [Integer] the place after the batch; `position` when there is nothing
+      # @return [Integer] the position after the batch; `position` when there is nothing to deliver
       def take_turn(position)
         @share.take_turn(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
       rescue *ENDING
@@ -83,7 +83,7 @@ module Elah
         deliver_alone(position)
       end
 
-      # An event that cannot be processed becomes a dead letter, so that the ones after it go on.
+      # An event that cannot be processed becomes a dead letter, so that later events are delivered.
       def deliver_alone(position)
         deliver_after(position, 1)
       rescue *ENDING
@@ -126,10 +126,10 @@ module Elah
         @pause.call(@bounds.linger_seconds) if @bounds.linger_seconds.positive?
       end
 
-      # Dead letters are bounded too: with no room for more, events stay in the journal.
+      # Dead letters are limited too: if there is no room for more, events stay in the journal.
       def wait_for_room(letters)
         while letters.positive? && @ledger.dead_count + letters > @bounds.dead_max && @ledger.dead_count.positive?
-          @health.failed(Full.new("There are #{@ledger.dead_count} dead letters already; replay or discard some."))
+          @health.failed(Full.new("There are #{@ledger.dead_count} dead letters already: replay or discard some."))
           @pause.call(@bounds.retry_max_seconds)
         end
       end

@@ -1,28 +1,28 @@
 # frozen_string_literal: true
 
-# Owns the errors of sinks. One that keeps an event from being accepted says by its status what the client can do.
+# The errors of sinks. An error that refuses an event has the HTTP status for the client.
 module Elah
   class Sink
-    # The root of what concerns sinks alone.
+    # Root of all errors that belong to sinks.
     class Error < Elah::Error; end
 
-    # The journal has reached its bound, or the disk has no room: the event was not accepted. It works again when events are delivered.
+    # The journal has reached its bound, or the disk is full: the event was not accepted. The sink accepts events again once some are delivered.
     class Full < Overloaded; end
 
-    # The disk failed a sync, so what it holds is unknown: the journal accepts no more events until the process is started again. A readiness check
+    # A sync of the disk failed, so the state of the disk is unknown. The journal accepts no events until the process restarts. A readiness check
     # raises it also while the delivery itself fails.
     class Failed < Unavailable; end
 
-    # An event, or the name of its stream, is over its bound: it was not accepted.
+    # An event, or the name of its stream, is too large: it was not accepted.
     class TooLarge < BadRequest
       # @param message [String]
       def initialize(message) = super(message, 413, "event_too_large")
     end
 
-    # A file of the journal is not as it was written. The next opening sets it aside and goes on.
+    # A file of the journal is damaged. The next opening sets it aside and continues.
     class Damaged < Error; end
 
-    # There is no descriptor, or no memory, to read the journal with. The delivery goes on when there is.
+    # No descriptor or no memory to read the journal. The delivery continues once there is.
     class Unreadable < Error; end
 
     # The sink's journal was closed.
@@ -31,16 +31,16 @@ module Elah
     # The sink's folder cannot be used.
     class CannotOpen < Error; end
 
-    # A destination does not take some events of a batch, and never will; it has taken the others. To whoever waits for the delivery of an
-    # event it says that it is a dead letter now.
+    # The destination permanently rejects some events of a batch and has accepted the others. A caller that waits for the delivery of such an event
+    # receives it too; the event is a dead letter then.
     class Rejected < BadRequest
-      # @return [Hash{String=>String}] why, by the id of each event that it does not take
+      # @return [Hash{String=>String}] the reasons, by the ID of each rejected event
       attr_reader :reasons
 
       # @param reasons [Hash{String=>String}]
       def initialize(reasons)
         @reasons = reasons
-        super("The destination does not take #{reasons.one? ? 'the event' : "#{reasons.size} events"}.", 422, "event_rejected")
+        super("The destination rejected #{reasons.one? ? 'the event' : "#{reasons.size} events"}.", 422, "event_rejected")
       end
     end
   end

@@ -2,15 +2,15 @@
 
 module Elah
   class Sink
-    # An event on its way to a destination.
+    # An event as a destination receives it.
     class Event
-      # @return [String] of its stream; empty when it has none
+      # @return [String] name of its stream; empty if it has none
       attr_reader :stream
 
       # @return [Integer] when it was accepted, in milliseconds since 1970
       attr_reader :accepted_ms
 
-      # @return [String] as it lies in the journal: the JSON of a Hash, or the bytes that were given
+      # @return [String] its bytes in the journal: the JSON of a Hash, or the String that was pushed
       attr_reader :bytes
 
       # @api private
@@ -28,13 +28,13 @@ module Elah
         @data = nil
       end
 
-      # @return [String] a UUID; the same when the event comes again
+      # @return [String] a UUID; the same when the event is delivered again
       def id = @id ||= Id.text(@raw_id)
 
-      # @return [Boolean] whether it was given as a Hash
+      # @return [Boolean] whether it was pushed as a Hash
       def json? = @json
 
-      # @return [Hash{String=>Object}, String] what was given, a Hash with Strings as keys
+      # @return [Hash{String=>Object}, String] the data that was pushed; a Hash has Strings as keys
       def data = @data ||= @json ? JSON.parse(@bytes) : @bytes
 
       # @param key [String]

@@ -2,15 +2,15 @@
 
 module Elah
   class Sink
-    # What this process knows of a sink's destination.
+    # Health of a sink's destination, as this process knows it.
     class Health
-      # @return [Integer] attempts that have failed since the last that did not
+      # @return [Integer] failed attempts since the last successful one
       attr_reader :failures
 
-      # @return [String, nil] what the last attempt failed with
+      # @return [String, nil] the error of the last attempt
       attr_reader :error
 
-      # @param notices [Notices] told of it
+      # @param notices [Notices] logs the changes
       def initialize(notices)
         @notices = notices
         forget
@@ -33,7 +33,7 @@ module Elah
         @notices.failed(@error)
       end
 
-      # The delivery itself has failed, and neither the destination nor an event is to blame. Nothing leaves the journal until it succeeds.
+      # Records that the delivery itself has failed, through no fault of the destination or an event. Nothing leaves the journal until it succeeds.
       #
       # @param error [Exception]
       # @return [void]
@@ -42,7 +42,7 @@ module Elah
         failed(error)
       end
 
-      # A batch is done: the destination has it, and the ledger knows.
+      # Records that a batch is delivered and settled in the ledger.
       #
       # @return [void]
       def settled

@@ -2,7 +2,7 @@
 
 module Elah
   class Sink
-    # Owns the ids of events: UUIDs, as text outside and as 16 bytes inside.
+    # IDs of events: UUIDs, as text outside and as 16 bytes inside.
     module Id
       UUID = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/.freeze
 
@@ -13,7 +13,7 @@ module Elah
       def text(raw) = SinkJournal.id_text(raw)
 
       # @param packed [String] 16 bytes for each id
-      # @return [Array<String>] all at once, which is cheaper than one by one
+      # @return [Array<String>] all of them in one step, which costs less than one by one
       def texts(packed) = packed.unpack("H8H4H4H4H12" * (packed.bytesize / 16)).each_slice(5).map { |parts| parts.join("-") }
 
       # @param text [String] a UUID
@@ -22,14 +22,14 @@ module Elah
       def raw(text)
         return [text.delete("-")].pack("H32") if text.is_a?(String) && text.match?(UUID)
 
-        raise ArgumentError, "The id of an event is a UUID, not #{text.inspect}; Elah::Sink.id_of makes one of any text."
+        raise ArgumentError, "The ID of an event must be a UUID, not #{text.inspect}: Elah::Sink.id_of makes one from any text."
       end
 
       # @param packed [String] 16 bytes for each id
       # @return [Array<String>] of 16 bytes each
       def unpack(packed) = Array.new(packed.bytesize / 16) { |index| packed.byteslice(index * 16, 16) }
 
-      # @param name [String] what the sender calls the event
+      # @param name [String] the sender's own name of the event
       # @return [String] always the same UUID for the same text: version 8 of RFC 9562, over SHA-256
       def of(name)
         require "digest/sha2"

@@ -4,42 +4,44 @@ require_relative "nats_connection"
 
 module Elah
   class Sink
-    # A stream of NATS JetStream as a destination. The server forgets an event that comes again by its id (`Nats-Msg-Id`) within the stream's
-    # `duplicate_window`; one that comes later than that is there twice.
+    # A destination: a stream of NATS JetStream. Within the stream's `duplicate_window` the server drops a repeated event by its ID (`Nats-Msg-Id`).
+    # A later repetition is stored twice.
     #
-    # An event counts as delivered when the server has acknowledged it. JetStream does so before it syncs: what it acknowledged in the time
-    # of its `sync_interval` (two minutes, unless its configuration says otherwise) is lost when its machine loses power.
+    # An event counts as delivered when the server has acknowledged it. JetStream acknowledges before it syncs. A power loss of its machine loses
+    # events acknowledged during the last `sync_interval` (two minutes by default).
     class JetStream
-      # The server's number for a message that is over the stream's `max_msg_size`.
+      # The server's code for a message larger than the stream's `max_msg_size`.
       MESSAGE_TOO_LARGE = 10_054
       NAME = /\A[A-Za-z0-9_-]+\z/.freeze
       SUBJECT = /\A[^\s*>]+\z/.freeze
       private_constant :MESSAGE_TOO_LARGE, :NAME, :SUBJECT
 
-      # @param url [String] nats://HOST:PORT or nats://USER:PASSWORD@HOST:PORT; the port is 4222 unless it is given. There is no TLS.
+      # @param url [String, Array<String>] nats://HOST:PORT or nats://USER:PASSWORD@HOST:PORT; the port is 4222 unless it is given. `tls://` asks
+      #   for TLS. Several servers of a cluster stand in an Array or with commas in between: when one fails, the next is asked.
       # @param stream [String] its name
       # @param subject [String] under which events are published, one that the stream takes
+      # @param ca_file [String, nil] PEM file of the authorities to trust in place of the system's
       # @raise [Elah::OptionError]
-      def initialize(url, stream:, subject: stream)
+      def initialize(url, stream:, subject: stream, ca_file: nil)
         raise OptionError, "#{stream.inspect} is no name of a stream." unless NAME.match?(stream)
         raise OptionError, "#{subject.inspect} is no subject to publish to." unless SUBJECT.match?(subject)
 
         @stream = stream
         @subject = subject
-        @nats = NATSConnection.new(url)
+        @nats = NATSConnection.new(url, ca_file: ca_file)
       end
 
-      # Makes the stream, on disk, unless it is there.
+      # Creates the stream, on disk, unless it exists.
       #
-      # @param duplicate_seconds [Integer] how long the server knows the ids of events
+      # @param duplicate_seconds [Integer] how long the server remembers the IDs of events
       # @return [self]
-      # @raise [Elah::Unavailable] when the server does not, or refuses
+      # @raise [Elah::Unavailable] when the server refuses, or has no JetStream
       def create(duplicate_seconds: 3600)
         window = duplicate_seconds * 1_000_000_000
         config = { name: @stream, subjects: [@subject], storage: "file", retention: "limits", duplicate_window: window }
         answer = @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]).first
         error = JSON.parse(answer)["error"] if answer
-        raise Unavailable, "NATS did not make the stream #{@stream}: #{error ? error['description'] : 'JetStream is off'}." if error || answer.nil?
+        raise Unavailable, "NATS did not create the stream #{@stream}: #{error ? error['description'] : 'JetStream is off'}." if error || answer.nil?
 
         self
       end
@@ -51,7 +53,7 @@ module Elah
       # @raise [Rejected, Elah::Unavailable]
       def deliver(events)
         reasons = {}
-        fitting = events.select { |event| fits?(event) || !(reasons[event.id] = "It is over the server's max_payload.") }
+        fitting = events.select { |event| fits?(event) || !(reasons[event.id] = "The event is larger than the server's max_payload.") }
         answers = @nats.request(fitting.map { |event| [@subject, { "Nats-Msg-Id" => event.id }, event.bytes] })
         fitting.zip(answers) { |event, answer| check(event, answer, reasons) }
         raise Rejected, reasons if reasons.any?
@@ -62,7 +64,7 @@ module Elah
 
       private
 
-      # With room for the header.
+      # 100 bytes are for the header.
       def fits?(event) = event.bytes.bytesize + 100 <= @nats.payload_bytes_max
 
       def check(event, answer, reasons)

@@ -2,7 +2,7 @@
 
 module Elah
   class Sink
-    # Owns which journal of a sink's folder this process has: one for what it accepts, and for a while those that dead processes left.
+    # The journals of a sink's folder that this process owns: one to append to, and for a while those of dead processes.
     class Journals
       NUMBERS_MAX = 10_000
       private_constant :NUMBERS_MAX
@@ -12,14 +12,14 @@ module Elah
       def self.names(folder) = Dir.exist?(folder) ? Dir.children(folder).grep(/\Ajournal-\d+\z/).sort : []
 
       # @param folder [String] of the sink
-      # @return [Array<String>] paths of the segments that were set aside because they are damaged
+      # @return [Array<String>] paths of the segments that were set aside as damaged
       def self.damaged(folder) = Dir.glob("journal-*/*.damaged", base: folder).sort.map { |path| File.join(folder, path) }
 
       # @param folder [String] of the sink
       # @param ledger [Ledger]
       # @param bounds [Bounds]
       # @param clock [Elah::Store::Clock, nil]
-      # @yieldparam damages [Array<Array(String, Integer, Boolean)>] what an opening found: path, offset, and whether the file is only torn
+      # @yieldparam damages [Array<Array(String, Integer, Boolean)>] damage found at an opening: path, offset, and whether the file only ends early
       def initialize(folder, ledger, bounds, clock, &damaged)
         @damaged = damaged
         @folder = folder
@@ -28,7 +28,7 @@ module Elah
         @clock = clock
       end
 
-      # Opens the journal with this number or, when another process has it, the next that is free.
+      # Opens the journal with this number or, if another process owns it, the next free one.
       #
       # @param number [Integer]
       # @return [Array(String, Journal)] its name and itself
@@ -42,12 +42,12 @@ module Elah
         raise CannotOpen, "All #{NUMBERS_MAX} journals of #{@folder} belong to other processes."
       end
 
-      # @return [Array<String>] names of the journals that hold something
+      # @return [Array<String>] names of the journals that have segments
       def left
         self.class.names(@folder).select { |name| Dir.children(File.join(@folder, name)).any? { |file| file.end_with?(".log") } }
       end
 
-      # Takes over a journal, unless somebody owns it.
+      # Takes over a journal, unless another process owns it.
       #
       # @param name [String]
       # @yieldparam journal [Journal] closed after the block
@@ -63,7 +63,7 @@ module Elah
 
       private
 
-      # Its last owner may have settled a batch before the lock was had: then the ledger is asked again.
+      # The last owner may have settled a batch before this process got the lock. So the ledger is read again.
       def open(name)
         progress = @ledger.progress(name)
         journal = Journal.open(File.join(@folder, name), @bounds.for_journal, progress, @clock)

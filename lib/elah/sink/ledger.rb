@@ -4,17 +4,16 @@ require_relative "dead_letter"
 
 module Elah
   class Sink
-    # What a sink knows for good, in a store that all its processes share: how far each journal is delivered, how many events of each stream
-    # and minute were accepted, delivered and parked, and the dead letters themselves. One transaction settles a batch, so that whoever
-    # is killed leaves either all of that or nothing.
+    # The durable state of a sink, in a store that all its processes share: the position of each journal, the counts of accepted, delivered and
+    # parked events by stream and minute, and the dead letters. One transaction settles a batch, so a killed process leaves all of it or nothing.
     class Ledger
-      # Minutes that are older than those kept are summed up under this one.
+      # The key under which minutes older than those kept are added up.
       EARLIER = 0
       HORIZON = "horizon"
       SUMMED_AT_ONCE = 500
       private_constant :HORIZON, :SUMMED_AT_ONCE
 
-      # One reading of all counters, taken at one moment.
+      # One consistent read of all counters.
       Reading = Struct.new(:sums, :progress, :horizon)
 
       # @param folder [String] of the sink
@@ -37,23 +36,23 @@ module Elah
       end
 
       # @param journal [String] its name
-      # @return [Array(Integer, Integer)] up to where its events are settled, and up to where they are counted as accepted
+      # @return [Array(Integer, Integer)] the position up to which its events are settled, and the one up to which they are counted as accepted
       def progress(journal) = @positions.get(journal)&.unpack("Q>2") || [0, 0]
 
-      # Notes that a batch is done.
+      # Records that a batch is settled.
       #
       # @param journal [String] its name
-      # @param from [Integer] where the batch begins
-      # @param progress [Array(Integer, Integer)] as of {#progress}
-      # @param accepted [Array<Array(String, Integer, Integer)>] stream, minute and number of what was accepted since the last time
-      # @param delivered [Array<Event>] every event of the batch but the dead
+      # @param from [Integer] position at which the batch begins
+      # @param progress [Array(Integer, Integer)] as returned by {#progress}
+      # @param accepted [Array<Array(String, Integer, Integer)>] stream, minute and number of events accepted since the last time
+      # @param delivered [Array<Event>] all events of the batch except the dead letters
       # @param dead [Array<DeadLetter>]
       # @return [void]
-      # @raise [Closed] when another process has settled the batch, since this one does not own the journal any more
+      # @raise [Closed] when another process has settled the batch, because this one no longer owns the journal
       def settle(journal, from, progress, accepted:, delivered:, dead:)
         @store.transaction do |tx|
           settled = tx.get(@positions, journal)&.unpack1("Q>") || 0
-          raise Closed, "#{journal} has another owner by now." unless settled == from
+          raise Closed, "#{journal} belongs to another process now." unless settled == from
 
           sums = zeros
           horizon = horizon(tx)
@@ -65,7 +64,7 @@ module Elah
         end
       end
 
-      # Sums up the minutes before this one, which nobody looks at one by one any more.
+      # Adds up the minutes before this one, which are no longer listed separately.
       #
       # @param minute [Integer]
       # @return [void]
@@ -76,9 +75,9 @@ module Elah
         nil until @store.transaction { |tx| sum_up_some(tx, minute) } < SUMMED_AT_ONCE
       end
 
-      # Counts events as accepted no more that are neither delivered, queued nor dead.
+      # Subtracts lost events from the accepted ones: events that are neither delivered, queued nor dead.
       #
-      # @param missing [Hash{Array(String, Integer)=>Integer}] how many, by stream and minute
+      # @param missing [Hash{Array(String, Integer)=>Integer}] their number, by stream and minute
       # @return [void]
       def write_off(missing)
         @store.transaction do |tx|
@@ -101,17 +100,17 @@ module Elah
       # @return [Integer] dead letters
       def dead_count = @dead.size
 
-      # @param after [String, nil] the id, as 16 bytes, of the last letter of the page before
+      # @param after [String, nil] the ID, as 16 bytes, of the last letter of the previous page
       # @param limit [Integer]
-      # @return [Array<DeadLetter>] in the order in which the events were made
+      # @return [Array<DeadLetter>] in the order in which the events were created
       def dead_letters(after: nil, limit: 100) = @dead.range(after: after, limit: limit).map { |id, bytes| DeadLetter.load(id, bytes) }
 
       # @param raw_id [String] 16 bytes
       # @return [DeadLetter, nil]
       def dead_letter(raw_id) = @dead.get(raw_id)&.then { |bytes| DeadLetter.load(raw_id, bytes) }
 
-      # Forgets dead letters: those that are in a journal again, where they count anew, or that nobody wants. One that was parked again
-      # meanwhile stays.
+      # Deletes dead letters that are discarded, or that are in a journal again and count anew there. A letter that was parked again meanwhile
+      # stays.
       #
       # @param letters [Array<DeadLetter>]
       # @return [void]
@@ -136,17 +135,17 @@ module Elah
 
       private
 
-      # By key of a minute: accepted, delivered, dead.
+      # Accepted, delivered and dead events, by the key of a minute.
       def zeros = Hash.new { |all, key| all[key.freeze] = [0, 0, 0] }
 
-      # Of many events few differ in stream and minute.
+      # Most events of a batch share stream and minute.
       def tally(events)
         counts = Hash.new { |streams, stream| streams[stream.freeze] = Hash.new(0) }
         events.each { |event| counts[event.stream][event.accepted_ms / 60_000] += 1 }
         counts.each { |stream, minutes| minutes.each { |minute, count| yield stream, minute, count } }
       end
 
-      # One that is parked a second time takes the place of the first, which was counted before.
+      # A letter that is parked again replaces the first one, which was counted before.
       def park(tx, letter, sum)
         earlier = stored(tx, letter.raw_id)
         letter = letter.in_place_of(earlier) if earlier

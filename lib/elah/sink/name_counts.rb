@@ -2,12 +2,12 @@
 
 module Elah
   class Sink
-    # How often each name came, counted natively (ext/elah/src/name_counts.rs) by whoever accepts events without Ruby objects.
+    # Counts of names, kept natively (ext/elah/src/sink/name_counts.rs) while events are accepted without Ruby objects.
     NameCounts = SinkNameCounts
     class NameCounts
-      # @param names_max [Integer] how many different names are counted apart; the others are counted together
-      # @param name_bytes_max [Integer] a longer one is counted with the others
-      # @param other [String] the name of the others
+      # @param names_max [Integer] number of different names with a count each; all others share one
+      # @param name_bytes_max [Integer] longer names count as others
+      # @param other [String] the name under which others are counted
       # @return [NameCounts]
       def self.new(names_max: 500, name_bytes_max: 200, other: "(other)") = open(names_max, name_bytes_max, other)
 
@@ -19,7 +19,7 @@ module Elah
       #   @return [Hash{String=>Integer}]
 
       # @!method clear
-      #   Forgets all.
+      #   >Resets all counts.
     end
   end
 end

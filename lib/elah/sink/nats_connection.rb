@@ -6,47 +6,51 @@ require "uri"
 
 module Elah
   class Sink
-    # A connection to a NATS server that asks many things at once and reads the answers. It connects when it is used, and again after
-    # any failure. https://docs.nats.io/reference/reference-protocols/nats-protocol has the protocol.
+    # A connection to a NATS server that sends many messages at once and reads the replies. It connects at its first use, and again after a failure.
+    # See https://docs.nats.io/reference/reference-protocols/nats-protocol.
     class NATSConnection
       PORT = 4222
       CONNECT_SECONDS = 5
-      # What may be on its way at once, so that neither side waits for the other to read.
+      # Messages in flight, limited so that neither side waits for the other to read.
       ASKED_AT_ONCE = 256
       LINE_BYTES_MAX = 65_536
+      SCHEMES = %w[nats tls].freeze
+      FAILURES = [SystemCallError, IOError, SocketError, JSON::ParseError].freeze
       NO_RESPONDERS = /\ANATS\/1\.0 503/.freeze
-      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :NO_RESPONDERS
+      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS
 
-      # @param url [String]
+      # @param urls [String, Array<String>] of the servers, a String with commas in between; `tls://` in place of `nats://` for TLS
+      # @param ca_file [String, nil] PEM file of the authorities to trust in place of the system's
       # @raise [Elah::OptionError]
-      def initialize(url)
-        @url = URI.parse(url)
-        raise OptionError, "A NATS server is nats://HOST:PORT, not #{url.inspect}." unless @url.scheme == "nats" && @url.host
+      def initialize(urls, ca_file: nil)
+        urls = urls.split(",") if urls.is_a?(String)
+        @urls = urls.map { |url| parse(url) }
+        raise OptionError, "Pass the URL of a NATS server, such as nats://HOST:PORT." if @urls.empty?
+        raise OptionError, "ca_file: the file #{ca_file} does not exist." if ca_file && !File.file?(ca_file)
 
+        @ca_file = ca_file
         @socket = nil
-      rescue URI::InvalidURIError
-        raise OptionError, "A NATS server is nats://HOST:PORT, and this is no URL."
       end
 
-      # @return [Integer] bytes of a message that the server takes, header included
+      # @return [Integer] bytes of a message that the server accepts, header included
       def payload_bytes_max
         connect
         @payload_bytes_max
       end
 
-      # Publishes messages, each with an inbox of its own to answer to, and waits for all answers.
+      # Publishes messages, each with its own inbox for the reply, and waits for all replies.
       #
       # @param messages [Array<Array(String, Hash{String=>String}, String)>] subject, headers, payload
-      # @return [Array<String, nil>] the answers in order; nil where nobody listens to the subject
+      # @return [Array<String, nil>] the replies in order; nil where the subject has no subscriber
       # @raise [Elah::Unavailable]
       def request(messages)
         connect
         messages.each_slice(ASKED_AT_ONCE).flat_map { |some| ask(some) }
-      rescue SystemCallError, IOError, SocketError => e
+      rescue *FAILURES => e
         close
-        raise Unavailable, "NATS at #{@url.host} does not answer: #{e.message}."
+        raise Unavailable, "NATS at #{@url.host} does not respond: #{e.message}."
       rescue Exception
-        # Whatever ended the wait, answers may come still: this connection is no use any more.
+        # Late replies may still arrive, whatever ended the wait. So this connection is not used again.
         close
         raise
       end
@@ -59,20 +63,58 @@ module Elah
 
       private
 
+      def parse(url)
+        parsed = URI.parse(url.strip)
+        return parsed if SCHEMES.include?(parsed.scheme) && !parsed.host.to_s.empty?
+
+        raise OptionError, "The URL of a NATS server must be nats://HOST:PORT or tls://HOST:PORT: another scheme was given, or no host."
+      rescue URI::InvalidURIError
+        raise OptionError, "The URL of a NATS server must be nats://HOST:PORT or tls://HOST:PORT: a text that is not a URL was given."
+      end
+
+      # To the first server that lets it in. That of the last time comes last: it has just failed.
       def connect
         return if @socket
 
+        failures = @urls.size.times.map do
+          @urls.rotate!
+          @url = @urls.last
+          break connect_to_one
+        rescue *FAILURES => e
+          close
+          "#{@url.host}: #{e.message}"
+        end
+        raise Unavailable, "NATS cannot be reached at #{failures.join('; at ')}." if failures.is_a?(Array)
+      rescue Exception
+        # Whatever ended the wait, a deadline too: a connection that is made by half is none.
+        close
+        raise
+      end
+
+      def connect_to_one
         @socket = TCPSocket.new(@url.host, @url.port || PORT, connect_timeout: CONNECT_SECONDS)
         info = JSON.parse(line[/\AINFO (.*)/, 1] || raise(IOError, "it does not speak NATS"))
-        raise IOError, "it wants TLS" if info["tls_required"]
-
+        secure(info) if @url.scheme == "tls" || info["tls_required"]
         @payload_bytes_max = info["max_payload"]
         @inbox = "_INBOX.#{SecureRandom.alphanumeric(22)}"
         @asked = 0
         sign_in
-      rescue SystemCallError, IOError, SocketError, JSON::ParseError => e
-        close
-        raise Unavailable, "NATS at #{@url.host} cannot be reached: #{e.message}."
+      end
+
+      # TLS begins after the server's first line. A server without it gets no password.
+      def secure(info)
+        raise IOError, "it has no TLS" unless info["tls_required"] || info["tls_available"]
+
+        require "openssl"
+        context = OpenSSL::SSL::SSLContext.new
+        context.set_params(verify_hostname: false, **(@ca_file ? { ca_file: @ca_file } : {}))
+        @socket = OpenSSL::SSL::SSLSocket.new(@socket, context).tap { |socket| socket.sync_close = true }
+        @socket.hostname = @url.host unless @url.host.match?(/\A[\d.:\[\]]+\z/)
+        @socket.connect
+        # This knows addresses as well as names.
+        @socket.post_connection_check(@url.hostname)
+      rescue OpenSSL::SSL::SSLError => e
+        raise IOError, "TLS failed: #{e.message}"
       end
 
       def sign_in
@@ -96,7 +138,7 @@ module Elah
         "HPUB #{subject} #{@inbox}.#{number} #{head.bytesize} #{head.bytesize + payload.bytesize}\r\n#{head}".b << payload.b << "\r\n"
       end
 
-      # Reads what the server says next; an answer is put under its number.
+      # Reads the server's next message, and stores a reply under its number.
       def read_answer(answers)
         words = line
         case words
@@ -106,7 +148,7 @@ module Elah
           number, head_bytes, bytes = $~.captures.map(&:to_i)
           message = body(bytes)
           answers[number] = NO_RESPONDERS.match?(message) ? nil : message.byteslice(head_bytes..)
-        when /\A(INFO|PONG|\+OK)/ then nil # news of a cluster, and answers that nobody waits for
+        when /\A(INFO|PONG|\+OK)/ then nil # news of a cluster, and late replies
         else
           fail_on_error(words)
           raise IOError, "it said #{words[0, 60].inspect}"

@@ -2,8 +2,7 @@
 
 module Elah
   class Sink
-    # Says in the log what becomes of a sink's events: that they cannot be delivered, that they can again, that some are dead letters. Each
-    # once in a while, however often it happens.
+    # Log lines of a sink: deliveries fail, deliveries work again, events became dead letters. Each kind is limited in frequency.
     class Notices
       PAUSE_SECONDS = 60
 
@@ -17,13 +16,13 @@ module Elah
         @is_failing = false
       end
 
-      # @param error [String] what an attempt failed with
+      # @param error [String] error of the attempt
       # @return [void]
       def failed(error)
         return if @is_failing || !due?(:failed)
 
         @is_failing = true
-        Log.current.warn("The sink #{@name} cannot deliver, and keeps what it accepts until it can: #{first_line(error)}")
+        Log.current.warn("The sink #{@name} cannot deliver; accepted events stay in the journal: #{first_line(error)}")
       end
 
       # @param seconds [Float] since the first failure
@@ -39,12 +38,12 @@ module Elah
         @unsaid += letters.size
         return if letters.empty? || !due?(:parked)
 
-        Log.current.warn("Dead letters of the sink #{@name}: #{@unsaid} more, which `elah sink dead #{@name}` lists. " \
+        Log.current.warn("Dead letters of the sink #{@name}: #{@unsaid} more; `elah sink dead #{@name}` lists them. " \
                          "The last one's reason: #{first_line(letters.last.reason)}")
         @unsaid = 0
       end
 
-      # @param damages [Array<Array(String, Integer, Boolean)>] path, offset, and whether the machine stopped there before a sync
+      # @param damages [Array<Array(String, Integer, Boolean)>] path, offset, and whether the file only ends before its last sync
       # @return [void]
       def damaged(damages)
         damages.each do |path, offset, is_torn|

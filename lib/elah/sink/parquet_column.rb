@@ -2,9 +2,9 @@
 
 module Elah
   class Sink
-    # A column of {ParquetFiles}: its name, and what its values may be.
+    # A column of {ParquetFiles}: its name and the type of its values.
     class ParquetColumn
-      # A value is not of the column's kind.
+      # A value of another kind than the column's.
       class Misfit < Error; end
 
       KINDS = %i[text integer float boolean time].freeze
@@ -22,15 +22,15 @@ module Elah
       # @param kind [Symbol]
       # @raise [Elah::OptionError]
       def initialize(name, kind)
-        raise OptionError, "#{name.inspect} is no name of a column." unless NAME.match?(name)
-        raise OptionError, "A column is of the kind #{KINDS.join(', ')}, not #{kind.inspect}." unless KINDS.include?(kind)
+        raise OptionError, "#{name.inspect} is not a name of a column." unless NAME.match?(name)
+        raise OptionError, "The kind of a column must be one of #{KINDS.join(', ')}, not #{kind.inspect}." unless KINDS.include?(kind)
 
         @name = name
         @kind = kind
       end
 
-      # @param value [Object, nil] nil is no value, in each kind. A time is a Time, a String of ISO 8601 or seconds since 1970.
-      # @return [String, Integer, Float, Boolean, nil] as the file holds it, times in milliseconds
+      # @param value [Object, nil] nil is no value, in each kind. A time is a Time, an ISO 8601 String or seconds since 1970.
+      # @return [String, Integer, Float, Boolean, nil] the value as the file stores it, times in milliseconds
       # @raise [Misfit]
       def cast(value) = value.nil? ? nil : __send__(@kind, value)
 

@@ -6,27 +6,27 @@ raise Elah::ClientMissing, "Elah::Sink::ParquetFiles" unless defined?(Elah::Clie
 
 module Elah
   class Sink
-    # Parquet files in a folder as a destination, partitioned by the day and the hour (UTC) at which events were accepted:
-    # `day=2026-11-21/hour=13/ID.parquet`, as DuckDB, Spark and others read them. A batch makes one file in each hour that it touches.
+    # A destination: Parquet files in a folder, partitioned by the day and the hour (UTC) in which events were accepted:
+    # `day=2026-11-21/hour=13/ID.parquet`, as DuckDB, Spark and others read them. A batch writes one file per hour.
     #
-    # A file is synced and then renamed into its place, so that nobody sees a part of one. It is named by its first event: a batch that
-    # comes again after a crash replaces what its earlier attempt has left.
+    # A file is synced, then renamed into place, so readers never see a partial file. It has the name of its first event: a batch that is repeated
+    # after a crash replaces the file of its earlier attempt.
     class ParquetFiles
-      # Columns that every file has beside `id`.
+      # Columns of every file beside `id`.
       OWN = { "stream" => :text, "accepted_at" => :time, "data" => :json, "bytes" => :bytes }.freeze
       HOUR_MS = 3_600_000
       private_constant :OWN, :HOUR_MS
 
-      # @param folder [String] is made when it is missing; on a local file system
-      # @param columns [Hash{String, Symbol=>Symbol}] names and kinds of more columns: `:text`, `:integer`, `:float`, `:boolean`, `:time`
+      # @param folder [String] created if it is missing; on a local file system
+      # @param columns [Hash{String, Symbol=>Symbol}] names and kinds of additional columns: `:text`, `:integer`, `:float`, `:boolean`, `:time`
       # @yieldparam event [Event]
-      # @yieldreturn [Array] the values of `columns`; without a block they are those of the event's data of the same names
-      # @raise [Elah::OptionError] when a name or a kind is none
+      # @yieldreturn [Array] the values of `columns`; by default the members of the event's data with the same names
+      # @raise [Elah::OptionError] when a name or a kind is invalid
       def initialize(folder, columns: {}, &row)
         @columns = columns.map { |name, kind| ParquetColumn.new(name.to_s, kind) }
         names = @columns.map(&:name)
         taken = names.find { |name| name == "id" || OWN.key?(name) || names.count(name) > 1 }
-        raise OptionError, "There is a column #{taken} already." if taken
+        raise OptionError, "The column #{taken} exists already." if taken
 
         @row = row || ->(event) { event.json? ? event.data.values_at(*names) : [] }
         @files = Clients::ParquetFolder.new(File.expand_path(folder))
@@ -35,7 +35,7 @@ module Elah
 
       # @param events [Array<Event>]
       # @return [void]
-      # @raise [Rejected] when a value is not of its column's kind
+      # @raise [Rejected] when a value does not have its column's kind
       # @raise [SystemCallError] when the files cannot be written
       def deliver(events)
         @is_clean ||= @files.clean

@@ -2,23 +2,26 @@
 
 module Elah
   class Sink
-    # The durability that a request asks for, in the header `Prefer` (RFC 7240), as `Prefer: durability=disk` or
-    # `Prefer: durability=delivered, wait=5`. An `Elah::API` says `helpers Elah::Sink::Preference`.
+    # The durability that a request asks for in the header `Prefer` (RFC 7240), such as `Prefer: durability=disk` or `Prefer: durability=delivered,
+    # wait=5`. Include it in an `Elah::API` with `helpers Elah::Sink::Preference`.
     module Preference
       WAIT_SECONDS_MAX = 30
-      # A longer header says nothing.
+      # A longer header is ignored.
       HEADER_BYTES_MAX = 1024
       PREFERENCE = /\A\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?\s*(?:;.*)?\z/.freeze
-      # How many headers are remembered. Few different ones come again and again.
+      # Number of cached headers. Few different ones recur.
       REMEMBERED_MAX = 64
       NONE = {}.freeze
-      private_constant :PREFERENCE, :REMEMBERED_MAX, :NONE
+      NAMED = DURABILITIES.to_h { |durability| [durability.name, durability] }.freeze
+      STRENGTH = DURABILITIES.each_with_index.to_h.freeze
+      DEFAULTS = DURABILITIES.to_h { |durability| [durability, { durability: durability }.freeze] }.freeze
+      private_constant :PREFERENCE, :REMEMBERED_MAX, :NONE, :NAMED, :STRENGTH, :DEFAULTS
 
       @remembered = {}
 
       class << self
         # @param header [String, nil]
-        # @return [Hash{String=>String}] every preference by its name in lower case; the first of a name counts
+        # @return [Hash{String=>String}] preferences by their names in lower case; of a repeated name the first counts
         def parse(header)
           return NONE if header.nil? || header.bytesize > HEADER_BYTES_MAX
 
@@ -26,13 +29,15 @@ module Elah
         end
 
         # @param header [String, nil]
-        # @param default [Symbol] what holds without a preference, or with one that is not known
-        # @param max [Symbol] the most that a request may ask for
-        # @return [Hash{Symbol=>Object}] `durability:` and, if the request names it, `wait_seconds:`, for {Sink#push}
+        # @param default [Symbol] durability without a preference, or with an unknown one
+        # @param max [Symbol] the highest durability that a request may ask for
+        # @return [Hash{Symbol=>Object}] `durability:` and, if the request has it, `wait_seconds:`, for {Sink#push}
         def of(header, default: :memory, max: :delivered)
+          return DEFAULTS.fetch(default) if header.nil? && max == :delivered
+
           wishes = parse(header)
-          durability = DURABILITIES.find { |known| known.name == wishes["durability"] } || default
-          durability = max if DURABILITIES.index(durability) > DURABILITIES.index(max)
+          durability = NAMED[wishes["durability"]] || default
+          durability = max unless durability == max || STRENGTH.fetch(durability) < STRENGTH.fetch(max)
           wait = wishes["wait"]&.then { |seconds| Integer(seconds, 10, exception: false) }
           wait&.positive? ? { durability: durability, wait_seconds: [wait, WAIT_SECONDS_MAX].min } : { durability: durability }
         end
@@ -52,7 +57,8 @@ module Elah
         end
       end
 
-      # In an endpoint: gives an event to a sink as the request prefers, and says in `Preference-Applied` which durability was met.
+      # Pushes an event with the durability that the request prefers, and returns the durability reached in `Preference-Applied`. Call it in an
+      # endpoint.
       #
       # @param sink [Sink]
       # @param event [Hash, String]

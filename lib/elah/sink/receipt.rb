@@ -2,9 +2,9 @@
 
 module Elah
   class Sink
-    # What became of an event that {Sink#push} took.
+    # Result of {Sink#push}.
     class Receipt
-      # @return [Symbol] the durability that was met
+      # @return [Symbol] the durability that was reached
       attr_reader :durability
 
       # @api private
@@ -15,13 +15,13 @@ module Elah
         @durability = durability
       end
 
-      # @return [String] of the event, a UUID
+      # @return [String] the event's ID, a UUID
       def id = Id.text(@raw_id)
     end
 
-    # What became of the events that {Sink#push_all} took.
+    # Result of {Sink#push_all}.
     class BatchReceipt
-      # @return [Symbol] the durability that was met by all
+      # @return [Symbol] the durability that all events reached
       attr_reader :durability
 
       # @api private
@@ -32,7 +32,7 @@ module Elah
         @durability = durability
       end
 
-      # @return [Array<String>] of the events, in their order
+      # @return [Array<String>] the events' IDs, in their order
       def ids = Id.texts(@packed)
     end
   end

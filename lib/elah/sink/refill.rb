@@ -4,8 +4,8 @@ require "fileutils"
 
 module Elah
   class Sink
-    # Who puts events into the journal again is alone: two at once would put the same events into it twice, and count them twice. The lock ends
-    # with its process.
+    # The lock of a replay or a salvage. Two at once would put the same events into the journal twice, and count them twice. The lock ends with its
+    # process.
     module Refill
       private
 

@@ -2,8 +2,8 @@
 
 module Elah
   class Sink
-    # A Rack app that shows the conservation law of every sink of this process, over all workers: `mount Elah::Sink::Report => "/sinks"`.
-    # The query `minutes=N` says how many of the last minutes are shown one by one.
+    # A Rack app that shows the conservation law of every sink of this process, for all workers: `mount Elah::Sink::Report => "/sinks"`.
+    # The query `minutes=N` sets the number of recent minutes that are listed separately.
     module Report
       MINUTES = 60
       HEADERS = { "content-type" => "application/json", "cache-control" => "no-store" }.freeze

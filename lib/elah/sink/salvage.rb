@@ -2,27 +2,28 @@
 
 module Elah
   class Sink
-    # What {Sink} does with damaged segments: it reads what can be read in them.
+    # Salvage of a {Sink}: recovers the readable events of damaged segments.
     module Salvage
-      # What a damaged segment held.
+      # Result for one damaged segment.
       #
-      # @!attribute path [String] where the file is kept now
-      # @!attribute events [Integer] how many are in the journal again
-      # @!attribute lost [Array<Range>] the bytes of the file that cannot be read
-      Finding = Struct.new(:path, :events, :lost)
+      # @!attribute path [String] current path of the file
+      # @!attribute events [Integer] number of events that are in the journal again
+      # @!attribute lost [Array<Range>] byte ranges of the file that cannot be read
+      # @!attribute reason [String, nil] why the file was left unchanged; nil if it was read
+      Finding = Struct.new(:path, :events, :lost, :reason)
 
-      # What {#salvage} did.
+      # Result of {#salvage}.
       #
       # @!attribute findings [Array<Finding>] one for each damaged segment
-      # @!attribute missing [Integer] how many events of before are lost: they count as accepted no more
+      # @!attribute missing [Integer] number of lost events, which no longer count as accepted
       Outcome = Struct.new(:findings, :missing)
 
-      # Puts the events of damaged segments that can be read into the journal again, with the ids that they had, and renames the files from
-      # `*.damaged` to `*.salvaged`. When it was interrupted, the next call does the same again.
+      # Puts the readable events of damaged segments into the journal again, with the same IDs, and renames the files from `*.damaged` to
+      # `*.salvaged`. After an interruption the next call repeats the work.
       #
       # @return [Outcome]
       # @raise [Full] when the journal has no room for more
-      # @raise [Elah::Error] while somebody else salvages or replays this sink
+      # @raise [Elah::Error] while another process salvages or replays this sink
       def salvage
         alone { salvage_all }
       end
@@ -30,8 +31,8 @@ module Elah
       private
 
       def salvage_all
-        # Journals that nobody has opened since may hold damage that nobody has found.
-        journals = @works.journals(ledger, @clock)
+        # Opening the remaining journals finds damage that no process has seen yet.
+        journals = @delivery_worker.journals(ledger, @clock)
         journals.left.each { |name| journals.adopt(name) { nil } }
         findings = Journals.damaged(@folder).map { |path| salvage_file(path) }
         missing = Account.of(@folder, ledger).missing
@@ -40,12 +41,21 @@ module Elah
       end
 
       def salvage_file(path)
-        rows, lost = Journal.salvage(path)
+        rows, lost = read_damaged(path)
+        return Finding.new(path, 0, [], lost) unless rows
+
         last = rows.map { |id, stream, accepted_ms, json, bytes| journal.append_record(json, bytes, stream, id, accepted_ms) }.last
         journal.wait_synced(last) if last
         kept = path.sub(/\.damaged\z/, ".salvaged")
         File.rename(path, kept)
         Finding.new(kept, rows.size, lost.map { |from, to| from...to })
+      end
+
+      # @return [Array] rows and lost bytes; nil and the reason if the file is not a damaged segment
+      def read_damaged(path)
+        Journal.salvage(path)
+      rescue CannotOpen => e
+        [nil, e.message]
       end
     end
   end

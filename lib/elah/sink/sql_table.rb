@@ -2,26 +2,26 @@
 
 module Elah
   class Sink
-    # A table of PostgreSQL, MySQL or MariaDB as a destination. Its primary key is the id of an event, so that one that comes twice is there
-    # once. A batch is one transaction.
+    # A destination: a table of PostgreSQL, MySQL or MariaDB. Its primary key is the ID of an event, so a repeated event is stored once. A batch is
+    # one transaction.
     class SQLTable
-      # Rows of one statement: few different statements, so that each connection prepares them once.
+      # Numbers of rows in a statement. They are few, so that each connection prepares few statements.
       ROWS = [128, 16, 1].freeze
       NAME = /\A[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?\z/.freeze
       COLUMNS = %w[stream accepted_at data].freeze
-      # Classes of SQLSTATE that speak of the values of a row: what cannot be converted, and what breaks a constraint.
+      # Classes of SQLSTATE that concern the values of a row: failed conversions and broken constraints.
       OF_A_ROW = %w[22 23].freeze
       private_constant :ROWS, :NAME, :COLUMNS, :OF_A_ROW
 
       # @param sql [Elah::SQL]
       # @param table [String]
-      # @param columns [Array<String>] what the block gives, beside `id`
+      # @param columns [Array<String>] columns that the block fills, beside `id`
       # @yieldparam event [Event]
-      # @yieldreturn [Array] the values of `columns`; without a block they are `stream`, `accepted_at` and `data`, the event's JSON
-      # @raise [Elah::OptionError] when a name is no name
+      # @yieldreturn [Array] the values of `columns`; the default is `stream`, `accepted_at` and `data`, the event's JSON
+      # @raise [Elah::OptionError] when a name is invalid
       def initialize(sql, table, columns: COLUMNS, &row)
         bad = [table, *columns].find { |name| !NAME.match?(name) }
-        raise OptionError, "#{bad.inspect} is no name of a table or a column." if bad
+        raise OptionError, "#{bad.inspect} is not a name of a table or a column." if bad
 
         @sql = sql
         @table = table
@@ -29,7 +29,7 @@ module Elah
         @row = row || ->(event) { [event.stream, event.accepted_at, event.bytes] }
       end
 
-      # Makes the table unless it is there, with the columns that a sink without a block fills.
+      # Creates the table unless it exists, with the columns that a sink without a block fills.
       #
       # @return [self]
       def create
@@ -52,14 +52,14 @@ module Elah
       end
 
       # @param error [Exception]
-      # @return [Boolean] whether the server or the table, and not an event, is to blame
+      # @return [Boolean] whether the server or the table caused the error, and not an event
       def passing?(error)
         error.is_a?(::Elah::SQL::Error) && !OF_A_ROW.include?(error.sqlstate.to_s[0, 2])
       end
 
       private
 
-      # Words that leave a row as it is, and still refuse one that the table cannot hold, which INSERT IGNORE would cut to fit.
+      # A clause that leaves an existing row unchanged, and still refuses values that do not fit. INSERT IGNORE would truncate those.
       def statement(rows)
         @statements ||= {}
         @statements[rows] ||= begin

@@ -2,8 +2,7 @@
 
 module Elah
   class Sink
-    # A table of an {Elah::Store} as a destination: the id of an event is its key, so that one that comes twice is there once, and the
-    # keys are in the order of time.
+    # A destination: a table of an {Elah::Store}. The key is the ID of an event, so a repeated event is stored once, and keys are in time order.
     class StoreTable
       # @param store [Elah::Store]
       # @param name [String] of the table
@@ -12,7 +11,7 @@ module Elah
         @table = store.table(name)
       end
 
-      # Stores a batch together.
+      # Stores a batch in one transaction.
       #
       # @param events [Array<Event>]
       # @return [void]

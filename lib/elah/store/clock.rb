@@ -2,7 +2,7 @@
 
 module Elah
   class Store
-    # A clock that stands still until it is moved, so that tests of what expires need not wait.
+    # A clock that stops until it is moved, so that tests of expiry need not wait.
     #
     # @example
     #   clock = Elah::Store::Clock.new
@@ -12,7 +12,7 @@ module Elah
     #   store.table("sessions").get("a") # => nil
     class Clock
       class << self
-        # @param time [Time] where it stands at first
+        # @param time [Time] its initial time
         # @return [Clock]
         def new(time = Time.now) = new_native((time.to_r * 1000).to_i)
 
@@ -23,7 +23,7 @@ module Elah
       # @return [void]
       def advance(seconds) = advance_native((seconds * 1000).round)
 
-      # @return [Time] where it stands
+      # @return [Time] its current time
       def now = Time.at(0, now_ms, :millisecond)
 
       private :now_ms, :advance_native

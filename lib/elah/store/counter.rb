@@ -2,16 +2,16 @@
 
 module Elah
   class Store
-    # Signed 64-bit integers under keys. A key that was never counted stands at 0.
+    # Signed 64-bit integers under keys. A key that was never counted has the value 0.
     class Counter
       # @!method name
       #   @return [String]
 
       # @!method durability
-      #   @return [Symbol] what {#increment} does unless told otherwise
+      #   >@return [Symbol] default durability of {#increment}
 
       # @!method get(key)
-      #   What is stored, and what this process has counted in memory. Reads at once, without suspending.
+      #   >The stored value plus the increments of this process in memory. Reads at once, without suspending.
       #   @param key [String]
       #   @return [Integer]
       #   @raise [InvalidKey]
@@ -19,11 +19,11 @@ module Elah
       # @!method increment(key, by: 1, max: nil, durability: self.durability)
       #   Adds to a key.
       #
-      #   `:disk` answers when the new value is on disk, and is exact among all processes.
+      #   >`:disk` returns when the new value is on disk, and is exact among all processes.
       #
-      #   `:memory` answers at once. The increment outlives the process (also `kill -9`), not a failure of the machine: what was
-      #   counted within `fold_seconds` before it may be lost. Other processes see it when it is folded into the store, after
-      #   about `fold_seconds`; the answer is the value as this process knows it.
+      #   >`:memory` returns at once. The increment survives the end of the process (also `kill -9`), but not a failure of the machine, which may
+      #   lose the last `fold_seconds`. Other processes see it when it is folded into the store, after about `fold_seconds`. The result is the value
+      #   as this process knows it.
       #   @param key [String]
       #   @param by [Integer] may be negative
       #   @param max [Integer, nil] the value that the sum must not pass. Only the disk can tell, so a `max` is decided there
@@ -35,7 +35,7 @@ module Elah
       # @!method delete(key)
       #   Sets a key back to 0.
       #   @param key [String]
-      #   @return [Boolean] whether it had been counted, once that is on disk
+      #   >@return [Boolean] whether it had a value, once the deletion is on disk
       #   @raise [InvalidKey, Full, Failed, Busy, Closed]
     end
   end

@@ -2,7 +2,7 @@
 
 module Elah
   class Store
-    # The root of what the store raises. Nothing of the operation that raised was stored.
+    # Root of the store's errors. The operation that raised has stored nothing.
     class Error < Elah::Error; end
 
     # A key, or the name of a table, is empty or too long.
@@ -14,10 +14,10 @@ module Elah
     # A counter would leave the range of 64 bits.
     class Overflow < Error; end
 
-    # The store's entities are divided into another number of shards than the option `shards` says.
+    # The store's entities have another number of shards than the option `shards` sets.
     class OtherShards < Error; end
 
-    # The store cannot do it now, whatever the caller does: the root of the errors below. Unrescued, it is the request's 503.
+    # The store is unavailable for now: root of the errors below. If the app does not rescue it, the request gets 503.
     class Unavailable < Error
       include Problem
 
@@ -37,18 +37,21 @@ module Elah
       def code = "store_full"
     end
 
-    # The disk failed a write or a sync, so what it holds is unknown. The store takes no more writes until it is closed and
-    # opened again. Reads go on, unless it was the record of the last commit that failed.
+    # A write or a sync of the disk failed, so the state of the disk is unknown. The store accepts no writes until it is closed and opened again.
+    # Reads continue, unless the record of the last commit failed.
     class Failed < Unavailable; end
 
     # Too many writes wait for the disk, or too many transactions are open.
     class Busy < Unavailable; end
 
-    # A transaction lost against other writes at each of its attempts.
+    # A transaction conflicted with other writes at each attempt.
     class Conflict < Unavailable; end
 
-    # Another process owns what was to be written; see {Elah::Entity}.
+    # Another process owns the shard of the write; see {Elah::Entity}.
     class Fenced < Unavailable; end
+
+    # A store accepts no writes at the moment; raised by {Store.check_ready} with the reason.
+    class NotReady < Unavailable; end
 
     # The store, or the transaction, is closed.
     class Closed < Unavailable; end
@@ -59,7 +62,7 @@ module Elah
       def detail = "The store cannot be opened."
     end
 
-    # The file of a store is empty or cut off, or a page of it is not what was written.
+    # The file of a store is empty or truncated, or one of its pages is damaged.
     class Damaged < CannotOpen; end
   end
 end

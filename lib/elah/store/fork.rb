@@ -2,8 +2,8 @@
 
 module Elah
   class Store
-    # Lets go of every store before this process forks, as LMDB wants it: neither side inherits anything, and each opens its
-    # stores again when it uses them. Ruby calls `Process._fork` for `fork`, `Process.fork` and `IO.popen("-")`.
+    # Forks: every store is closed before this process forks, as LMDB requires. Each side opens its stores again when it uses them. Ruby calls
+    # `Process._fork` for `fork`, `Process.fork` and `IO.popen("-")`.
     module Fork
       # @return [Integer] as fork(2)
       def _fork

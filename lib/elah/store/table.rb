@@ -2,9 +2,9 @@
 
 module Elah
   class Store
-    # Ordered keys with values. Keys are Strings of 1 to 480 bytes, values of up to 64 MiB; both come back as binary Strings.
+    # Ordered keys with values. Keys are Strings of 1 to 480 bytes, values of up to 64 MiB; both are returned as binary Strings.
     class Table
-      # Entries that {#range} answers, and that {#each} reads at once, unless told otherwise.
+      # Default limit of {#range} and default batch of {#each}.
       LIMIT = 1000
 
       # @!method name
@@ -13,7 +13,7 @@ module Elah
       # @!method get(key)
       #   Reads at once, without suspending.
       #   @param key [String]
-      #   @return [String, nil] the value; nil when there is none or it has expired
+      #   >@return [String, nil] the value; nil if it is missing or expired
       #   @raise [InvalidKey]
 
       # @!method size
@@ -26,26 +26,26 @@ module Elah
       #   @return [Array(Integer, (String, nil))] the {#size}, and the value at the position, both seen at one moment
 
       # @!method answer_at(request, status, headers, position, size)
-      #   Answers a request with the value at a position, as {#at} finds it and `request.respond` would send it, if the table has exactly
-      #   that size. A position that was drawn below the size was drawn fairly then. The value goes from the store's memory to the answer
-      #   without a String between.
-      #   @param request [Elah::Request] or whatever else has its `respond`
+      #   >Responds to a request with the value at a position, if the table has exactly that size. It finds the value as {#at} does, and sends it as
+      #   `request.respond` would. A position that was drawn below this size was drawn fairly. The value is copied to the response without a String
+      #   in between.
+      #   >@param request [Elah::Request] or another object with `respond`
       #   @param status [Integer] 200 to 599
       #   @param headers [Elah::HeaderSet, Hash{String=>String}]
       #   @param position [Integer] 0 to 2**64 - 1
       #   @param size [Integer] 0 to 2**64 - 1
-      #   @return what `request.respond` returns; nil, and there is no answer, when there is no value or the size is another
+      #   @return what `request.respond` returns; nil, without a response, when there is no value or the size differs
 
       # Stores a value, whether or not the key has one.
       #
       # @param key [String]
       # @param value [String]
-      # @param ttl [Numeric, nil] the seconds after which it expires; nil is never
+      # @param ttl [Numeric, nil] seconds after which it expires; nil never expires it
       # @return [true] once it is on disk
       # @raise [InvalidKey, TooLarge, Full, Failed, Busy, Closed]
       def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl), false)
 
-      # Stores a value unless the key has one already. Of several that try at once, one succeeds.
+      # Stores a value unless the key has one already. Of several concurrent calls one succeeds.
       #
       # @param (see #put)
       # @return [Boolean] whether it was stored
@@ -54,7 +54,7 @@ module Elah
 
       # @!method delete(key)
       #   @param key [String]
-      #   @return [Boolean] whether there was a value, once its end is on disk
+      #   >@return [Boolean] whether there was a value, once the deletion is on disk
       #   @raise [InvalidKey, Full, Failed, Busy, Closed]
 
       # Entries in the order of their keys' bytes. All conditions must hold.
@@ -62,18 +62,19 @@ module Elah
       # @param prefix [String, nil] keys that start with it
       # @param from [String, nil] keys from this one on
       # @param to [String, nil] keys before this one
-      # @param after [String, nil] keys that come after this one in the direction of the walk: the last key of the page before
-      # @param limit [Integer] at most so many
+      # @param after [String, nil] keys after this one, in the direction of the walk: the last key of the previous page
+      # @param limit [Integer] maximum number of entries, from 0 to 2^63 - 1
       # @param reverse [Boolean] from the last key to the first
       # @return [Array<Array(String, String)>] keys and values
       # @raise [InvalidKey] when one of the keys is too long
+      # @raise [ArgumentError] when the limit is invalid
       def range(prefix: nil, from: nil, to: nil, after: nil, limit: LIMIT, reverse: false)
-        range_native([prefix, from, to, after], limit, reverse)
+        range_native([prefix, from, to, after], Store.limit(limit), reverse)
       end
 
-      # Every entry of a range, read page by page: a write in between shows if it lies ahead.
+      # Yields every entry of a range, read page by page: a concurrent write is visible if its key is still ahead.
       #
-      # @param batch [Integer] entries that are read at once
+      # @param batch [Integer] number of entries read at once, from 1
       # @param conditions [Hash] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
       # @yieldparam key [String]
       # @yieldparam value [String]
@@ -81,6 +82,7 @@ module Elah
       def each(batch: LIMIT, **conditions)
         return enum_for(:each, batch: batch, **conditions) unless block_given?
 
+        Store.limit(batch, name: "batch", least: 1)
         loop do
           entries = range(limit: batch, **conditions)
           entries.each { |key, value| yield key, value }
@@ -93,13 +95,31 @@ module Elah
       private :put_native, :range_native
     end
 
+    # Maximum of `ttl:`, in seconds: a thousand years.
+    TTL_SECONDS_MAX = 1000 * 365 * 86_400
+    LIMIT_MAX = (2**63) - 1
+    private_constant :LIMIT_MAX
+
     # @api private
-    # @param seconds [Numeric] of a `ttl:`
+    # @param seconds [Numeric] value of a `ttl:`
     # @return [Integer]
+    # @raise [ArgumentError]
     def self.milliseconds(seconds)
-      raise ArgumentError, "ttl: must be more than 0 seconds, not #{seconds.inspect}" unless seconds.positive?
+      unless seconds.is_a?(Numeric) && seconds.real? && seconds.positive? && seconds <= TTL_SECONDS_MAX
+        raise ArgumentError, "ttl: must be more than 0 and at most #{TTL_SECONDS_MAX} seconds, not #{seconds.inspect}"
+      end
 
       (seconds * 1000).ceil
+    end
+
+    # @api private
+    # @param limit [Integer] number of entries to read
+    # @return [Integer]
+    # @raise [ArgumentError]
+    def self.limit(limit, name: "limit", least: 0)
+      return limit if limit.is_a?(Integer) && limit.between?(least, LIMIT_MAX)
+
+      raise ArgumentError, "#{name}: must be an Integer from #{least} to #{LIMIT_MAX}, not #{limit.inspect}"
     end
   end
 end

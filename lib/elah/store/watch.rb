@@ -2,9 +2,9 @@
 
 module Elah
   class Store
-    # Says in the log when a store of this worker begins to take no writes, and when it takes them again.
+    # Logs when a store of this worker begins to refuse writes, and when it accepts them again.
     class Watch
-      # Between two looks at what is known; a store that is full stays so for as long at least.
+      # Interval of checks; a store that is full stays so at least this long.
       PERIOD_SECONDS = 0.5
 
       # @param event_loop [Elah::EventLoop]
@@ -19,7 +19,7 @@ module Elah
         @known = {}
       end
 
-      # Has the loop look in a while, again and again.
+      # Schedules the next check of the loop.
       def expect
         wait = @event_loop.new_wait
         @event_loop.after_wait(wait) do
@@ -33,8 +33,8 @@ module Elah
 
       def look
         troubles = Store.troubles
-        (troubles.keys - @known.keys).each { |dir| @log.error("The store in #{dir} takes no writes: #{troubles[dir]}") }
-        (@known.keys - troubles.keys).each { |dir| @log.info("The store in #{dir} takes writes again") }
+        (troubles.keys - @known.keys).each { |dir| @log.error("The store in #{dir} accepts no writes: #{troubles[dir]}") }
+        (@known.keys - troubles.keys).each { |dir| @log.info("The store in #{dir} accepts writes again") }
         @known = troubles
       end
     end

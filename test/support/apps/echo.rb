@@ -17,7 +17,6 @@ class Echo
 
   def streamed_routes = []
   def gates = {}
-  def responders = []
   def call(_env) = raise(NotImplementedError, "This app is served by Elah alone.")
 
   def handle(request)

@@ -3,7 +3,7 @@
 # Reads everything that a request can carry. `GET /mark` calls a function of the C library by which a profiler knows where one measurement ends
 # and the next begins.
 require "elah/api"
-require "elah/idle_memory"
+require "elah/server/idle_memory"
 
 # It would collect garbage while a slow profiler runs, at any time.
 def (Elah::IdleMemory).start(_event_loop) = nil

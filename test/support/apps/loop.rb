@@ -68,7 +68,7 @@ class LoopApp < Elah::API
 
   get("turn/:ms") do
     LoopApp.hog(params[:ms].to_i)
-    Elah.current_loop.counts[:turns].to_s
+    Elah.current_loop.counts[:iterations].to_s
   end
 
   get("stream/:count/:bytes") do

@@ -4,7 +4,7 @@
 # options of Elah as name=value.
 require "elah"
 require "io/wait"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 
 class OnlyHere < StandardError; end
 

@@ -12,16 +12,18 @@ module Servers
     PASSWORD = "secret"
 
     # @return [String] nats://elah:secret@127.0.0.1:PORT
-    def url = "nats://#{USER}:#{PASSWORD}@#{address}"
+    def url = "#{tls? ? 'tls' : 'nats'}://#{USER}:#{PASSWORD}@#{address}"
 
     private
 
     def prepare
       File.exist?(PROGRAM) or raise Failure, "nats-server is missing: bin/setup --tests fetches it."
       FileUtils.mkdir(data_path)
-      settings = { "max_payload" => 65_536, "jetstream" => { "store_dir" => data_path }, **@settings }
+      settings = { "max_payload" => 65_536, "jetstream" => { "store_dir" => data_path }, **tls_settings, **@settings }
       File.write(config_path, JSON.generate(settings))
     end
+
+    def tls_settings = tls? ? { "tls" => { "cert_file" => @certificate.path, "key_file" => @certificate.key_path } } : {}
 
     def command = [PROGRAM, "--addr", "127.0.0.1", "--port", port.to_s, "--user", USER, "--pass", PASSWORD, "--config", config_path]
 

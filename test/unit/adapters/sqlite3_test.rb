@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 require "sqlite3"
 require "tmpdir"
 

@@ -76,7 +76,7 @@ class APIErrorsTest < APICase
       get(:x) { {} }
     end
     assert_match(/\AThe text is not JSON: .* at line 1 column 1\./, post_json(strict, "/body", "{").json["detail"])
-    assert_equal "This path takes OPTIONS, GET, HEAD.", put(strict, "/plain").json["detail"]
+    assert_equal "This path allows OPTIONS, GET, HEAD.", put(strict, "/plain").json["detail"]
     assert_equal "Accept header must be set.", get(versioned, "/x").json["detail"]
   end
 

@@ -16,7 +16,7 @@ class SummaryTest < Minitest::Test
                 "broadcast" => { machine: MACHINE, **broadcast } }
     text = summary(records).whole
     ["| GET | 6,000 | 10,000 |  | 0.61 (0.60–0.62) | ≥ 0.60 |", "| 600,000 | 0.61 (0.60–0.62) | ≥ 400,000 events/s |",
-     "| 1,000,000 | 50,000 | 7.0 ms | 21.0 MB | 5.0 MB | ≤ 21.9 MB, the last within 2 % of the first |", "| 10,000 | 15 | 15 | 20 % | 95.0 MB | 99.0 MB | < 290.0 MB |",
+     "| 1,000,000 | 50,000 | 7.0 ms | 21.0 MB | 5.00 MB | ≤ 21.9 MB, the last within 2 % of the first |", "| 10,000 | 15 | 15 | 20 % | 95.0 MB | 99.0 MB | < 290 MB |",
      "| stats, batch | 2026-11-21 | c |", "elah serve stats", "elah serve long", "elah serve live"].each { |line| assert_includes text, line }
   end
 
@@ -26,7 +26,37 @@ class SummaryTest < Minitest::Test
     text = summary("leaderboards" => { machine: MACHINE, results: results },
                    "ranked_set" => { machine: MACHINE, figures: figures, command: "bench/ranked_set" }).whole
     ["| score and rank of a member: requests/s, ÷ bare hyper | 0.61 (0.60–0.62) | ≥ 0.50 |", "| ranks per second, one by one | 1,600,000 | ≥ 1,500,000 |",
-     "| seconds until a stored set is loaded | 1.23 | ≤ 2 |", "| 1.10 (1.00–1.20) | ≤ 1.3 |", "bench/ranked_set", "bench/leaderboards rank"].each { |line| assert_includes text, line }
+     "| seconds until a stored set is loaded | 1.2 | ≤ 2 |", "| 1.1 (1.0–1.2) | ≤ 1.3 |", "bench/ranked_set", "bench/leaderboards rank"].each { |line| assert_includes text, line }
+  end
+
+  # A figure that a table rounds to its target is judged as it was measured.
+  def test_every_target_that_was_missed_is_named
+    ranks = { machine: MACHINE, figures: { ranks: 1_499_999.0, updates: 500_001.0, loading_seconds: 2.0 }, command: "bench/ranked_set" }
+    board = { machine: MACHINE, results: [{ name: "io-bound", what: "waiting", figure: "88 %", target: "≥ 90 %" },
+                                          { name: "cpu-bound", what: "at once", figure: "999 answered, 1 failed", target: "0 failed" },
+                                          { name: "cpu-bound", what: "ten at once", figure: "10 answered, 0 failed", target: "0 failed" }] }
+    text = summary("ranked_set" => ranks, "leaderboards" => board).brief
+    assert_includes text, "- Elah::RankedSet: ranks per second, one by one: 1,500,000 (target: ≥ 1,500,000)\n"
+    assert_includes text, "- waiting: 88 % (target: ≥ 90 %)\n"
+    assert_includes text, "- at once: 999 answered, 1 failed (target: 0 failed)\n"
+    assert_equal 3, text.scan("target:").size
+  end
+
+  def test_a_record_that_reaches_its_targets_says_so
+    ranks = { machine: MACHINE, figures: { ranks: 1_500_000.0 }, command: "bench/ranked_set" }
+    assert_includes summary("ranked_set" => ranks).brief, "It missed none of its targets."
+    assert_includes summary("ranked_set" => ranks).whole, "## Targets missed\n\nNone.\n"
+  end
+
+  def test_targets_of_contests_are_judged_by_their_medians
+    ratios = { rate: spread(0.61), cpu: spread(0.55), p99: spread(2.04) }
+    text = { title: "Text", workload: "text", target: 0.6, ratios: ratios }
+    assert_equal [["Text: CPU of bare hyper ÷ this", "0.55", "≥ 0.60"], ["Text: p99 at half load, ÷ bare hyper", "2.0", "≤ 2.0"]],
+                 Bench::Targets.missed("ratios", { duels: [text] })
+    batch = { title: "batch ÷ bare hyper", workload: "batch", target: nil, events: 100, events_target: 400_000,
+              runs: { elah: [{ rate: 3999.0 }] }, ratios: { rate: spread(0.1), p95: spread(12) } }
+    assert_equal [["apps/stats, batch ÷ bare hyper: events/s", "400,000", "≥ 400,000"], ["apps/stats, batch ÷ bare hyper: p95", "12", "≤ 2.0"]],
+                 Bench::Targets.missed("stats", { duels: [batch] })
   end
 
   private
@@ -34,8 +64,10 @@ class SummaryTest < Minitest::Test
   MACHINE = { date: "2026-11-21", commit: "c", cpu: "one", system: "Linux", ruby: "ruby 3.1.2p20", hyper: "1" }.freeze
   private_constant :MACHINE
 
+  def spread(median) = { median: median, min: median, max: median }
+
   def summary(records)
-    Bench::Summary.new(Struct.new(:directory, :records) { def read(name) = records[name] }.new("bench/record/2026-11-21", records))
+    Bench::Summary.new(Struct.new(:folder, :records) { def read(name) = records[name] }.new("bench/record", records))
   end
 end
 
@@ -44,5 +76,23 @@ class StatisticsTest < Minitest::Test
     assert_equal 2.0, Bench::Statistics.median([9, 1, 2])
     assert_equal 2.5, Bench::Statistics.median([9, 1, 2, 3])
     assert_equal({ median: 2.0, min: 1.0, max: 9.0 }, Bench::Statistics.spread([9, 1, 2]))
+  end
+end
+
+class FiguresTest < Minitest::Test
+  def test_a_measured_number_keeps_two_digits
+    { 101_259 => "100,000", 9_949 => "9,900", 99.6 => "100", 9.96 => "10", 9.44 => "9.4", 1 => "1.0", 0.098 => "0.098", 0 => "0", -15.4 => "-15" }.each do |number, text|
+      assert_equal text, Bench::Figures.rounded(number)
+    end
+  end
+
+  def test_memory_keeps_three_digits_and_a_count_all
+    assert_equal "219 MB", Bench::Figures.megabytes(218_900_000)
+    assert_equal "20.8 MB", Bench::Figures.megabytes(20_810_000)
+    assert_equal "1,475,561", Bench::Figures.whole(1_475_561)
+  end
+
+  def test_a_text_keeps_its_whole_numbers
+    assert_equal "1000 answered, the slowest after 11 ms", Bench::Figures.rounded_text("1000 answered, the slowest after 11.2 ms")
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 
 class AsyncTest < Minitest::Test
   def test_it_runs_at_once_and_gives_its_value

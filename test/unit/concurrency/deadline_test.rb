@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 
 class DeadlineTest < Minitest::Test
   def test_a_timeout_is_raised_where_the_block_waits

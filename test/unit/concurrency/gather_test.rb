@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 
 class GatherTest < Minitest::Test
-  # A carrier that notes what it is given, and whose answers are those of the calls it was told to answer.
-  class Carrier
-    Deferred = Struct.new(:carrier, :name) do
+  # A route that notes what it is given, and whose answers are those of the calls it was told to answer.
+  class Route
+    Deferred = Struct.new(:route, :name) do
       def call = sleep(0.01) && [:alone, name]
     end
 
@@ -49,7 +49,7 @@ class GatherTest < Minitest::Test
       refute_predicate results, :complete?
       assert_kind_of Elah::DeadlineExceeded, results[:slow].error
       sleep(0)
-      assert_equal [:slow, "Elah::DeadlineExceeded: There was no answer within 1 s."], ended
+      assert_equal [:slow, "Elah::DeadlineExceeded: There was no result within 1 s."], ended
     end
   end
 
@@ -89,15 +89,15 @@ class GatherTest < Minitest::Test
   end
 
   def test_deferred_calls_leave_together_by_carrier
-    near = Carrier.new({ a: [:answered, 1, nil], b: [:late, nil, nil] })
-    far = Carrier.new({ c: [:limited, nil, Elah::Overloaded.new("limited")], d: [:failed, nil, KeyError.new("mine")] })
-    full = Carrier.new(:full)
+    near = Route.new({ a: [:answered, 1, nil], b: [:late, nil, nil] })
+    far = Route.new({ c: [:limited, nil, Elah::Overloaded.new("limited")], d: [:failed, nil, KeyError.new("mine")] })
+    full = Route.new(:full)
     results = Elah.gather(deadline: 1) do |g|
-      { a: near, c: far, b: near, d: far, e: full }.each do |name, carrier|
-        g.call(name, carrier.deferred(name), fallback: ->(error) { error.class })
-        assert_nil carrier.scattered, "it leaves when all are named"
+      { a: near, c: far, b: near, d: far, e: full }.each do |name, route|
+        g.call(name, route.deferred(name), fallback: ->(error) { error.class })
+        assert_nil route.scattered, "it leaves when all are named"
       end
-      g.call(:f, Carrier::Deferred.new(nil, :f))
+      g.call(:f, Route::Deferred.new(nil, :f))
       g.call(:g) { 7 }
     end
     assert_equal({ a: 1, b: Elah::DeadlineExceeded, c: Elah::Overloaded, d: KeyError, e: Elah::Overloaded, f: %i[alone f], g: 7 }.sort.to_h, results.to_h.sort.to_h)
@@ -110,12 +110,12 @@ class GatherTest < Minitest::Test
   end
 
   def test_deferred_calls_are_given_up_when_the_gather_is
-    carrier = Carrier.new({ a: [:answered, 1, nil] })
+    route = Route.new({ a: [:answered, 1, nil] })
     Elah.run do
-      assert_raises(RuntimeError) { Elah.gather { |g| g.call(:a, carrier.deferred(:a)) || raise("before they left") } }
-      assert_nil carrier.scattered
-      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { Elah.gather(deadline: 9) { |g| g.call(:a, carrier.deferred(:a)) } } }
-      assert_equal 1, carrier.cancels
+      assert_raises(RuntimeError) { Elah.gather { |g| g.call(:a, route.deferred(:a)) || raise("before they left") } }
+      assert_nil route.scattered
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.01) { Elah.gather(deadline: 9) { |g| g.call(:a, route.deferred(:a)) } } }
+      assert_equal 1, route.cancels
     end
   end
 
@@ -123,7 +123,7 @@ class GatherTest < Minitest::Test
     Elah.run do
       Elah.gather do |g|
         assert_raises(ArgumentError) { g.call(:a) }
-        assert_raises(ArgumentError) { g.call(:a, Carrier.new({}).deferred(:a)) { 1 } }
+        assert_raises(ArgumentError) { g.call(:a, Route.new({}).deferred(:a)) { 1 } }
       end
     end
   end

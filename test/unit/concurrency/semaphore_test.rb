@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "elah/scheduler"
+require "elah/concurrency/scheduler"
 
 class SemaphoreTest < Minitest::Test
   def test_no_more_than_its_permits_are_inside_and_each_gets_in_in_its_turn

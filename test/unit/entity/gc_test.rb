@@ -19,7 +19,7 @@ class EntityGCTest < EntityCase
   def exercise(key)
     @accounts[key].deposit(1)
     @accounts.call_many([[key, :deposit, 1], ["other", :balance]])
-    @accounts.call_many(["other", key, "other", key].map { |each| [each, :deposit, 0] }) # natively, all but the first
+    @accounts.call_many(["other", key, "other", key].map { |each| [each, :deposit, 0] })
     @accounts[key].stored
     Elah.gather { |gather| gather.call(:a, @accounts[key].deferred.deposit(1)) }.values
   end

@@ -84,7 +84,7 @@ class EntityMemoryTest < EntityCase
           assert_equal ["balance"], accounts["1"].stored.map(&:first)
         end
       end
-      assert_match(/The last answers of lost\[1\] are lost, as they could not be stored: The store is full/, log)
+      assert_match(/The last changes of lost\[1\] are lost because they could not be stored: The store is full/, log)
       store.close
     end
   end

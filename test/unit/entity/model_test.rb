@@ -10,7 +10,7 @@ class EntityModelTest < EntityCase
   STEPS = 150
   KEYS = %w[1 2 3 4].freeze
 
-  # One owner in this process: a region of its own, as another process has it.
+  # One owner in this process: a collection of its own, as another process has it.
   class Owner
     def initialize(entity_class, store)
       @entity_class = entity_class
@@ -21,11 +21,11 @@ class EntityModelTest < EntityCase
     # Begins anew, as a process that was killed does, with epochs of its own.
     def restart
       Elah::Entity::Epochs.reset_all
-      @region = Elah::Entity::Region.new(@entity_class, @store)
-      @region["1"].balance
+      @collection = Elah::Entity::Collection.new(@entity_class, @store)
+      @collection["1"].balance
     end
 
-    attr_reader :region
+    attr_reader :collection
   end
 
   def setup
@@ -48,8 +48,8 @@ class EntityModelTest < EntityCase
       random = Random.new(seed)
       Elah.run { STEPS.times { step(random) } }
       @owners[0].restart
-      KEYS.each { |key| assert_equal @model[key], @owners[0].region[key].balance, "seed #{seed}" }
-      assert_equal @rows.uniq.sort, @owners[0].region.index(:history).range.map(&:first).sort, "seed #{seed}"
+      KEYS.each { |key| assert_equal @model[key], @owners[0].collection[key].balance, "seed #{seed}" }
+      assert_equal @rows.uniq.sort, @owners[0].collection.index(:history).range.map(&:first).sort, "seed #{seed}"
     end
   end
 
@@ -67,22 +67,22 @@ class EntityModelTest < EntityCase
 
   def change(owner, key, amount)
     @model[key] += amount
-    assert_equal @model[key], owner.region[key].deposit(amount)
+    assert_equal @model[key], owner.collection[key].deposit(amount)
     @rows << "#{key} #{@model[key]}"
   end
 
   def fail_in(owner, key)
-    assert_raises(RuntimeError) { owner.region[key].break }
+    assert_raises(RuntimeError) { owner.collection[key].break }
   end
 
   # A call that met the other owner's claim is made again when the others have been made.
   def many(owner, changes)
-    answers = owner.region.call_many(changes.map { |key, amount| [key, :deposit, amount] })
+    answers = owner.collection.call_many(changes.map { |key, amount| [key, :deposit, amount] })
     assert_empty answers.grep(Exception)
     changes.zip(answers) do |(key, amount), balance|
       @model[key] += amount
       @rows << "#{key} #{balance}"
     end
-    changes.map(&:first).uniq.each { |key| assert_equal @model[key], owner.region[key].balance }
+    changes.map(&:first).uniq.each { |key| assert_equal @model[key], owner.collection[key].balance }
   end
 end

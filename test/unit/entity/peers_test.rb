@@ -2,7 +2,7 @@
 
 require "test_helper"
 require "elah/entity"
-require "elah/peer_links"
+require "elah/entity/peer_links"
 require "tmpdir"
 
 # Which worker a slot leads to, as the board changes.

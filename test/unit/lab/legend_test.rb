@@ -15,6 +15,12 @@ class LabLegendTest < Minitest::Test
     assert_match(/\A\* The generator.* may do more\.\n\z/, legend([marked]).first)
   end
 
+  def test_a_store_that_another_server_stands_in_for_is_named_once
+    mongo = { store: "mongodb", **workload }
+    assert_equal 1, legend([mongo, mongo, { store: "redis", **workload }]).size
+    assert_match(/mongo-java-server/, legend([mongo]).first)
+  end
+
   def test_notices_come_last
     shown = workload(marks: [["generator"]])
     assert_equal ["One core only.\n", "No taskset.\n"], legend([shown], ["One core only.", "No taskset."]).drop(1)

@@ -104,8 +104,8 @@ class LabReportTest < Minitest::Test
             { tool: "vegeta", load: "2000 requests/s planned, 64 connections", rate: 1999.9, p50_us: 151.2, p99_us: 390.5, p999_us: nil }]
     check = written("check.json", JSON.generate({ at: "2026-01-02", command: "lab/check_generators", machine: {}, rows: rows }))
     page = Lab::Report::Page.new(summary, record, generator_check: check).to_s
-    ["2026-01-02; <code>lab/check_generators</code>", "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>123,457</td><td>–</td>",
-     "<td>2,000</td><td>151</td><td>391</td><td>–</td>"].each { |text| assert_includes page, text }
+    ["2026-01-02; <code>lab/check_generators</code>", "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>120,000</td><td>–</td>",
+     "<td>2,000</td><td>150</td><td>390</td><td>–</td>"].each { |text| assert_includes page, text }
     refute_includes Lab::Report::Page.new(summary, record, generator_check: File.join(@folder, "none.json")).to_s, "lab/check_generators"
   end
 
@@ -120,7 +120,13 @@ class LabReportTest < Minitest::Test
     assert_match(/\| Elah +\| +1,200 \(1,000–1,400\) \| +0\.60 \|/, Lab::Table.new(summary).to_s)
   end
 
-  def test_in_short_servers_stand_below_each_other_and_apis_beside_each_other
+  def test_in_short_a_record_without_apis_has_a_row_for_each_server
+    plain = Lab::Record.create(ABOUT, parent: @folder, now: Time.utc(2002))
+    [1, 2].each { |round| plain.append(run_of("elah", round, 1234.0)) }
+    assert_match(/\| Elah +\| +1,200\*? \|/, Lab::Overview.new(plain, Lab::Summary.new(plain)).to_s)
+  end
+
+  def test_in_short_workloads_stand_below_each_other_and_servers_beside_each_other
     links = ABOUT[:workloads][:hello].merge(title: "a redirect", contract: "specs/links.yml")
     both = Lab::Record.create({ **ABOUT, workloads: { **ABOUT[:workloads], links: links } }, parent: @folder, now: Time.utc(2001))
     [1, 2].each do |round|
@@ -131,9 +137,9 @@ class LabReportTest < Minitest::Test
     end
     both.append({ workload: "links", contender: "thin", round: 1, saturated: [], paced: [], failure: { step: "start", message: "gone" } })
     text = Lab::Overview.new(both, Lab::Summary.new(both)).to_s
-    assert_match(/\| Elah +\| +1,200\*? \|/, text)
-    assert_match(/\| +\| +Elah \| +Puma <5> \| +Thin \| +\|/, text)
-    assert_match(/\| links \| +1,000\*? \| +2,000\*? \| failed: start \| +\|/, text)
+    assert_match(/\| +\| +Elah \| +Puma <5> \| +Thin \| what +\|/, text)
+    assert_match(/\| hello \| +1,200\*? \| +100 \| +– \| a text, 64 connections +\|/, text)
+    assert_match(/\| links \| +1,000\*? \| +2,000\*? \| failed: start \| a redirect, 64 connections \|/, text)
     assert_includes text, "One core only."
     assert_includes text, "`bin/lab` repeats it."
     refute_includes text, "to the end"

@@ -16,7 +16,7 @@ class SinkNoticesTest < SinkCase
     events = sink { |_| raise Elah::Unavailable, "gone" if away }
     events << "1"
     wait_until("it has failed a few times") { events.health.failures > 3 }
-    assert_equal ["WARN  The sink events cannot deliver, and keeps what it accepts until it can: Elah::Unavailable: gone"], said
+    assert_equal ["WARN  The sink events cannot deliver; accepted events stay in the journal: Elah::Unavailable: gone"], said
     away = false
     assert events.flush
     assert_match(/\AINFO  The sink events delivers again, after \d+\.\d s\z/, said.last)
@@ -27,7 +27,7 @@ class SinkNoticesTest < SinkCase
     events = sink { |batch| batch.each { |event| raise NoMethodError, "a bug" if event.bytes == "bad" } }
     events.push_all(%w[good bad])
     assert events.flush
-    assert_equal ["WARN  Dead letters of the sink events: 1 more, which `elah sink dead events` lists. The last one's reason: NoMethodError: a bug"], said
+    assert_equal ["WARN  Dead letters of the sink events: 1 more; `elah sink dead events` lists them. The last one's reason: NoMethodError: a bug"], said
   end
 
   def test_once_in_a_while_with_the_sum

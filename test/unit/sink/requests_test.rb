@@ -11,7 +11,7 @@ class SinkRequestsTest < SinkCase
     @events = sink { |events| events.each { |event| @seen << [event.id, event.stream, event.data] } }
   end
 
-  def append(body, is_list = true, head: '{"a":1,"params":', **options) = @events.append_items(body, is_list, head, max: 100, **options)
+  def append(body, is_list = true, **options) = @events.push_items(body, lines: !is_list, with: { a: 1 }, max: 100, **options)
 
   def test_objects_become_events_with_their_own_text
     receipt, count, paths = append(%([{"path":"/x","n":[1,"ü"]}, {"path":"/x"},{"path":7}]), durability: :disk, stream: "s")
@@ -56,8 +56,8 @@ class SinkRequestsTest < SinkCase
 
   def test_depth_is_bounded_as_the_parser_bounds_it
     nested = ->(levels) { %([{"a":#{'[' * levels}#{']' * levels}}]) }
-    assert append(nested[97])
-    assert_nil append(nested[98]), "the parser decides"
+    assert append(nested[98])
+    assert_nil append(nested[99]), "the parser decides"
     assert_nil append(nested[100_000])
     assert_raises(Elah::JSON::ParseError) { Elah::JSON.parse(nested[99]) }
   end
@@ -79,14 +79,35 @@ class SinkRequestsTest < SinkCase
 
   def test_one_that_is_too_large_keeps_all_from_being_accepted
     small = sink("small", event_bytes_max: 100) { nil }
-    assert_raises(Elah::Sink::TooLarge) { small.append_items(%([{},{"a":"#{'x' * 100}"}]), true, '{"params":', max: 10) }
+    assert_raises(Elah::Sink::TooLarge) { small.push_items(%([{},{"a":"#{'x' * 100}"}]), max: 10) }
     assert_equal [0, 0, 0, 0], account(small)
   end
 
   def test_a_request_of_another_server
     request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret", "HTTP_X_ODD" => "caf\xE9".b })
-    assert_equal :disk, @events.append_request(request, '{"type":"t"', { "q" => "1" }, "cookie host", :disk)
+    with = { type: "t", "path" => "replaced" }
+    receipts = [{ except: %w[cookie host] }, { only: %w[x-odd x-none] }].map do |kept|
+      @events.push_request(request, with: with, params: { "q" => "1" }, durability: :disk, stream: "s", **kept)
+    end
+    assert_equal %i[disk disk], receipts.map(&:durability)
     assert @events.flush
-    assert_equal({ "type" => "t", "path" => "/p", "headers" => { "x-odd" => "caf\uFFFD" }, "params" => { "q" => "1" } }, @seen.pop.last)
+    data = { "type" => "t", "path" => "/p", "headers" => { "x-odd" => "caf\uFFFD" }, "params" => { "q" => "1" } }
+    assert_equal(receipts.map { |receipt| [receipt.id, "s", data] }, Array.new(2) { @seen.pop })
+  end
+
+  def test_the_name_of_the_object_and_what_stands_before_it
+    @events.push_items("[{}]", with: {}, as: 'a"b', max: 1)
+    @events.push_items("[{}]", with: { "n" => nil }, max: 1)
+    assert @events.flush
+    assert_equal([{ 'a"b' => {} }, { "n" => nil, "params" => {} }], Array.new(2) { @seen.pop.last })
+  end
+
+  def test_what_cannot_be_a_beginning
+    # A receipt said :delivered of events that nobody had waited for.
+    assert_match(/:memory or :disk/, assert_raises(ArgumentError) { @events.push_items("[{}]", max: 1, durability: :delivered) }.message)
+    assert_raises(TypeError) { @events.push_items("[{}]", with: "{", max: 1) }
+    assert_raises(TypeError) { @events.push_request(Elah::API::RackRequest.new({}), with: "{") }
+    assert_raises(Elah::JSON::GenerateError) { @events.push_items("[{}]", with: { a: Float::NAN }, max: 1) }
+    assert_equal [0, 0, 0, 0], account(@events)
   end
 end

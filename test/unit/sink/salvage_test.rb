@@ -40,6 +40,64 @@ class SinkSalvageTest < SinkCase
 
   def law(sink) = Elah::Sink::Account.of(sink.folder, sink.ledger)
 
+  def elah(*argv)
+    out, err = StringIO.new, StringIO.new
+    [Elah::CLI.start([*argv, "--data", @folder], out: out, err: err), out.string, err.string]
+  end
+
+  # Sinks where the command line finds them, with one delivered event each.
+  def in_data_folder(*names)
+    names.each { |name| sink(name, folder: File.join(@folder, "sinks", name)) { nil }.tap { |made| made.push(name, durability: :disk) }.close }
+  end
+
+  def test_a_stray_file_hinders_no_salvage
+    accept_ten
+    damage(4)
+    deliver_to([]).flush
+    stray = File.join(@folder, "events", "journal-0", "foo.damaged")
+    File.write(stray, "what somebody left")
+    outcome = sink { nil }.salvage
+    reasons = outcome.findings.to_h { |finding| [File.basename(finding.path), finding.reason] }
+    assert_match(/not a segment that was set aside/, reasons.fetch("foo.damaged"))
+    assert_equal 5, outcome.findings.sum(&:events)
+    assert_path_exists stray
+  end
+
+  def test_the_command_names_a_file_that_it_skips
+    in_data_folder("shop")
+    stray = File.join(@folder, "sinks", "shop", "journal-0", "foo.damaged")
+    File.write(stray, "")
+    status, out, = elah("sink", "salvage", "shop")
+    assert_equal 0, status
+    assert_match(/#{Regexp.escape(stray)}: skipped: .*not a segment/, out)
+    assert_includes out, "Put 0 events into the journal again."
+  end
+
+  def test_the_command_replays_no_unknown_dead_letter
+    in_data_folder("shop")
+    unknown = "01a2004f-0000-7000-8000-000000000000"
+    %w[replay discard show].each do |action|
+      assert_equal [2, "", "elah: shop has no dead letter #{unknown}: `elah sink dead shop` lists them.\n"], elah("sink", action, "shop", unknown)
+    end
+  end
+
+  def test_the_command_shows_the_other_sinks_when_one_has_a_newer_format
+    in_data_folder("shop", "news", "mail")
+    sink("news", folder: File.join(@folder, "sinks", "news")) { raise Elah::Unavailable, "gone" }.tap { |made| made.push("x", durability: :disk) }.close
+    path = Dir[File.join(@folder, "sinks", "news", "journal-*", "*.log")].fetch(0)
+    bytes = File.binread(path)
+    bytes[7] = "9"
+    bytes[28, 4] = [Zlib.crc32(bytes[0, 28])].pack("V")
+    File.binwrite(path, bytes)
+    File.write(File.join(@folder, "sinks", "stray.damaged"), "")
+    status, out, err = elah("sink", "status")
+    assert_equal [1, "elah: 1 sink cannot be read: news.\n"], [status, err]
+    assert_match(/^shop +1 +1 +0 +0$/, out)
+    assert_match(/^mail +1 +1 +0 +0$/, out)
+    assert_match(/^news .* has the format 9, and this version of Elah reads the format/, out)
+    refute_includes out, "stray"
+  end
+
   def test_damage_is_kept_counted_told_and_read_again
     ids = accept_ten
     damage(4)
@@ -53,7 +111,7 @@ class SinkSalvageTest < SinkCase
     assert_match(/ ERROR .* A file of the sink events was damaged at byte 192\. It is kept as #{kept}: .* Run `elah sink salvage events`/, @log.string)
 
     outcome = events.salvage
-    assert_equal [[kept.sub("damaged", "salvaged"), 5, [192...232]]], outcome.findings.map(&:to_a)
+    assert_equal [[kept.sub("damaged", "salvaged"), 5, [192...232], nil]], outcome.findings.map(&:to_a)
     assert events.flush
     assert_equal %w[0 1 2 3 5 6 7 8 9], delivered.map(&:first)
     assert_equal ids.last(5), delivered.last(5).map(&:last), "with the ids that they had"

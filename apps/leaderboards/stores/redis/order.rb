@@ -92,7 +92,7 @@ module Leaderboards
           place = cursor.tr("-_", "+/").unpack1("m")
           return place if cursor(place) == cursor && place.bytesize.between?(@head + 1, @head + MEMBER_BYTES_MAX)
 
-          raise InvalidCursor, "The cursor is none of this leaderboard's."
+          raise InvalidCursor, "Invalid cursor for this leaderboard."
         end
 
         # @param scores [Range] of numbers, or of Arrays that may leave out components at the end

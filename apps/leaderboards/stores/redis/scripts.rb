@@ -169,30 +169,6 @@ module Leaderboards
           return rows
         LUA
 
-        # What most requests read, with as little as possible: nil where more is to be said, as of a board that has metadata, a member that is not
-        # there, or is banned.
-        #
-        # ARGV: member. Returns its ordinal rank and its place.
-        PLAIN_ROW = <<~LUA
-          #{Parts::PLAIN}
-          local element = redis.call('HGET', start .. ':members', ARGV[1])
-          if not element then return false end
-          return {redis.call('ZRANK', start .. ':order', element .. ARGV[1]) + 1, element .. ARGV[1]}
-        LUA
-
-        # ARGV: how many, or the distance to a member, and that member. Returns season, the number of members, the first rank, and places.
-        PLAIN_LIST = <<~LUA
-          #{Parts::PLAIN}
-          local first, last = 0, ARGV[1] - 1
-          if ARGV[2] then
-            local element = redis.call('HGET', start .. ':members', ARGV[2])
-            if not element then return false end
-            local position = redis.call('ZRANK', start .. ':order', element .. ARGV[2])
-            first, last = math.max(position - ARGV[1], 0), position + ARGV[1]
-          end
-          return {season, redis.call('ZCARD', start .. ':order'), first + 1, redis.call('ZRANGE', start .. ':order', first, last)}
-        LUA
-
         # What a feed tells. ARGV: the life that the reader knows, the number of the last change that it has, a name for a new life, seconds that
         # changes are noted from now on. Returns season, size, life, the number of the last change, and those that the reader does not have;
         # false when some of them are not known any more.

@@ -97,12 +97,6 @@ impl<W: Waiter> Client<W> {
         Some(Driver { shared: Arc::clone(&self.shared), has_ended: false })
     }
 
-    /// Whether what is submitted now will be sent: there is a connection, or one is being opened, and not too many wait for answers.
-    pub fn takes_commands(&self) -> bool {
-        let state = self.shared.state();
-        state.is_driven && !state.is_closed && state.waiting.len() < self.shared.settings.times.in_flight_max
-    }
-
     /// Ends the connection and everything that waits for it, for good.
     pub fn close(&self) {
         let mut state = self.shared.state();

@@ -106,11 +106,6 @@ impl Commands {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Gives back what was allocated for more: for commands that are kept.
-    pub fn shrink_to_fit(&mut self) {
-        self.bytes.shrink_to_fit();
-    }
-
     /// How many answers the commands have.
     pub fn count(&self) -> u32 {
         self.count

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use magnus::{Error, Module, Object, RClass, Ruby, function, method};
 
-use crate::native_class;
+use crate::ruby::native_class;
 
 #[magnus::wrap(class = "Elah::Store::Clock", free_immediately, size)]
 pub(crate) struct RubyClock {

@@ -1,14 +1,14 @@
 //! `Elah::Store::Counter`. `increment` is on the path of every request that counts something, so it reads its own arguments.
 
-use elah_core::store::Counter;
+use elah_store::Counter;
 use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::{Error, Module, RClass, RHash, RString, Ruby, Symbol, Value, method};
 
 use super::errors::raised;
 use super::{to_bytes, with_bytes};
-use crate::native_class;
-use crate::receiver::ExactClass;
-use crate::wait::suspend;
+use crate::concurrency::wait::suspend;
+use crate::ruby::native_class;
+use crate::ruby::receiver::ExactClass;
 
 /// `Elah::Store::Counter`, to know its instances at a glance.
 pub(super) static CLASS: ExactClass = ExactClass::new();

@@ -1,11 +1,10 @@
 //! The store's errors as Ruby exceptions; the classes are declared in `lib/elah/store/errors.rb`.
 
-use elah_core::store;
 use magnus::{Error, Ruby};
 
 /// The Ruby exception for an error of the core.
-pub(crate) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
-    use store::Error as E;
+pub(crate) fn raised(ruby: &Ruby, error: &elah_store::Error) -> Error {
+    use elah_store::Error as E;
     let name = match error {
         E::InvalidKey { .. } | E::InvalidName { .. } => "InvalidKey",
         E::ValueTooLong { .. } | E::TransactionTooLarge { .. } | E::TooManyTables => "TooLarge",
@@ -21,5 +20,5 @@ pub(crate) fn raised(ruby: &Ruby, error: &store::Error) -> Error {
         E::Damaged { .. } => "Damaged",
         _ => "Error",
     };
-    Error::new(crate::errors::class(ruby, &format!("Store::{name}")), error.to_string())
+    Error::new(crate::ruby::errors::class(ruby, &format!("Store::{name}")), error.to_string())
 }

@@ -1,17 +1,17 @@
 //! `Elah::Store::Table`: reads at once, writes that suspend the fiber until they are on disk.
 
 use bytes::Bytes;
-use elah_core::response::LONG_BODY_BYTES;
-use elah_core::store::{Entry, Range, Table};
+use elah_http::response::LONG_BODY_BYTES;
+use elah_store::{Entry, Range, Table};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
 use super::{read_string, to_bytes, ttl, with_bytes};
-use crate::native_class;
-use crate::receiver::{ExactClass, Receiver};
-use crate::request::{self, Request};
-use crate::wait::suspend;
+use crate::concurrency::wait::suspend;
+use crate::ruby::native_class;
+use crate::ruby::receiver::{ExactClass, Receiver};
+use crate::server::request::{self, Request};
 
 /// `Elah::Store::Table`, to know its instances at a glance.
 pub(super) static CLASS: ExactClass = ExactClass::new();

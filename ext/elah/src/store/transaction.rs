@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use elah_core::store::{self, Transaction};
+use elah_store::Transaction;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
@@ -10,10 +10,10 @@ use super::counter::{self, RubyCounter};
 use super::errors::raised;
 use super::table::{RubyTable, entries, range};
 use super::{table_of, to_bytes, ttl};
-use crate::errors::class;
-use crate::native_class;
-use crate::receiver::Receiver;
-use crate::wait::suspend;
+use crate::concurrency::wait::suspend;
+use crate::ruby::errors::class;
+use crate::ruby::native_class;
+use crate::ruby::receiver::Receiver;
 
 #[magnus::wrap(class = "Elah::Store::Transaction", size)]
 pub(super) struct RubyTransaction {
@@ -27,7 +27,7 @@ impl RubyTransaction {
     }
 
     /// `work` must not run Ruby code.
-    fn with<R>(&self, ruby: &Ruby, work: impl FnOnce(&mut Transaction) -> Result<R, store::Error>) -> Result<R, Error> {
+    fn with<R>(&self, ruby: &Ruby, work: impl FnOnce(&mut Transaction) -> Result<R, elah_store::Error>) -> Result<R, Error> {
         match self.transaction.borrow_mut().as_mut() {
             Some(transaction) => work(transaction).map_err(|error| raised(ruby, &error)),
             None => Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")),
@@ -107,7 +107,7 @@ impl RubyTransaction {
         let Some(taken) = taken else { return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")) };
         match suspend(ruby, |completer| taken.commit(|committed| completer.complete(committed)))? {
             Ok(()) => Ok(true),
-            Err(store::Error::Conflict) => Ok(false),
+            Err(elah_store::Error::Conflict) => Ok(false),
             Err(error) => Err(raised(ruby, &error)),
         }
     }

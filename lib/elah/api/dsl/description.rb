@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Owns the statements that describe the endpoint that follows: desc, params, route_setting.
+# The statements that describe the next endpoint: desc, params, route_setting.
 module Elah
   class API
     module DSL
       # desc, params and route_setting.
       module Description
-        # Describes the endpoint that follows; {API.routes} keeps it.
+        # Describes the next endpoint; {API.routes} has the description.
         #
         # @param text [String]
         # @param options [Hash] any fields; in the block form `detail "..."`, `success Entity`, `failure [[404, "..."]]`
@@ -15,13 +15,13 @@ module Elah
           @description = { description: text }.merge(fields)
         end
 
-        # Declares the parameters of the endpoint or namespace that follows.
+        # Declares the parameters of the next endpoint or namespace.
         def params(&block)
           parameters = Parameters.new(named: settings.merged(:named_params), &block)
           stack(:parameters, parameters)
         end
 
-        # Keeps a custom value with the endpoint that follows, or reads it.
+        # Stores a custom value with the next endpoint, or reads it.
         def route_setting(key, value = nil)
           value.nil? ? @route_settings[key] : @route_settings[key] = value
         end

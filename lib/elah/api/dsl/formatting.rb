@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Owns the statements about representations: formats, content types, formatters, parsers, error formats.
+# The statements about representations: formats, content types, formatters, parsers, error formats.
 module Elah
   class API
     module DSL
       # format, default_format, content_type, formatter, parser, error_formatter, error_format, represent.
       module Formatting
-        # The one format of this scope. Without an argument it is read.
+        # Sets the only format of this scope. Without an argument it returns the format.
         #
         # @param name [Symbol] a built-in format or one named by {#content_type}
         def format(name = nil)
@@ -22,12 +22,12 @@ module Elah
           stack(:content_types, { name => type })
         end
 
-        # The format when the request asks for none. txt unless said otherwise.
+        # The format of requests that ask for none; by default txt.
         def default_format(name = nil)
           name ? inherit(:default_format, name.to_sym) : settings[:default_format]
         end
 
-        # Names a format that this API speaks and its media type.
+        # Adds a format that this API supports, with its media type.
         def content_type(name, type) = stack(:content_types, { name.to_sym => type })
 
         # @return [Hash{Symbol=>String}] the formats of this scope and their media types
@@ -36,25 +36,25 @@ module Elah
           own.empty? ? Formats::CONTENT_TYPES : own
         end
 
-        # How an answer is written in a format.
+        # Sets how a response is written in a format.
         #
-        # @param formatter [#call] given the object and the Rack env, returns a String
+        # @param formatter [#call] called with the object and the Rack env, returns a String
         def formatter(name, formatter) = stack(:formatters, { name.to_sym => formatter })
 
-        # How a body is read in a format.
+        # Sets how a body is read in a format.
         #
-        # @param parser [#call] given the String and the Rack env, returns a value; a Hash becomes params
+        # @param parser [#call] called with the String and the Rack env, returns a value; a Hash becomes params
         def parser(name, parser) = stack(:parsers, { name.to_sym => parser })
 
-        # How an error is written in a format.
+        # Sets how an error is written in a format.
         #
-        # @param formatter [#call, Hash] given message, backtrace, options, env and the exception; or `with: formatter`
+        # @param formatter [#call, Hash] called with message, backtrace, options, env and the exception; or `with: formatter`
         def error_formatter(name, formatter)
           formatter = formatter[:with] if formatter.is_a?(Hash)
           stack(:error_formatters, { name.to_sym => formatter })
         end
 
-        # How an error is written in a format that has no error formatter.
+        # Sets how an error is written in a format without an error formatter.
         def default_error_formatter(name = nil)
           return settings[:default_error_formatter] unless name
 
@@ -70,7 +70,7 @@ module Elah
           inherit(:error_format, name)
         end
 
-        # The entity that represents objects of a class, where `present` is not told.
+        # Sets the entity for objects of a class, where `present` names none.
         def represent(model, options)
           raise DefinitionError, "represent takes an entity class in with:, e.g. `represent User, with: UserEntity`." unless
             options[:with].is_a?(Class)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the statements that run around handlers: helpers and the five hooks.
+# The statements about code around handlers: helpers and the five hooks.
 module Elah
   class API
     module DSL
@@ -9,7 +9,7 @@ module Elah
         HOOKS = %i[before before_validation after_validation after finally].freeze
 
         HOOKS.each do |hook|
-          # Runs the block around every endpoint of this scope that follows.
+          # Runs the block around every following endpoint of this scope.
           define_method(hook) { |&block| stack(hook, block) }
         end
 
@@ -40,13 +40,13 @@ module Elah
     module SharedParameters
       NAME = :@elah_named_params
 
-      # Lets the module name the type {Boolean} as the body of an API does.
+      # Lets the module use the type {Boolean} as the body of an API does.
       def self.extended(helper)
         super
         helper.const_set(:Boolean, Boolean) unless helper.const_defined?(:Boolean, false)
       end
 
-      # @param name [Symbol] what `use` names
+      # @param name [Symbol] the name for `use`
       def params(name, &block)
         instance_variable_set(NAME, (instance_variable_get(NAME) || {}).merge(name => block))
       end

@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-# Owns the statements that say what an exception becomes.
+# The statements that map exceptions to responses.
 module Elah
   class API
     module DSL
       # rescue_from and default_error_status.
       module Rescuing
-        # Answers exceptions of the named classes, of every StandardError (`:all`), or Elah's own (`:grape_exceptions`).
+        # Responds to exceptions of the named classes, to every StandardError (`:all`), or to Elah's own (`:grape_exceptions`).
         #
         # @param errors [Array<Module, Symbol>]
-        # @param with [Proc, Symbol, String] the handler, or the helper that is one
-        # @param rescue_subclasses [Boolean] whether descendants of the classes are meant, too
-        # @param options [Hash] `backtrace: true` and `original_exception: true` add these to the answer
+        # @param with [Proc, Symbol, String] the handler, or the name of a helper
+        # @param rescue_subclasses [Boolean] whether subclasses are rescued too
+        # @param options [Hash] `backtrace: true` and `original_exception: true` add these to the response
         # @raise [DefinitionError] when one of the errors is neither a class or module nor a known word
         def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
           block ||= errors.pop if errors.last.is_a?(Proc)
@@ -32,7 +32,7 @@ module Elah
           stack(:rescue_options, options) unless options.empty?
         end
 
-        # The status of error! without one. 500 unless said otherwise.
+        # The default status of error!; 500 unless set.
         def default_error_status(status = nil)
           status ? inherit(:default_error_status, status) : settings[:default_error_status]
         end

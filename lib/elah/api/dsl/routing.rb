@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the statements that make routes: verbs, namespaces, prefix, version and mount.
+# The statements that define routes: verbs, namespaces, prefix, version and mount.
 module Elah
   class API
     # The statements of a class body.
@@ -15,7 +15,7 @@ module Elah
           # Defines an endpoint: `get :path, options do ... end`.
           #
           # @param paths [String, Symbol, Array] one or more paths below the namespace
-          # @param options [Hash] `requirements:` and anything that {Route#options} should keep
+          # @param options [Hash] `requirements:` and any values for {Route#options}
           define_method(verb.downcase) do |paths = ["/"], options = {}, &block|
             paths, options = ["/"], paths if paths.is_a?(Hash)
             route(verb, paths, options, &block)
@@ -63,19 +63,19 @@ module Elah
           namespace(":#{name}", options, &block)
         end
 
-        # Gives a block its own settings without a path.
+        # Opens a scope with its own settings and without a path.
         def scope(_name = nil, &block)
           within_layer { class_eval(&block) }
         end
 
-        # Where all paths of this API start.
+        # The beginning of all paths of this API.
         #
-        # @param path [String, Symbol, nil] nil reads it
+        # @param path [String, Symbol, nil] nil returns it
         def prefix(path = nil)
           path ? inherit(:prefix, path.to_s) : settings[:prefix]
         end
 
-        # The versions of the endpoints that follow, or of those in the block.
+        # Sets the versions of the following endpoints, or of those in the block.
         #
         # @param versions [Array<String, Symbol>]
         # @param options [Hash] `using: :path | :header | :param | :accept_version_header`, `vendor:`, `parameter:`,
@@ -106,15 +106,15 @@ module Elah
           changed!
         end
 
-        # Whether a request that no route fits carries X-Cascade: pass under Rack, so that the outer router goes on.
+        # Whether the response to a request without a route has X-Cascade: pass under Rack, so that the outer router continues.
         def cascade(value = nil)
           value.nil? ? settings[:cascade] != false : inherit(:cascade, value)
         end
 
-        # GET routes of this scope do not answer HEAD.
+        # GET routes of this scope do not respond to HEAD.
         def do_not_route_head! = inherit(:do_not_route_head, true)
 
-        # Routes of this scope do not answer OPTIONS.
+        # Routes of this scope do not respond to OPTIONS.
         def do_not_route_options! = inherit(:do_not_route_options, true)
 
         # @return [Array<Definition, Mount>] what the class body defined, in order
@@ -166,7 +166,7 @@ module Elah
 
         def captured_parameters = captured_layers.flat_map { |layer| layer.stacked.fetch(:parameters, []) }
 
-        # What `desc`, `params` and `route_setting` said held for the endpoint just defined.
+        # The values of `desc`, `params` and `route_setting` applied to the endpoint just defined only.
         def finish_route
           @description = nil
           @route_settings = {}

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns what the router found in the path, where it is not yet what the endpoint declares.
+# The conversion of the router's path parameters to those that the endpoint declares.
 module Elah
   class API
-    # For endpoints that share a route with one whose parameters have other names. Theirs stand at the same places.
+    # For endpoints that share a route with one whose parameters have other names, at the same places.
     module RenamedCaptures
       # @param endpoint [Class] of {Endpoint}
       # @param names [Hash{String=>String}] the router's names and the endpoint's
@@ -17,14 +17,14 @@ module Elah
       def _captures = super.transform_keys { |name| self.class::CAPTURE_NAMES.fetch(name, name) }
     end
 
-    # For routes with `anchor: false`: what stands below their path is the parameter `path`, an empty text when nothing does.
+    # For routes with `anchor: false`: the rest of the path is the parameter `path`, which may be empty.
     module UnanchoredCaptures
       PATTERN = "(/*path)"
       NOTHING = { "path" => "" }.freeze
       private_constant :NOTHING
 
       # @param route [Route]
-      # @return [Boolean] whether the route takes what is below its path
+      # @return [Boolean] whether the route matches everything below its path
       def self.needed_by?(route) = route.options[:anchor] == false && route.path.include?(PATTERN)
 
       private

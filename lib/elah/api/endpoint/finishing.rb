@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns the steps of a request that are the same for all routes. The generated `_call` takes only those that it needs.
+# The steps of a request that all routes share. The generated `_call` includes only those that it needs.
 module Elah
   class API
     # Mixed into {Endpoint}.
     module Finishing
-      # Answers with what the handler returned and said.
+      # Responds with the handler's result and settings.
       #
       # @param result [Object] the value of the handler
       def _finish(result)
@@ -22,7 +22,7 @@ module Elah
         @request.respond(status, headers, _written(body, format, headers["content-type"]))
       end
 
-      # Answers a verb that the path does not have: OPTIONS with the verbs that it has, others with 405.
+      # Responds to a verb that the path does not have: OPTIONS with the path's verbs, others with 405.
       #
       # @param request [Elah::Request, RackRequest]
       # @param verbs [Array<String>]
@@ -43,7 +43,7 @@ module Elah
         end
       end
 
-      # Checks the parameters by the declared rules.
+      # Checks the parameters against the declared rules.
       #
       # @raise [Exceptions::ValidationErrors] 400
       def _validate
@@ -51,7 +51,7 @@ module Elah
         raise Exceptions::ValidationErrors.new(errors: errors, headers: @header) unless errors.empty?
       end
 
-      # @return [Symbol, nil] the format of the answer
+      # @return [Symbol, nil] the format of the response
       def _format = @_format || _blueprint.formats.fixed
 
       # Reads and checks the parameters of a route that validates late.

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Owns how a handler ends early and how exceptions become answers.
+# Early ends of a handler, and the responses to exceptions.
 require_relative "../standard_library"
 
 module Elah
   class API
     # Mixed into {Endpoint}.
     module Halting
-      # An answer that a rescue block made itself; its body is sent as it is.
+      # A response that a rescue block made itself; its body is sent unchanged.
       RawResponse = Struct.new(:status, :headers, :body)
 
       BODY_HEADERS = %w[etag last-modified transfer-encoding].freeze
@@ -17,7 +17,7 @@ module Elah
       #
       # @param message [String, Hash]
       # @param status [Integer, Symbol, nil] nil is `default_error_status`
-      # @param headers [Hash, nil] beside those set already; they may also be given without braces
+      # @param headers [Hash, nil] headers beside those set already; braces are optional
       # @param backtrace [Array<String>, nil] shown where `rescue_from ..., backtrace: true` asks for it
       # @param original [Exception, nil] shown where `original_exception: true` asks for it
       # @param code [String, Symbol, nil] the stable code in a problem document
@@ -31,7 +31,7 @@ module Elah
         raise Halt.new(message, self.status(status || _blueprint.default_error_status), all_headers, code), nil, []
       end
 
-      # For rescue blocks: an answer that no formatter touches.
+      # For rescue blocks: a response that no formatter changes.
       #
       # @return [RawResponse]
       def rack_response(message, status = _blueprint.default_error_status, headers = nil)
@@ -43,7 +43,7 @@ module Elah
       # @param error [Hash] message, status, headers
       def error_response(error = {}) = error!(error[:message], error[:status], error[:headers])
 
-      # Answers an exception by the first rescue_from that takes it, or raises it.
+      # Responds to an exception with the first matching rescue_from, or raises it.
       def _rescue(error)
         raise error if @_streaming
 
@@ -58,7 +58,7 @@ module Elah
         _answer_halt(e)
       end
 
-      # Answers what `throw :error, message: ..., status: ...` says.
+      # Responds to `throw :error, message: ..., status: ...`.
       def _rescue_throw(error)
         return _rescue(error) unless error.tag == :error && error.value.is_a?(Hash)
 
@@ -108,7 +108,7 @@ module Elah
         _answer_error(message, status || _blueprint.default_error_status, headers, code, error.backtrace, error)
       end
 
-      # What was set before the exception, but for what told of the body that there will not be.
+      # Keeps the headers set before the exception, except those that describe the body, which is not sent.
       def _kept_headers = @header&.dup&.delete_if { |name, _| name.start_with?("content-") || BODY_HEADERS.include?(name) }
 
       def _detail(error)

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns what a handler reads of the request: params, declared, headers, cookies, env.
+# The handler's access to the request: params, declared, headers, cookies, env.
 module Elah
   class API
-    # The env that formatters, parsers and entities get: made when one of them looks into it.
+    # The env for formatters, parsers and entities: created when one of them reads it.
     class EnvironmentOnDemand < BasicObject
       # @param owner [#env] an endpoint or a request
       def initialize(owner)
@@ -23,7 +23,7 @@ module Elah
       MULTIPART = %w[multipart/form-data multipart/related multipart/mixed].freeze
       private_constant :BODY_VERBS, :FORM, :MULTIPART
 
-      # Of a route whose path has no parameters.
+      # For a route whose path has no parameters.
       NO_CAPTURES = {}.freeze
 
       # The parameters of the path, the body and the query, in that order of precedence.
@@ -34,10 +34,10 @@ module Elah
         @params ||= _read_params
       end
 
-      # The body as a JSON object, also when it is sent as a form, which `curl --data` calls everything.
+      # The body as a JSON object, also when its content type is that of a form, as with `curl --data`.
       #
       # @return [Hash{String=>Object}]
-      # @raise [Halt] 400 `invalid_body` when it is none
+      # @raise [Halt] 400 `invalid_body` when it is not a JSON object
       def json_object
         return @_document if @_document.is_a?(Hash)
 
@@ -52,13 +52,13 @@ module Elah
         @headers ||= RequestHeaders.from(@request.headers)
       end
 
-      # @return [Cookies] what is assigned is sent
+      # @return [Cookies] cookies; assigned ones are sent
       def cookies
         @_changed = true
         @cookies ||= Cookies.new(@request.header("cookie"))
       end
 
-      # The Rack environment, made when it is first asked for. The format set as `env["api.format"]` is that of the response.
+      # The Rack environment, created at the first call. The format set as `env["api.format"]` is that of the response.
       #
       # @return [Hash]
       def env
@@ -70,12 +70,12 @@ module Elah
         end
       end
 
-      # The parameters that the endpoint declares, and no other.
+      # The declared parameters of the endpoint, and no others.
       #
       # @param params [Params]
-      # @param include_missing [Boolean] whether declared ones that are missing are there, as nil, [] or {}
-      # @param include_parent_namespaces [Boolean] whether those of outer namespaces are there
-      # @param stringify [Boolean] accepted for Grape's sake: the keys are strings, which symbols find
+      # @param include_missing [Boolean] whether missing ones are included, as nil, [] or {}
+      # @param include_parent_namespaces [Boolean] whether those of outer namespaces are included
+      # @param stringify [Boolean] accepted for compatibility with Grape: the keys are strings, and symbols find them
       # @return [Params]
       # @raise [NoMethodError] in a `before` hook
       def declared(params, include_missing: true, include_parent_namespaces: true, stringify: true)
@@ -90,15 +90,15 @@ module Elah
       # Reads the body as other routes do before their handlers. In a route with `late_body: true` the handler decides whether and when.
       #
       # @return [void]
-      # @raise [Halt] 415 for a type that the API does not take, 400 for what is malformed
+      # @raise [Halt] 415 for a type that the API does not accept, 400 for a malformed body
       def read_body = _read_body
 
-      # Reads a body that a parser understands, before hooks run: an unknown type is 415, a broken document 400.
+      # Reads a body before hooks run. An unknown type is 415, an invalid document 400.
       def _read_body
         type = @request.header("content-type")
         return _read_json if type == Formats::JSON_TYPE && self.class::READS_JSON
 
-        @_media_type = type && type[/\A[^;,\s]+/]&.downcase
+        @_media_type = type == Formats::JSON_TYPE ? type : type && type[/\A[^;,\s]+/]&.downcase
         return if @_media_type == FORM || MULTIPART.include?(@_media_type) || !_body?
 
         formats = _blueprint.formats
@@ -108,7 +108,7 @@ module Elah
 
       private
 
-      # What most bodies are, in fewer steps.
+      # A shorter way for the most common bodies.
       def _read_json
         @_media_type = Formats::JSON_TYPE
         text = @request.body
@@ -133,7 +133,7 @@ module Elah
         raise Halt.new(e.message, 400, {})
       end
 
-      # A body that no parser understands is in both places.
+      # A body without a parser is in both places.
       def _env_of_body
         return { "api.request.input" => @request.body, "api.request.body" => @request.body } if @_raw
 
@@ -154,10 +154,10 @@ module Elah
 
       def _captures = @request.route_params
 
-      # Whether JSON was sent under the type that `curl --data` gives it: every parameter is missing then.
+      # Whether the body is JSON with the content type of `curl --data`: every parameter is missing then.
       def _json_as_form? = @_media_type == FORM && @request.body.start_with?("{", "[")
 
-      # @return [Hash, nil] what the body adds to the parameters
+      # @return [Hash, nil] the parameters from the body
       def _body_params
         return @_document if @_document.is_a?(Hash)
 

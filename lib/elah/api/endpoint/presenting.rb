@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Owns `present`: objects become what an entity makes of them.
+# `present`: the conversion of objects by entities.
 module Elah
   class API
     # Mixed into {Endpoint}.
     module Presenting
-      # Makes the body of an object, by the entity in `with:`, the one that `represent` names, or the object's own
-      # `Entity`. `present :key, object` adds to the body that is there.
+      # Sets the body from an object, by the entity in `with:`, the one of `represent`, or the object's own `Entity`. `present :key, object` adds to
+      # the existing body.
       #
       # @example
       #   present Link.all, with: LinkEntity, admin: true

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what a handler says about its answer: status, headers, body, redirects.
+# The handler's settings of its response: status, headers, body, redirects.
 module Elah
   class API
     # Mixed into {Endpoint}.
@@ -24,7 +24,7 @@ module Elah
         @status
       end
 
-      # Sets a header; a nil value removes it. Without a name: all headers of the answer.
+      # Sets a header; a nil value removes it. Without a name it returns all headers of the response.
       #
       # @param name [String, Symbol, nil]
       # @param value [String, Array<String>, nil]
@@ -38,9 +38,9 @@ module Elah
       # @return [String, nil]
       def content_type(type = nil) = type ? header("content-type", type) : @header && @header["content-type"]
 
-      # Sets the body, to be written by the format; `body false` is an empty answer with 204.
+      # Sets the body, which the format writes; `body false` is an empty response with 204.
       #
-      # @param value [Object, false, nil] nil reads it
+      # @param value [Object, false, nil] nil returns it
       def body(value = nil)
         return @body if value.nil?
 
@@ -51,10 +51,10 @@ module Elah
         @body = ""
       end
 
-      # An empty answer with 204.
+      # Responds with 204 and no body.
       def return_no_content = body(false)
 
-      # Sends the client elsewhere: 302, for verbs other than GET and HEAD 303, 301 when permanent.
+      # Redirects the client: 302, for verbs other than GET and HEAD 303, 301 when permanent.
       #
       # @param url [String]
       # @param permanent [Boolean]

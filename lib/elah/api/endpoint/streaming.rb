@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns answers that are sent piece by piece: stream, sse, sendfile.
+# Responses that are sent in pieces: stream, sse, sendfile.
 require_relative "../sse"
 
 module Elah
@@ -10,7 +10,7 @@ module Elah
       CHUNK_BYTES = 16_384
       private_constant :CHUNK_BYTES
 
-      # Where a stream is written to.
+      # The output of a stream.
       class Output
         # @param sink [#write] of the server
         def initialize(sink)
@@ -35,8 +35,8 @@ module Elah
         end
       end
 
-      # Sends the answer while it is made: by a block that writes to `out`, from an object with `each`, or from the file
-      # at a path. The handler ends first; then the headers go out and the block runs.
+      # Streams the response: from a block that writes to `out`, from an object with `each`, or from the file at a path. The handler ends first;
+      # then the headers are sent and the block runs.
       #
       # @example
       #   stream { |out| rows.each { |row| out << row.to_json << "\n" } }
@@ -68,14 +68,14 @@ module Elah
       #
       # @example
       #   sse { |events| 3.times { |n| events.push({ n: n }, event: "tick", id: n) } }
-      # @param keepalive_seconds [Numeric, nil] a comment is sent when nothing was for so long
+      # @param keepalive_seconds [Numeric, nil] time without events after which a comment is sent
       # @yieldparam events [ServerSentEvents]
       def sse(keepalive_seconds: ServerSentEvents::KEEPALIVE_SECONDS, &block)
         stream { |out| ServerSentEvents.run(out, keepalive_seconds, &block) }
         content_type "text/event-stream"
       end
 
-      # Sends what a {Broadcast} is told from now on. Under Elah's own server the handler ends at once, and its fiber is free.
+      # Sends all later events of a {Broadcast}. Under Elah's own server the handler ends at once, and its fiber is free.
       #
       # @param source [Elah::Broadcast]
       def broadcast(source)
@@ -95,8 +95,8 @@ module Elah
         end
       end
 
-      # Under Rack the server runs the writer later. Natively it runs here; one that fails breaks the answer off, so that the
-      # client does not take the part for the whole. That a client leaves is no failure.
+      # Under Rack the server runs the writer later. Natively it runs here. If it fails, the connection is closed, so that the client sees an
+      # incomplete response. A client that disconnects is not a failure.
       def _send_stream(status, headers)
         writer = @_stream
         if @request.is_a?(RackRequest)

@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
-# Owns how the options of a parameter become rules and documentation.
+# The conversion of a parameter's options to rules and documentation.
 module Elah
   class API
     # Mixed into {Scope}.
     module Attributes
       # Options that are not rules.
       NOT_RULES = %i[type types coerce_with presence message desc description documentation fail_fast as].freeze
-      # Rules that statements and other options make: nobody writes their names among the options.
+      # Rules that statements and other options create: they are not valid as options.
       MADE = %i[presence coerce group mutual_exclusion exactly_one_of at_least_one_of all_or_none_of].freeze
       private_constant :NOT_RULES, :MADE
 
       private
 
-      # Presence first, then the type, then the other rules in the order in which they are written.
+      # Presence first, then the type, then the other rules in the order of the declaration.
       def add_attributes(names, options)
         options = { type: options[:coerce] }.merge(options.except(:coerce)) if options.key?(:coerce)
         check_options(options)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what "blank" means: nothing that a client could have meant.
+# The definition of "blank".
 module Elah
   class API
     # nil, false, white space and empty collections are blank.

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-# Owns which rules of an endpoint a request is held to: those of optional parameters only when it has one of them.
+# The rules that apply to a request: those of optional parameters only when it has one of them.
 module Elah
   class API
     # The rules of an endpoint, in their order.
     class Checklist
-      # Built-in rules that say and do nothing where their optional parameters are missing. A default is for just those, and a rule of the app's
-      # own may do anything.
+      # Built-in rules that have no effect where their optional parameters are missing. A default applies to missing ones, and an app's own rule may
+      # do anything.
       SKIPPED = (OwnRule::BUILT_IN - [Validators::DefaultValidator]).freeze
 
-      # Rules in a row. names: of their parameters, when the rules are for requests alone that have them
+      # Consecutive rules. names: their parameters, when the rules apply only to requests that have them
       Section = Struct.new(:validators, :names)
 
       private_constant :SKIPPED, :Section
@@ -22,8 +22,8 @@ module Elah
       end
 
       # @param params [Params] of the request; defaults and types are set in it
-      # @param endpoint [Endpoint] that rules of the app's own may ask about the request
-      # @return [Array<Exceptions::Validation>] what is wrong, in the order of the rules, up to what ends the validation
+      # @param endpoint [Endpoint] the endpoint, for the app's own rules
+      # @return [Array<Exceptions::Validation>] the faults, in the order of the rules, up to one that ends the validation
       def faults(params, endpoint)
         errors = []
         @sections.each do |section|

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns `declared(params)`: the part of the parameters that the endpoint declares.
+# `declared(params)`: the declared part of the parameters.
 require_relative "../standard_library"
 
 module Elah
   class API
-    # Filters parameters by a declaration, which is settled at boot.
+    # Filters parameters by a declaration that is fixed at boot.
     class DeclaredFilter
       # A declared parameter. name: in the request · shown_name: in the result · absent: the class whose new instance stands
       # for a missing value, or nil · group: the {DeclaredFilter} of the parameters in it, or nil
@@ -13,7 +13,7 @@ module Elah
       private_constant :Entry
 
       # @param declaration [Array] names, and hashes of name => nested array
-      # @param documentation [Hash{String=>Hash}] of {Parameters}, for what stands for a missing value
+      # @param documentation [Hash{String=>Hash}] of {Parameters}, for the replacement of missing values
       # @param renamed [Hash{Array<String>=>String}] of {Parameters}
       # @param path [Array<String>] where the declaration is
       def initialize(declaration, documentation, renamed, path = [])
@@ -47,7 +47,7 @@ module Elah
         entry.absent&.new || entry.group.filter(given || Params.new, include_missing)
       end
 
-      # An empty list stands for a missing list, an empty Hash for a missing Hash that declares nothing.
+      # An empty list replaces a missing list, an empty Hash a missing Hash that declares nothing.
       def absent(path, documentation)
         name = path.drop(1).reduce(path.first) { |outer, element| "#{outer}[#{element}]" }
         type = documentation.dig(name, :type) or return

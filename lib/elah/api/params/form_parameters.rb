@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns how query strings and bodies of forms become hashes: broken ones are the client's fault.
+# The parser of query strings and forms: invalid ones become 400.
 module Elah
   class API
-    # Parses what forms and query strings say.
+    # Parses forms and query strings.
     module FormParameters
       # @param text [String]
       # @return [Hash{String=>Object}]

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# Owns the hash that handlers call `params`: string keys inside, symbols welcome.
+# The hash of `params`: string keys inside, symbols allowed.
 module Elah
   class API
-    # A Hash whose keys are strings and may be named by symbols. Hashes put into it become of its kind.
+    # A Hash with string keys that symbols find too. Hashes put into it become of the same class.
     class Params < Hash
       alias adopt replace
       private :adopt
 
-      # @param hash [Hash{String=>Object}] fresh from a parser: its keys are strings, and nobody else uses it
+      # @param hash [Hash{String=>Object}] a parser's result: its keys are strings, and no other code uses it
       # @return [Params]
       def self.from(hash)
         new.__send__(:adopt, hash).tap { |params| params.transform_values! { |value| wrap(value) } }
@@ -20,7 +20,7 @@ module Elah
 
       # Makes hashes inside a value indifferent. Arrays that parsers made are changed in place.
       #
-      # @param value [Object] what a parser gave
+      # @param value [Object] a parser's result
       # @return [Object]
       def self.wrap(value)
         case value

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the sentences that say what is wrong with a parameter, and the stable code of each.
+# The messages about invalid parameters, and the stable code of each.
 module Elah
   class API
     # The ends of validation sentences ("name is missing") by the name of the rule.
@@ -32,7 +32,7 @@ module Elah
       }.freeze
 
       # @param message [String, Symbol, Proc]
-      # @param values [Hash] what the sentence names
+      # @param values [Hash] values for the message's placeholders
       # @return [String]
       def self.text(message, **values)
         case message

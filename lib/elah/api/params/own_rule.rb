@@ -1,16 +1,15 @@
 # frozen_string_literal: true
 
-# Owns how rules of the app's own run: each request gets new instances of their classes, as under Grape, so that nothing that
-# one request leaves in an instance reaches another.
+# Rules of the app: each request gets new instances of their classes, as under Grape, so that state of one request never reaches another.
 module Elah
   class API
-    # A declared rule of the app's own.
+    # A declared rule of the app.
     class OwnRule
-      # The framework's rules, which keep nothing of a request: one instance serves all.
+      # The framework's rules keep no state of a request: one instance serves all.
       BUILT_IN = Validators.constants.map { |name| Validators.const_get(name) }.freeze
 
       # @param kind [Class] of {Validator}
-      # @return [Boolean] whether the app has brought it
+      # @return [Boolean] whether the class belongs to the app
       def self.own?(kind) = !BUILT_IN.include?(kind)
 
       # @return [Class] of {Validator}
@@ -20,7 +19,7 @@ module Elah
 
       # @param kind [Class] of {Validator}
       # @param attrs [Array<Symbol, String>]
-      # @param option [Object] what the declaration gives the rule
+      # @param option [Object] the rule's option in the declaration
       # @param required [Boolean]
       # @param scope [Scope]
       # @param flags [Hash] allow_blank:, fail_fast:
@@ -36,10 +35,10 @@ module Elah
 
       def fail_fast? = @fail_fast
 
-      # @return [Boolean] whether it never finds fault with a request that has none of its parameters
+      # @return [Boolean] whether it accepts every request that has none of its parameters
       def idle_without_names? = @is_idle_without_names
 
-      # Appends what is wrong to `errors`.
+      # Appends the faults to `errors`.
       #
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
@@ -87,7 +86,7 @@ module Elah
       def path = @scope.path
     end
 
-    # A request as a rule of the app's own sees it: that of the handler, with its parameters, headers, cookies and environment.
+    # A request as a rule of the app sees it: that of the handler, with its parameters, headers, cookies and environment.
     class RequestToValidate
       # @return [Params]
       attr_reader :params

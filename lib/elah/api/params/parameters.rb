@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what one `params` block declares.
+# The declarations of one `params` block.
 module Elah
   class API
     # The rules, the documentation and the declared names of a `params` block.

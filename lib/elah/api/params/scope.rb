@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns one level of a parameter declaration: where it is in the request, whether it applies, how its names are written.
+# One level of a parameter declaration: its place in the request, whether it applies, how its names are written.
 module Elah
   class API
     # The root of a `params` block, a nested group (`element` set), or a block at the same level (`given`, `with`).
@@ -13,7 +13,7 @@ module Elah
       # @return [Array] names, and hashes of name => nested array, in the order of their declaration
       attr_reader :declared
 
-      # @param parameters [Parameters] which collects what the statements say
+      # @param parameters [Parameters] collects the declarations
       # @param parent [Scope, nil]
       # @param element [Symbol, nil] the parameter that the group is in
       # @param type [Class, Array, nil] Hash, Array, JSON or Array[JSON]
@@ -45,7 +45,7 @@ module Elah
       # these elements. A level that does not apply (absent and optional, or its `given` not met) yields nothing.
       #
       # @param params [Params] of the request
-      # @yieldparam values [Params, Object] what stands where the level expects a Hash
+      # @yieldparam values [Params, Object] the value where the level expects a Hash
       # @yieldparam indices [Array<Integer>] outermost first
       def each(params, &block)
         return yield(params, NO_INDICES) if root?
@@ -74,7 +74,7 @@ module Elah
 
       protected
 
-      # Adds names, or a nested declaration, to the level that they belong to.
+      # Adds names, or a nested declaration, to their level.
       def declare(*names)
         root? || @element ? @declared.concat(names) : @parent.declare(*names)
       end

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns the statements of a `params` block.
+# The statements of a `params` block.
 module Elah
   class API
-    # What can be said in `params do ... end` and in the groups below it.
+    # The statements in `params do ... end` and in the groups below it.
     module Statements
-      # Declares parameters that must be there: `requires :name, :city, type: String`, or a group with a block.
+      # Declares required parameters: `requires :name, :city, type: String`, or a group with a block.
       #
       # @param names [Array<Symbol>] or `:all`/`:none` with `using:`
       # @param options [Hash] type, types, coerce_with, values, except_values, regexp, length, default, as, allow_blank,
@@ -21,7 +21,7 @@ module Elah
       end
       alias group requires
 
-      # Declares parameters that may be there.
+      # Declares optional parameters.
       def optional(*names, &block)
         options = names.last.is_a?(Hash) ? names.pop : {}
         return allow_from(names.first, **options) if options[:using]
@@ -31,12 +31,12 @@ module Elah
         declare_parameters(names, options, optional: true, &block)
       end
 
-      # Gives the parameters of the block common options: `with(type: Integer) { optional :a, :b }`.
+      # Sets common options for the parameters of the block: `with(type: Integer) { optional :a, :b }`.
       def with(**options, &block)
         Scope.new(@parameters, parent: self, type: @type, optional: false, shared_options: options, &block)
       end
 
-      # Declares parameters that count only when others are there, or are as a Proc wants:
+      # Declares parameters that apply only when others are present, or meet a Proc's condition:
       # `given(:a) { ... }`, `given(kind: ->(kind) { kind == "x" }) { ... }`.
       def given(*dependencies, &block)
         dependencies.each do |dependency|
@@ -46,7 +46,7 @@ module Elah
         Scope.new(@parameters, parent: self, type: @type, dependencies: dependencies, &block)
       end
 
-      # Takes in parameters that a helper shares: `use :paging, per_page_max: 100`.
+      # Includes parameters that a helper shares: `use :paging, per_page_max: 100`.
       def use(*names, **options)
         names.each do |name|
           block = @parameters.named.fetch(name) do

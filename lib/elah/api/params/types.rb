@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns which coercer stands for a declared type.
+# The coercer of each declared type.
 require_relative "../standard_library"
 
 module Elah
@@ -10,7 +10,7 @@ module Elah
 
     # Turns the `type:` of a parameter into an object whose `call` coerces a value.
     module Types
-      # What a coercer gives for a value that it cannot take. message: said instead of "is invalid", or nil
+      # A coercer's result for a value that it cannot convert. message: used instead of "is invalid", or nil
       InvalidValue = Struct.new(:message)
       INVALID = InvalidValue.new.freeze
 
@@ -22,9 +22,9 @@ module Elah
       class << self
         # @param type [Class, Array, Set] the declared type
         # @param method [#call, #parse, nil] `coerce_with:`
-        # @param strict [Boolean] whether a value must be of the type already
+        # @param strict [Boolean] whether a value must have the type already
         # @return [#call]
-        # @raise [DefinitionError] when nothing is known about the type
+        # @raise [DefinitionError] when the type is unknown
         def coercer(type, method: nil, strict: false)
           return Custom::OneOf.new(type, method) if several?(type)
 
@@ -41,7 +41,7 @@ module Elah
         # @return [Boolean] whether a block of parameters may have this type
         def group?(type) = [Array, Hash].include?(type) || json?(type)
 
-        # Compares names, so that the JSON library is not loaded for the question.
+        # Compares names, so that the JSON library is not loaded for this check.
         #
         # @return [Boolean] whether the type is JSON or Array[JSON]
         def json?(type) = type.is_a?(Array) ? type.size == 1 && json?(type.first) : type.is_a?(Module) && type.name == "JSON"
@@ -49,12 +49,12 @@ module Elah
         # @return [Boolean] whether the type is a list of alternatives
         def several?(type) = (type.is_a?(Array) || set?(type)) && type.size > 1
 
-        # Does not load the class for the question: while it is not loaded nothing is one.
+        # Does not load the class for this check: while it is not loaded, no type is a Set.
         #
         # @return [Boolean] whether the type is Set[T], or a set of alternatives
         def set?(type) = !Object.autoload?(:Set) && type.is_a?(Set)
 
-        # @return [#parse] what reads the values of a type that has a shape of its own; else the type
+        # @return [#parse] the parser of a type with its own shape; else the type
         def parser(type)
           return type.is_a?(Array) ? Structured::JsonArray : Structured::Json if json?(type)
 

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# Owns what all rules about parameters share: where they look, when they apply, how they report. Also the registry of
-# rules by the name that `requires` and `optional` know them by.
+# The base class of all rules about parameters: where they look, when they apply, how they report. Also the registry of rules by the names that
+# `requires` and `optional` accept.
 module Elah
   class API
-    # A rule about parameters. Subclass {Validator} for an app's own rule and define `validate_param!`; the class
-    # `AlphaNumeric` is the option `alpha_numeric:`. A rule that needs the whole request defines `validate(request)` instead.
+    # A rule about parameters. Subclass {Validator} for an app's own rule and define `validate_param!`; the class `AlphaNumeric` is the option
+    # `alpha_numeric:`. A rule that needs the whole request defines `validate(request)` instead.
     #
     # @example
     #   class AlphaNumeric < Elah::API::Validator
@@ -16,12 +16,13 @@ module Elah
     class Validator
       REGISTRY = {}
 
-      # How many faults of a request are told at most: a rule stops at the next item of a list then. Each costs as much as 20 items without one.
+      # Maximum number of reported faults of a request: a rule then stops at the next item of a list. Each fault costs as much as 20 items without
+      # one.
       FAULTS_MAX = 1000
       private_constant :REGISTRY, :FAULTS_MAX
 
       class << self
-        # Makes the class known under a name.
+        # Registers the class under a name.
         def register(name, validator = self) = REGISTRY[name.to_sym] = validator
 
         # @param name [Symbol]
@@ -48,8 +49,8 @@ module Elah
       attr_reader :names
 
       # @param attrs [Array<Symbol, String>]
-      # @param option [Object] what the declaration gives the rule
-      # @param required [Boolean] whether the rule holds for a parameter that is missing
+      # @param option [Object] the rule's option in the declaration
+      # @param required [Boolean] whether the rule applies to a missing parameter
       # @param scope [Scope]
       # @param opts [Array<Hash>] allow_blank: · fail_fast: whether a fault ends the validation
       def initialize(attrs, option, required, scope, *opts)
@@ -67,10 +68,10 @@ module Elah
 
       def fail_fast? = @fail_fast
 
-      # @return [Boolean] whether it never finds fault with a request that has none of its parameters
+      # @return [Boolean] whether it accepts every request that has none of its parameters
       def idle_without_names? = @at_root && !@required && method(:check).owner == Validator
 
-      # Appends what is wrong to `errors`.
+      # Appends the faults to `errors`.
       #
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
@@ -84,13 +85,13 @@ module Elah
         end
       end
 
-      # Judges a whole request. An app's own rule may override it.
+      # Checks a whole request. An app's own rule may override it.
       #
       # @param request [RequestToValidate]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
       def validate(request) = validate!(request.params)
 
-      # Judges all parameters of a request. An app's own rule may override it.
+      # Checks all parameters of a request. An app's own rule may override it.
       #
       # @param params [Params]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
@@ -100,7 +101,7 @@ module Elah
         raise Exceptions::ValidationArrayErrors, errors unless errors.empty?
       end
 
-      # What is wrong with a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
+      # The fault of a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
       #
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
       def fault(name, values)
@@ -124,14 +125,14 @@ module Elah
       # Only the rule about presence reports that a required parameter is missing, and rules of the app's own may.
       def told_as_missing?(name, values) = !@judges_missing && values.is_a?(Hash) && !values.key?(name)
 
-      # For `validate_param!`: says what is wrong.
+      # For `validate_param!`: reports a fault.
       #
       # @raise [Exceptions::Validation]
       def fail_with(name, text)
         raise Exceptions::Validation.new(params: [@scope.full_name(name)], message: message(text))
       end
 
-      # For the app's own rules: the `message:` of the declaration, or else another.
+      # For the app's own rules: the declaration's `message:`, or else another.
       def message(default = nil) = own_message || default
 
       # The option itself, or its `value:` in the form `{ value: ..., message: ... }`.
@@ -139,7 +140,7 @@ module Elah
       def option_field(key) = @option.is_a?(Hash) && @option.key?(key) && !@option[key].nil?
       def own_message = option_field(:message) ? @option[:message] : nil
 
-      # What a rule has raised itself names its parameters.
+      # An exception that a rule has raised itself has its parameters' names.
       def fault_error(full_names, message)
         return message if message.is_a?(Exceptions::Validation)
 

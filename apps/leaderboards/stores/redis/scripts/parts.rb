@@ -43,15 +43,6 @@ module Leaderboards
             end
           LUA
 
-          # The current season of a board, and what the names of its keys begin with. No more is said of a board that is new or gone, or has metadata.
-          PLAIN = <<~LUA
-            local season = redis.call('GET', KEYS[1])
-            if not season or season == 'gone' then return false end
-            local stem = string.sub(KEYS[1], 1, -8)
-            if redis.call('EXISTS', stem .. ':metadata') == 1 then return false end
-            local start = stem .. ':' .. season
-          LUA
-
           # Ranks in every style, and those that a banned member would have: it stands there, behind its equals, while a function runs.
           RANKS = <<~LUA
             local function before(key, last) return redis.call('ZLEXCOUNT', key, '-', last) end

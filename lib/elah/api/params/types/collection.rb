@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the coercion of lists whose elements have one type: Array[Integer], Set[String].
+# The coercion of lists whose elements have one type: Array[Integer], Set[String].
 module Elah
   class API
     module Types

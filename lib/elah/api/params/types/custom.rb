@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns types that the app brings (a class with `parse`, `coerce_with:`) and choices between types.
+# Types of the app (a class with `parse`, `coerce_with:`) and choices between types.
 module Elah
   class API
     module Types
@@ -60,7 +60,7 @@ module Elah
           end
         end
 
-        # `types: [A, B]`: the first that takes the value.
+        # `types: [A, B]`: the first type that accepts the value.
         class OneOf
           def initialize(types, method = nil)
             @method = method.respond_to?(:parse) ? method.method(:parse) : method

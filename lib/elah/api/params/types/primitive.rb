@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the coercion of single values to Ruby's own types. nil stays nil, and an empty string is nil for all but String.
+# The coercion of single values to Ruby's own types. nil stays nil, and an empty string is nil for all but String.
 module Elah
   class API
     module Types
@@ -10,13 +10,13 @@ module Elah
         FALSE_TEXTS = %w[0 off Off OFF f false False FALSE F n no No NO N].freeze
         BOOLEANS = TRUE_TEXTS.to_h { |text| [text, true] }.merge(FALSE_TEXTS.to_h { |text| [text, false] }).freeze
 
-        # Ruby takes more time for a digit the more there are: ten million hold it for seconds.
+        # Maximum length of an integer: time per digit grows with their number, and ten million digits would take seconds.
         INTEGER_BYTES_MAX = 1000
 
         # @return [Object] the first value that is not nil, else INVALID
         OR_INVALID = ->(value) { value.nil? ? INVALID : value }
 
-        # Wraps a coercion so that nil and "" give nil.
+        # Wraps a coercion so that nil and "" become nil.
         def self.absent_as_nil(&coercion)
           ->(value) { value.nil? || value == "" ? nil : coercion.call(value) }
         end
@@ -60,7 +60,7 @@ module Elah
           OR_INVALID.call(BOOLEANS[value.to_s])
         end
 
-        # What reads the texts of a class that exists without it.
+        # The library with the parser of a class, loaded when an API names the class.
         PARSERS = { "BigDecimal" => "bigdecimal/util", "Time" => "time" }.freeze
 
         # By the names of the classes: a class is loaded when an API names it.

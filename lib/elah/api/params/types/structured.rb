@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Owns the types whose values have a shape of their own: JSON documents and uploaded files.
+# Types whose values have their own shape: JSON documents and uploaded files.
 
 module Elah
   class API
     module Types
       # Parsers for `type: JSON`, `type: Array[JSON]` and `type: File`.
       module Structured
-        # An object, or a list of objects, given as one or as JSON text.
+        # An object, or a list of objects, as such or as JSON text.
         module Json
           def self.parse(value)
             return value if parsed?(value)
@@ -33,7 +33,7 @@ module Elah
           def self.parsed?(value) = value.is_a?(Array) && value.all?(Hash)
         end
 
-        # An uploaded file: the hash that the multipart parser gives.
+        # An uploaded file: the Hash of the multipart parser.
         module Upload
           def self.parse(value)
             return if value.nil?

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Owns the rule about types: it replaces the parameter by its value in the declared type.
+# The rule about types: it replaces the parameter by its value in the declared type.
 module Elah
   class API
     module Validators
       # `type:` and `types:`.
       class CoerceValidator < Validator
-        # @param option [Hash] coercer: of {Types} · kept: the class whose instances it gives back as they are, or nil · message: or nil
+        # @param option [Hash] coercer: of {Types} · kept: the class whose instances it returns unchanged, or nil · message: or nil
         def initialize(names, option, *rest)
           super
           @coercer, @kept = option.values_at(:coercer, :kept)
@@ -35,7 +35,7 @@ module Elah
 
         def fault_code(_message) = Messages.code(:coerce)
 
-        # A message that the type gives wins over the declared one.
+        # A message of the type takes precedence over the declared one.
         def fault_error(full_names, message)
           return super if message == :coerce
 

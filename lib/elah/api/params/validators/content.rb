@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the rules about what a parameter says: regexp and same_as.
+# The rules about the content of a parameter: regexp and same_as.
 module Elah
   class API
     module Validators

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the values of parameters that are missing or null.
+# The default values of parameters that are missing or null.
 module Elah
   class API
     module Validators

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Owns the rules about several parameters at once.
+# The rules about several parameters at once.
 module Elah
   class API
     module Validators
-      # A rule that looks at which of its parameters are given.
+      # A rule about which of its parameters are present.
       class GroupValidator < Validator
         def check(params, errors, _endpoint = nil)
           @scope.each(params) do |values, indices|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the rule about how long a text or list may be.
+# The rule about the length of a text or list.
 module Elah
   class API
     module Validators

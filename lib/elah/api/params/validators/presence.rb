@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the rules about a parameter being there and saying something: presence and allow_blank.
+# The rules about the presence of a parameter: presence and allow_blank.
 module Elah
   class API
     module Validators

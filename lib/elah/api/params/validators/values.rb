@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Owns the rules about which values a parameter may have.
+# The rules about the values that a parameter may have.
 module Elah
   class API
     module Validators
-      # `values:` an Array, a Range, a Proc that gives one (arity 0), or a Proc that judges a value.
+      # `values:` an Array, a Range, a Proc that returns one (arity 0), or a Proc that checks a value.
       class ValuesValidator < Validator
         def initialize(names, option, *rest)
           super
@@ -52,7 +52,7 @@ module Elah
         end
       end
 
-      # `except_values:` an Array, a Range or a Proc that gives one.
+      # `except_values:` an Array, a Range or a Proc that returns one.
       class ExceptValuesValidator < Validator
         def fault(name, values)
           return unless values.is_a?(Hash) && values.key?(name)

@@ -1,0 +1,5 @@
+//! Parsers of what a form sends: query strings, URL-encoded and multipart bodies, percent escapes.
+
+pub mod form;
+pub mod multipart;
+pub mod percent;

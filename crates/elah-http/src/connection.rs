@@ -1,0 +1,115 @@
+//! One connection from accept to close: hyper over the guarded socket, the connection's timers, and what happens when either says stop.
+
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::ReadBuf;
+
+use crate::connection_state::{ConnectionState, Order};
+use crate::guard::Guard;
+use crate::guarded_socket::GuardedSocket;
+use crate::problem::{Problem, reason};
+use crate::service::ExchangeService;
+use crate::shared::Shared;
+use crate::socket::Socket;
+use elah_loop::wake::WaitId;
+
+/// After a refusal the peer may still be sending: its bytes are read and dropped for so long, else the reset that closing causes
+/// would destroy the answer on its way.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+enum End {
+    Finished,
+    Closed,
+    HandedOver(WaitId),
+}
+
+/// Serves the connection until it ends.
+pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket: Socket) {
+    state.descriptor.set(socket.descriptor());
+    let guard = Guard::new(Rc::clone(&shared.guard_limits));
+    let guarded = GuardedSocket::new(socket, guard, Rc::clone(&shared), Rc::clone(&state));
+    let service = ExchangeService::new(Rc::clone(&shared), Rc::clone(&state));
+    let mut connection = shared.http.serve_connection(guarded, service);
+
+    let end = poll_fn(|context| {
+        state.register_task(context.waker());
+        match state.order.get() {
+            Order::GoOn => {}
+            Order::Close => return Poll::Ready(End::Closed),
+            Order::HandOver(wait) => return Poll::Ready(End::HandedOver(wait)),
+        }
+        connection.poll_without_shutdown(context).map(|_| End::Finished)
+    })
+    .await;
+
+    let parts = connection.into_parts();
+    let mut guarded = parts.io;
+    match end {
+        End::Closed => {}
+        End::HandedOver(wait) => {
+            let (socket, held) = guarded.into_parts();
+            shared.hand_over(wait, socket.into_descriptor(), unread(&parts.read_buf, &held));
+            shared.close_connection(&state);
+            return;
+        }
+        End::Finished => {
+            let refusal = state.take_refusal().filter(|_| guarded.ends_in_refusal());
+            let lingers = refusal.is_some() || (guarded.has_unread() && !state.saw_end_of_stream.get());
+            // Boxed: what only refusals need would else be part of every connection.
+            if let Some(problem) = refusal {
+                shared.metrics.refused();
+                let _ = tokio::time::timeout(LINGER, Box::pin(send(guarded.socket(), refusal_bytes(&shared, &problem)))).await;
+            }
+            let _ = poll_fn(|context| guarded.socket().poll_shutdown(context)).await;
+            if lingers {
+                let _ = tokio::time::timeout(LINGER, Box::pin(discard(guarded.socket()))).await;
+            }
+        }
+    }
+    drop(guarded);
+    shared.close_connection(&state);
+}
+
+fn unread(read_by_hyper: &Bytes, held: &BytesMut) -> Vec<u8> {
+    [read_by_hyper.as_ref(), held.as_ref()].concat()
+}
+
+fn refusal_bytes(shared: &Shared, problem: &Problem) -> Vec<u8> {
+    let body = problem.to_json(&shared.new_request_id());
+    format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\ndate: {}\r\nconnection: close\r\n\r\n{body}",
+        problem.status,
+        reason(problem.status),
+        body.len(),
+        httpdate::fmt_http_date(SystemTime::now()),
+    )
+    .into_bytes()
+}
+
+async fn send(socket: &mut Socket, bytes: Vec<u8>) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        sent += poll_fn(|context| socket.poll_write(context, &bytes[sent..])).await?;
+    }
+    Ok(())
+}
+
+async fn discard(socket: &mut Socket) -> io::Result<()> {
+    let mut scratch = [0_u8; 4096];
+    let mut dropped = 0;
+    while dropped < LINGER_BYTES_MAX {
+        let mut buffer = ReadBuf::new(&mut scratch);
+        poll_fn(|context| socket.poll_read(context, &mut buffer)).await?;
+        if buffer.filled().is_empty() {
+            break;
+        }
+        dropped += buffer.filled().len();
+    }
+    Ok(())
+}

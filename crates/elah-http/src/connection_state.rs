@@ -1,0 +1,218 @@
+//! What is known of a connection outside its own task.
+
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
+use std::os::fd::RawFd;
+use std::task::Waker;
+
+use elah_loop::wake::WaitId;
+
+use crate::guard::Phase;
+use crate::limits::Limits;
+use crate::problem::Problem;
+
+/// What counts as progress of a request body. A client that sends fewer bytes in `body_ms` of waiting holds its connection on purpose.
+const BODY_PROGRESS_BYTES: usize = 512;
+
+/// The state of one connection: its peer, its clocks, and the order that its task should follow next.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    pub(crate) key: usize,
+    pub(crate) remote: Option<IpAddr>,
+    pub(crate) local_port: u16,
+    /// Of the socket, for as long as the server has it; negative afterwards.
+    pub(crate) descriptor: Cell<RawFd>,
+    opened_ms: u64,
+    /// Requests that are with the application.
+    in_flight: Cell<u32>,
+    answered: Cell<u64>,
+    /// Request heads that were passed to hyper.
+    heads: Cell<u64>,
+    phase: Cell<Phase>,
+    /// When the unfinished head began; 0 when there is none.
+    head_since_ms: Cell<u64>,
+    /// Since when the connection waits for bytes; 0 when it does not.
+    read_wait_since_ms: Cell<u64>,
+    /// Milliseconds waited for the body, and bytes that came meanwhile, since it last made progress.
+    body_wait: Cell<(u64, usize)>,
+    /// Since when the peer takes nothing of what is sent; 0 when it does.
+    write_wait_since_ms: Cell<u64>,
+    pub(crate) saw_end_of_stream: Cell<bool>,
+    refusal: RefCell<Option<Problem>>,
+    is_refused: Cell<bool>,
+    pub(crate) order: Cell<Order>,
+    task: RefCell<Option<Waker>>,
+}
+
+/// What the connection's task is told from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    GoOn,
+    /// Close at once; nothing more can be said to this peer.
+    Close,
+    /// Give the descriptor to the application, which ends the wait.
+    HandOver(WaitId),
+}
+
+impl ConnectionState {
+    pub(crate) fn new(key: usize, remote: Option<IpAddr>, local_port: u16, now_ms: u64) -> Self {
+        ConnectionState {
+            key,
+            remote,
+            local_port,
+            descriptor: Cell::new(-1),
+            opened_ms: now_ms,
+            in_flight: Cell::new(0),
+            answered: Cell::new(0),
+            heads: Cell::new(0),
+            phase: Cell::new(Phase::BetweenMessages),
+            head_since_ms: Cell::new(0),
+            read_wait_since_ms: Cell::new(0),
+            body_wait: Cell::new((0, 0)),
+            write_wait_since_ms: Cell::new(0),
+            saw_end_of_stream: Cell::new(false),
+            refusal: RefCell::new(None),
+            is_refused: Cell::new(false),
+            order: Cell::new(Order::GoOn),
+            task: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn request_began(&self) {
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
+    pub(crate) fn request_answered(&self) {
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        self.answered.set(self.answered.get() + 1);
+    }
+
+    pub(crate) fn has_request_in_flight(&self) -> bool {
+        self.in_flight.get() > 0
+    }
+
+    /// True while requests that were read ahead are still to be answered.
+    pub(crate) fn has_more_requests(&self) -> bool {
+        self.heads.get() > self.answered.get()
+    }
+
+    /// Notes where in the stream the guard stands after `heads` request heads.
+    pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
+        self.phase.set(phase);
+        let is_new = self.heads.replace(heads) != heads;
+        if is_new {
+            self.body_wait.set((0, 0));
+        }
+        if phase != Phase::InHead {
+            self.head_since_ms.set(0);
+        } else if is_new || self.head_since_ms.get() == 0 {
+            self.head_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_read(&self, bytes: usize, now_ms: u64) {
+        let since_ms = self.read_wait_since_ms.replace(0);
+        if self.phase.get() == Phase::InBody {
+            let (waited_ms, came) = self.body_wait.get();
+            let waited_ms = waited_ms + if since_ms > 0 { now_ms.saturating_sub(since_ms) } else { 0 };
+            let has_progress = came + bytes >= BODY_PROGRESS_BYTES;
+            self.body_wait.set(if has_progress { (0, 0) } else { (waited_ms, came + bytes) });
+        }
+    }
+
+    pub(crate) fn note_read_wait(&self, now_ms: u64) {
+        if self.read_wait_since_ms.get() == 0 {
+            self.read_wait_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_written(&self) {
+        self.write_wait_since_ms.set(0);
+    }
+
+    pub(crate) fn note_write_wait(&self, now_ms: u64) {
+        if self.write_wait_since_ms.get() == 0 {
+            self.write_wait_since_ms.set(now_ms);
+        }
+    }
+
+    pub(crate) fn note_end_of_stream(&self) {
+        self.saw_end_of_stream.set(true);
+    }
+
+    /// Refuses what the peer sends next; the first refusal stands.
+    pub(crate) fn refuse(&self, problem: Problem) {
+        self.is_refused.set(true);
+        self.refusal.borrow_mut().get_or_insert(problem);
+    }
+
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
+    pub(crate) fn take_refusal(&self) -> Option<Problem> {
+        self.refusal.borrow_mut().take()
+    }
+
+    pub(crate) fn order(&self, order: Order) {
+        self.order.set(order);
+        self.wake();
+    }
+
+    pub(crate) fn wake(&self) {
+        if let Some(task) = &*self.task.borrow() {
+            task.wake_by_ref();
+        }
+    }
+
+    /// Remembers the task that serves the connection; it never changes, so the waker is cloned once.
+    pub(crate) fn register_task(&self, waker: &Waker) {
+        let mut task = self.task.borrow_mut();
+        if !task.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            *task = Some(waker.clone());
+        }
+    }
+
+    /// A drain closes a connection between two requests at once, and a fresh one when its first request is not there soon. Where other
+    /// workers serve on nobody need be met by a close while the next request is on its way: a busy connection ends with its next answer.
+    pub(crate) fn may_close_for_drain(&self, leaves_backlog: bool) -> bool {
+        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.answered.get() > 0;
+        is_between && !leaves_backlog
+    }
+
+    /// Applies the time bounds; called on every tick of the worker. While the worker drains, a connection between two requests has
+    /// `drain_grace_ms` left.
+    pub(crate) fn check_time(&self, limits: &Limits, now: u64, drain_grace_ms: Option<u64>) {
+        let over = |since: u64, bound: u64| since > 0 && now.saturating_sub(since) > bound;
+        if over(self.write_wait_since_ms.get(), limits.write_ms) {
+            return self.order(Order::Close);
+        }
+        match self.phase.get() {
+            Phase::InHead if over(self.head_since_ms.get(), limits.header_ms) => {
+                let seconds = limits.header_ms as f64 / 1000.0;
+                self.refuse(Problem::new(408, "header_timeout", format!("The request head was not complete after {seconds} s.")));
+                self.wake();
+            }
+            Phase::InBody if over(self.read_wait_since_ms.get(), limits.body_ms.saturating_sub(self.body_wait.get().0)) => {
+                let seconds = limits.body_ms as f64 / 1000.0;
+                let came = self.body_wait.get().1;
+                let detail = format!(
+                    "Of the request body {came} bytes came in {seconds} s of waiting; {BODY_PROGRESS_BYTES} are expected."
+                );
+                self.refuse(Problem::new(408, "body_timeout", detail));
+                self.wake();
+            }
+            Phase::BetweenMessages if self.in_flight.get() == 0 => {
+                let (since, bound) = if self.answered.get() == 0 {
+                    (self.opened_ms, drain_grace_ms.unwrap_or(limits.header_ms))
+                } else {
+                    (self.read_wait_since_ms.get(), drain_grace_ms.unwrap_or(limits.keepalive_ms))
+                };
+                if over(since, bound) {
+                    self.order(Order::Close);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Listening sockets: bound before a worker exists, accepted from inside its loop.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Type};
+
+use elah_loop::unix_socket;
+
+use crate::connection;
+use crate::shared::Shared;
+use crate::socket::Socket;
+
+/// How long `accept` rests when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// For how long a worker with more connections steps back, and how many it takes after that.
+const COURTESY_PAUSE: Duration = Duration::from_millis(1);
+const COURTESY_ACCEPTS: u32 = 16;
+
+/// A bound, listening socket. It holds no runtime, so that it may cross a fork.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Bound,
+}
+
+#[derive(Debug)]
+enum Bound {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+/// Why an address could not be listened on.
+#[derive(Debug)]
+pub enum ListenerError {
+    /// Neither `tcp://HOST:PORT` nor `unix:///PATH`.
+    UnknownAddress(String),
+    /// The system refused.
+    Refused { address: String, cause: io::Error },
+}
+
+impl fmt::Display for ListenerError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenerError::UnknownAddress(address) => {
+                write!(formatter, "Cannot listen on {address:?}: write tcp://HOST:PORT, tcp://[::1]:PORT or unix:///PATH.")
+            }
+            ListenerError::Refused { address, cause } => write!(formatter, "Cannot listen on {address}: {cause}."),
+        }
+    }
+}
+
+impl std::error::Error for ListenerError {}
+
+impl Listener {
+    /// Binds `tcp://HOST:PORT` (port 0 takes a free one) or `unix:///PATH`, with room for `backlog` connections that nobody has
+    /// accepted yet. A socket file that no process listens on any more is replaced.
+    pub fn bind(address: &str, backlog: i32) -> Result<Listener, ListenerError> {
+        let refused = |cause| ListenerError::Refused { address: address.to_owned(), cause };
+        if let Some(host_and_port) = address.strip_prefix("tcp://") {
+            let resolved: Vec<SocketAddr> = host_and_port.to_socket_addrs().map_err(refused)?.collect();
+            let first = resolved.first().ok_or_else(|| ListenerError::UnknownAddress(address.to_owned()))?;
+            bind_tcp(*first, backlog).map(|socket| Listener { socket: Bound::Tcp(socket) }).map_err(refused)
+        } else if let Some(path) = address.strip_prefix("unix://").filter(|path| path.starts_with('/')) {
+            let path = PathBuf::from(path);
+            let socket = unix_socket::bind(&path, backlog).map_err(refused)?;
+            Ok(Listener { socket: Bound::Unix(socket, path) })
+        } else {
+            Err(ListenerError::UnknownAddress(address.to_owned()))
+        }
+    }
+
+    /// Takes a socket that listens already.
+    pub fn adopt(descriptor: OwnedFd) -> io::Result<Listener> {
+        let socket = socket2::Socket::from(descriptor);
+        let unfit = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
+        if !socket.is_listener()? {
+            return unfit("it does not listen");
+        }
+        socket.set_cloexec(true)?;
+        let address = socket.local_addr()?;
+        let socket = match address.domain() {
+            Domain::IPV4 | Domain::IPV6 => Bound::Tcp(socket.into()),
+            Domain::UNIX => Bound::Unix(socket.into(), address.as_pathname().map(Path::to_owned).unwrap_or_default()),
+            _ => return unfit("it is neither of TCP nor of Unix"),
+        };
+        Ok(Listener { socket })
+    }
+
+    /// The number of the socket's descriptor.
+    pub fn descriptor(&self) -> RawFd {
+        match &self.socket {
+            Bound::Tcp(socket) => socket.as_raw_fd(),
+            Bound::Unix(socket, _) => socket.as_raw_fd(),
+        }
+    }
+
+    /// The address as `bind` takes it, with the port that was really bound.
+    pub fn address(&self) -> String {
+        match &self.socket {
+            Bound::Tcp(socket) => socket.local_addr().map_or_else(|_| "tcp://?".to_owned(), |address| format!("tcp://{address}")),
+            Bound::Unix(_, path) => format!("unix://{}", path.display()),
+        }
+    }
+
+    /// The path of a Unix socket, which whoever stops the server removes.
+    pub fn socket_path(&self) -> Option<&Path> {
+        match &self.socket {
+            Bound::Tcp(_) => None,
+            Bound::Unix(_, path) => Some(path),
+        }
+    }
+
+    /// A second handle on the same socket, for a worker.
+    pub(crate) fn accepting(&self) -> io::Result<Accepting> {
+        Ok(match &self.socket {
+            Bound::Tcp(socket) => {
+                let socket = socket.try_clone()?;
+                socket.set_nonblocking(true)?;
+                Accepting::Tcp(tokio::net::TcpListener::from_std(socket)?)
+            }
+            Bound::Unix(socket, _) => {
+                let socket = socket.try_clone()?;
+                socket.set_nonblocking(true)?;
+                Accepting::Unix(tokio::net::UnixListener::from_std(socket)?)
+            }
+        })
+    }
+}
+
+fn bind_tcp(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(backlog)?;
+    Ok(socket.into())
+}
+
+/// A listener inside a worker's loop.
+#[derive(Debug)]
+pub(crate) enum Accepting {
+    Tcp(tokio::net::TcpListener),
+    Unix(tokio::net::UnixListener),
+}
+
+impl Accepting {
+    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
+        match self {
+            Accepting::Tcp(listener) => listener.poll_accept(context).map_ok(|(stream, peer)| {
+                let _ = stream.set_nodelay(true);
+                (Socket::Tcp(stream), Some(peer))
+            }),
+            Accepting::Unix(listener) => listener.poll_accept(context).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
+        }
+    }
+
+    fn local_port(&self) -> u16 {
+        match self {
+            Accepting::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
+            Accepting::Unix(_) => 0,
+        }
+    }
+}
+
+/// Accepts until the worker drains, and then whatever the kernel had already accepted for it, so that nobody is iterated away by a stop.
+pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
+    let local_port = listener.local_port();
+    let mut courtesy = Courtesy::default();
+    loop {
+        let accepted = std::future::poll_fn(|context| {
+            shared.register_acceptor(context.waker());
+            if shared.is_draining() && shared.leaves_backlog.get() {
+                return Poll::Ready(None);
+            }
+            if !shared.is_draining() && (shared.connections_full() || courtesy.poll(&shared, context).is_pending()) {
+                return Poll::Pending;
+            }
+            let accepted = listener.poll_accept(context);
+            courtesy.accepted(accepted.is_ready());
+            match accepted {
+                Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
+                Poll::Pending if shared.is_draining() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+        match accepted {
+            None => return,
+            Some(Ok((socket, peer))) => {
+                let remote = peer.map(|peer| peer.ip().to_canonical());
+                let state = shared.open_connection(remote, local_port);
+                tokio::task::spawn_local(connection::serve(Rc::clone(&shared), state, socket));
+            }
+            Some(Err(error)) if is_of_the_peer(&error) => {}
+            Some(Err(_)) if shared.is_draining() => return,
+            Some(Err(_)) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+        }
+    }
+}
+
+/// Workers that accept from one socket are all woken, and the first would take everything. So one that has more connections than another
+/// steps back for a moment before it takes some more: what nobody else wants then is its own.
+#[derive(Default)]
+struct Courtesy {
+    pause: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Connections that it accepts before it steps back again.
+    accepts_left: u32,
+}
+
+impl Courtesy {
+    fn poll(&mut self, shared: &Shared, context: &mut Context<'_>) -> Poll<()> {
+        if self.pause.is_none() {
+            if self.accepts_left > 0 || !shared.should_leave_connections() {
+                return Poll::Ready(());
+            }
+            self.pause = Some(Box::pin(tokio::time::sleep(COURTESY_PAUSE)));
+        }
+        if let Some(pause) = &mut self.pause
+            && pause.as_mut().poll(context).is_pending()
+        {
+            return Poll::Pending;
+        }
+        self.pause = None;
+        self.accepts_left = COURTESY_ACCEPTS;
+        Poll::Ready(())
+    }
+
+    fn accepted(&mut self, one: bool) {
+        self.accepts_left = if one { self.accepts_left.saturating_sub(1) } else { 0 };
+    }
+}
+
+/// Errors that concern one connection that came and went, not the listener.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}

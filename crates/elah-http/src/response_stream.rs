@@ -1,0 +1,186 @@
+//! The channel between a handler that writes its answer bit by bit and the connection that sends it: bounded in bytes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use elah_loop::wake::WaitId;
+
+/// One streamed answer. Both ends live on the worker's thread.
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    chunks: RefCell<VecDeque<Bytes>>,
+    buffered_bytes: Cell<usize>,
+    buffer_bytes_max: usize,
+    end: Cell<End>,
+    reader: RefCell<Option<Waker>>,
+    reader_is_gone: Cell<bool>,
+    /// The fiber that waits for room, and how to end its wait.
+    writer: Cell<Option<WaitId>>,
+    /// The fibers that wait until the connection has taken all, or is gone.
+    end_watchers: RefCell<Vec<WaitId>>,
+    was_delivered: Cell<bool>,
+    end_wait: elah_loop::wake::LocalWaker,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Complete,
+    /// The handler failed after the head was sent: the connection must break, so that nobody takes the part for the whole.
+    Broken,
+}
+
+/// The end of a stream to come: `wait` ends with it.
+#[derive(Debug)]
+pub struct StreamEnd {
+    pub wait: WaitId,
+    stream: Rc<StreamState>,
+}
+
+impl StreamEnd {
+    pub(crate) fn new(wait: WaitId, stream: Rc<StreamState>) -> Self {
+        stream.wait_for_end(wait);
+        StreamEnd { wait, stream }
+    }
+
+    /// Whether the connection took the whole answer.
+    pub fn was_delivered(&self) -> bool {
+        self.stream.was_delivered.get()
+    }
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// There is room for more.
+    Room,
+    /// Taken, but the buffer is full: wait before the next write.
+    Full,
+    /// The client has gone; nothing was taken.
+    ClientGone,
+}
+
+impl StreamState {
+    pub(crate) fn new(buffer_bytes_max: usize, end_wait: elah_loop::wake::LocalWaker) -> Self {
+        StreamState {
+            chunks: RefCell::new(VecDeque::new()),
+            buffered_bytes: Cell::new(0),
+            buffer_bytes_max,
+            end: Cell::new(End::Open),
+            reader: RefCell::new(None),
+            reader_is_gone: Cell::new(false),
+            writer: Cell::new(None),
+            end_watchers: RefCell::new(Vec::new()),
+            was_delivered: Cell::new(false),
+            end_wait,
+        }
+    }
+
+    pub(crate) fn write(&self, chunk: Bytes) -> Written {
+        if self.reader_is_gone.get() || self.end.get() != End::Open {
+            return Written::ClientGone;
+        }
+        if !chunk.is_empty() {
+            self.buffered_bytes.set(self.buffered_bytes.get() + chunk.len());
+            self.chunks.borrow_mut().push_back(chunk);
+            self.wake_reader();
+        }
+        if self.buffered_bytes.get() > self.buffer_bytes_max { Written::Full } else { Written::Room }
+    }
+
+    /// Ends the wait `id` as soon as there is room, or nobody reads any more.
+    pub(crate) fn wait_for_room(&self, id: WaitId) {
+        self.writer.set(Some(id));
+        if self.reader_is_gone.get() || self.has_room() {
+            self.wake_writer();
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        if self.end.get() == End::Open {
+            self.end.set(End::Complete);
+            self.wake_reader();
+        }
+    }
+
+    pub(crate) fn break_off(&self) {
+        if self.end.get() == End::Open {
+            self.end.set(End::Broken);
+            self.wake_reader();
+        }
+    }
+
+    pub(crate) fn reader_left(&self) {
+        self.reader_is_gone.set(true);
+        self.was_delivered.set(self.end.get() == End::Complete && self.chunks.borrow().is_empty());
+        self.chunks.borrow_mut().clear();
+        self.wake_writer();
+        for id in self.end_watchers.take() {
+            self.end_wait.end_wait(id);
+        }
+    }
+
+    /// Ends the wait `id` when the connection has taken the whole answer, or is gone.
+    pub(crate) fn wait_for_end(&self, id: WaitId) {
+        if self.reader_is_gone.get() {
+            self.end_wait.end_wait(id);
+        } else {
+            self.end_watchers.borrow_mut().push(id);
+        }
+    }
+
+    /// True when the handler has not ended the answer, and nobody reads it any more.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.end.get() == End::Open && self.reader_is_gone.get()
+    }
+
+    pub(crate) fn is_reader_gone(&self) -> bool {
+        self.reader_is_gone.get()
+    }
+
+    pub(crate) fn poll_chunk(&self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let chunk = self.chunks.borrow_mut().pop_front();
+        if let Some(chunk) = chunk {
+            self.buffered_bytes.set(self.buffered_bytes.get() - chunk.len());
+            if self.has_room() {
+                self.wake_writer();
+            }
+            return Poll::Ready(Some(Ok(chunk)));
+        }
+        match self.end.get() {
+            End::Complete => Poll::Ready(None),
+            End::Broken => Poll::Ready(Some(Err(io::Error::other("the handler failed after it had begun to answer")))),
+            End::Open => {
+                *self.reader.borrow_mut() = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Pieces that the connection has not taken yet.
+    pub(crate) fn pieces(&self) -> usize {
+        self.chunks.borrow().len()
+    }
+
+    /// Half the bound, so that a writer wakes for more than a few bytes.
+    fn has_room(&self) -> bool {
+        self.buffered_bytes.get() <= self.buffer_bytes_max / 2
+    }
+
+    fn wake_reader(&self) {
+        if let Some(waker) = self.reader.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    fn wake_writer(&self) {
+        if let Some(id) = self.writer.take() {
+            self.end_wait.end_wait(id);
+        }
+    }
+}

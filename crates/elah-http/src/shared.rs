@@ -1,0 +1,352 @@
+//! What the tasks of one worker share: bounds, clock, router, requests, connections. Nothing here leaves the worker's thread.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::server::conn::http1;
+use slab::Slab;
+
+use crate::admission::{Admission, GateSettings, GivenUp, RequestId};
+use crate::broken_peers;
+use crate::connection_state::{ConnectionState, Order};
+use crate::exchange::Exchange;
+use crate::guard::GuardLimits;
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::request_body::BodyRead;
+use crate::response::{Headers, Response};
+use crate::route_cache::RouteCache;
+use crate::router::Router;
+use elah_loop::clock::Clock;
+use elah_loop::wake::{LocalWaker, WaitId};
+use elah_scoreboard::{PUBLISH_PERIOD, Report, Seat};
+
+/// Bytes read from a socket at a time; one buffer serves all connections.
+const SCRATCH_BYTES: usize = 64 * 1024;
+
+/// What hyper reads at least at a time, and the number of headers for which it has room on its stack.
+const HYPER_READ_BYTES: usize = 8 * 1024;
+const HYPER_HEADERS_MAX: usize = 100;
+
+/// A longer id of a request that came with it is not taken over.
+const GIVEN_ID_BYTES_MAX: usize = 128;
+
+/// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// How long a connection without a request is given to send one when the worker drains.
+const DRAIN_GRACE_MS: u64 = 500;
+
+/// Every so many ticks the connections whose handlers run are asked whether they are broken.
+const BROKEN_CHECK_TICKS: u32 = 4;
+
+/// What the tasks of one worker share. Nothing here leaves the worker's thread.
+pub(crate) struct Shared {
+    pub(crate) limits: Limits,
+    pub(crate) guard_limits: Rc<GuardLimits>,
+    pub(crate) http: http1::Builder,
+    pub(crate) clock: Clock,
+    pub(crate) router: Arc<Router>,
+    pub(crate) route_cache: RouteCache,
+    pub(crate) metrics: Metrics,
+    pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) local_waker: LocalWaker,
+    pub(crate) streamed_routes: HashSet<u32>,
+    pub(crate) admission: Admission,
+    pub(crate) connections: RefCell<Slab<Rc<ConnectionState>>>,
+    pub(crate) acceptors: RefCell<Vec<Waker>>,
+    pub(crate) draining: Cell<bool>,
+    /// Other workers accept from the same sockets: a drain leaves them what is not accepted yet.
+    pub(crate) leaves_backlog: Cell<bool>,
+    /// The loop goes on when it has drained, until this is taken back.
+    pub(crate) lingers: Cell<bool>,
+    pub(crate) seat: OnceCell<Seat>,
+    /// Requests whose handlers should be cancelled, with the reason.
+    pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
+    pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
+    pub(crate) body_reads: RefCell<HashMap<WaitId, BodyRead>>,
+    ticks: Cell<u32>,
+    last_tick_ms: Cell<u64>,
+    request_id_prefix: String,
+    next_request_number: Cell<u64>,
+}
+
+/// Why a handler is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancelled {
+    /// Its deadline is past; the client has its 504.
+    Overdue,
+    /// Its client has gone: nobody waits for the answer any more.
+    Gone,
+}
+
+/// A connection that the application took over: its descriptor, and what had been read of it already.
+pub type HandedOver = io::Result<(OwnedFd, Vec<u8>)>;
+
+impl Shared {
+    pub(crate) fn new(limits: Limits, router: Arc<Router>, streamed_routes: HashSet<u32>, gates: Vec<GateSettings>) -> Self {
+        Shared {
+            guard_limits: Rc::new(GuardLimits {
+                header_bytes_max: limits.header_bytes_max,
+                headers_max: limits.headers_max,
+                uri_bytes_max: limits.uri_bytes_max,
+                body_bytes_max: limits.body_bytes_max,
+            }),
+            http: http_builder(&limits),
+            limits,
+            clock: Clock::new(),
+            router,
+            route_cache: RouteCache::default(),
+            metrics: Metrics::default(),
+            scratch: RefCell::new(vec![0; SCRATCH_BYTES].into_boxed_slice()),
+            local_waker: LocalWaker::default(),
+            streamed_routes,
+            admission: Admission::new(gates),
+            connections: RefCell::new(Slab::new()),
+            acceptors: RefCell::new(Vec::new()),
+            draining: Cell::new(false),
+            leaves_backlog: Cell::new(false),
+            lingers: Cell::new(false),
+            seat: OnceCell::new(),
+            cancelled: RefCell::new(Vec::new()),
+            hijacked: RefCell::new(HashMap::new()),
+            body_reads: RefCell::new(HashMap::new()),
+            ticks: Cell::new(0),
+            last_tick_ms: Cell::new(0),
+            request_id_prefix: random_prefix(),
+            next_request_number: Cell::new(1),
+        }
+    }
+
+    pub(crate) fn streams_body(&self, route: u32) -> bool {
+        self.streamed_routes.contains(&route)
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.get()
+    }
+
+    pub(crate) fn connections_full(&self) -> bool {
+        self.connections.borrow().len() >= self.limits.connections_max
+    }
+
+    /// Whether new connections had better be left to another worker.
+    pub(crate) fn should_leave_connections(&self) -> bool {
+        self.seat.get().is_some_and(|seat| seat.should_leave_connections(self.connections.borrow().len()))
+    }
+
+    pub(crate) fn register_acceptor(&self, waker: &Waker) {
+        let mut acceptors = self.acceptors.borrow_mut();
+        if !acceptors.iter().any(|known| known.will_wake(waker)) {
+            acceptors.push(waker.clone());
+        }
+    }
+
+    pub(crate) fn wake_acceptors(&self) {
+        let acceptors = std::mem::take(&mut *self.acceptors.borrow_mut());
+        for acceptor in acceptors {
+            acceptor.wake();
+        }
+    }
+
+    pub(crate) fn open_connection(&self, remote: Option<IpAddr>, local_port: u16) -> Rc<ConnectionState> {
+        self.metrics.connected();
+        let mut connections = self.connections.borrow_mut();
+        let entry = connections.vacant_entry();
+        let state = Rc::new(ConnectionState::new(entry.key(), remote, local_port, self.clock.refresh()));
+        entry.insert(Rc::clone(&state));
+        if let Some(seat) = self.seat.get() {
+            seat.set_connections(connections.len());
+        }
+        state
+    }
+
+    pub(crate) fn close_connection(&self, state: &ConnectionState) {
+        let was_full = self.connections_full();
+        state.descriptor.set(-1);
+        self.connections.borrow_mut().try_remove(state.key);
+        if let Some(seat) = self.seat.get() {
+            seat.set_connections(self.connections.borrow().len());
+        }
+        if was_full {
+            self.wake_acceptors();
+        }
+        if self.is_draining() {
+            self.local_waker.wake_iteration();
+        }
+    }
+
+    pub(crate) fn admit(&self, exchange: &Rc<Exchange>) -> Result<RequestId, Problem> {
+        let id = self.admission.admit(exchange, &self.limits, self.clock.now_ms())?;
+        self.local_waker.wake_iteration();
+        Ok(id)
+    }
+
+    /// The connection of `id` broke. A request that has not run yet never will; the handler of one that runs is cancelled.
+    pub(crate) fn client_gone(&self, id: RequestId) {
+        if !self.admission.abandon_waiting(id, &self.limits, self.clock.now_ms()) && self.admission.is_served(id) {
+            self.cancel(id, Cancelled::Gone);
+        }
+        if self.admission.has_ready() {
+            self.local_waker.wake_iteration();
+        }
+    }
+
+    /// Has the handler of a request cancelled.
+    fn cancel(&self, id: RequestId, reason: Cancelled) {
+        self.cancelled.borrow_mut().push((id, reason));
+        self.local_waker.wake_iteration();
+    }
+
+    /// Nobody reads from a connection whose handler has not answered yet: whether it is broken has to be asked.
+    fn close_broken_connections(&self) {
+        let connections = self.admission.served_connections();
+        if connections.is_empty() {
+            return;
+        }
+        let descriptors: Vec<_> = connections.iter().map(|connection| connection.descriptor.get()).collect();
+        let Ok(broken) = broken_peers::find(&descriptors) else { return };
+        for (connection, is_broken) in connections.iter().zip(broken) {
+            if is_broken {
+                connection.order(Order::Close);
+            }
+        }
+        for id in self.admission.take_unread() {
+            self.cancel(id, Cancelled::Gone);
+        }
+    }
+
+    pub(crate) fn hand_over(&self, wait: WaitId, descriptor: io::Result<OwnedFd>, unread: Vec<u8>) {
+        self.hijacked.borrow_mut().insert(wait, descriptor.map(|descriptor| (descriptor, unread)));
+        self.local_waker.end_wait(wait);
+    }
+
+    /// An id under which a request can be found in the log: the worker's random prefix and a number.
+    pub(crate) fn new_request_id(&self) -> String {
+        let number = self.next_request_number.get();
+        self.next_request_number.set(number + 1);
+        format!("{}-{number}", self.request_id_prefix)
+    }
+
+    /// What the log calls a request: as a proxy does in `X-Request-Id`, else by an id that is made when it is first asked for.
+    pub(crate) fn id_of<'e>(&self, exchange: &'e Exchange) -> &'e str {
+        exchange.request_id.get_or_init(|| given_id(&exchange.parts.headers).unwrap_or_else(|| self.new_request_id()))
+    }
+
+    /// The same, of a request that is not finished.
+    pub(crate) fn request_id(&self, id: RequestId) -> Option<String> {
+        Some(self.id_of(&*self.admission.get(id)?).to_owned())
+    }
+
+    pub(crate) fn tick(&self) {
+        let now = self.clock.refresh();
+        self.report(now);
+        for GivenUp { exchange, bound_ms, awaited } in self.admission.take_impatient(&self.limits, now) {
+            self.metrics.refused();
+            let seconds = bound_ms as f64 / 1000.0;
+            let detail = format!("The request waited {seconds} s for {awaited}: try again later.");
+            exchange.answer(self.problem_response(Some(self.id_of(&exchange)), &Problem::new(503, "overloaded", detail)));
+        }
+        if self.admission.has_ready() {
+            self.local_waker.wake_iteration();
+        }
+        for id in self.admission.take_overdue(now) {
+            let seconds = self.limits.request_ms as f64 / 1000.0;
+            let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
+            let response = self.problem_response(self.request_id(id).as_deref(), &problem);
+            if self.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+                self.cancel(id, Cancelled::Overdue);
+            }
+        }
+        self.ticks.set(self.ticks.get().wrapping_add(1));
+        if self.ticks.get().is_multiple_of(BROKEN_CHECK_TICKS) {
+            self.close_broken_connections();
+        }
+        let connections: Vec<_> = self.connections.borrow().iter().map(|(_, state)| Rc::clone(state)).collect();
+        let drain_grace_ms = self.is_draining().then(|| DRAIN_GRACE_MS.min(self.limits.header_ms));
+        for connection in connections {
+            connection.check_time(&self.limits, now, drain_grace_ms);
+        }
+    }
+
+    /// Writes to the worker's seat on the scoreboard, where it has one.
+    fn report(&self, now: u64) {
+        let Some(seat) = self.seat.get() else { return };
+        let since_last = now.saturating_sub(self.last_tick_ms.replace(now));
+        seat.note_lag(since_last.saturating_sub(TICK.as_millis() as u64));
+        if u128::from(self.ticks.get()) % (PUBLISH_PERIOD.as_millis() / TICK.as_millis()) == 0 {
+            self.publish();
+        }
+    }
+
+    pub(crate) fn publish(&self) {
+        let Some(seat) = self.seat.get() else { return };
+        let counts = self.metrics.counts();
+        let fibers = self.admission.handled() as u64;
+        seat.publish(&Report {
+            iterations: counts.iterations,
+            connections_accepted: counts.connections,
+            requests: counts.requests,
+            answered: counts.requests.saturating_sub(fibers),
+            refused: counts.refused,
+            open_requests: self.admission.open() as u64,
+            waiting_requests: self.admission.waiting() as u64,
+            fibers,
+            has_ready: self.admission.has_ready(),
+        });
+    }
+
+    /// The problem as an answer, with the id of its request or a new one.
+    pub(crate) fn problem_response(&self, request_id: Option<&str>, problem: &Problem) -> Response {
+        let mut headers = Headers::new();
+        // Both values are static and valid.
+        let _ = headers.append(b"content-type", b"application/problem+json");
+        if problem.status == 503 {
+            let _ = headers.append(b"retry-after", b"1");
+        }
+        let body = Bytes::from(match request_id {
+            Some(id) => problem.to_json(id),
+            None => problem.to_json(&self.new_request_id()),
+        });
+        Response::new(problem.status, headers, body).unwrap_or_else(|| Response::empty(http::StatusCode::INTERNAL_SERVER_ERROR))
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        self.admission.has_ready() || !self.local_waker.is_empty() || !self.cancelled.borrow().is_empty()
+    }
+}
+
+/// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
+/// `pipeline_flush` stays off: with it hyper buffers a streamed answer without any bound.
+fn http_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
+    if limits.headers_max > HYPER_HEADERS_MAX {
+        // Costs hyper an allocation per request, so not unless it is needed.
+        builder.max_headers(limits.headers_max);
+    }
+    builder
+}
+
+/// An id that came with a request, unless it could be mistaken for something else where it is shown.
+fn given_id(headers: &http::HeaderMap) -> Option<String> {
+    let given = headers.get("x-request-id")?.to_str().ok()?;
+    let is_plain = given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@=+/".contains(&byte));
+    (is_plain && (1..=GIVEN_ID_BYTES_MAX).contains(&given.len())).then(|| given.to_owned())
+}
+
+/// Six characters that tell this worker's request ids from another's, also from those of a fork: it has the same keys for its hashes.
+fn random_prefix() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(std::process::id());
+    (0..6).map(|position| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(random >> (5 * position) & 31) as usize])).collect()
+}

@@ -1,0 +1,252 @@
+//! What a handler does with its request: reads it, answers it at once or bit by bit, takes its connection over.
+
+use std::fs::File;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use http_body::Body;
+
+use super::Worker;
+use crate::admission::RequestId;
+use crate::audience::{Audience, Told};
+use crate::connection_state::Order;
+use crate::exchange::Exchange;
+use crate::problem::Problem;
+use crate::request::RequestView;
+use crate::request_body::{BodyRead, RequestBody, incomplete};
+use crate::response::{Headers, Response};
+use crate::response_stream::{StreamEnd, StreamState, Written};
+use crate::shared::HandedOver;
+use elah_loop::wake::WaitId;
+
+impl Worker {
+    /// The id under which the log knows a request, made when it is first asked for; `None` when the request is finished.
+    pub fn request_id(&self, id: RequestId) -> Option<String> {
+        self.shared.request_id(id)
+    }
+
+    /// Reads from a request; `None` when it has been finished.
+    pub fn request<R>(&self, id: RequestId, read: impl FnOnce(RequestView<'_>) -> R) -> Option<R> {
+        let exchange = self.shared.admission.get(id)?;
+        Some(read(RequestView::new(&exchange, &self.shared.router)))
+    }
+
+    /// Seconds until the request is answered 504, to the precision of an iteration; `None` once its answer has begun.
+    pub fn seconds_left(&self, id: RequestId) -> Option<f64> {
+        let deadline_ms = self.shared.admission.get(id)?.deadline_ms.get();
+        (deadline_ms > 0).then(|| deadline_ms.saturating_sub(self.shared.clock.now_ms()) as f64 / 1000.0)
+    }
+
+    /// Answers; false when the request has an answer already, is finished, or its client has gone.
+    pub fn respond(&self, id: RequestId, response: Response) -> bool {
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response))
+    }
+
+    /// Answers with one of the server's own problems.
+    pub fn respond_with_problem(&self, id: RequestId, problem: &Problem) -> bool {
+        let response = self.shared.problem_response(self.shared.request_id(id).as_deref(), problem);
+        self.respond(id, response)
+    }
+
+    /// Removes a request whose handler has ended; a stream that it left open is broken off. One without an answer is answered 500, and what
+    /// the log may call it returned.
+    pub fn finish(&self, id: RequestId) -> Option<String> {
+        let exchange = self.shared.admission.finish(id, &self.shared.limits, self.shared.clock.now_ms())?;
+        if let Some((key, stream)) = exchange.stream.take() {
+            let is_open = self.streams.borrow().get(key).is_some_and(|open| Rc::ptr_eq(open, &stream));
+            if is_open {
+                self.close_stream(key, false);
+            }
+        }
+        if !exchange.reply.is_waiting() {
+            return None;
+        }
+        let request_id = self.shared.id_of(&exchange);
+        let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
+        exchange.answer(self.shared.problem_response(Some(request_id), &problem));
+        Some(format!("Request {request_id} {} {}", exchange.parts.method, exchange.parts.uri.path()))
+    }
+
+    /// True while an answer can still reach the client.
+    pub fn awaits_answer(&self, id: RequestId) -> bool {
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.reply.is_waiting())
+    }
+
+    /// Begins a streamed answer, which ends with its handler at the latest; `None` as for `respond`, or when `status` is not one of 200 to 599.
+    pub fn start_stream(&self, id: RequestId, status: u16, headers: Headers) -> Option<usize> {
+        let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
+        let response = Response::streamed(status, headers, Rc::clone(&stream))?;
+        let exchange = self.shared.admission.get(id)?;
+        if !exchange.answer(response) {
+            return None;
+        }
+        let key = self.streams.borrow_mut().insert(Rc::clone(&stream));
+        exchange.stream.replace(Some((key, stream)));
+        Some(key)
+    }
+
+    /// Begins a streamed answer that goes on when its handler has ended: it belongs to an audience from now on. False as for `respond`, or
+    /// when there is no such audience any more.
+    pub fn join_audience(&self, audience: usize, id: RequestId, status: u16, headers: Headers, first: Bytes) -> bool {
+        let audiences = self.audiences.borrow();
+        let Some(audience) = audiences.get(audience) else { return false };
+        let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
+        let Some(response) = Response::streamed(status, headers, Rc::clone(&stream)) else { return false };
+        if !self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+            return false;
+        }
+        stream.write(first);
+        if self.shared.is_draining() {
+            stream.close()
+        } else {
+            audience.join(stream)
+        }
+        true
+    }
+
+    /// Makes an audience, and answers its key.
+    pub fn open_audience(&self, unread_max: usize) -> usize {
+        self.audiences.borrow_mut().insert(Audience::new(unread_max))
+    }
+
+    /// Sends a piece to all of an audience.
+    pub fn tell_audience(&self, audience: usize, piece: &Bytes) -> Told {
+        self.audiences.borrow().get(audience).map_or_else(Told::default, |audience| audience.tell(piece))
+    }
+
+    /// Ends the streams of an audience.
+    pub fn close_audience(&self, audience: usize) {
+        if let Some(audience) = self.audiences.borrow_mut().try_remove(audience) {
+            audience.leave();
+        }
+    }
+
+    /// Writes to a stream. When it says `Full`, wait with `wait_for_room` before the next write.
+    pub fn write(&self, stream: usize, chunk: Bytes) -> Written {
+        self.streams.borrow().get(stream).map_or(Written::ClientGone, |stream| stream.write(chunk))
+    }
+
+    /// A wait that ends when the client has read enough, or has gone.
+    pub fn wait_for_room(&self, stream: usize) -> WaitId {
+        let wait = self.new_wait();
+        match self.streams.borrow().get(stream) {
+            Some(stream) => stream.wait_for_room(wait),
+            None => self.shared.local_waker.end_wait(wait),
+        }
+        wait
+    }
+
+    pub fn is_client_gone(&self, stream: usize) -> bool {
+        self.streams.borrow().get(stream).is_none_or(|stream| stream.is_reader_gone())
+    }
+
+    /// The end of a stream that is open; `None` when it is not.
+    pub fn stream_end(&self, stream: usize) -> Option<StreamEnd> {
+        let state = Rc::clone(self.streams.borrow().get(stream)?);
+        Some(StreamEnd::new(self.new_wait(), state))
+    }
+
+    /// Ends a stream; `complete: false` breaks the connection, so that nobody takes the part for the whole.
+    pub fn close_stream(&self, stream: usize, complete: bool) {
+        if let Some(stream) = self.streams.borrow_mut().try_remove(stream) {
+            if complete { stream.close() } else { stream.break_off() }
+        }
+    }
+
+    /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`, also after the wait was cut short.
+    pub fn read_chunk(&self, id: RequestId) -> WaitId {
+        let wait = self.new_wait();
+        let exchange = self.shared.admission.get(id);
+        let Some(exchange) = exchange.filter(|exchange| matches!(*exchange.body.borrow(), RequestBody::Streamed(_))) else {
+            let bytes = match self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty)) {
+                Some(RequestBody::Memory(bytes)) => Some(bytes),
+                _ => None,
+            };
+            self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(Ok(bytes)));
+            self.shared.local_waker.end_wait(wait);
+            return wait;
+        };
+        let shared = Rc::clone(&self.shared);
+        let task = self.tasks.spawn_local(async move {
+            let chunk = next_chunk(&exchange).await;
+            if exchange.deadline_ms.get() > 0 {
+                exchange.deadline_ms.set(shared.clock.now_ms() + shared.limits.request_ms);
+            }
+            shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(chunk));
+            shared.local_waker.end_wait(wait);
+        });
+        self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Running(task.abort_handle()));
+        wait
+    }
+
+    /// The piece for which `wait` waited: `None` at the end of the body. A read that has not ended is given up; its bytes stay unread.
+    pub fn take_chunk(&self, wait: WaitId) -> Option<Result<Option<Bytes>, Problem>> {
+        match self.shared.body_reads.borrow_mut().remove(&wait)? {
+            BodyRead::Done(chunk) => Some(chunk),
+            BodyRead::Running(task) => {
+                task.abort();
+                None
+            }
+        }
+    }
+
+    /// Takes the file of a spooled body.
+    pub fn take_spooled(&self, id: RequestId) -> Option<(File, u64)> {
+        let exchange = self.shared.admission.get(id)?;
+        match exchange.body.replace(RequestBody::Empty) {
+            RequestBody::Spooled { file, bytes } => Some((file, bytes)),
+            other => {
+                exchange.body.replace(other);
+                None
+            }
+        }
+    }
+
+    /// Puts a body that was read elsewhere back in its place.
+    pub fn replace_body(&self, id: RequestId, bytes: Bytes) {
+        if let Some(exchange) = self.shared.admission.get(id) {
+            exchange.body.replace(RequestBody::Memory(bytes));
+        }
+    }
+
+    /// Takes the connection of `id` away from HTTP; a drain does not wait for the request any more. The wait ends when the connection is
+    /// there; fetch it with `take_hijacked`.
+    pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
+        let wait = self.new_wait();
+        let exchange = self.shared.admission.get(id)?;
+        exchange.deadline_ms.set(0);
+        exchange.reply.close();
+        self.shared.admission.take_over(id);
+        exchange.connection.order(Order::HandOver(wait));
+        Some(wait)
+    }
+
+    pub fn take_hijacked(&self, wait: WaitId) -> Option<HandedOver> {
+        self.shared.hijacked.borrow_mut().remove(&wait)
+    }
+}
+
+/// The next bytes of a streamed body. The body stays in its place, so that a read that is given up loses nothing.
+async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
+    let _reader = exchange.body_reader.lock().await;
+    loop {
+        let frame = poll_fn(|context| match &mut *exchange.body.borrow_mut() {
+            RequestBody::Streamed(body) => Pin::new(&mut *body).poll_frame(context).map(|frame| (frame, body.is_end_stream())),
+            _ => Poll::Ready((None, true)),
+        });
+        let (frame, is_end) = frame.await;
+        exchange.is_body_unread.set(frame.is_some() && !is_end);
+        match frame {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(exchange.connection.take_refusal().unwrap_or_else(|| incomplete(error))),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}

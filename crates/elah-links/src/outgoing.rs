@@ -1,0 +1,284 @@
+//! Calls to other workers: who waits for which answers, and the connection to each worker.
+
+mod link;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+pub(crate) use self::link::Link;
+pub use self::link::LinkState;
+use super::Part;
+use super::frame::{self, Frame, Malformed, Reason, VERSION};
+use super::pump::{self, End, Ended};
+use super::shared::Shared;
+use super::socket::{connect, trusted};
+use elah_loop::wake::WaitId;
+
+/// Why a call was not sent. It has not been run.
+#[derive(Debug, Clone)]
+pub enum Refusal {
+    /// Its payload is too long.
+    TooLong { bytes: usize, max: usize },
+    /// So many calls of the link have no answer yet.
+    CallsFull { max: usize },
+    /// So many bytes of the link wait to be written.
+    BytesFull { max: usize },
+    /// So many workers are called already.
+    LinksFull { max: usize },
+    /// The worker could not be reached a moment ago.
+    Unreachable { cause: String },
+    /// The links of this worker are closed.
+    Closed,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::TooLong { bytes, max } => write!(formatter, "The call takes {bytes} bytes, and {max} are allowed."),
+            Refusal::CallsFull { max } => write!(formatter, "{max} calls to this worker have no answer yet."),
+            Refusal::BytesFull { max } => write!(formatter, "{max} bytes of calls wait to be sent to this worker."),
+            Refusal::LinksFull { max } => write!(formatter, "{max} other workers are called already."),
+            Refusal::Unreachable { cause } => write!(formatter, "The worker cannot be reached: {cause}."),
+            Refusal::Closed => formatter.write_str("The links of this worker are closed."),
+        }
+    }
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// All its items are answered.
+    Answered,
+    /// There is no answer yet to some.
+    Unanswered,
+    /// The connection was lost or not opened before the call had left: it has not been run.
+    NotRun(String),
+    /// The connection was lost: it may have been run.
+    Lost(String),
+    /// The other worker does not answer it.
+    Failed(Reason),
+}
+
+/// The answers that came, and whether more were to come.
+#[derive(Debug)]
+pub struct Outcome {
+    pub fate: Fate,
+    pub parts: SmallVec<[Part; 1]>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    link: Rc<Link>,
+    /// The position behind its frame, in all that the connection writes.
+    end: u64,
+    items_left: u32,
+    fate: Fate,
+    parts: SmallVec<[Part; 1]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    shared: Rc<Shared>,
+    calls: RefCell<HashMap<WaitId, OpenCall>>,
+    links: RefCell<HashMap<String, Rc<Link>>>,
+    to_dial: RefCell<VecDeque<Rc<Link>>>,
+}
+
+impl Outgoing {
+    pub(crate) fn new(shared: Rc<Shared>) -> Self {
+        Outgoing { shared, calls: RefCell::default(), links: RefCell::default(), to_dial: RefCell::default() }
+    }
+
+    pub(crate) fn call(&self, path: &str, payload: &[u8], items: u32, remaining: Duration, wait: WaitId) -> Result<(), Refusal> {
+        let bounds = &self.shared.bounds;
+        if payload.len() > bounds.payload_bytes_max {
+            return Err(Refusal::TooLong { bytes: payload.len(), max: bounds.payload_bytes_max });
+        }
+        let link = self.link(path)?;
+        if link.in_flight.get() >= bounds.calls_max {
+            return Err(Refusal::CallsFull { max: bounds.calls_max });
+        }
+        if !link.is_driven.get() {
+            self.dial(&link)?;
+        }
+        let waiting = link.outbox.len();
+        if waiting > 0 && waiting + payload.len() > bounds.waiting_bytes_max {
+            return Err(Refusal::BytesFull { max: bounds.waiting_bytes_max });
+        }
+        let end = link.outbox.append(|bytes| frame::call(bytes, wait, items, remaining, payload));
+        link.in_flight.set(link.in_flight.get() + 1);
+        let call = OpenCall { link, end, items_left: items, fate: Fate::Unanswered, parts: SmallVec::new() };
+        self.calls.borrow_mut().insert(wait, call);
+        Ok(())
+    }
+
+    pub(crate) fn take(&self, wait: WaitId) -> Option<Outcome> {
+        let call = self.calls.borrow_mut().remove(&wait)?;
+        if call.fate == Fate::Unanswered {
+            call.link.in_flight.set(call.link.in_flight.get() - 1);
+            call.link.outbox.append(|bytes| frame::cancel(bytes, wait));
+        }
+        Some(Outcome { fate: call.fate, parts: call.parts })
+    }
+
+    pub(crate) fn is_settled(&self, wait: WaitId) -> bool {
+        self.calls.borrow().get(&wait).is_none_or(|call| call.fate != Fate::Unanswered)
+    }
+
+    pub(crate) fn next_to_dial(&self) -> Option<Rc<Link>> {
+        self.to_dial.borrow_mut().pop_front()
+    }
+
+    pub(crate) fn states(&self) -> Vec<LinkState> {
+        self.links.borrow().values().map(|link| link.state()).collect()
+    }
+
+    pub(crate) fn retain(&self, paths: &[String]) {
+        let left: Vec<_> = self.links.borrow_mut().extract_if(|path, _| !paths.contains(path)).collect();
+        for (_, link) in left {
+            link.outbox.close();
+            if !link.is_driven.get() {
+                self.end_calls(&link, "the link was closed");
+            }
+        }
+    }
+
+    fn link(&self, path: &str) -> Result<Rc<Link>, Refusal> {
+        if self.shared.is_closed() {
+            return Err(Refusal::Closed);
+        }
+        let mut links = self.links.borrow_mut();
+        if let Some(link) = links.get(path) {
+            return Ok(Rc::clone(link));
+        }
+        let max = self.shared.bounds.links_max;
+        if links.len() >= max {
+            return Err(Refusal::LinksFull { max });
+        }
+        let link = Rc::new(Link::new(path));
+        links.insert(path.to_owned(), Rc::clone(&link));
+        Ok(link)
+    }
+
+    /// Has the connection opened, unless that failed a moment ago.
+    fn dial(&self, link: &Rc<Link>) -> Result<(), Refusal> {
+        if let Some(cause) = link.cause_of_pause(Instant::now()) {
+            return Err(Refusal::Unreachable { cause });
+        }
+        link.is_driven.set(true);
+        link.outbox.reset();
+        link.outbox.append(|bytes| frame::hello(bytes, VERSION));
+        self.to_dial.borrow_mut().push_back(Rc::clone(link));
+        self.shared.wake_porter();
+        Ok(())
+    }
+
+    /// Opens the connection and serves it until it is lost or closed.
+    pub(crate) async fn serve(self: Rc<Self>, link: Rc<Link>) {
+        let served = Served { outgoing: &self, link: &link };
+        let stream = match connect(&link.path, || link.outbox.is_closed()).await {
+            Ok(stream) => trusted(&stream, self.shared.owner).map(|()| stream),
+            Err(cause) => Err(cause.to_string()),
+        };
+        let cause = match stream {
+            Err(cause) => cause,
+            Ok(stream) => match pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await {
+                Ended::Closed => "the link was closed".to_owned(),
+                Ended::Gone(cause) => cause,
+                Ended::Malformed(malformed) => {
+                    self.shared.complain(format!("The link to {} was closed: {malformed}.", link.path));
+                    malformed.to_string()
+                }
+            },
+        };
+        link.ended(&cause, Instant::now());
+        drop(served);
+    }
+
+    /// Ends all calls of a link whose connection has ended.
+    fn end_calls(&self, link: &Rc<Link>, cause: &str) {
+        let mut calls = self.calls.borrow_mut();
+        for (wait, call) in calls.iter_mut().filter(|(_, call)| Rc::ptr_eq(&call.link, link)) {
+            if call.fate == Fate::Unanswered {
+                let has_left = link.outbox.has_left(call.end);
+                call.fate = if has_left { Fate::Lost(cause.to_owned()) } else { Fate::NotRun(cause.to_owned()) };
+                self.shared.waker.end_wait(*wait);
+            }
+        }
+        link.in_flight.set(0);
+    }
+
+    fn answered(&self, link: &Rc<Link>, id: WaitId, items: u32, payload: Part) -> Result<(), Malformed> {
+        let mut calls = self.calls.borrow_mut();
+        // Nobody waits any more for what is not there.
+        let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Unanswered && Rc::ptr_eq(&call.link, link)) else {
+            return Ok(());
+        };
+        call.items_left = call.items_left.checked_sub(items).ok_or(Malformed::TooManyAnswers)?;
+        call.parts.push(payload);
+        if call.items_left == 0 {
+            self.settle(id, call, Fate::Answered);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, link: &Rc<Link>, id: WaitId, reason: Reason) {
+        let mut calls = self.calls.borrow_mut();
+        if let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Unanswered && Rc::ptr_eq(&call.link, link)) {
+            self.settle(id, call, Fate::Failed(reason));
+        }
+    }
+
+    fn settle(&self, id: WaitId, call: &mut OpenCall, fate: Fate) {
+        call.fate = fate;
+        call.link.in_flight.set(call.link.in_flight.get() - 1);
+        self.shared.waker.end_wait(id);
+    }
+}
+
+/// The calling end of a connection. Its calls end with it, also when the runtime drops the work.
+struct Served<'a> {
+    outgoing: &'a Rc<Outgoing>,
+    link: &'a Rc<Link>,
+}
+
+impl End for Served<'_> {
+    fn outbox(&self) -> &super::outbox::Outbox {
+        &self.link.outbox
+    }
+
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn greeted(&self) {
+        self.link.greeted();
+    }
+
+    fn receive(&self, frame: Frame) -> Result<(), Malformed> {
+        match frame {
+            Frame::Answer { id, items, payload } => self.outgoing.answered(self.link, id, items, payload),
+            Frame::Failure { id, reason } => {
+                self.outgoing.failed(self.link, id, reason);
+                Ok(())
+            }
+            _ => Err(Malformed::WrongDirection),
+        }
+    }
+
+    fn received(&self) {}
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.link.is_driven.set(false);
+        let cause = self.link.last_cause();
+        self.outgoing.end_calls(self.link, &cause);
+    }
+}

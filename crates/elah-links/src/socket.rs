@@ -1,0 +1,85 @@
+//! The sockets between workers: the file that a worker listens on, for processes of the same user alone, and connecting to another one.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixListener as BoundListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tokio::net::UnixStream;
+
+use elah_loop::unix_socket;
+
+/// Connections that nobody has accepted yet; a paused worker has so many at most.
+const BACKLOG: i32 = 128;
+
+/// How long a worker whose backlog is full is tried, and the rest between two attempts. Callers have their own, shorter deadlines.
+const FULL_BACKLOG_MAX: Duration = Duration::from_secs(5);
+const FULL_BACKLOG_PAUSE: Duration = Duration::from_millis(5);
+
+/// The file of the listening socket.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+    owner: u32,
+    process_id: u32,
+}
+
+impl SocketFile {
+    /// Listens on `path`. A folder that others may enter, or that belongs to somebody else, is refused.
+    pub(crate) fn bind(path: &Path) -> io::Result<(BoundListener, SocketFile)> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no folder"))?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let listener = unix_socket::bind(path, BACKLOG)?;
+        let metadata = std::fs::symlink_metadata(path)?;
+        let file =
+            SocketFile { path: path.to_owned(), inode: metadata.ino(), owner: metadata.uid(), process_id: std::process::id() };
+        let folder = std::fs::metadata(folder)?;
+        if folder.uid() != file.owner || folder.mode() & 0o077 != 0 {
+            file.remove();
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "its folder must belong to this user and be closed to others (mode 0700)",
+            ));
+        }
+        Ok((listener, file))
+    }
+
+    /// The user that this process runs as.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// Removes the file, unless this is a forked child or the path has become another's.
+    pub(crate) fn remove(&self) {
+        let is_ours = std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode);
+        if is_ours && std::process::id() == self.process_id {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Connects to the worker that listens on `path`. One whose backlog is full is there, and behind: Linux refuses such a connection
+/// with EAGAIN where the socket does not block, so it is tried again until `is_given_up`.
+pub(crate) async fn connect(path: &str, is_given_up: impl Fn() -> bool) -> io::Result<UnixStream> {
+    let give_up_at = Instant::now() + FULL_BACKLOG_MAX;
+    loop {
+        match UnixStream::connect(path).await {
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock && !is_given_up() && Instant::now() < give_up_at => {
+                tokio::time::sleep(FULL_BACKLOG_PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
+}
+
+/// Whether the process at the other end runs as `owner`.
+pub(crate) fn trusted(stream: &UnixStream, owner: u32) -> Result<(), String> {
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == owner => Ok(()),
+        Ok(peer) => Err(format!("the process at the other end runs as user {}, and this one as {owner}", peer.uid())),
+        Err(cause) => Err(format!("the system does not say who is at the other end: {cause}")),
+    }
+}

@@ -1,0 +1,95 @@
+//! What the cells of a scoreboard are called. A cell's place is its place in these lists: they only ever grow at their ends.
+
+/// Of the whole server. The `retired_` ones are the sums of workers that have gone.
+pub const SERVER_CELLS: &[&str] = &[
+    "supervisor_pid",
+    "started_ms",
+    "heartbeat_ms",
+    "slots",
+    "map_version",
+    "next_incarnation",
+    "generation",
+    "seats_used",
+    "retired_iterations",
+    "retired_connections_accepted",
+    "retired_requests",
+    "retired_refused",
+];
+
+/// Of a slot: which incarnation owns its shards and in which seat it sits, and how often a worker of it was replaced, by reason.
+pub const SLOT_CELLS: &[&str] = &["incarnation", "seat", "crashes", "hangs", "memory", "restarts", "boot_failures"];
+
+/// Of a worker process. `state` is 0 for nobody, then booting, ready, releasing and draining.
+pub const SEAT_CELLS: &[&str] = &[
+    "pid",
+    "slot",
+    "incarnation",
+    "state",
+    "started_ms",
+    "heartbeat_ms",
+    "iterations",
+    "connections_accepted",
+    "requests",
+    "answered",
+    "refused",
+    "open_requests",
+    "waiting_requests",
+    "connections",
+    "fibers",
+    "lag_ms",
+    "lag_ms_max",
+    "rss_bytes",
+    "unserved_since_ms",
+    "entities",
+    "shards_claimed",
+    "calls_received",
+    "calls_sent",
+];
+
+/// Of a worker as another one sees it that calls it. `state` is 0 while it was never called, then open, limited and probing; `allowance` is 0
+/// when it is not bounded; `calls` are on the way.
+pub const PEER_CELLS: &[&str] = &["state", "allowance", "calls", "late_calls", "limited_calls"];
+
+/// The place of a name that is known when this is compiled.
+pub(super) const fn place(names: &[&str], name: &str) -> usize {
+    let mut position = 0;
+    while !is_same(names[position].as_bytes(), name.as_bytes()) {
+        position += 1;
+    }
+    position
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut position = 0;
+    while position < one.len() && position < other.len() && one[position] == other[position] {
+        position += 1;
+    }
+    one.len() == other.len() && position == one.len()
+}
+
+/// A part of the scoreboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Area {
+    Server,
+    Slot(usize),
+    Seat(usize),
+    /// What the worker in a seat says of the one at a slot.
+    Peer(usize, usize),
+}
+
+impl Area {
+    /// The names of its cells.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Area::Server => SERVER_CELLS,
+            Area::Slot(_) => SLOT_CELLS,
+            Area::Seat(_) => SEAT_CELLS,
+            Area::Peer(..) => PEER_CELLS,
+        }
+    }
+
+    /// Where in its area the cell is.
+    pub(super) fn position(self, name: &str) -> Option<usize> {
+        self.names().iter().position(|known| *known == name)
+    }
+}

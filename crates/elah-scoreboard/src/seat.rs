@@ -1,0 +1,138 @@
+//! A worker's own place on the scoreboard: its loop writes there at its ticks, never anybody else in its name, so that a loop that is stuck shows.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::names::{SEAT_CELLS, place};
+use super::{Area, Scoreboard, now_ms};
+
+/// A worker whose loop has not written for longer does not count when connections are shared out.
+const FRESH_MS: u64 = 600;
+
+/// The state `ready`, see `SEAT_CELLS`.
+const READY: u64 = 2;
+
+/// Connections by which a worker may exceed the least loaded one before it leaves new ones to the others; an eighth more when those are many.
+const SURPLUS_MIN: u64 = 2;
+const SURPLUS_SHARE: u64 = 8;
+
+/// What a loop tells of itself.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Report {
+    pub iterations: u64,
+    pub connections_accepted: u64,
+    pub requests: u64,
+    pub answered: u64,
+    pub refused: u64,
+    pub open_requests: u64,
+    pub waiting_requests: u64,
+    pub fibers: u64,
+    /// A request may have a fiber, and has none yet.
+    pub has_ready: bool,
+}
+
+/// A seat, with the lag of its loop since it last wrote.
+#[derive(Debug)]
+pub struct Seat {
+    scoreboard: Arc<Scoreboard>,
+    number: usize,
+    lag_ms: Cell<u64>,
+    reports: Cell<u64>,
+    unserved: Cell<Unserved>,
+}
+
+/// Since when requests might have had a fiber and none got one, 0 for not at all; and how many had one by then.
+#[derive(Debug, Default, Clone, Copy)]
+struct Unserved {
+    since_ms: u64,
+    requests: u64,
+}
+
+impl Seat {
+    /// `None` when the scoreboard has no such seat.
+    pub fn new(scoreboard: Arc<Scoreboard>, number: usize) -> Option<Seat> {
+        (number < scoreboard.sizes().seats).then(|| Seat {
+            scoreboard,
+            number,
+            lag_ms: Cell::new(0),
+            reports: Cell::new(0),
+            unserved: Cell::new(Unserved::default()),
+        })
+    }
+
+    fn set(&self, name: &str, value: u64) {
+        if let Some(cell) = self.scoreboard.cell(Area::Seat(self.number), name) {
+            cell.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes by how much a tick came late.
+    pub fn note_lag(&self, lag_ms: u64) {
+        self.lag_ms.set(self.lag_ms.get().max(lag_ms));
+    }
+
+    /// Connections are shared out by this number, so it is written at once.
+    pub fn set_connections(&self, open: usize) {
+        self.set("connections", open as u64);
+    }
+
+    pub fn publish(&self, report: &Report) {
+        let lag = self.lag_ms.take();
+        let lag_max = self.scoreboard.cell(Area::Seat(self.number), "lag_ms_max").map_or(0, |cell| cell.load(Ordering::Relaxed));
+        for (name, value) in [
+            ("iterations", report.iterations),
+            ("connections_accepted", report.connections_accepted),
+            ("requests", report.requests),
+            ("answered", report.answered),
+            ("refused", report.refused),
+            ("open_requests", report.open_requests),
+            ("waiting_requests", report.waiting_requests),
+            ("fibers", report.fibers),
+            ("lag_ms", lag),
+            ("lag_ms_max", lag_max.max(lag)),
+            ("unserved_since_ms", self.unserved_since(report)),
+            ("heartbeat_ms", now_ms()),
+        ] {
+            self.set(name, value);
+        }
+        // Reading it takes the kernel some microseconds.
+        if self.reports.replace(self.reports.get() + 1).is_multiple_of(4) {
+            self.set("rss_bytes", resident_bytes().unwrap_or(0));
+        }
+    }
+
+    fn unserved_since(&self, report: &Report) -> u64 {
+        let known = self.unserved.get();
+        let since_ms = match report.has_ready {
+            false => 0,
+            true if known.since_ms > 0 && known.requests == report.requests => known.since_ms,
+            true => now_ms(),
+        };
+        self.unserved.set(Unserved { since_ms, requests: report.requests });
+        since_ms
+    }
+
+    /// True when another worker has so many fewer of the connections that the next ones had better be left to it.
+    pub fn should_leave_connections(&self, open: usize) -> bool {
+        const STATE: usize = place(SEAT_CELLS, "state");
+        const HEARTBEAT: usize = place(SEAT_CELLS, "heartbeat_ms");
+        const CONNECTIONS: usize = place(SEAT_CELLS, "connections");
+        let now = now_ms();
+        let least = (0..self.scoreboard.seats_used()).filter(|seat| *seat != self.number).filter_map(|seat| {
+            let cell = |position| self.scoreboard.seat_cell(seat, position);
+            let takes_connections = cell(STATE) == READY && now.saturating_sub(cell(HEARTBEAT)) < FRESH_MS;
+            takes_connections.then(|| cell(CONNECTIONS))
+        });
+        least.min().is_some_and(|least| open as u64 >= least + SURPLUS_MIN.max(least / SURPLUS_SHARE))
+    }
+}
+
+/// What this process holds in memory; `None` where the system does not tell.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    text.split(' ').nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE_BYTES)
+}
+
+/// The size of a page on the machines that Elah is built for.
+const PAGE_BYTES: u64 = 4096;

@@ -1,0 +1,147 @@
+//! What can go wrong in the store, one variant per thing that a caller can do about it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::bounds::{KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_MAX, READERS_MAX, TABLES_MAX, VALUE_BYTES_MAX};
+
+/// A failed operation. Nothing of it was stored, unless the variant says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key must have 1 to `KEY_BYTES_MAX` bytes.
+    InvalidKey { bytes: usize },
+    /// A value may have up to `VALUE_BYTES_MAX` bytes.
+    ValueTooLong { bytes: usize },
+    /// A table's or counter's name must have 1 to `NAME_BYTES_MAX` bytes.
+    InvalidName { bytes: usize },
+    /// The store holds `TABLES_MAX` tables and counters.
+    TooManyTables,
+    /// A counter would leave the range of a signed 64-bit integer.
+    CounterOverflow { value: i64, by: i64 },
+    /// The file has reached its limit, or the disk has no room. Works again when there is room.
+    Full { what: String },
+    /// The disk failed a write or a sync, so what it holds is unknown until the store is opened anew. Reads go
+    /// on, unless it was the record of the last commit that failed.
+    Failed { why: String },
+    /// More writes are waiting than the store admits.
+    Overloaded { waiting: usize, bytes: usize },
+    /// All slots for readers are taken.
+    TooManyReaders { readers_max: u32 },
+    /// A transaction may use the tables of its own store only.
+    ForeignTable { name: String },
+    /// A transaction may do `OPERATIONS_MAX` things.
+    TransactionTooLarge { operations: usize },
+    /// Something that the transaction had read was changed by another before it was committed.
+    Conflict,
+    /// Another owner has claimed the shard since; what was to be stored under the older epoch was not.
+    Fenced { shard: u16, epoch: u64, stored: u64 },
+    /// A store is divided into as many shards as its first owner said.
+    OtherShards { stored: u32, asked: u32 },
+    /// The store was closed.
+    Closed,
+    /// The directory cannot be used as a store.
+    CannotOpen { path: PathBuf, why: String },
+    /// Its file is not what was written.
+    Damaged { path: PathBuf, why: String },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::InvalidKey { bytes: 0 } => write!(f, "A key is empty; it must have 1 to {KEY_BYTES_MAX} bytes."),
+            Error::InvalidKey { bytes } => write!(f, "A key of {bytes} bytes is too long; it may have up to {KEY_BYTES_MAX}."),
+            Error::ValueTooLong { bytes } => {
+                write!(f, "A value of {bytes} bytes is too long; it may have up to {VALUE_BYTES_MAX}.")
+            }
+            Error::InvalidName { bytes } => {
+                write!(f, "The name of a table or counter has {bytes} bytes; it must have 1 to {NAME_BYTES_MAX}.")
+            }
+            Error::TooManyTables => write!(f, "The store has {TABLES_MAX} tables and counters already, which is the limit."),
+            Error::CounterOverflow { value, by } => {
+                write!(f, "A counter at {value} cannot be changed by {by}: the sum does not fit into 64 bits.")
+            }
+            Error::Full { what } => write!(f, "The store is full: {what}. Nothing of this operation was stored."),
+            Error::Failed { why } => {
+                write!(f, "The disk failed: {why}. The store takes no more writes until it is closed and opened again.")
+            }
+            Error::Overloaded { waiting, bytes } => {
+                write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")
+            }
+            Error::TooManyReaders { readers_max } => {
+                write!(f, "All {readers_max} readers of the store are taken; transactions that stay open hold them.")
+            }
+            Error::TransactionTooLarge { operations } => {
+                write!(f, "A transaction with {operations} operations is too large; it may have up to {OPERATIONS_MAX}.")
+            }
+            Error::ForeignTable { name } => write!(f, "{name:?} belongs to another store than this transaction."),
+            Error::Conflict => write!(f, "Another write changed what this transaction had read."),
+            Error::Fenced { shard, epoch, stored } => {
+                write!(
+                    f,
+                    "Shard {shard} has another owner: its epoch is {stored}, not {epoch}. Nothing of this operation was stored."
+                )
+            }
+            Error::OtherShards { stored, asked } => {
+                write!(f, "The store is divided into {stored} shards for good, and cannot be used with {asked}.")
+            }
+            Error::Closed => write!(f, "The store is closed."),
+            Error::Damaged { path, why } => {
+                write!(
+                    f,
+                    "The store in {} cannot be opened, since its data.mdb is damaged: {why}. Put a copy in its place, or remove it to begin \
+                     a new store.",
+                    path.display()
+                )
+            }
+            Error::CannotOpen { path, why } => write!(f, "The store in {} cannot be opened: {why}.", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// The sentence about a store that takes no writes, without what concerns the operation that met it.
+    pub fn state(&self) -> String {
+        match self {
+            Error::Full { what } => format!("The store is full: {what}."),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl Error {
+    pub(super) fn damaged(path: &Path, why: impl fmt::Display) -> Self {
+        Error::Damaged { path: path.to_owned(), why: why.to_string() }
+    }
+
+    pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
+        Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+/// Whether the system says that there is no room: on the disk, in the quota, or in the file's size limit.
+pub(super) fn means_no_room(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
+}
+
+/// What LMDB says about a read or a write of an open store. Whatever is not plainly a lack of room or of readers means that
+/// the file or the disk cannot be trusted.
+impl From<heed::Error> for Error {
+    fn from(error: heed::Error) -> Self {
+        match error {
+            heed::Error::Mdb(heed::MdbError::MapFull) => Error::Full { what: "its file has reached bytes_max".to_owned() },
+            heed::Error::Mdb(heed::MdbError::TxnFull) => {
+                Error::Full { what: "one transaction changes too many pages".to_owned() }
+            }
+            heed::Error::Mdb(heed::MdbError::ReadersFull) => Error::TooManyReaders { readers_max: READERS_MAX },
+            heed::Error::Mdb(heed::MdbError::MapResized) => {
+                Error::Failed { why: "another process has opened the store with a larger bytes_max".to_owned() }
+            }
+            heed::Error::Io(error) if means_no_room(&error) => Error::Full { what: format!("the disk has no room ({error})") },
+            other => Error::Failed { why: other.to_string() },
+        }
+    }
+}

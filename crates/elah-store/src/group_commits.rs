@@ -1,0 +1,182 @@
+//! Gathers what many calls write into one batch after the other, numbers the batches, and tells when each is settled.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Table;
+use super::batch::{Batch, Gathered};
+use super::claim::{Claim, Takeover};
+use super::error::Error;
+use super::queue::{Done, Job};
+use super::range::{Entry, Range};
+use super::shared::Handle;
+use super::table::TableName;
+use super::write::{Outcome, Work};
+
+type Told = Box<dyn FnOnce() + Send>;
+
+/// The batches of one owner over a fixed list of tables.
+pub struct GroupCommits {
+    handle: Arc<Handle>,
+    tables: Arc<[Arc<TableName>]>,
+    commit_delay: Duration,
+    open: Mutex<Batch>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// Each batch up to this number is stored, or has failed its claims.
+    settled: u64,
+    /// What the batches hold that are under way.
+    bytes: usize,
+    waiting: Vec<(u64, Told)>,
+}
+
+impl GroupCommits {
+    /// Over tables of one store; writes name them by their place in the list. A batch may wait `commit_delay` for others that go to the
+    /// disk with it, unless somebody waits for it: one transaction of many writes costs far less than many of few.
+    pub fn new(tables: &[Table], commit_delay: Duration) -> Result<Self, Error> {
+        let (Some(first), true) = (tables.first(), tables.len() <= 256) else {
+            return Err(Error::InvalidName { bytes: 0 });
+        };
+        if let Some(foreign) = tables.iter().find(|table| !first.handle.shares_opening_with(&table.handle)) {
+            return Err(Error::ForeignTable { name: foreign.name().to_owned() });
+        }
+        let names: Arc<[_]> = tables.iter().map(|table| Arc::clone(&table.name)).collect();
+        Ok(GroupCommits {
+            handle: Arc::clone(&first.handle),
+            open: Mutex::new(Batch::new(1, Arc::clone(&names), commit_delay)),
+            tables: names,
+            commit_delay,
+            progress: Arc::default(),
+        })
+    }
+
+    /// Claims shards for `incarnation`, in a store of `of` shards; `done` gets the claims when they are on disk.
+    pub fn claim(
+        &self,
+        shards: Vec<u16>,
+        of: u32,
+        incarnation: u64,
+        done: impl FnOnce(Result<Vec<Arc<Claim>>, Error>) + Send + 'static,
+    ) {
+        let takeover = Takeover { shards: shards.clone(), of, incarnation };
+        let done: Done = Box::new(move |outcomes| {
+            done(outcomes.map(|outcomes| {
+                let claim = |(shard, outcome): (u16, Outcome)| match outcome {
+                    Outcome::Claimed(epoch) => Some(Claim::new(shard, epoch)),
+                    _ => None,
+                };
+                shards.into_iter().zip(outcomes).filter_map(claim).collect()
+            }));
+        });
+        self.handle.submit(Job::Change(Work::Claim(takeover), done));
+    }
+
+    /// Whether nobody else has claimed the shard since, as far as this process can read the store.
+    pub fn still_owns(&self, claim: &Claim) -> bool {
+        self.handle.with(|engine| engine.still_owns(claim)).unwrap_or(true)
+    }
+
+    /// Adds what a call has gathered to the open batch, and returns that batch's number.
+    pub fn gather(&self, claim: &Arc<Claim>, gathered: &mut Gathered) -> u64 {
+        let mut open = self.open();
+        open.add(claim, gathered);
+        open.number
+    }
+
+    /// Hands the open batch to the writer, unless it is empty, and returns the number of the last one that the writer was given.
+    pub fn submit(&self) -> u64 {
+        let batch = {
+            let mut open = self.open();
+            if open.is_empty() {
+                return open.number - 1;
+            }
+            let next = Batch::new(open.number + 1, Arc::clone(&self.tables), self.commit_delay);
+            std::mem::replace(&mut *open, next)
+        };
+        let (number, bytes) = (batch.number, batch.bytes());
+        lock(&self.progress).bytes += bytes;
+        let progress = Arc::clone(&self.progress);
+        let done: Done = Box::new(move |_| settle(&progress, number, bytes));
+        self.handle.submit(Job::Change(Work::Batch(batch), done));
+        number
+    }
+
+    /// The number up to which all batches are settled.
+    pub fn settled(&self) -> u64 {
+        lock(&self.progress).settled
+    }
+
+    /// The bytes of the batches that the writer has not settled.
+    pub fn waiting_bytes(&self) -> usize {
+        lock(&self.progress).bytes
+    }
+
+    /// Calls `told` when the batch `number` is settled, on the writer's thread or at once. A batch that is open must be submitted.
+    pub fn when_settled(&self, number: u64, told: impl FnOnce() + Send + 'static) {
+        let mut progress = lock(&self.progress);
+        if number > progress.settled {
+            progress.waiting.push((number, Box::new(told)));
+            drop(progress);
+            if !self.commit_delay.is_zero() {
+                self.handle.hurry();
+            }
+        } else {
+            drop(progress);
+            told();
+        }
+    }
+
+    /// The time of expiry of something that lives for `ttl` from now.
+    pub fn expiry(&self, ttl: Duration) -> u64 {
+        self.handle.clock().expiry(ttl)
+    }
+
+    /// The value of a key of a table, as it is stored and changed by `gathered`; appended to `into`.
+    pub fn get(&self, table: u8, key: &[u8], gathered: &Gathered, into: &mut Vec<u8>) -> Result<bool, Error> {
+        match gathered.get(table, key) {
+            Some(own) => {
+                into.extend_from_slice(own.unwrap_or_default());
+                Ok(own.is_some())
+            }
+            None => self.handle.with(|engine| engine.get(self.table(table)?, key, into)),
+        }
+    }
+
+    /// A range of a table, as it is stored and changed by `gathered`.
+    pub fn range(&self, table: u8, range: &Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
+        let own = gathered.by_key(table);
+        self.handle.with(|engine| engine.range_with(self.table(table)?, range, &own))
+    }
+
+    fn table(&self, number: u8) -> Result<&TableName, Error> {
+        self.tables.get(usize::from(number)).map(|name| &**name).ok_or(Error::InvalidName { bytes: 0 })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Batch> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Batches are settled in their order, since the writer keeps it.
+fn settle(progress: &Mutex<Progress>, number: u64, bytes: usize) {
+    let due = {
+        let mut progress = lock(progress);
+        progress.settled = progress.settled.max(number);
+        progress.bytes = progress.bytes.saturating_sub(bytes);
+        let settled = progress.settled;
+        let (due, later) = std::mem::take(&mut progress.waiting).into_iter().partition(|(number, _)| *number <= settled);
+        progress.waiting = later;
+        due
+    };
+    let due: Vec<(u64, Told)> = due;
+    for (_, told) in due {
+        told();
+    }
+}

@@ -1,0 +1,100 @@
+//! Folds the journals that dead processes left behind.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::segment::{SEGMENT_BYTES, generation, sums};
+use super::{DRAFT_SUFFIX, SUFFIX, Sum};
+use crate::env::{Env, Tree};
+use crate::error::Error;
+use crate::layout::JOURNALS;
+use crate::session::Session;
+
+/// A dead process's journal, whose lock is ours now.
+pub(crate) struct Orphan {
+    path: PathBuf,
+    name: String,
+    _lock: File,
+    content: Vec<u8>,
+}
+
+/// The journals in `dir` whose owner is dead and that no other process is recovering.
+pub(crate) fn orphans(dir: &Path) -> io::Result<Vec<Orphan>> {
+    let mut orphans = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
+        if !name.ends_with(SUFFIX) && !name.ends_with(DRAFT_SUFFIX) {
+            continue;
+        }
+        let Ok(lock) = File::open(&path) else { continue };
+        if lock.try_lock().is_err() || !is_still_there(&path, &lock) {
+            continue;
+        }
+        if name.ends_with(SUFFIX) {
+            let content = fs::read(&path)?;
+            orphans.push(Orphan { path, name, _lock: lock, content });
+        } else {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(orphans)
+}
+
+/// Between our look at the directory and our lock, another may have recovered the journal and removed it.
+fn is_still_there(path: &Path, file: &File) -> bool {
+    match (fs::metadata(path), file.metadata()) {
+        (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
+        _ => false,
+    }
+}
+
+/// Adds what `orphans` hold and the counters lack, in one durable transaction, then removes their files. Killed in between, it is
+/// done again and adds nothing twice.
+pub(crate) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) -> Result<(), Error> {
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let mut session = Session::begin(env, tree, now_ms)?;
+    for orphan in &orphans {
+        let folded = session.folded_generation(&orphan.name)?;
+        let mut last = folded;
+        for segment in orphan.content.chunks_exact(SEGMENT_BYTES) {
+            let Some(generation) = generation(segment).filter(|generation| *generation > folded) else { continue };
+            last = last.max(generation);
+            for Sum { table, key, total } in sums(segment) {
+                session.add(table, key, total)?;
+            }
+        }
+        session.set_folded_generation(&orphan.name, last)?;
+    }
+    session.commit()?;
+    for orphan in orphans {
+        // A file that stays is found again and has nothing new.
+        let _ = fs::remove_file(&orphan.path);
+    }
+    Ok(())
+}
+
+/// Forgets how far the journals were folded whose files are gone.
+pub(crate) fn forget_finished(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
+    let mut noted = HashSet::new();
+    let snapshot = env.read_txn()?;
+    for entry in tree.prefix_iter(&snapshot, &JOURNALS)? {
+        let (key, _) = entry?;
+        noted.insert(String::from_utf8_lossy(&key[JOURNALS.len()..]).into_owned());
+    }
+    drop(snapshot);
+    noted.retain(|name| !dir.join(name).exists());
+    if noted.is_empty() {
+        return Ok(());
+    }
+    let mut session = Session::begin(env, tree, 0)?;
+    for name in &noted {
+        session.forget_journal(name)?;
+    }
+    session.commit()
+}

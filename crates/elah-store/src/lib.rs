@@ -1,0 +1,285 @@
+//! The embedded store: ordered tables, counters and transactions over LMDB, for several processes on one directory.
+//!
+//! Reads look into mapped memory and block nobody. Writes go to a writer thread, which commits all that waits in one LMDB
+//! transaction and answers after the sync. Counters may also be increased in memory; see [`Counter::increment_in_memory`].
+//!
+//! A process opens a directory once; further calls of [`Store::open`] share that opening. A fork must not use its parent's opening:
+//! [`release_all`] ends those of this process before a fork, and each store opens its directory anew at its next use.
+
+mod batch;
+mod bounds;
+mod check;
+mod claim;
+mod engine;
+mod env;
+mod error;
+mod fork;
+mod group_commits;
+pub mod iteration;
+mod journal;
+mod layout;
+mod merge;
+mod queue;
+mod range;
+mod reservation;
+mod session;
+mod shared;
+mod table;
+mod transaction;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use batch::Gathered;
+pub use bounds::{KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_MAX, TABLES_MAX, VALUE_BYTES_MAX};
+pub use check::Checked;
+pub use claim::{Claim, SHARDS_MAX};
+pub use elah_clock::Clock;
+pub use error::Error;
+pub use group_commits::GroupCommits;
+pub use iteration::end as end_iteration;
+pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
+pub use range::{Entry, Range};
+pub use reservation::Reservation;
+pub use shared::{check_all, release_all, troubles};
+pub use transaction::Transaction;
+pub use write::Outcome;
+
+use layout::Kind;
+use queue::{Done, Job};
+use shared::Handle;
+use table::TableName;
+use write::{Changes, Work, Write};
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The size to which the file may grow. It is mapped, so it takes address space, not memory.
+    pub bytes_max: u64,
+    /// The time that increments in memory may stay there before they are folded into the counters.
+    pub fold_pause: Duration,
+    /// The time between two sweeps of what has expired, while something does expire.
+    pub sweep_pause: Duration,
+    /// Decides what has expired.
+    pub clock: Clock,
+}
+
+/// An open store. Cheap to clone; the last clone to go closes it.
+#[derive(Clone)]
+pub struct Store {
+    handle: Arc<Handle>,
+}
+
+impl Store {
+    /// Opens or creates the store in `dir`, and recovers what dead processes had counted in memory.
+    pub fn open(dir: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
+        Ok(Store { handle: Arc::new(Handle::open(dir.as_ref(), options)?) })
+    }
+
+    /// Looks at every page of the store in `dir`, which this process has not open, and says how much there is.
+    pub fn check(dir: impl AsRef<Path>) -> Result<Checked, Error> {
+        env::check(dir.as_ref())
+    }
+
+    /// The table `name`, which exists from its first entry on.
+    pub fn table(&self, name: &str) -> Result<Table, Error> {
+        let name = Arc::new(TableName::new(Kind::Table, name)?);
+        Ok(Table { handle: Arc::clone(&self.handle), name })
+    }
+
+    /// The counters `name`. They share no names with tables.
+    pub fn counter(&self, name: &str) -> Result<Counter, Error> {
+        let name = Arc::new(TableName::new(Kind::Counter, name)?);
+        Ok(Counter { handle: Arc::clone(&self.handle), name })
+    }
+
+    /// The values of several keys, all seen at one moment. Appends them to `into`, one after the other, and tells `found` of each
+    /// where it lies there; `None` when there is none or it has expired.
+    pub fn values_at<'k>(
+        &self,
+        keys: impl IntoIterator<Item = (&'k Table, &'k [u8])>,
+        into: &mut Vec<u8>,
+        mut found: impl FnMut(Option<std::ops::Range<usize>>),
+    ) -> Result<(), Error> {
+        self.handle.with(|engine| {
+            engine.read(|snapshot| {
+                for (table, key) in keys {
+                    if !self.handle.shares_opening_with(&table.handle) {
+                        return Err(Error::ForeignTable { name: table.name().to_owned() });
+                    }
+                    let start = into.len();
+                    let is_there = engine.get_in(snapshot, &table.name, key, into)?;
+                    found(is_there.then_some(start..into.len()));
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// Begins a transaction on the store as it is now.
+    pub fn begin(&self) -> Result<Transaction, Error> {
+        self.handle.with(|engine| Transaction::begin(engine, &self.handle, None))
+    }
+
+    /// Keeps the store's lock for a transaction that has lost often; `done` gets what it begins with.
+    pub fn reserve(&self, done: impl FnOnce(Result<Reservation, Error>) + Send + 'static) {
+        match self.handle.with(|engine| Ok(Arc::clone(engine))) {
+            Ok(engine) => Reservation::request(engine, Arc::clone(&self.handle), done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Removes entries whose time has come; `done` gets their number. The writer does so by itself, too.
+    pub fn sweep(&self, done: impl FnOnce(Result<usize, Error>) + Send + 'static) {
+        self.handle.submit(Job::Sweep(Box::new(done)));
+    }
+
+    /// Folds what this process has counted in memory; `done` is called when it is on disk.
+    pub fn flush(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        self.handle.submit(Job::Flush(Box::new(done)));
+    }
+
+    /// Does what waits and closes. The file is closed with the last store of this process that uses it.
+    pub fn close(&self) {
+        self.handle.close();
+    }
+
+    /// The directory, without symbolic links.
+    pub fn dir(&self) -> &Path {
+        self.handle.dir()
+    }
+
+    /// True after `close`.
+    pub fn is_closed(&self) -> bool {
+        self.handle.is_closed()
+    }
+}
+
+/// Ordered keys with values. Keys have 1 to `KEY_BYTES_MAX` bytes.
+#[derive(Clone)]
+pub struct Table {
+    handle: Arc<Handle>,
+    name: Arc<TableName>,
+}
+
+impl Table {
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name.name
+    }
+
+    /// Appends the value of `key` to `into`; `false` when there is none or it has expired.
+    pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
+        self.handle.with(|engine| engine.get(&self.name, key, into))
+    }
+
+    /// The entries of a range, without those that have expired.
+    pub fn range(&self, range: &Range) -> Result<Vec<Entry>, Error> {
+        self.handle.with(|engine| engine.range(&self.name, range))
+    }
+
+    /// Lends the entries of a range to `visit`, one after the other, until it returns `false`. The entries are those of one moment.
+    pub fn each(&self, range: &Range, mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
+        self.handle.with(|engine| engine.each(&self.name, range, &mut visit))
+    }
+
+    /// The number of entries, with those that have expired and were not swept yet.
+    pub fn size(&self) -> Result<u64, Error> {
+        self.handle.with(|engine| engine.size(&self.name))
+    }
+
+    /// The number of entries, and whether one has the key `position` as 8 bytes, the highest first; its value is appended to `into`.
+    /// Both are seen at one moment. For tables whose keys are the positions from 0 to the number of entries less one.
+    pub fn at(&self, position: u64, into: &mut Vec<u8>) -> Result<(u64, bool), Error> {
+        self.handle.with(|engine| engine.size_and_get(&self.name, &position.to_be_bytes(), into))
+    }
+
+    /// Stores a value, which expires after `ttl`; with `only_new` only if the key has none. `done` is told whether it was stored,
+    /// after the sync.
+    pub fn put(
+        &self,
+        key: Vec<u8>,
+        value: Vec<u8>,
+        ttl: Option<Duration>,
+        only_new: bool,
+        done: impl FnOnce(Result<bool, Error>) + Send + 'static,
+    ) {
+        let expires_at_ms = ttl.map(|ttl| self.handle.clock().expiry(ttl));
+        let write = Write::Put { table: Arc::clone(&self.name), key, value, expires_at_ms, only_new };
+        self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Put(true))));
+    }
+
+    /// Removes a key. `done` is told whether it was there, after the sync.
+    pub fn delete(&self, key: Vec<u8>, done: impl FnOnce(Result<bool, Error>) + Send + 'static) {
+        let write = Write::Delete { table: Arc::clone(&self.name), key };
+        self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Deleted(true))));
+    }
+}
+
+/// Signed 64-bit integers under keys; a key that was never counted stands at 0.
+#[derive(Clone)]
+pub struct Counter {
+    handle: Arc<Handle>,
+    name: Arc<TableName>,
+}
+
+impl Counter {
+    /// The counter's name.
+    pub fn name(&self) -> &str {
+        &self.name.name
+    }
+
+    /// The value: what is stored, and what this process has counted in memory.
+    pub fn get(&self, key: &[u8]) -> Result<i64, Error> {
+        self.handle.with(|engine| engine.count(&self.name, key))
+    }
+
+    /// Adds `by`, unless that would pass `max`. `done` gets the new value, or `None`, after the sync.
+    pub fn increment(
+        &self,
+        key: Vec<u8>,
+        by: i64,
+        max: Option<i64>,
+        done: impl FnOnce(Result<Option<i64>, Error>) + Send + 'static,
+    ) {
+        let write = Write::Increment { counter: Arc::clone(&self.name), key, by, max };
+        self.handle.write(write, move |outcome| {
+            done(outcome.map(|outcome| match outcome {
+                Outcome::Counted(value) => value,
+                _ => None,
+            }));
+        });
+    }
+
+    /// Sees to it that not even the first `increment_in_memory` ever has to wait for the disk. Does not wait; what fails now shows
+    /// when it is used.
+    pub fn introduce(&self) {
+        if self.handle.with(|engine| engine.knows(&self.name)) == Ok(false) {
+            self.handle.write(Write::Introduce { counter: Arc::clone(&self.name) }, drop);
+        }
+    }
+
+    /// Adds `by` in memory that outlives the process but not the machine, and returns the new value as this process knows it:
+    /// what other processes have counted shows when they have folded it. `None` when only `increment` can do it: at a counter's
+    /// first use ever, or while more keys are waiting to be folded than there is room for.
+    pub fn increment_in_memory(&self, key: &[u8], by: i64) -> Result<Option<i64>, Error> {
+        self.handle.with(|engine| engine.count_in_memory(&self.name, key, by))
+    }
+
+    /// Sets a key back to 0, with what this process has counted in memory. `done` is told whether it was there, after the sync.
+    pub fn delete(&self, key: Vec<u8>, done: impl FnOnce(Result<bool, Error>) + Send + 'static) {
+        let write = Write::Delete { table: Arc::clone(&self.name), key };
+        self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Deleted(true))));
+    }
+}
+
+impl Handle {
+    fn write(&self, write: Write, done: impl FnOnce(Result<Outcome, Error>) + Send + 'static) {
+        let done: Done = Box::new(move |outcomes| {
+            done(outcomes.and_then(|outcomes| outcomes.first().copied().ok_or(Error::Closed)));
+        });
+        self.submit(Job::Change(Work::Changes(Changes::one(write)), done));
+    }
+}

@@ -1,0 +1,90 @@
+//! The store's lock, kept for a transaction that has lost often: what it reads cannot change before it is committed.
+//!
+//! A process that writes one transaction after the other commits while another process reads, and so the other may lose for ever: it reads
+//! again while the next one is on its way to the disk. One that reads while its own writer has the lock cannot lose.
+
+use std::sync::Arc;
+
+use super::Transaction;
+use super::engine::Engine;
+use super::error::Error;
+use super::queue::{Done, Job};
+use super::shared::Handle;
+
+/// See the module. The writer keeps the lock for 20 ms at most; a transaction that takes longer may lose.
+pub struct Reservation {
+    engine: Arc<Engine>,
+    handle: Arc<Handle>,
+    is_granted: bool,
+}
+
+impl Reservation {
+    /// `done` gets the reservation when the writer has the lock. It ends when it is dropped.
+    pub(super) fn request(engine: Arc<Engine>, handle: Arc<Handle>, done: impl FnOnce(Result<Self, Error>) + Send + 'static) {
+        let mut reservation = Reservation { engine: Arc::clone(&engine), handle, is_granted: false };
+        let done: Done<()> = Box::new(move |granted| {
+            done(granted.map(|()| {
+                reservation.engine.queue.reserve();
+                reservation.is_granted = true;
+                reservation
+            }));
+        });
+        engine.submit(Job::Reserve(done));
+    }
+
+    /// Begins the transaction on the store as it is now and as it stays.
+    pub fn begin(self) -> Result<Transaction, Error> {
+        let (engine, handle) = (Arc::clone(&self.engine), Arc::clone(&self.handle));
+        Transaction::begin(&engine, &handle, Some(self))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // In a fork there is no writer, and the queue's lock may be held for ever.
+        if self.is_granted && self.engine.is_of_this_process() {
+            self.engine.queue.end_reservation();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::super::session::Session;
+    use super::super::{Clock, Options, Store};
+    use super::*;
+    use crate::engine::writer::PATIENCE_MAX;
+
+    /// As in `tests/store/serialisable.rs` a thread that gets no core for long enough may lose, but not each time.
+    #[test]
+    fn the_wait_for_another_process_is_no_part_of_the_time_that_a_reservation_has() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let pause = Duration::from_secs(3600);
+        let options = Options { bytes_max: 1 << 24, fold_pause: pause, sweep_pause: pause, clock: Clock::System };
+        let store = Store::open(dir.path(), &options).expect("a store");
+        let engine = store.handle.with(|engine| Ok(Arc::clone(engine))).expect("an open store");
+        let table = store.table("t").expect("a table");
+        let has_won = (0..10_u8).any(|attempt| {
+            let of_another_process = Session::begin(&engine.env, engine.tree, 0).expect("the lock");
+            let (sender, granted) = mpsc::channel();
+            store.reserve(move |reservation| sender.send(reservation).expect("somebody waits"));
+            assert!(granted.recv_timeout(2 * PATIENCE_MAX).is_err(), "another has the lock");
+            drop(of_another_process);
+            let mut transaction = granted.recv().expect("an answer").and_then(Reservation::begin).expect("a transaction");
+            let (sender, stored) = mpsc::channel();
+            table.put(b"k".to_vec(), vec![attempt], None, false, move |outcome| sender.send(outcome).expect("somebody waits"));
+            transaction.get(&table, b"k").expect("a read");
+            // A writer that had not kept the lock would store it now.
+            let early = stored.recv_timeout(PATIENCE_MAX / 4);
+            transaction.put(&table, b"seen", vec![attempt], None).expect("a put");
+            let (sender, committed) = mpsc::channel();
+            transaction.commit(move |outcome| sender.send(outcome).expect("somebody waits"));
+            assert_eq!(early.or_else(|_| stored.recv()), Ok(Ok(true)));
+            committed.recv().expect("an answer").is_ok()
+        });
+        assert!(has_won);
+    }
+}

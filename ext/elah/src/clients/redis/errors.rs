@@ -1,0 +1,30 @@
+//! The client's errors as Ruby exceptions; the classes are declared in `lib/elah/errors.rb` and `lib/elah/clients/redis/errors.rb`.
+
+use elah_clients::redis::{Error as RedisError, Name, Refusal};
+use magnus::{Error, Ruby, prelude::*};
+
+use crate::ruby::errors::class;
+
+/// The Ruby exception for an answer that did not come.
+pub(crate) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
+    let name = match error {
+        RedisError::Settings(_) => "OptionError",
+        RedisError::Unreachable { .. } | RedisError::Lost { .. } => "Unavailable",
+        RedisError::TimedOut { .. } => "QueryTimeout",
+        RedisError::Overloaded { .. } => "PoolExhausted",
+        RedisError::Closed { .. } => "Redis::Closed",
+    };
+    Error::new(class(ruby, name), error.to_string())
+}
+
+/// The Ruby exception for an answer that refuses.
+pub(super) fn refused(ruby: &Ruby, server: &str, name: Name, refusal: &Refusal) -> Error {
+    let message = format!("Redis at {server} refused {name}: {}.", refusal.text);
+    if refusal.is_of_the_moment() {
+        return Error::new(class(ruby, "Unavailable"), message);
+    }
+    match class(ruby, "Redis::Error").new_instance((message, refusal.code.as_str())) {
+        Ok(exception) => exception.into(),
+        Err(failure) => failure,
+    }
+}

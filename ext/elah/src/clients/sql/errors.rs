@@ -1,0 +1,42 @@
+//! The client's errors as Ruby exceptions; the classes are declared in `lib/elah/errors.rb` and `lib/elah/clients/sql/errors.rb`.
+
+use elah_clients::sql::{Error as SqlError, Kind};
+use magnus::{Error, ExceptionClass, Ruby, Value, prelude::*};
+
+/// The Ruby exception for an error of the client.
+pub(super) fn raised(ruby: &Ruby, error: &SqlError) -> Error {
+    let class = |name: &str| crate::ruby::errors::class(ruby, name);
+    let SqlError::Refused(refusal) = error else {
+        let class = class(match error {
+            SqlError::Misconfigured(_) => "OptionError",
+            SqlError::Unreachable { .. } | SqlError::Lost { .. } => "Unavailable",
+            SqlError::PoolExhausted { .. } => "PoolExhausted",
+            SqlError::QueryTimeout { .. } => "QueryTimeout",
+            SqlError::Closed { .. } => "SQL::Closed",
+            _ => "SQL::Error",
+        });
+        return Error::new(class, error.to_string());
+    };
+    let class = class(match refusal.kind {
+        Kind::UniqueViolation => "SQL::UniqueViolation",
+        Kind::ForeignKeyViolation => "SQL::ForeignKeyViolation",
+        Kind::SerializationFailure => "SQL::SerializationFailure",
+        Kind::Syntax => "SQL::SyntaxError",
+        Kind::Authentication => "SQL::AuthenticationFailed",
+        Kind::Cancelled => "SQL::Cancelled",
+        Kind::Other => "SQL::Error",
+    });
+    with_state(class, &error.to_string(), &refusal.sqlstate, refusal.number).unwrap_or_else(|failure| failure)
+}
+
+fn with_state(class: ExceptionClass, message: &str, sqlstate: &str, number: Option<u16>) -> Result<Error, Error> {
+    let exception = class.new_instance((message,))?;
+    exception.funcall::<_, _, Value>("refused_with", (sqlstate, number))?;
+    Ok(exception.into())
+}
+
+/// A transaction, or a stream of rows, was used on another loop or thread than the one where it began.
+pub(super) fn elsewhere(ruby: &Ruby) -> Error {
+    let message = "A transaction and its rows belong to the loop, or the thread, on which they began.";
+    Error::new(crate::ruby::errors::class(ruby, "SQL::Error"), message)
+}

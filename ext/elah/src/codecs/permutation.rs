@@ -1,0 +1,42 @@
+//! `Elah::Permutation`: numbers in an order that only a secret knows; see `lib/elah/codecs/permutation.rb`.
+
+use elah_permutation::Permutation;
+use magnus::{Error, Module, Object, RModule, RString, Ruby, function, method};
+
+use crate::ruby::native_class;
+use crate::ruby::receiver::Receiver;
+
+#[magnus::wrap(class = "Elah::Permutation", free_immediately, size)]
+struct RubyPermutation {
+    permutation: Permutation,
+}
+
+type This = Receiver<RubyPermutation>;
+
+impl RubyPermutation {
+    fn open(ruby: &Ruby, secret: RString, size: u64) -> Result<Self, Error> {
+        // SAFETY: the String is on this stack, and Ruby does not run while it is borrowed.
+        let secret = unsafe { secret.as_slice() };
+        let permutation = Permutation::new(secret, size)
+            .map_err(|misuse| Error::new(ruby.exception_arg_error(), format!("A permutation {misuse}.")))?;
+        Ok(RubyPermutation { permutation })
+    }
+
+    fn call(ruby: &Ruby, this: This, number: u64) -> Result<u64, Error> {
+        this.permutation.call(number).ok_or_else(|| {
+            let sentence = format!("This permutation maps the numbers below {}, not {number}.", this.permutation.size());
+            Error::new(ruby.exception_range_error(), sentence)
+        })
+    }
+
+    fn size(this: This) -> u64 {
+        this.permutation.size()
+    }
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubyPermutation>(ruby, elah, "Permutation")?;
+    class.define_singleton_method("open", function!(RubyPermutation::open, 2))?;
+    class.define_method("call", method!(RubyPermutation::call, 1))?;
+    class.define_method("size", method!(RubyPermutation::size, 0))
+}

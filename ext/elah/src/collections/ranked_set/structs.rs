@@ -1,0 +1,100 @@
+//! What a set answers, as instances of the Structs that `lib/elah/collections/ranked_set/answers.rb` declares.
+
+use std::sync::OnceLock;
+
+use elah_ranked_set::{Order, Rank, Row, Rows, Standing, Submission};
+use magnus::encoding::EncodingCapable;
+use magnus::rb_sys::AsRawValue;
+use magnus::value::{Opaque, ReprValue};
+use magnus::{Error, RArray, RClass, RString, Ruby, Value};
+
+use super::scores;
+use crate::ruby::raw_objects::filled_struct;
+use crate::ruby::utf8::{self, Text};
+use crate::store::with_bytes;
+
+struct Structs {
+    row: Opaque<RClass>,
+    submission: Opaque<RClass>,
+    decision: Opaque<RClass>,
+}
+
+static STRUCTS: OnceLock<Structs> = OnceLock::new();
+
+/// Told once by the Ruby half, whose constants keep the classes alive.
+pub(super) fn set(ruby: &Ruby, row: RClass, submission: RClass, decision: RClass) {
+    [row, submission, decision].into_iter().for_each(|class| ruby.gc_register_mark_object(class));
+    let _ = STRUCTS.set(Structs { row: row.into(), submission: submission.into(), decision: decision.into() });
+}
+
+fn structs(ruby: &Ruby) -> Result<&'static Structs, Error> {
+    let missing =
+        || Error::new(crate::ruby::errors::class(ruby, "InternalError"), "The Structs of ranked sets are not declared.");
+    STRUCTS.get().ok_or_else(missing)
+}
+
+pub(super) fn rank(ruby: &Ruby, rank: Rank) -> Value {
+    match rank {
+        Rank::Whole(rank) => ruby.integer_from_u64(rank as u64).as_value(),
+        Rank::Mean(rank) => ruby.float_from_f64(rank).as_value(),
+    }
+}
+
+/// A name as a frozen String: text where it is UTF-8, else bytes.
+pub(super) fn name(ruby: &Ruby, name: &[u8]) -> Result<Value, Error> {
+    let string = match std::str::from_utf8(name) {
+        Ok(text) => utf8::new_string(name, text.is_ascii())?,
+        Err(_) => ruby.str_from_slice(name),
+    };
+    string.freeze();
+    Ok(string.as_value())
+}
+
+/// The name that a caller gave, as `name` has it.
+pub(super) fn member(ruby: &Ruby, member: RString) -> Result<Value, Error> {
+    // SAFETY: the String is an argument of the method, and no Ruby code runs meanwhile.
+    let is_valid = matches!(unsafe { utf8::text(member.as_raw()) }, Text::Utf8 { .. });
+    match is_valid && member.enc_get() == ruby.utf8_encindex() {
+        true => Ok(RString::new_frozen(member).as_value()),
+        false => name(ruby, &with_bytes(member, <[u8]>::to_vec)),
+    }
+}
+
+pub(super) fn row(ruby: &Ruby, order: &Order, row: &Row<'_>) -> Result<Value, Error> {
+    let values = [name(ruby, row.name)?, rank(ruby, row.rank), scores::written(ruby, order, &row.scores)?];
+    filled_struct(ruby, structs(ruby)?.row, values)
+}
+
+pub(super) fn rows(ruby: &Ruby, order: &Order, rows: Rows<'_>) -> Result<RArray, Error> {
+    let array = ruby.ary_new_capa(rows.len());
+    for entry in rows {
+        array.push(row(ruby, order, &entry)?)?;
+    }
+    Ok(array)
+}
+
+pub(super) fn submission(ruby: &Ruby, order: &Order, member: Value, done: &Submission) -> Result<Value, Error> {
+    let (previous_score, previous_sequence) = standing(ruby, order, done.previous.as_ref())?;
+    let (score, sequence) = standing(ruby, order, Some(&done.standing))?;
+    let previous_rank = done.previous_rank.map_or(ruby.qnil().as_value(), |previous| rank(ruby, previous));
+    let is_changed = if done.is_changed { ruby.qtrue().as_value() } else { ruby.qfalse().as_value() };
+    let rank = rank(ruby, done.rank);
+    let values = [member, score, rank, previous_score, previous_rank, is_changed, sequence, previous_sequence];
+    filled_struct(ruby, structs(ruby)?.submission, values)
+}
+
+pub(super) fn decision(ruby: &Ruby, order: &Order, member: Value, decided: &Standing) -> Result<Value, Error> {
+    let (score, sequence) = standing(ruby, order, Some(decided))?;
+    filled_struct(ruby, structs(ruby)?.decision, [member, score, sequence])
+}
+
+/// Score and sequence, or two nils.
+fn standing(ruby: &Ruby, order: &Order, standing: Option<&Standing>) -> Result<(Value, Value), Error> {
+    match standing {
+        None => Ok((ruby.qnil().as_value(), ruby.qnil().as_value())),
+        Some(standing) => {
+            let score = scores::written(ruby, order, &standing.scores)?;
+            Ok((score, ruby.integer_from_u64(standing.sequence).as_value()))
+        }
+    }
+}

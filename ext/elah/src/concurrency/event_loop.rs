@@ -1,0 +1,373 @@
+//! `Elah::EventLoop`: the worker's loop as Ruby iterations it. The fibers themselves are Ruby's affair (`lib/elah/concurrency/event_loop.rb`).
+//!
+//! The loop is a plain Ruby object: the instance variables of a native one are looked up in a table, several of them in each iteration. What
+//! belongs to its thread is found through the thread, and what other threads need is an object of its own, the handle.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use elah_http::limits::Limits;
+use elah_http::worker::{Cancelled, GateSettings, Readiness, Worker};
+use elah_loop::wake::RemoteWaker;
+use magnus::value::{BoxValue, ReprValue};
+use magnus::{
+    Class, DataTypeFunctions, Error, IntoValue, Module, Object, RArray, RClass, RHash, RModule, RObject, Ruby, TryConvert,
+    TypedData, Value, method,
+};
+
+use crate::concurrency::current_worker::{self, worker};
+use crate::concurrency::wait::{self, Parking};
+use crate::ruby::errors;
+use crate::ruby::gvl::without_gvl;
+use crate::ruby::native_class;
+use crate::ruby::receiver::Receiver;
+use crate::server::listening_socket::ListeningSocket;
+use crate::server::request::{self, Request};
+use crate::server::router::RubyRouter;
+use crate::server::scoreboard::RubyScoreboard;
+use crate::server::stall::Heartbeat;
+
+static LOOPS_STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// What any thread may do to a loop, and a trap too, and the iteration, of which these watch.
+#[derive(TypedData)]
+#[magnus(class = "Elah::EventLoop::Handle", free_immediately)]
+struct Handle {
+    waker: RemoteWaker,
+    heartbeat: Arc<Heartbeat>,
+    process_id: u32,
+}
+
+impl DataTypeFunctions for Handle {}
+
+impl Handle {
+    /// Runs connections and timers of this thread's loop without the GVL until there is work.
+    fn iterate(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<(), Error> {
+        if std::process::id() != rb_self.process_id {
+            return Err(Error::new(
+                errors::class(ruby, "Error"),
+                "This loop belongs to the parent process: a loop does not survive a fork.",
+            ));
+        }
+        let worker = worker(ruby)?;
+        rb_self.heartbeat.rest();
+        let waker = &rb_self.waker;
+        let iterated = without_gvl(ruby, || worker.iterate(), &|| waker.interrupt());
+        rb_self.heartbeat.begin();
+        iterated.map(|_| ())
+    }
+
+    /// Makes the iteration return.
+    fn interrupt(rb_self: Receiver<Self>) {
+        rb_self.waker.interrupt();
+    }
+
+    fn end_wait(rb_self: Receiver<Self>, wait: u64) {
+        rb_self.waker.end_wait(wait);
+    }
+
+    /// Blocks, without the GVL, until the loop's thread has been with Ruby for longer than `seconds`. Gives those seconds, or nil
+    /// when the thread was asked for meanwhile.
+    fn wait_for_stall(ruby: &Ruby, rb_self: Receiver<Self>, seconds: f64) -> Result<Option<f64>, Error> {
+        let bound = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let heartbeat = Arc::clone(&rb_self.heartbeat);
+        let stalled = without_gvl(ruby, || heartbeat.wait_for_stall(bound), &|| heartbeat.interrupt())?;
+        Ok(stalled.flatten().map(|stalled| stalled.as_secs_f64()))
+    }
+}
+
+/// The methods of `Elah::EventLoop` that its own thread calls: they find the worker without it.
+struct EventLoop;
+
+impl EventLoop {
+    fn open(
+        ruby: &Ruby,
+        class: RClass,
+        limits: RHash,
+        router: &RubyRouter,
+        streamed_routes: Vec<u32>,
+        gates: RArray,
+    ) -> Result<RObject, Error> {
+        if current_worker::is_there() {
+            return Err(Error::new(errors::class(ruby, "Error"), "A loop runs on this thread already."));
+        }
+        let limits = read_limits(ruby, limits)?;
+        let streamed_routes: HashSet<u32> = streamed_routes.into_iter().collect();
+        let gates = read_gates(gates)?;
+        let worker = Worker::new(limits, router.snapshot(), streamed_routes, gates)
+            .map_err(|cause| Error::new(errors::class(ruby, "Error"), format!("The loop could not be started: {cause}.")))?;
+        let worker = Rc::new(worker);
+        let handle =
+            Handle { waker: worker.waker().clone(), heartbeat: Arc::new(Heartbeat::new()), process_id: std::process::id() };
+        let event_loop = RObject::try_convert(class.obj_alloc()?)?;
+        event_loop.ivar_set("@handle", ruby.obj_wrap(handle))?;
+        let waits = Rc::clone(&worker);
+        wait::set_parking(Some(Parking {
+            waker: worker.waker().clone(),
+            next_wait: Box::new(move || waits.new_wait()),
+            ruby_loop: BoxValue::new(event_loop.as_value()),
+            identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
+            life: Arc::new(()),
+        }));
+        current_worker::set(worker);
+        Ok(event_loop)
+    }
+
+    fn listen(ruby: &Ruby, _: Value, socket: &ListeningSocket) -> Result<(), Error> {
+        let worker = worker(ruby)?;
+        socket.with(ruby, |listener| {
+            worker.listen(listener).map_err(|cause| {
+                Error::new(errors::class(ruby, "Error"), format!("{} cannot be accepted on: {cause}.", listener.address()))
+            })
+        })?
+    }
+
+    /// True when a request may start.
+    fn is_request_ready(ruby: &Ruby, _: Value) -> Result<bool, Error> {
+        Ok(worker(ruby)?.is_request_ready())
+    }
+
+    /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
+    fn next_request(ruby: &Ruby, _: Value, finished: Value) -> Result<Option<Value>, Error> {
+        let worker = worker(ruby)?;
+        if let Some(finished) = request::CLASS.native::<Request>(&finished)
+            && let Some(unanswered) = worker.finish(finished.id())
+        {
+            let log: Value =
+                ruby.class_object().const_get::<_, RModule>("Elah")?.const_get::<_, Value>("Log")?.funcall("current", ())?;
+            log.funcall::<_, _, Value>(
+                "error",
+                (format!("{unanswered} ended without an answer: its client got 500 no_answer"),),
+            )?;
+        }
+        Ok(worker.next_request().map(|id| Request::new(id).into_value_with(ruby)))
+    }
+
+    /// Whether there is anything but requests to attend to.
+    fn has_news(ruby: &Ruby, _: Value) -> Result<bool, Error> {
+        Ok(worker(ruby)?.has_news())
+    }
+
+    /// The ids of the waits that have ended, or nil.
+    fn ended_waits(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
+        let mut ended = Vec::new();
+        worker(ruby)?.take_ended_waits(&mut ended);
+        if ended.is_empty() {
+            return Ok(None);
+        }
+        let array = ruby.ary_new_capa(ended.len());
+        for id in ended {
+            array.push(id)?;
+        }
+        Ok(Some(array))
+    }
+
+    /// The requests to cancel as pairs of request id and reason, or nil.
+    fn cancelled_requests(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
+        let cancelled = worker(ruby)?.take_cancelled();
+        if cancelled.is_empty() {
+            return Ok(None);
+        }
+        let array = ruby.ary_new_capa(cancelled.len());
+        for (id, reason) in cancelled {
+            let reason = match reason {
+                Cancelled::Overdue => ruby.to_symbol("overdue"),
+                Cancelled::Gone => ruby.to_symbol("gone"),
+            };
+            array.push((id.to_bits(), reason))?;
+        }
+        Ok(Some(array))
+    }
+
+    fn new_wait(ruby: &Ruby, _: Value) -> Result<u64, Error> {
+        Ok(worker(ruby)?.new_wait())
+    }
+
+    fn start_timer(ruby: &Ruby, _: Value, wait: u64, seconds: f64) -> Result<(), Error> {
+        let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        worker(ruby)?.start_timer(wait, duration);
+        Ok(())
+    }
+
+    /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
+    /// False, and the wait does not end, for a plain file: it is always ready.
+    fn watch(ruby: &Ruby, _: Value, wait: u64, descriptor: i32, events: u32) -> Result<bool, Error> {
+        match worker(ruby)?.watch(wait, duplicate(ruby, descriptor)?, readiness(events)) {
+            Ok(()) => Ok(true),
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+            Err(cause) => Err(cannot_wait(ruby, descriptor, &cause)),
+        }
+    }
+
+    /// The same for pairs of descriptor and events, none of them a plain file: the wait ends with the first that is ready.
+    fn watch_any(ruby: &Ruby, _: Value, wait: u64, interests: Vec<(i32, u32)>) -> Result<(), Error> {
+        let first = interests.first().map_or(-1, |(descriptor, _)| *descriptor);
+        let duplicates = interests
+            .into_iter()
+            .map(|(descriptor, events)| Ok((duplicate(ruby, descriptor)?, readiness(events))))
+            .collect::<Result<Vec<_>, Error>>()?;
+        worker(ruby)?.watch_any(wait, duplicates).map_err(|cause| cannot_wait(ruby, first, &cause))
+    }
+
+    /// What the descriptor of `wait` is ready for, as bits; nil when something else ended the wait.
+    fn readiness(ruby: &Ruby, _: Value, wait: u64) -> Result<Option<u32>, Error> {
+        Ok(worker(ruby)?.take_readiness(wait).map(bits))
+    }
+
+    fn cancel_wait(ruby: &Ruby, _: Value, wait: u64) -> Result<(), Error> {
+        worker(ruby)?.cancel_wait(wait);
+        Ok(())
+    }
+
+    /// Stops accepting. What the kernel alone has accepted is left to other workers of the same sockets, or taken in first.
+    fn drain(ruby: &Ruby, _: Value, leaves_backlog: bool) -> Result<(), Error> {
+        worker(ruby)?.drain(leaves_backlog);
+        Ok(())
+    }
+
+    fn linger(ruby: &Ruby, _: Value, lingers: bool) -> Result<(), Error> {
+        worker(ruby)?.linger(lingers);
+        Ok(())
+    }
+
+    fn has_served_all(ruby: &Ruby, _: Value) -> Result<bool, Error> {
+        Ok(worker(ruby)?.has_served_all())
+    }
+
+    /// Writes to a seat of the scoreboard from now on.
+    fn take_seat(ruby: &Ruby, _: Value, scoreboard: &RubyScoreboard, seat: usize) -> Result<(), Error> {
+        let seat = scoreboard
+            .seat(seat)
+            .ok_or_else(|| Error::new(ruby.exception_index_error(), format!("The scoreboard has no seat {seat}.")))?;
+        worker(ruby)?.take_seat(seat);
+        Ok(())
+    }
+
+    fn is_drained(ruby: &Ruby, _: Value) -> Result<bool, Error> {
+        Ok(worker(ruby)?.is_drained())
+    }
+
+    fn counts(ruby: &Ruby, _: Value) -> Result<RHash, Error> {
+        let worker = worker(ruby)?;
+        let counts = worker.counts();
+        let hash = ruby.hash_new();
+        for (name, count) in [
+            ("connections", counts.connections),
+            ("requests", counts.requests),
+            ("refused", counts.refused),
+            ("iterations", counts.iterations),
+            ("open_connections", worker.open_connections() as u64),
+            ("open_requests", worker.open_requests() as u64),
+        ] {
+            hash.aset(ruby.to_symbol(name), count)?;
+        }
+        Ok(hash)
+    }
+
+    /// Ends the loop of this thread: its connections are closed and its runtime is dropped.
+    fn close(_: Value) {
+        wait::set_parking(None);
+        let worker = current_worker::take();
+        drop(worker);
+    }
+
+    /// Leaves the loop to the parent of this process. Nothing is closed: the selector is the parent's, and each socket that is closed would be
+    /// taken out of it.
+    fn abandon(_: Value) {
+        wait::set_parking(None);
+        std::mem::forget(current_worker::take());
+    }
+}
+
+/// A descriptor of the loop's own for the same file: the application may close its one, and the number may name another file then.
+fn duplicate(ruby: &Ruby, descriptor: i32) -> Result<OwnedFd, Error> {
+    if descriptor < 0 {
+        return Err(cannot_wait(ruby, descriptor, &io::Error::from_raw_os_error(9)));
+    }
+    // SAFETY: the caller's IO is open; the borrow ends with the duplication.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|cause| cannot_wait(ruby, descriptor, &cause))
+}
+
+fn cannot_wait(ruby: &Ruby, descriptor: i32, cause: &io::Error) -> Error {
+    Error::new(ruby.exception_io_error(), format!("The descriptor {descriptor} cannot be waited for: {cause}."))
+}
+
+fn readiness(events: u32) -> Readiness {
+    Readiness { readable: events & 1 != 0, priority: events & 2 != 0, writable: events & 4 != 0 }
+}
+
+fn bits(readiness: Readiness) -> u32 {
+    u32::from(readiness.readable) | u32::from(readiness.priority) << 1 | u32::from(readiness.writable) << 2
+}
+
+/// Gates from `[[routes, running_max, queue_max, queue_seconds], ...]`.
+fn read_gates(gates: RArray) -> Result<Vec<GateSettings>, Error> {
+    let read = |at: usize| -> Result<GateSettings, Error> {
+        let (routes, running_max, queue_max, queue_seconds) = gates.entry::<(Vec<u32>, usize, usize, f64)>(at as isize)?;
+        Ok(GateSettings { routes, running_max, queue_max, queue_ms: (queue_seconds * 1000.0).round() as u64 })
+    };
+    (0..gates.len()).map(read).collect()
+}
+
+fn read_limits(ruby: &Ruby, limits: RHash) -> Result<Limits, Error> {
+    fn number<T: TryConvert>(ruby: &Ruby, limits: RHash, name: &str) -> Result<T, Error> {
+        let value: Option<T> = limits.lookup(ruby.to_symbol(name))?;
+        value.ok_or_else(|| Error::new(ruby.exception_key_error(), format!("The limit {name} is missing.")))
+    }
+    let millis = |name: &str| number::<f64>(ruby, limits, name).map(|seconds| (seconds * 1000.0).round() as u64);
+    let count = |name: &str| number::<usize>(ruby, limits, name);
+    Ok(Limits {
+        connections_max: count("connections_max")?,
+        fibers_max: count("fibers_max")?,
+        queue_max: count("queue_max")?,
+        queue_ms: millis("queue_seconds")?,
+        header_bytes_max: count("header_bytes_max")?,
+        headers_max: count("headers_max")?,
+        uri_bytes_max: count("uri_bytes_max")?,
+        body_bytes_max: number(ruby, limits, "body_bytes_max")?,
+        body_memory_bytes: count("body_memory_bytes")?,
+        header_ms: millis("header_seconds")?,
+        body_ms: millis("body_seconds")?,
+        keepalive_ms: millis("keepalive_seconds")?,
+        request_ms: millis("request_seconds")?,
+        write_ms: millis("write_seconds")?,
+        response_buffer_bytes: count("response_buffer_bytes")?,
+        pipeline_max: number(ruby, limits, "pipeline_max")?,
+    })
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = elah.define_class("EventLoop", ruby.class_object())?;
+    let handle = native_class::define::<Handle>(ruby, class, "Handle")?;
+    handle.define_method("iterate", method!(Handle::iterate, 0))?;
+    handle.define_method("interrupt", method!(Handle::interrupt, 0))?;
+    handle.define_method("end_wait", method!(Handle::end_wait, 1))?;
+    handle.define_method("wait_for_stall", method!(Handle::wait_for_stall, 1))?;
+    class.define_singleton_method("open", method!(EventLoop::open, 4))?;
+    class.define_method("listen", method!(EventLoop::listen, 1))?;
+    class.define_method("request_ready?", method!(EventLoop::is_request_ready, 0))?;
+    class.define_method("next_request", method!(EventLoop::next_request, 1))?;
+    class.define_method("news?", method!(EventLoop::has_news, 0))?;
+    class.define_method("ended_waits", method!(EventLoop::ended_waits, 0))?;
+    class.define_method("cancelled_requests", method!(EventLoop::cancelled_requests, 0))?;
+    class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;
+    class.define_method("start_timer", method!(EventLoop::start_timer, 2))?;
+    class.define_method("watch", method!(EventLoop::watch, 3))?;
+    class.define_method("watch_any", method!(EventLoop::watch_any, 2))?;
+    class.define_method("readiness", method!(EventLoop::readiness, 1))?;
+    class.define_method("cancel_wait", method!(EventLoop::cancel_wait, 1))?;
+    class.define_method("drain", method!(EventLoop::drain, 1))?;
+    class.define_method("linger", method!(EventLoop::linger, 1))?;
+    class.define_method("served_all?", method!(EventLoop::has_served_all, 0))?;
+    class.define_method("take_seat", method!(EventLoop::take_seat, 2))?;
+    class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
+    class.define_method("counts", method!(EventLoop::counts, 0))?;
+    class.define_method("close", method!(EventLoop::close, 0))?;
+    class.define_method("abandon", method!(EventLoop::abandon, 0))?;
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Waiting for a Rust future: on the worker's own loop, where the calling fiber alone is suspended, or on a background thread when
+//! no loop runs here. Native clients keep one connection or pool per such home.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use elah_loop::background::Background;
+use elah_loop::task::Task;
+use magnus::{Error, Ruby};
+
+use crate::concurrency::current_worker::worker;
+use crate::concurrency::wait::{loop_life, park, running_loop_identity, suspend};
+
+/// Where futures run that the calling fiber or thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home {
+    process_id: u32,
+    /// The loop's number in its process; `None` is the background thread.
+    event_loop: Option<u32>,
+}
+
+impl Home {
+    /// The loop of this thread in one of its fibers; elsewhere the background.
+    pub(crate) fn current(ruby: &Ruby) -> Result<Home, Error> {
+        Ok(match running_loop_identity(ruby)? {
+            Some((process_id, number)) => Home { process_id, event_loop: Some(number) },
+            None => Home { process_id: std::process::id(), event_loop: None },
+        })
+    }
+
+    /// Runs `future` here and waits for its result. A wait that Ruby ends by an exception (deadline, `Timeout`, `Thread#kill`)
+    /// drops the future where it stands.
+    pub(crate) fn wait_for<T: Send + 'static>(
+        self,
+        ruby: &Ruby,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Error> {
+        match self.event_loop {
+            Some(_) => wait_on_loop(ruby, future),
+            None => wait_for_background(ruby, self.process_id, future),
+        }
+    }
+}
+
+impl Home {
+    /// Runs `future` here while the caller goes on.
+    pub(crate) fn start(self, ruby: &Ruby, future: impl Future<Output = ()> + Send + 'static) -> Result<Task, Error> {
+        match self.event_loop {
+            Some(_) => {
+                let worker = worker(ruby)?;
+                // Nobody has this wait, so that its end wakes nobody.
+                Ok(worker.spawn(worker.new_wait(), future))
+            }
+            None => Ok(background(ruby, self.process_id)?.spawn(future)),
+        }
+    }
+}
+
+/// Aborts a future that nobody waits for any more.
+struct AbortOnDrop(Task);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn wait_on_loop<T: 'static>(ruby: &Ruby, future: impl Future<Output = T> + 'static) -> Result<T, Error> {
+    let worker = worker(ruby)?;
+    let wait = worker.new_wait();
+    let result = Rc::new(Cell::new(None));
+    let filled = Rc::clone(&result);
+    // In a box, for each future around it would have room for it twice, and be copied.
+    let future = Box::pin(future);
+    let _task = AbortOnDrop(worker.spawn(wait, async move { filled.set(Some(future.await)) }));
+    park(ruby, wait)?;
+    result
+        .take()
+        .ok_or_else(|| Error::new(crate::ruby::errors::class(ruby, "InternalError"), "The operation ended without a result."))
+}
+
+fn wait_for_background<T: Send + 'static>(
+    ruby: &Ruby,
+    process_id: u32,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Error> {
+    let background = background(ruby, process_id)?;
+    let mut task = None;
+    suspend(ruby, |completer| {
+        task = Some(AbortOnDrop(background.spawn(async move { completer.complete(future.await) })));
+    })
+}
+
+/// The background thread of this process. One that a fork left behind is forgotten, never dropped.
+fn background(ruby: &Ruby, process_id: u32) -> Result<&'static Background, Error> {
+    static BACKGROUND: Mutex<Option<(u32, &'static Background)>> = Mutex::new(None);
+    let mut started = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
+    match *started {
+        Some((owner, background)) if owner == process_id => Ok(background),
+        _ => {
+            let background = Background::start().map_err(|cause| {
+                Error::new(
+                    crate::ruby::errors::class(ruby, "Error"),
+                    format!("The background thread could not be started: {cause}."),
+                )
+            })?;
+            let background: &'static Background = Box::leak(Box::new(background));
+            *started = Some((process_id, background));
+            Ok(background)
+        }
+    }
+}
+
+/// One `C` per home: a client's connections belong to the runtime that they were opened on.
+pub(crate) struct PerHome<C> {
+    clients: Mutex<Vec<Entry<C>>>,
+}
+
+struct Entry<C> {
+    home: Home,
+    /// Of a loop; the background thread lives as long as its process.
+    life: Option<Weak<()>>,
+    client: Arc<C>,
+}
+
+impl<C> Entry<C> {
+    /// Whether its runtime has ended, or belongs to the parent of this process.
+    fn is_gone(&self) -> bool {
+        self.home.process_id != std::process::id() || self.life.as_ref().is_some_and(|life| life.strong_count() == 0)
+    }
+}
+
+impl<C> PerHome<C> {
+    pub(crate) const fn new() -> Self {
+        PerHome { clients: Mutex::new(Vec::new()) }
+    }
+
+    /// The client of `home`, where the caller is, made by `make` when it is asked for first. Those whose homes are gone go then.
+    pub(crate) fn get(&self, home: Home, make: impl FnOnce() -> C) -> Arc<C> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = clients.iter().find(|entry| entry.home == home) {
+            return Arc::clone(&entry.client);
+        }
+        drop_own(clients.extract_if(.., |entry| entry.is_gone()));
+        let client = Arc::new(make());
+        let life = home.event_loop.and_then(|_| loop_life());
+        clients.push(Entry { home, life, client: Arc::clone(&client) });
+        client
+    }
+
+    /// Takes all clients out, so that their connections are closed.
+    pub(crate) fn close(&self) {
+        drop_own(std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+}
+
+/// Drops the clients of this process, which closes their connections. Those that a fork brought along share their sockets with the
+/// parent: they are forgotten.
+fn drop_own<C>(entries: impl IntoIterator<Item = Entry<C>>) {
+    let process_id = std::process::id();
+    for entry in entries {
+        if entry.home.process_id != process_id {
+            std::mem::forget(entry.client);
+        }
+    }
+}
+
+impl<C> Drop for PerHome<C> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,180 @@
+//! Suspends the calling fiber, or blocks the calling thread when no loop runs on it, until another thread has a result.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+use std::sync::Weak;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use elah_loop::wake::{RemoteWaker, WaitId};
+use magnus::value::{BoxValue, LazyId, ReprValue};
+use magnus::{Error, Ruby, Value};
+
+use crate::ruby::gvl::without_gvl;
+
+/// The loop of this thread, as far as a wait needs it.
+pub(crate) struct Parking {
+    pub(crate) waker: RemoteWaker,
+    pub(crate) next_wait: Box<dyn Fn() -> WaitId>,
+    /// The `Elah::EventLoop`; kept alive and in its place until `close`.
+    pub(crate) ruby_loop: BoxValue<Value>,
+    /// The process of the loop, and the loop's number in it: no two loops have both in common.
+    #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
+    pub(crate) identity: (u32, u32),
+    /// Lives as long as the loop.
+    #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
+    pub(crate) life: Arc<()>,
+}
+
+thread_local! {
+    /// Never dropped with its thread: Ruby may be gone by then.
+    static PARKING: ManuallyDrop<RefCell<Option<Parking>>> = const { ManuallyDrop::new(RefCell::new(None)) };
+}
+
+/// Declares (or, with `None`, revokes) the loop on which this thread's fibers wait.
+pub(crate) fn set_parking(parking: Option<Parking>) {
+    PARKING.with(|cell| *cell.borrow_mut() = parking);
+}
+
+// Looked up once: every wait calls both.
+static IN_TASK: LazyId = LazyId::new("in_task?");
+static PARK: LazyId = LazyId::new("park");
+
+enum Filled<T> {
+    Not,
+    With(T),
+    Abandoned,
+}
+
+struct Slot<T> {
+    filled: Mutex<Filled<T>>,
+    changed: Condvar,
+    on_loop: Option<(RemoteWaker, WaitId)>,
+}
+
+impl<T> Slot<T> {
+    fn fill(&self, filled: Filled<T>) {
+        *self.filled.lock().unwrap_or_else(PoisonError::into_inner) = filled;
+        match &self.on_loop {
+            Some((waker, id)) => waker.end_wait(*id),
+            None => self.changed.notify_all(),
+        }
+    }
+
+    fn take(&self) -> Filled<T> {
+        std::mem::replace(&mut *self.filled.lock().unwrap_or_else(PoisonError::into_inner), Filled::Not)
+    }
+}
+
+/// The sending half of a wait: any thread may complete it, once. Dropped unfilled, it ends the wait with an error.
+pub(crate) struct Completer<T> {
+    slot: Option<Arc<Slot<T>>>,
+}
+
+impl<T> Completer<T> {
+    pub(crate) fn complete(mut self, value: T) {
+        if let Some(slot) = self.slot.take() {
+            slot.fill(Filled::With(value));
+        }
+    }
+}
+
+impl<T> Drop for Completer<T> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            slot.fill(Filled::Abandoned);
+        }
+    }
+}
+
+/// Calls `start` with a completer and waits until it is completed. In a fiber of a loop only that fiber waits; elsewhere the thread
+/// does, without the GVL. A wait that Ruby interrupts (deadline, `Timeout`, `Thread#kill`) ends with that exception, and the
+/// result, when it comes, goes nowhere.
+pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Completer<T>)) -> Result<T, Error> {
+    let ruby_loop = running_loop()?;
+    let on_loop = PARKING.with(|cell| {
+        let parking = cell.borrow();
+        parking.as_ref().filter(|_| ruby_loop.is_some()).map(|parking| (parking.waker.clone(), (parking.next_wait)()))
+    });
+    let id = on_loop.as_ref().map(|(_, id)| *id);
+    let slot = Arc::new(Slot { filled: Mutex::new(Filled::Not), changed: Condvar::new(), on_loop });
+    start(Completer { slot: Some(Arc::clone(&slot)) });
+    loop {
+        match slot.take() {
+            Filled::With(value) => return Ok(value),
+            Filled::Abandoned => {
+                return Err(Error::new(
+                    crate::ruby::errors::class(ruby, "InternalError"),
+                    "The operation ended without a result.",
+                ));
+            }
+            Filled::Not => {}
+        }
+        match (ruby_loop, id) {
+            (Some(ruby_loop), Some(id)) => {
+                let _: Value = ruby_loop.funcall(*PARK, (id,))?;
+            }
+            _ => block_thread(ruby, &slot)?,
+        }
+    }
+}
+
+/// Suspends the fiber until `id`, a wait of this thread's loop, has ended.
+pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
+    match running_loop()? {
+        Some(ruby_loop) => ruby_loop.funcall::<_, _, Value>(*PARK, (id,)).map(|_| ()),
+        None => {
+            Err(Error::new(crate::ruby::errors::class(ruby, "OutsideLoop"), "Only a fiber of the worker's loop can wait here."))
+        }
+    }
+}
+
+/// Whether a fiber of this thread's loop is running, and not the loop itself or a thread without one.
+pub(crate) fn is_in_fiber() -> Result<bool, Error> {
+    running_loop().map(|ruby_loop| ruby_loop.is_some())
+}
+
+/// The process and the number of the loop of this thread when a fiber of it is running.
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Error> {
+    if running_loop()?.is_none() {
+        return Ok(None);
+    }
+    Ok(PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.identity)))
+}
+
+/// What lives as long as the loop of this thread.
+#[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
+pub(crate) fn loop_life() -> Option<Weak<()>> {
+    PARKING.with(|cell| cell.borrow().as_ref().map(|parking| Arc::downgrade(&parking.life)))
+}
+
+/// The loop of this thread when a fiber of it, and not the loop itself, is running.
+fn running_loop() -> Result<Option<Value>, Error> {
+    let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| *parking.ruby_loop)) else {
+        return Ok(None);
+    };
+    Ok(ruby_loop.funcall::<_, _, bool>(*IN_TASK, ())?.then_some(ruby_loop))
+}
+
+fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
+    // The iteration that this thread may be in goes on when the thread does: what it has written would wait for its own end.
+    elah_store::end_iteration();
+    let interrupted = Mutex::new(false);
+    let unblock = || {
+        *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        let _guard = slot.filled.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.changed.notify_all();
+    };
+    without_gvl(
+        ruby,
+        || {
+            let mut filled = slot.filled.lock().unwrap_or_else(PoisonError::into_inner);
+            while matches!(*filled, Filled::Not) && !*interrupted.lock().unwrap_or_else(PoisonError::into_inner) {
+                filled = slot.changed.wait(filled).unwrap_or_else(PoisonError::into_inner);
+            }
+        },
+        &unblock,
+    )?;
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! `Elah::Shards::Commits`: the batches of one kind of entities in this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use elah_store::GroupCommits;
+use magnus::{Error, Module, Object, RArray, RModule, Ruby, TryConvert, function, method};
+
+use super::RubyClaim;
+use crate::concurrency::wait::suspend;
+use crate::ruby::native_class;
+use crate::store::errors::raised;
+use crate::store::table::RubyTable;
+
+#[magnus::wrap(class = "Elah::Shards::Commits", size)]
+pub(crate) struct RubyCommits {
+    pub(super) commits: Arc<GroupCommits>,
+}
+
+impl RubyCommits {
+    fn new(ruby: &Ruby, tables: RArray, delay_seconds: f64) -> Result<Self, Error> {
+        let tables: Vec<_> = tables
+            .into_iter()
+            .map(|table| <&RubyTable>::try_convert(table).map(|table| table.table.clone()))
+            .collect::<Result<_, _>>()?;
+        let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
+        let commits = GroupCommits::new(&tables, delay).map_err(|error| raised(ruby, &error))?;
+        Ok(RubyCommits { commits: Arc::new(commits) })
+    }
+
+    /// Claims shards of a store of `of` shards for an incarnation; the claims, once they are on disk.
+    fn claim(ruby: &Ruby, commits: &Self, shards: Vec<u16>, of: u32, incarnation: u64) -> Result<RArray, Error> {
+        let claims = suspend(ruby, |completer| {
+            commits.commits.claim(shards, of, incarnation, |claims| completer.complete(claims));
+        })?;
+        let claims = claims.map_err(|error| raised(ruby, &error))?;
+        Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))
+    }
+
+    /// Whether nobody else has claimed the shard since.
+    fn owns(commits: &Self, claim: &RubyClaim) -> bool {
+        commits.commits.still_owns(&claim.claim)
+    }
+
+    /// The number of the last batch that the writer was given.
+    fn submit(&self) -> u64 {
+        self.commits.submit()
+    }
+
+    fn settled(&self) -> u64 {
+        self.commits.settled()
+    }
+
+    fn waiting_bytes(&self) -> usize {
+        self.commits.waiting_bytes()
+    }
+
+    /// Suspends until the batch `number` is settled, which must have been submitted.
+    fn wait(ruby: &Ruby, commits: &Self, number: u64) -> Result<(), Error> {
+        wait(ruby, &commits.commits, number)
+    }
+}
+
+pub(super) fn wait(ruby: &Ruby, commits: &GroupCommits, number: u64) -> Result<(), Error> {
+    if commits.settled() >= number {
+        return Ok(());
+    }
+    suspend(ruby, |completer| commits.when_settled(number, || completer.complete(())))
+}
+
+pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
+    class.define_singleton_method("open", function!(RubyCommits::new, 2))?;
+    class.define_method("claim", method!(RubyCommits::claim, 3))?;
+    class.define_method("owns?", method!(RubyCommits::owns, 1))?;
+    class.define_method("submit", method!(RubyCommits::submit, 0))?;
+    class.define_method("settled", method!(RubyCommits::settled, 0))?;
+    class.define_method("waiting_bytes", method!(RubyCommits::waiting_bytes, 0))?;
+    class.define_method("wait", method!(RubyCommits::wait, 1))?;
+    Ok(())
+}

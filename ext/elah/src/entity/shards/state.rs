@@ -1,0 +1,199 @@
+//! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use elah_store::{Claim, Gathered, GroupCommits};
+use magnus::value::ReprValue;
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
+
+use super::RubyClaim;
+use super::commits::{RubyCommits, wait};
+use super::copies;
+use crate::ruby::native_class;
+use crate::ruby::receiver::{ExactClass, Receiver};
+use crate::store::errors::raised;
+use crate::store::table::{entries, range};
+use crate::store::{read_string, with_bytes};
+
+pub(super) static CLASS: ExactClass = ExactClass::new();
+
+/// The number of the table in which entities have their own keys.
+const OWN_TABLE: u8 = 0;
+
+#[magnus::wrap(class = "Elah::Shards::State", size)]
+pub(crate) struct RubyState {
+    pub(super) entity: Arc<EntityState>,
+}
+
+/// What the state of an entity and its indexes share.
+pub(crate) struct EntityState {
+    pub(super) commits: Arc<GroupCommits>,
+    claim: Arc<Claim>,
+    /// What every key of the entity begins with.
+    prefix: Vec<u8>,
+    gathered: Mutex<Gathered>,
+    /// The number of the last batch with writes of this entity.
+    last_batch: AtomicU64,
+    /// Whether a call has ended since that was asked last.
+    is_used: AtomicBool,
+}
+
+impl Deref for RubyState {
+    type Target = EntityState;
+
+    fn deref(&self) -> &EntityState {
+        &self.entity
+    }
+}
+
+impl EntityState {
+    pub(super) fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a key of a table, as it is with what the running call has gathered.
+    pub(super) fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
+        self.catch_up(ruby)?;
+        let gathered = self.gathered();
+        read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
+    }
+
+    /// What earlier calls have written must be in the store before it is looked at.
+    fn catch_up(&self, ruby: &Ruby) -> Result<(), Error> {
+        let last = self.last_batch.load(Ordering::Relaxed);
+        if last > self.commits.settled() {
+            self.commits.submit();
+            wait(ruby, &self.commits, last)?;
+        }
+        self.failure(last).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+    }
+
+    fn failure(&self, number: u64) -> Option<elah_store::Error> {
+        self.claim.failure(number).cloned()
+    }
+
+    /// Whether nothing may build on it any more, because a batch was not stored or another process has claimed the shard.
+    pub(super) fn is_lost(&self) -> bool {
+        self.claim.has_failed() || !self.commits.still_owns(&self.claim)
+    }
+
+    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
+    pub(super) fn gather_batch(&self) -> u64 {
+        self.is_used.store(true, Ordering::Relaxed);
+        let mut gathered = self.gathered();
+        if gathered.is_empty() {
+            return self.last_batch.load(Ordering::Relaxed);
+        }
+        let number = self.commits.gather(&self.claim, &mut gathered);
+        self.last_batch.store(number, Ordering::Relaxed);
+        number
+    }
+}
+
+impl RubyState {
+    fn new(commits: &RubyCommits, claim: &RubyClaim, key: RString) -> Self {
+        let mut prefix = claim.claim.shard().to_be_bytes().to_vec();
+        with_bytes(key, |key| {
+            prefix.push(key.len() as u8);
+            prefix.extend_from_slice(key);
+        });
+        let entity = EntityState {
+            commits: Arc::clone(&commits.commits),
+            claim: Arc::clone(&claim.claim),
+            prefix,
+            gathered: Mutex::default(),
+            last_batch: AtomicU64::new(0),
+            is_used: AtomicBool::new(false),
+        };
+        RubyState { entity: Arc::new(entity) }
+    }
+
+    /// The arguments of a call as the entity gets them; nil when it has to come to life first.
+    fn admit(ruby: &Ruby, state: Receiver<Self>, arguments: Value) -> Result<Value, Error> {
+        if state.is_lost() { Ok(ruby.qnil().as_value()) } else { copies::of_arguments(ruby, arguments) }
+    }
+
+    /// Ends a call: its answer as the caller gets it, when what the call has written is in the open batch.
+    fn finish(ruby: &Ruby, state: Receiver<Self>, answer: Value) -> Result<Value, Error> {
+        let answer = copies::of_answer(ruby, answer)?;
+        state.gather_batch();
+        Ok(answer)
+    }
+
+    fn last_batch(state: Receiver<Self>) -> u64 {
+        state.last_batch.load(Ordering::Relaxed)
+    }
+
+    /// Whether a call has ended since this was asked last.
+    fn take_used(&self) -> bool {
+        self.is_used.swap(false, Ordering::Relaxed)
+    }
+
+    fn put(ruby: &Ruby, state: Receiver<Self>, key: RString, value: RString) -> Result<(), Error> {
+        let put =
+            with_bytes(key, |key| with_bytes(value, |value| state.gathered().put(OWN_TABLE, &state.prefix, key, value, None)));
+        put.map_err(|error| raised(ruby, &error))
+    }
+
+    fn delete(ruby: &Ruby, state: &Self, key: RString) -> Result<(), Error> {
+        with_bytes(key, |key| state.gathered().delete(OWN_TABLE, &state.prefix, key)).map_err(|error| raised(ruby, &error))
+    }
+
+    fn get(ruby: &Ruby, state: &Self, key: RString) -> Result<Value, Error> {
+        let full_key = with_bytes(key, |key| [&state.prefix, key].concat());
+        state.read(ruby, OWN_TABLE, &full_key)
+    }
+
+    /// A range of the entity's own keys.
+    fn range(ruby: &Ruby, state: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
+        state.catch_up(ruby)?;
+        let mut range = range(conditions, limit, is_reverse)?;
+        let full = |key: Vec<u8>| [state.prefix.as_slice(), &key].concat();
+        range.prefix = Some(full(range.prefix.unwrap_or_default()));
+        range.from = range.from.map(full);
+        range.to = range.to.map(full);
+        range.after = range.after.map(full);
+        let found = state.commits.range(OWN_TABLE, &range, &state.gathered()).map_err(|error| raised(ruby, &error))?;
+        let own = found.into_iter().map(|(key, value)| (key[state.prefix.len()..].to_vec(), value)).collect();
+        entries(ruby, own)
+    }
+
+    /// Raises what has kept the batch `number`, or one before it, from being stored.
+    fn check(ruby: &Ruby, state: &Self, number: u64) -> Result<(), Error> {
+        state.failure(number).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+    }
+
+    fn has_failed(state: Receiver<Self>) -> bool {
+        state.is_lost()
+    }
+
+    fn has_gathered(&self) -> bool {
+        !self.gathered().is_empty()
+    }
+
+    /// Forgets what a call has gathered, because the entity is forgotten too.
+    fn discard(state: Receiver<Self>) {
+        state.gathered().clear();
+    }
+}
+
+pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
+    let class = native_class::define::<RubyState>(ruby, shards, "State")?;
+    CLASS.set(ruby, class);
+    class.define_singleton_method("open", function!(RubyState::new, 3))?;
+    class.define_method("get", method!(RubyState::get, 1))?;
+    class.define_method("put", method!(RubyState::put, 2))?;
+    class.define_method("delete", method!(RubyState::delete, 1))?;
+    class.define_method("range_native", method!(RubyState::range, 3))?;
+    class.define_method("admit", method!(RubyState::admit, 1))?;
+    class.define_method("finish", method!(RubyState::finish, 1))?;
+    class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
+    class.define_method("take_used", method!(RubyState::take_used, 0))?;
+    class.define_method("check", method!(RubyState::check, 1))?;
+    class.define_method("failed?", method!(RubyState::has_failed, 0))?;
+    class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
+    class.define_method("discard", method!(RubyState::discard, 0))?;
+    Ok(())
+}

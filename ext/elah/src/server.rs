@@ -1,0 +1,11 @@
+//! Requests and responses as Ruby has them, sockets, the router and the scoreboard.
+
+pub(crate) mod header_set;
+pub(crate) mod listening_socket;
+pub(crate) mod media_types;
+pub(crate) mod request;
+pub(crate) mod response_stream;
+pub(crate) mod router;
+pub(crate) mod scoreboard;
+pub(crate) mod shutdown_watchdog;
+pub(crate) mod stall;

@@ -1,0 +1,82 @@
+//! `Elah::ListeningSocket`: a bound address, made before the worker.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+
+use elah_http::listener::Listener;
+use magnus::{Error, Module, Object, RModule, Ruby, function, method};
+
+use crate::ruby::errors;
+use crate::ruby::native_class;
+
+#[magnus::wrap(class = "Elah::ListeningSocket", free_immediately)]
+pub(crate) struct ListeningSocket {
+    /// Nothing once it is closed.
+    listener: RefCell<Option<Listener>>,
+}
+
+impl ListeningSocket {
+    fn bind(ruby: &Ruby, address: String, backlog: i32) -> Result<Self, Error> {
+        Listener::bind(&address, backlog)
+            .map(ListeningSocket::new)
+            .map_err(|error| Error::new(errors::class(ruby, "ListenError"), error.to_string()))
+    }
+
+    /// A socket that listens already, as a descriptor which this process was given: it is this object's from now on.
+    fn adopt(ruby: &Ruby, descriptor: i32) -> Result<Self, Error> {
+        take(descriptor).and_then(Listener::adopt).map(ListeningSocket::new).map_err(|cause| {
+            let message = format!("The descriptor {descriptor} is no socket to listen on: {cause}.");
+            Error::new(errors::class(ruby, "ListenError"), message)
+        })
+    }
+
+    fn new(listener: Listener) -> Self {
+        ListeningSocket { listener: RefCell::new(Some(listener)) }
+    }
+
+    /// Calls `read` with the listener; an error when it is closed.
+    pub(crate) fn with<R>(&self, ruby: &Ruby, read: impl FnOnce(&Listener) -> R) -> Result<R, Error> {
+        let listener = self.listener.borrow();
+        let open = listener.as_ref().ok_or_else(|| Error::new(errors::class(ruby, "ListenError"), "This socket is closed."))?;
+        Ok(read(open))
+    }
+
+    fn fileno(ruby: &Ruby, socket: &Self) -> Result<i32, Error> {
+        socket.with(ruby, Listener::descriptor)
+    }
+
+    fn address(ruby: &Ruby, socket: &Self) -> Result<String, Error> {
+        socket.with(ruby, Listener::address)
+    }
+
+    fn socket_path(ruby: &Ruby, socket: &Self) -> Result<Option<String>, Error> {
+        socket.with(ruby, |listener| listener.socket_path().map(|path| path.display().to_string()))
+    }
+
+    /// Lets go of the socket. Where a loop accepts from it, that has a handle of its own.
+    fn close(&self) {
+        self.listener.borrow_mut().take();
+    }
+}
+
+fn take(descriptor: i32) -> io::Result<OwnedFd> {
+    if descriptor < 0 {
+        return Err(io::Error::from_raw_os_error(9));
+    }
+    // SAFETY: it is only asked whether the number is open; the borrow ends with that.
+    drop(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
+    // SAFETY: it is open, and the caller gives it away.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = native_class::define::<ListeningSocket>(ruby, elah, "ListeningSocket")?;
+    class.define_singleton_method("bind", function!(ListeningSocket::bind, 2))?;
+    class.define_singleton_method("adopt", function!(ListeningSocket::adopt, 1))?;
+    class.define_method("fileno", method!(ListeningSocket::fileno, 0))?;
+    class.define_method("address", method!(ListeningSocket::address, 0))?;
+    class.define_method("socket_path", method!(ListeningSocket::socket_path, 0))?;
+    class.define_method("close", method!(ListeningSocket::close, 0))?;
+    Ok(())
+}

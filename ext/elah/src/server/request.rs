@@ -1,0 +1,366 @@
+//! `Elah::Request`: one HTTP request and the means to answer it. The object holds a number; what it names lives with the worker.
+
+use std::io::Read;
+use std::os::fd::IntoRawFd;
+
+use bytes::Bytes;
+use elah_http::problem::Problem;
+use elah_http::request::{BodyPlace, RequestView};
+use elah_http::response::{Headers, LONG_BODY_BYTES, Response};
+use elah_http::worker::{RequestId, Worker};
+use magnus::value::ReprValue;
+use magnus::{Class, DataTypeFunctions, Error, Module, RHash, RModule, RString, Ruby, TypedData, Value, gc, method};
+
+use crate::concurrency::current_worker::worker;
+use crate::concurrency::wait::park;
+use crate::rack::state::RackState;
+use crate::ruby::errors;
+use crate::ruby::gvl::without_gvl;
+use crate::ruby::native_class;
+use crate::ruby::receiver::{ExactClass, Receiver};
+use crate::server::header_set::{headers, headers_to};
+use crate::server::media_types::{self, MediaTypes};
+use crate::server::response_stream::ResponseStream;
+
+/// `Elah::Request`, to know its instances at a glance.
+pub(crate) static CLASS: ExactClass = ExactClass::new();
+
+#[derive(TypedData)]
+#[magnus(class = "Elah::Request", mark, free_immediately)]
+pub(crate) struct Request {
+    id: RequestId,
+    rack: RackState,
+}
+
+// SAFETY: Ruby moves the object between threads only with the GVL, under which every method runs.
+unsafe impl Sync for Request {}
+
+impl DataTypeFunctions for Request {
+    fn mark(&self, marker: &gc::Marker) {
+        self.rack.mark(marker);
+    }
+}
+
+impl Request {
+    pub(crate) fn new(id: RequestId) -> Self {
+        Request { id, rack: RackState::new() }
+    }
+
+    pub(crate) fn rack(&self) -> &RackState {
+        &self.rack
+    }
+
+    /// Answers, if somebody still waits for it.
+    pub(crate) fn answer(&self, ruby: &Ruby, response: Response) -> Result<bool, Error> {
+        Ok(worker(ruby)?.respond(self.id, response))
+    }
+
+    pub(crate) fn read<R>(&self, ruby: &Ruby, read: impl FnOnce(RequestView<'_>) -> R) -> Result<R, Error> {
+        worker(ruby)?.request(self.id, read).ok_or_else(|| finished(ruby))
+    }
+
+    pub(crate) fn id(&self) -> RequestId {
+        self.id
+    }
+
+    fn key(&self) -> u64 {
+        self.id.to_bits()
+    }
+
+    fn request_id(ruby: &Ruby, rb_self: &Self) -> Result<String, Error> {
+        worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
+    }
+
+    /// Seconds until the request is answered 504; nil once its answer has begun.
+    fn seconds_left(ruby: &Ruby, rb_self: &Self) -> Result<Option<f64>, Error> {
+        Ok(worker(ruby)?.seconds_left(rb_self.id))
+    }
+
+    fn request_method(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
+        rb_self.read(ruby, |request| ruby.str_new(request.method()))
+    }
+
+    fn path(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
+        rb_self.read(ruby, |request| ruby.str_new(request.path()))
+    }
+
+    fn query_string(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
+        rb_self.read(ruby, |request| ruby.str_new(request.query()))
+    }
+
+    fn has_query(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<bool, Error> {
+        rb_self.read(ruby, |request| !request.query().is_empty())
+    }
+
+    /// The format of an `Elah::MediaTypes` that the `Accept` header chooses; nil when the path has a dot or there is a query, either of
+    /// which may name another one.
+    fn format_among(ruby: &Ruby, rb_self: Receiver<Self>, types: Value) -> Result<Value, Error> {
+        let types = media_types::CLASS
+            .native::<MediaTypes>(&types)
+            .ok_or_else(|| Error::new(ruby.exception_type_error(), "format_among expects an Elah::MediaTypes."))?;
+        rb_self.read(ruby, |request| {
+            if request.path_and_query().bytes().any(|byte| byte == b'.' || byte == b'?') {
+                return ruby.qnil().as_value();
+            }
+            types.format(request.accept().as_deref())
+        })
+    }
+
+    fn protocol(ruby: &Ruby, rb_self: &Self) -> Result<RString, Error> {
+        rb_self.read(ruby, |request| ruby.str_new(request.protocol()))
+    }
+
+    fn header(ruby: &Ruby, rb_self: Receiver<Self>, name: RString) -> Result<Option<RString>, Error> {
+        // SAFETY: Ruby does not run while the name is borrowed: `enc_str_new` may collect garbage, which leaves `name` alone.
+        let name = std::str::from_utf8(unsafe { name.as_slice() }).unwrap_or("");
+        rb_self.read(ruby, |request| request.header(name).map(|value| text(ruby, &value)))
+    }
+
+    fn headers(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
+        rb_self.read(ruby, |request| {
+            let hash = ruby.hash_new();
+            for name in request.header_names() {
+                if let Some(value) = request.header(name) {
+                    hash.aset(ruby.str_new(name), text(ruby, &value))?;
+                }
+            }
+            Ok(hash)
+        })?
+    }
+
+    fn remote_ip(ruby: &Ruby, rb_self: &Self) -> Result<Option<String>, Error> {
+        rb_self.read(ruby, |request| request.remote_ip())
+    }
+
+    fn local_port(ruby: &Ruby, rb_self: &Self) -> Result<u16, Error> {
+        rb_self.read(ruby, |request| request.local_port())
+    }
+
+    fn route(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<Option<u32>, Error> {
+        rb_self.read(ruby, |request| request.route())
+    }
+
+    fn route_params(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RHash, Error> {
+        rb_self.read(ruby, |request| {
+            let hash = ruby.hash_new();
+            for (name, value) in request.route_params() {
+                hash.aset(ruby.str_new(name), ruby.str_new(value))?;
+            }
+            Ok(hash)
+        })?
+    }
+
+    /// One of them, or nil. Cheaper than the Hash of all.
+    fn route_param(ruby: &Ruby, rb_self: Receiver<Self>, wanted: RString) -> Result<Option<RString>, Error> {
+        // SAFETY: Ruby does not run while the name is borrowed: `str_new` may collect garbage, which leaves `wanted` alone.
+        let wanted = unsafe { wanted.as_slice() };
+        rb_self.read(ruby, |request| {
+            request.route_params().find(|(name, _)| name.as_bytes() == wanted).map(|(_, value)| ruby.str_new(value))
+        })
+    }
+
+    /// The offset in `path` at which the part below a mount begins; nil for a route.
+    fn mount_at(ruby: &Ruby, rb_self: &Self) -> Result<Option<usize>, Error> {
+        rb_self.read(ruby, |request| request.mount_at())
+    }
+
+    /// The whole body, binary. A spooled one is read from its file without the GVL.
+    fn body(ruby: &Ruby, rb_self: Receiver<Self>) -> Result<RString, Error> {
+        let in_memory = rb_self.read(ruby, |request| match request.body() {
+            BodyPlace::Empty => Some(binary(ruby, b"")),
+            BodyPlace::Memory(bytes) => Some(binary(ruby, &bytes)),
+            BodyPlace::Spooled { .. } | BodyPlace::Streamed => None,
+        })?;
+        if let Some(body) = in_memory {
+            return Ok(body);
+        }
+        let worker = worker(ruby)?;
+        let bytes = match worker.take_spooled(rb_self.id) {
+            Some((mut file, bytes)) => {
+                let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+                without_gvl(ruby, || file.read_to_end(&mut content), &|| {})?
+                    .unwrap_or_else(|| file.read_to_end(&mut content))
+                    .map_err(|cause| Error::new(ruby.exception_io_error(), format!("The spooled body cannot be read: {cause}.")))?;
+                content
+            }
+            None => {
+                let mut content = Vec::new();
+                while let Some(chunk) = rb_self.next_chunk(ruby, &worker)? {
+                    content.extend_from_slice(&chunk);
+                }
+                content
+            }
+        };
+        let body = binary(ruby, &bytes);
+        worker.replace_body(rb_self.id, Bytes::from(bytes));
+        Ok(body)
+    }
+
+    /// True when the body is in a file because it is too long for memory.
+    pub(crate) fn is_spooled(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+        rb_self.read(ruby, |request| matches!(request.body(), BodyPlace::Spooled { .. }))
+    }
+
+    /// The descriptor of the spooled body, at its start, and its bytes; the caller owns it. Nil when the body is elsewhere.
+    fn take_spooled(ruby: &Ruby, rb_self: &Self) -> Result<Option<(i32, u64)>, Error> {
+        Ok(worker(ruby)?.take_spooled(rb_self.id).map(|(file, bytes)| (file.into_raw_fd(), bytes)))
+    }
+
+    /// The next piece of the body, or nil at its end. Suspends the fiber until the client has sent it.
+    fn read_chunk(ruby: &Ruby, rb_self: &Self) -> Result<Option<RString>, Error> {
+        let worker = worker(ruby)?;
+        Ok(rb_self.next_chunk(ruby, &worker)?.map(|chunk| binary(ruby, &chunk)))
+    }
+
+    fn next_chunk(&self, ruby: &Ruby, worker: &Worker) -> Result<Option<Bytes>, Error> {
+        let wait = worker.read_chunk(self.id);
+        let parked = park(ruby, wait);
+        // Also when the fiber was cancelled: the read would go on without it.
+        let chunk = worker.take_chunk(wait);
+        parked?;
+        match chunk {
+            Some(Ok(chunk)) => Ok(chunk),
+            Some(Err(problem)) => Err(bad_request(ruby, &problem)?),
+            None => Err(finished(ruby)),
+        }
+    }
+
+    /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone. With a long
+    /// body the fiber is suspended until the client has taken nearly all of it.
+    fn respond(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, header: Value, body: RString) -> Result<bool, Error> {
+        if body.len() > LONG_BODY_BYTES {
+            return rb_self.respond_at_length(ruby, status, headers(ruby, header)?, body);
+        }
+        // SAFETY: the bytes are copied before Ruby runs again.
+        rb_self.answer_whole(ruby, status, header, Bytes::copy_from_slice(unsafe { body.as_slice() }))
+    }
+
+    /// As `respond`, with a body of at most `LONG_BODY_BYTES`.
+    pub(crate) fn answer_whole(&self, ruby: &Ruby, status: u16, header: Value, body: Bytes) -> Result<bool, Error> {
+        let response = Response::new(status, headers(ruby, header)?, body).ok_or_else(|| invalid_status(ruby, status))?;
+        self.answer(ruby, response)
+    }
+
+    fn respond_at_length(&self, ruby: &Ruby, status: u16, mut headers: Headers, body: RString) -> Result<bool, Error> {
+        headers.set_content_length(body.len());
+        if self.read(ruby, |request| request.method() == "HEAD")? {
+            let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
+            return Ok(worker(ruby)?.respond(self.id, response));
+        }
+        if !(200..600).contains(&status) {
+            return Err(invalid_status(ruby, status));
+        }
+        let Some(stream) = worker(ruby)?.start_stream(self.id, status, headers) else { return Ok(false) };
+        ResponseStream::new(stream).write_whole(ruby, body)
+    }
+
+    /// Answers with an empty body and a Location beside the headers.
+    fn redirect(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, location: RString, header: Value) -> Result<bool, Error> {
+        let headers = headers_to(ruby, location, header)?;
+        let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
+        Ok(worker(ruby)?.respond(rb_self.id, response))
+    }
+
+    /// Answers with the content of a file, which is read as the client takes it.
+    fn respond_with_file(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, path: String) -> Result<bool, Error> {
+        let headers = headers(ruby, header)?;
+        let unreadable = |cause| Error::new(ruby.exception_io_error(), format!("{path} cannot be sent: {cause}."));
+        let file = std::fs::File::open(&path).map_err(unreadable)?;
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let response = Response::from_file(status, headers, file, bytes).ok_or_else(|| invalid_status(ruby, status))?;
+        Ok(worker(ruby)?.respond(rb_self.id, response))
+    }
+
+    /// Answers with one of the server's problems.
+    fn respond_with_problem(ruby: &Ruby, rb_self: &Self, status: u16, code: String, detail: String) -> Result<bool, Error> {
+        Ok(worker(ruby)?.respond_with_problem(rb_self.id, &Problem::new(status, code, detail)))
+    }
+
+    /// Begins a streamed answer.
+    fn start(ruby: &Ruby, rb_self: &Self, status: u16, header: Value) -> Result<ResponseStream, Error> {
+        let headers = headers(ruby, header)?;
+        if !(200..600).contains(&status) {
+            return Err(invalid_status(ruby, status));
+        }
+        worker(ruby)?.start_stream(rb_self.id, status, headers).map(ResponseStream::new).ok_or_else(|| finished(ruby))
+    }
+
+    /// True while an answer can still reach the client.
+    fn awaits_answer(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+        Ok(worker(ruby)?.awaits_answer(rb_self.id))
+    }
+
+    /// Takes the connection away from HTTP: its descriptor, and the bytes that were read of it already.
+    fn hijack(ruby: &Ruby, rb_self: &Self) -> Result<(i32, RString), Error> {
+        let worker = worker(ruby)?;
+        let wait = worker.hijack(rb_self.id).ok_or_else(|| finished(ruby))?;
+        park(ruby, wait)?;
+        match worker.take_hijacked(wait) {
+            Some(Ok((descriptor, unread))) => Ok((descriptor.into_raw_fd(), binary(ruby, &unread))),
+            Some(Err(cause)) => {
+                Err(Error::new(ruby.exception_io_error(), format!("The connection cannot be taken over: {cause}.")))
+            }
+            None => Err(finished(ruby)),
+        }
+    }
+}
+
+fn text(ruby: &Ruby, bytes: &[u8]) -> RString {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => ruby.str_new(text),
+        Err(_) => binary(ruby, bytes),
+    }
+}
+
+fn binary(ruby: &Ruby, bytes: &[u8]) -> RString {
+    ruby.str_from_slice(bytes)
+}
+
+fn finished(ruby: &Ruby) -> Error {
+    Error::new(errors::class(ruby, "RequestFinished"), "The request is finished, or its answer has begun.")
+}
+
+pub(crate) fn invalid_status(ruby: &Ruby, status: u16) -> Error {
+    Error::new(errors::class(ruby, "InvalidStatus"), format!("{status} is not the status of an answer; those are 200 to 599."))
+}
+
+/// The problem as an `Elah::BadRequest`, which knows its status and code.
+fn bad_request(ruby: &Ruby, problem: &Problem) -> Result<Error, Error> {
+    let class = errors::class(ruby, "BadRequest");
+    let exception = class.new_instance((problem.detail.as_str(), problem.status, problem.code.as_ref()))?;
+    Ok(exception.into())
+}
+
+pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
+    let class = native_class::define::<Request>(ruby, elah, "Request")?;
+    CLASS.set(ruby, class);
+    class.define_method("key", method!(Request::key, 0))?;
+    class.define_method("id", method!(Request::request_id, 0))?;
+    class.define_method("seconds_left", method!(Request::seconds_left, 0))?;
+    class.define_method("request_method", method!(Request::request_method, 0))?;
+    class.define_method("path", method!(Request::path, 0))?;
+    class.define_method("query_string", method!(Request::query_string, 0))?;
+    class.define_method("query?", method!(Request::has_query, 0))?;
+    class.define_method("format_among", method!(Request::format_among, 1))?;
+    class.define_method("protocol", method!(Request::protocol, 0))?;
+    class.define_method("header", method!(Request::header, 1))?;
+    class.define_method("headers", method!(Request::headers, 0))?;
+    class.define_method("remote_ip", method!(Request::remote_ip, 0))?;
+    class.define_method("local_port", method!(Request::local_port, 0))?;
+    class.define_method("route", method!(Request::route, 0))?;
+    class.define_method("route_params", method!(Request::route_params, 0))?;
+    class.define_method("route_param", method!(Request::route_param, 1))?;
+    class.define_method("mount_at", method!(Request::mount_at, 0))?;
+    class.define_method("body", method!(Request::body, 0))?;
+    class.define_method("spooled?", method!(Request::is_spooled, 0))?;
+    class.define_method("take_spooled", method!(Request::take_spooled, 0))?;
+    class.define_method("read_chunk", method!(Request::read_chunk, 0))?;
+    class.define_method("respond", method!(Request::respond, 3))?;
+    class.define_method("redirect", method!(Request::redirect, 3))?;
+    class.define_method("respond_with_file", method!(Request::respond_with_file, 3))?;
+    class.define_method("respond_with_problem", method!(Request::respond_with_problem, 3))?;
+    class.define_method("start", method!(Request::start, 2))?;
+    class.define_method("awaits_answer?", method!(Request::awaits_answer, 0))?;
+    class.define_method("hijack", method!(Request::hijack, 0))?;
+    Ok(())
+}

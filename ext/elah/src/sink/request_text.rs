@@ -1,0 +1,36 @@
+//! Writes a request as members of a JSON object, without Ruby objects in between.
+
+use std::borrow::Cow;
+
+use elah_http::request::RequestView;
+use elah_json::text::write_string;
+
+/// Appends the members `"path":…,"headers":{…}` with the headers whose names (in lower case) are `kept`. Bytes that are no text are replaced as in
+/// `String#scrub`.
+pub(crate) fn write_request(out: &mut Vec<u8>, request: &RequestView<'_>, kept: impl Fn(&str) -> bool) {
+    write_name(out, "path");
+    write_string(out, request.path());
+    out.extend_from_slice(b",\"headers\":{");
+    let mut lines = request.header_lines().peekable();
+    while let Some((name, value)) = lines.next() {
+        let mut value = Cow::Borrowed(value);
+        while lines.next_if(|(following, _)| *following == name).is_some() {
+            value = request.header(name).unwrap_or(value);
+        }
+        if !kept(name) {
+            continue;
+        }
+        write_name(out, name);
+        write_string(out, &String::from_utf8_lossy(&value));
+    }
+    out.push(b'}');
+}
+
+/// Appends the name of the next member of an object.
+pub(crate) fn write_name(out: &mut Vec<u8>, name: &str) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    write_string(out, name);
+    out.push(b':');
+}

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+module Elah
+  # Adapters for gems that were not made for fibers. `elah serve` installs them for the gems that the app has loaded, unless the option `adapters`
+  # is off. A program that calls `Elah.run` calls `Elah::Adapters.install`.
+  module Adapters
+    autoload :ActiveRecord, "elah/clients/adapters/active_record"
+    autoload :ErrorMapping, "elah/clients/adapters/error_mapping"
+    autoload :Mysql2, "elah/clients/adapters/mysql2"
+    autoload :SQLite3, "elah/clients/adapters/sqlite3"
+
+    # The gems that there are adapters for.
+    ALL = %i[ActiveRecord Mysql2 SQLite3].freeze
+
+    # Fits in every gem that is loaded and has not been fitted in yet.
+    #
+    # @return [Array<Symbol>] which of {ALL} are in use
+    def self.install = ALL.select { |name| const_get(name).install }
+  end
+end

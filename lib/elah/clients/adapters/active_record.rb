@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+require_relative "error_mapping"
+require_relative "active_record/ownership"
+require_relative "active_record/return"
+require_relative "active_record/interruption"
+
+module Elah
+  module Adapters
+    # The ActiveRecord adapter: every request and every spawned fiber has its own connection, and returns it at its end, even after an exception.
+    #
+    # Until 7.0 the pool counts threads: {Ownership} makes it count tasks of the loop. From 7.1 on it counts by
+    # `ActiveSupport::IsolatedExecutionState.isolation_level`, which is set to `:fiber`.
+    module ActiveRecord
+      class << self
+        # @return [Boolean] whether the gem is loaded
+        def install
+          return false unless defined?(::ActiveRecord::Base)
+
+          prepare unless @is_installed
+          @is_installed = true
+        end
+
+        # @param version [#to_s] of ActiveRecord
+        # @return [Boolean] whether its pool can count fibers
+        def counts_fibers?(version = ::ActiveRecord::VERSION::STRING) = Gem::Version.new(version) >= Gem::Version.new("7.1")
+
+        private
+
+        def prepare
+          ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if defined?(::ActiveSupport::IsolatedExecutionState)
+          connections = ::ActiveRecord::ConnectionAdapters
+          unless counts_fibers?
+            connections::ConnectionPool.prepend(Ownership::OfPool)
+            connections::AbstractAdapter.prepend(Ownership::OfConnection)
+          end
+          connections::AbstractAdapter.prepend(Return::OfConnection, Interruption::Untranslated)
+          connections::ConnectionPool.prepend(Return::OfPool)
+          ErrorMapping.tell_rails
+          # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
+          ::ActiveRecord::Base.clear_active_connections!
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+module Elah
+  module Adapters
+    module ActiveRecord
+      # Returns a task's connections when the task ends, in a state that the next task can use.
+      module Return
+        # Prepended to every connection.
+        module OfConnection
+          def lease
+            super.tap do
+              Interruption.fit(self.class)
+              holder = owner
+              @lessee = Elah.current_loop&.current_task
+              @ending = @lessee&.at_end { pool.checkin(self) if owner.equal?(holder) }
+            end
+          end
+
+          # A long task may lease again and again; returned connections are no longer tracked.
+          def expire
+            @lessee&.forget_ending(@ending)
+            @lessee = @ending = nil
+            super
+          end
+
+          # Without an owner: a connection that has left its pool is not returned.
+          def disown = @owner = nil
+
+          # @return [Boolean] whether neither a statement nor a transaction is open on it
+          def idle? = !transaction_open?
+        end
+
+        # Prepended to every pool.
+        module OfPool
+          # A connection with an open transaction or statement is of no use to the next task. It is closed, and the server rolls back. The pool
+          # reconnects it on demand.
+          def checkin(connection)
+            connection.disconnect! unless connection.idle?
+            super
+          end
+
+          def remove(connection)
+            super
+          ensure
+            connection.disown
+          end
+        end
+      end
+    end
+  end
+end

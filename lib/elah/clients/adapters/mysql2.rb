@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "../../concurrency/offload"
+
+module Elah
+  module Adapters
+    # The mysql2 adapter. Its queries wait through Ruby. Connecting and pinging block in C while the server is silent. So a thread connects, and a
+    # ping is a query.
+    module Mysql2
+      # Number of threads that connect. They are separate, so that a silent server takes no threads from other work.
+      CONNECTING_MAX = 16
+
+      class << self
+        # @return [Boolean] whether the gem is loaded
+        def install
+          return false unless defined?(::Mysql2::Client)
+
+          ::Mysql2::Client.prepend(Cooperation) unless ::Mysql2::Client < Cooperation
+          true
+        end
+
+        # @return [Elah::Offload::Pool]
+        def pool = @pool ||= Offload::Pool.new(threads: CONNECTING_MAX, name: "elah mysql2")
+      end
+
+      # Prepended to Mysql2::Client.
+      module Cooperation
+        # The cheapest statement that has no result.
+        PING = "DO 0"
+
+        # @return [Boolean] whether the server responds
+        def ping
+          return super unless Elah.current_loop
+          return false if closed?
+
+          query(PING)
+          true
+        rescue ::Mysql2::Error
+          false
+        end
+
+        private
+
+        def connect(*) = Mysql2.pool.call { super }
+      end
+    end
+  end
+end

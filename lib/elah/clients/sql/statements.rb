@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Elah
+  class SQL
+    # The statements of a client and a transaction. `?` marks a parameter.
+    #
+    # All methods suspend only the calling fiber; outside a loop they block the thread. They raise {Error} and its subclasses when the server
+    # refuses, {Elah::Unavailable} when it cannot be reached or is lost, {Elah::PoolExhausted} when no connection becomes free, {Elah::QueryTimeout}
+    # after the time limit, and ArgumentError for a parameter of a class that has no SQL type.
+    module Statements
+      HASHES, ARRAYS, FIRST, VALUE, COUNTS = *0..4
+      private_constant :HASHES, :ARRAYS, :FIRST, :VALUE, :COUNTS
+
+      # @param sql [String]
+      # @param params [Array] nil, true, false, Integer, Float, BigDecimal, String, Symbol, Time, Date, Hash, for PostgreSQL Array
+      # @return [Array<Hash{String=>Object}>] every row by the names of its columns
+      def query(sql, *params) = @native.run(sql, params, HASHES)
+
+      # @param (see #query)
+      # @return [Array<Array>] every row as its values alone
+      def rows(sql, *params) = @native.run(sql, params, ARRAYS)
+
+      # @param (see #query)
+      # @return [Hash{String=>Object}, nil] the first row
+      def first(sql, *params) = @native.run(sql, params, FIRST)
+
+      # @param (see #query)
+      # @return [Object, nil] the first value of the first row
+      def value(sql, *params) = @native.run(sql, params, VALUE)
+
+      # @param (see #query)
+      # @return [Result] what an INSERT, UPDATE or DELETE came to
+      def execute(sql, *params) = Result.new(*@native.run(sql, params, COUNTS))
+
+      # Yields the rows, fetched some hundred at a time.
+      #
+      # @param (see #query)
+      # @yieldparam row [Hash{String=>Object}]
+      # @return [nil]
+      def each_row(sql, *params)
+        return enum_for(:each_row, sql, *params) unless block_given?
+
+        rows = @native.stream(sql, params)
+        while (batch = rows.next_batch)
+          batch.each { |row| yield row }
+        end
+      ensure
+        rows&.close
+      end
+    end
+
+    # affected_rows: rows that the statement found and changed · last_insert_id: MySQL's number of the new row, nil otherwise
+    Result = Struct.new(:affected_rows, :last_insert_id)
+  end
+end

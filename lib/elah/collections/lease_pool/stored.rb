@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "forwardable"
+
+module Elah
+  class LeasePool
+    # A lease pool whose rows are in a table. A call returns when its rows are on disk, so a returned lease survives `kill -9`. Calls that wait at
+    # the same time share a sync. Reads are those of {LeasePool}.
+    #
+    # A call that raises {Elah::Store::Error}, or is cancelled while it waits, may have happened. Its item may be held until the hold ends.
+    class Stored
+      extend Forwardable
+
+      def_delegators :@pool, :find, :statistics, :items, :leases, :overflows, :draining?, :now
+
+      # @api private
+      # @param pool [LeasePool] that has written its rows for the table
+      # @param store [Elah::Store]
+      # @param table [Elah::Store::Table]
+      def initialize(pool, store, table)
+        @pool = pool
+        @store = store
+        @table = table
+        @mutex = Mutex.new
+        @writing = 0
+        store(@pool.take_rows)
+      end
+
+      # @!method lease(session: nil, item: nil, data: "")
+      #   @see LeasePool#lease
+      # @!method lease!(session: nil, item: nil, data: "")
+      #   @see LeasePool#lease!
+      # @!method lease_all(requests)
+      #   @see LeasePool#lease_all
+      # @!method lease_all_json(requests)
+      #   @see LeasePool#lease_all_json
+      # @!method renew(id)
+      #   @see LeasePool#renew
+      # @!method release(id)
+      #   @see LeasePool#release
+      # @!method resize(items)
+      #   @see LeasePool#resize
+      # @!method change(hold: nil, quarantine: nil, policy: nil, draining: nil)
+      #   @see LeasePool#change
+      # @!method drain
+      #   @see LeasePool#drain
+      # @!method resume
+      #   @see LeasePool#resume
+      %i[lease lease! lease_all lease_all_json renew release resize change drain resume].each do |name|
+        define_method(name) { |*arguments, **keywords| write { @pool.public_send(name, *arguments, **keywords) } }
+      end
+
+      # The holder of an item at some time.
+      #
+      # @param item [Integer]
+      # @param at [Integer] microseconds since 1970
+      # @return [Holder, nil]
+      def holder(item, at: now) = LeasePool.holder(@table, item, at: at, name: @pool.name)
+
+      # @return [String]
+      def inspect = "#<#{self.class} of #{items.size} items in #{@table.name}>"
+
+      private
+
+      def write
+        result, rows = @mutex.synchronize do
+          result = yield
+          rows = @pool.take_rows
+          if result && rows.empty? && @writing.positive?
+            # It may be the lease of another call whose row is not stored yet.
+            @pool.keep
+            rows = @pool.take_rows
+          end
+          [result, rows]
+        end
+        store(rows)
+        result
+      end
+
+      # After a write with an unknown outcome the next one stores the whole pool.
+      def store(rows)
+        return if rows.empty?
+
+        @writing += 1
+        put(rows)
+        is_stored = true
+        nil
+      ensure
+        @writing -= 1 unless rows.empty?
+        @mutex.synchronize { @pool.keep } unless is_stored || rows.empty?
+      end
+
+      def put(rows)
+        key, value = rows.first
+        return @table.put(key, value) if rows.size == 1 && value
+
+        @store.transaction { |tx| rows.each { |row, content| content ? tx.put(@table, row, content) : tx.delete(@table, row) } }
+      end
+    end
+  end
+end

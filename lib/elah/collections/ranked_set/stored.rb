@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+require "forwardable"
+
+module Elah
+  class RankedSet
+    # A ranked set whose members are rows of a table. A write is stored first, then applied to memory. So reads return only stored scores, and a
+    # failed write changes nothing. Writes of one member run in sequence, those of different members share syncs. Reads are those of {RankedSet}.
+    class Stored
+      extend Forwardable
+
+      # Number of rows that {#trim} and {#clear} delete in one transaction.
+      BATCH = 1000
+
+      Gate = Struct.new(:mutex, :users)
+      private_constant :Gate
+
+      def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :ranks, :[], :top, :range, :around,
+                     :list, :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
+
+      # @api private
+      # @param set [RankedSet] the set loaded from the table
+      # @param store [Elah::Store]
+      # @param table [Elah::Store::Table]
+      # @param prefix [String]
+      def initialize(set, store, table, prefix)
+        @set = set
+        @store = store
+        @table = table
+        @prefix = prefix
+        @gates = {}
+        @registry = Mutex.new
+        @unknown = {}
+      end
+
+      # @param (see RankedSet#submit)
+      # @return [Submission] once it is on disk
+      # @raise [InvalidScore, InvalidMember, Full, Elah::Store::Error] nothing has changed
+      def submit(member, score, operator: :best, style: :ordinal)
+        Arguments.style(style) # before anything is stored
+        alone([member]) do
+          decision = @set.decide(member, score, operator: operator)
+          next @set.submit(member, score, operator: operator, style: style) unless decision
+
+          storing([member]) { @table.put(*@set.row(decision, prefix: @prefix)) }
+          @set.apply(decision, style: style)
+        end
+      end
+
+      # @param member [String]
+      # @return [Integer, BigDecimal, Array, nil] its score, once the deletion is on disk; nil when there is no such member
+      # @raise [Elah::Store::Error]
+      def delete(member)
+        alone([member]) do
+          next unless @set.member?(member)
+
+          storing([member]) { @table.delete(RankedSet.row_key(member, prefix: @prefix)) }
+          @set.delete(member)
+        end
+      end
+
+      # Removes the members that rank after the first ones, in batches.
+      #
+      # @param keep [Integer] number of members that stay
+      # @return [Integer] number of removed members, once that is on disk
+      # @raise [Elah::Store::Error]
+      def trim(keep:)
+        Arguments.limit(keep, "keep")
+
+        removed = 0
+        while size > keep
+          members = @set.range([keep + 1, size - BATCH + 1].max..).map(&:member)
+          removed += alone(members) { remove(members.select { |member| (rank = @set.rank(member)) && rank > keep }) }
+        end
+        removed
+      end
+
+      # Removes all members, in batches.
+      #
+      # @return [nil] once that is on disk
+      # @raise [Elah::Store::Error]
+      def clear
+        trim(keep: 0)
+        nil
+      end
+
+      # @return [String]
+      def inspect = "#<#{self.class} of #{size} members in #{@table.name}>"
+
+      private
+
+      def remove(members)
+        keys = members.map { |member| RankedSet.row_key(member, prefix: @prefix) }
+        storing(members) { @store.transaction { |tx| keys.each { |key| tx.delete(@table, key) } } }
+        members.each { |member| @set.delete(member) }.size
+      end
+
+      # Runs a block while no other call writes these members. Gates are acquired in the order of the names, so that no two calls wait for each
+      # other.
+      def alone(members, &block)
+        members = members.map { |member| bytes_of(member) }.uniq.sort
+        gates = @registry.synchronize do
+          members.map { |member| (@gates[member] ||= Gate.new(Mutex.new, 0)).tap { |gate| gate.users += 1 } }
+        end
+        enter(gates) do
+          members.each { |member| recall(member) }
+          block.call
+        end
+      ensure
+        leave(members) if gates
+      end
+
+      # A loop instead of nested blocks: a batch has a thousand gates.
+      def enter(gates)
+        entered = []
+        gates.each do |gate|
+          gate.mutex.lock
+          entered << gate
+        end
+        yield
+      ensure
+        entered.each { |gate| gate.mutex.unlock }
+      end
+
+      def leave(members)
+        @registry.synchronize do
+          members.each { |member| @gates.delete(member) if (@gates[member].users -= 1).zero? }
+        end
+      end
+
+      # Runs a write. If it neither succeeds nor is refused by the store, it was cancelled (a deadline, an ended thread), and may be on disk or not.
+      def storing(members)
+        is_known = false
+        value = yield
+        is_known = true
+        value
+      rescue Store::Error
+        is_known = true
+        raise
+      ensure
+        members.each { |member| @unknown[bytes_of(member)] = true } unless is_known
+      end
+
+      # Names are the same when their bytes are, whatever their encodings.
+      def bytes_of(member)
+        return member.b if member.is_a?(String)
+
+        raise TypeError, "a member must be a String, not #{member.inspect}"
+      end
+
+      # Reloads a member from the disk if its state is unknown.
+      def recall(member)
+        return unless @unknown.delete(member)
+
+        @set.restore(member, @table.get(RankedSet.row_key(member, prefix: @prefix)))
+      end
+    end
+  end
+end

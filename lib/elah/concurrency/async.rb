@@ -1,0 +1,120 @@
+# frozen_string_literal: true
+
+module Elah
+  # A fiber that `Elah.async` started. Wait for its end or its value, or cancel it. It belongs to the loop in which it runs.
+  class Async
+    # Exceptions that stop the worker instead of failing this fiber alone, as in a handler.
+    FATAL = [NoMemoryError, SignalException].freeze
+    private_constant :FATAL
+
+    # Starts the block: it runs at once, until its first wait.
+    #
+    # @param event_loop [Elah::EventLoop]
+    # @param parent [Elah::Task, nil] the task with which it ends; nil for an independent fiber
+    # @param task [Elah::Task]
+    # @param finished [#call, nil] called in the loop when the fiber has ended
+    def initialize(event_loop, parent:, task: Task.new, finished: nil, &block)
+      @loop = event_loop
+      @parent = parent
+      @task = task
+      @finished = finished
+      @waiters = []
+      if parent
+        parent.adopt(self)
+        task.parent = parent
+      end
+      event_loop.spawn(task) { run(&block) }
+    end
+
+    # Waits until the block has ended.
+    #
+    # @return [Object] the block's value
+    # @raise [Exception] what the block raised
+    # @raise [Elah::Cancelled] when it was cancelled
+    def value
+      wait
+      raise @failure if error
+
+      @value
+    end
+
+    # Waits until the block has ended, with a value or an exception.
+    #
+    # @param seconds [Numeric, nil] maximum wait
+    # @return [Async, nil] itself; nil after a timeout
+    # @raise [Elah::OutsideLoop] in another loop, or outside any
+    def wait(seconds = nil)
+      return self if done?
+
+      Elah.current_loop.equal?(@loop) or raise OutsideLoop, "Only a fiber of the same loop can wait for this one."
+      @waiters << id = @loop.new_wait
+      @loop.start_timer(id, seconds.to_f) if seconds
+      @loop.park(id)
+      self if done?
+    ensure
+      @waiters.delete(id)
+      @loop.cancel_wait(id) if id && seconds
+    end
+
+    # Raises Elah::Cancelled in the block, at its wait. Returns at once; {wait} waits until its `ensure` blocks have run.
+    #
+    # @param exception [Exception] exception to raise instead
+    # @return [Async] itself
+    def cancel(exception = Cancelled.new("The fiber was cancelled."))
+      unless done? || @cancelled
+        @cancelled = true
+        @loop.cancel(@task, exception)
+      end
+      self
+    end
+
+    # @return [Boolean] whether the block has ended
+    def done? = @done || false
+
+    # @return [Exception, nil] the exception that ended the block
+    def error
+      @noticed = true
+      @parent&.release(self) if done?
+      @failure
+    end
+
+    # Called by the loop when the parent has ended.
+    #
+    # @param may_go_on [Boolean]
+    def parent_ended(may_go_on)
+      @parent = nil
+      report if done?
+      cancel(Cancelled.new("What started this fiber has ended.")) unless may_go_on
+    end
+
+    private
+
+    def run
+      @value = yield
+    rescue *FATAL => e
+      @failure = e
+      raise
+    rescue Exception => e # -- `value` raises it
+      @loop.end_fork(e)
+      @failure = e
+    ensure
+      @done = true
+      finish
+    end
+
+    # A failure that nobody waits for is reported: at once, or when the parent ends.
+    def finish
+      @waiters.each { |id| @loop.end_wait(id) }
+      @finished&.call
+      return report if @parent.nil?
+
+      @parent.release(self) if @failure.nil? || @cancelled || @waiters.any?
+    end
+
+    def report
+      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || FATAL.any? { |fatal| fatal === @failure }
+
+      @loop.report(@failure)
+    end
+  end
+end

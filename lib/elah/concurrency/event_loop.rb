@@ -1,0 +1,294 @@
+# frozen_string_literal: true
+
+require_relative "../errors"
+require_relative "../server/log"
+require_relative "../native"
+require_relative "task"
+require_relative "event_loop/cancellation"
+require_relative "event_loop/draining"
+require_relative "event_loop/fiber_state"
+require_relative "event_loop/forks"
+require_relative "event_loop/posts"
+
+module Elah
+  # The Ruby half of a worker's loop: starts a fiber for each request, suspends and resumes fibers. The native half owns sockets and timers.
+  #
+  # Fibers switch with `transfer`, so a handler may use its own fibers (for example an Enumerator) and still be suspended inside them.
+  class EventLoop
+    include Cancellation
+    include Draining
+    include Forks
+    include Posts
+    extend Forks::Scheduling
+
+    # Maximum number of idle fibers kept for later requests. One takes about 13 KB once it has run.
+    POOL_MAX = 1024
+
+    # Exceptions that stop the worker instead of failing one request.
+    FATAL = [NoMemoryError, SignalException].freeze
+
+    # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
+    # @param router [Elah::Router]
+    # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
+    # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] IDs of the routes whose running requests each gate limits
+    # @return [Elah::EventLoop] the one loop of this thread
+    def self.start(limits:, router:, streamed_routes: [], gates: {})
+      bounds = gates.map do |gate, routes|
+        [routes, gate.running_max, gate.queue_max || limits[:queue_max], (gate.queue_seconds || limits[:queue_seconds]).to_f]
+      end
+      open(limits, router, streamed_routes, bounds).tap(&:prepare)
+    end
+
+    # Initialises the Ruby half; {start} calls it.
+    def prepare
+      @root = Fiber.current
+      @idle = []
+      @waits = {}
+      @callbacks = {}
+      @ready = []
+      @posted = []
+      @endings = []
+      @in_forks = []
+      @is_fork = false
+      @open_streams = {}.compare_by_identity
+      @fiber_state = FiberState.new(Thread.current)
+      @spawned = 0
+      @cancels_gone = :all
+      @drain_requested = @leaves_backlog = @ends_streams = false
+      @failed = ->(exception, _request) { raise exception }
+      expect_posts
+      EventLoop.all << self
+    end
+
+    private_class_method :new, :allocate, :open
+
+    # Runs until {request_drain} was called and every accepted request has its response.
+    #
+    # @param handler [#handle] receives each Elah::Request in a fiber and responds to it
+    # @param failed [#call] receives each exception that ended a handler or a spawned fiber, and its request or nil
+    # @raise [NoMemoryError, SignalException] an exception of this class that ended a handler
+    def run(handler, failed)
+      @handler = handler
+      @failed = failed
+      enter_ready # what was spawned at boot
+      while true
+        begin_drain if @drain_requested
+        @handle.iterate
+        resume if news? # what has begun goes on before anything new
+        enter(@idle.pop || new_task) while request_ready?
+        next unless news? || !@ready.empty?
+
+        resume
+        break if drained?
+      end
+      call_posted
+    end
+
+    # Runs until every spawned fiber has ended; it serves no requests.
+    #
+    # @param failed [#call] receives each exception that ended a spawned fiber, and nil
+    def run_spawned_fibers(failed)
+      @failed = failed
+      enter_ready
+      until @spawned.zero?
+        @handle.iterate
+        resume
+      end
+      call_posted
+    end
+
+    # Cancels all waiting fibers, and closes the loop and its scheduler, even if one of these steps fails.
+    #
+    # @param reason [String] message of the exception in the cancelled fibers
+    def shut_down(reason)
+      cancel_all(Cancelled.new(reason))
+    ensure
+      begin
+        Fiber.set_scheduler(nil)
+      ensure
+        close
+        EventLoop.all.delete(self)
+        @endings.each(&:call)
+      end
+    end
+
+    # Calls the block when the loop has been shut down.
+    def at_end(&block) = @endings << block
+
+    # @return [Boolean] true in a fiber of this loop, false in the loop itself
+    def in_task? = !@current.nil?
+
+    # Suspends the current fiber until the wait `id` has ended.
+    #
+    # @param id [Integer] from {#new_wait}
+    # @raise [Exception] the exception with which the fiber is cancelled meanwhile, or was cancelled while it ran
+    def park(id)
+      task = waiting_task
+      postponed = task.next_postponed and raise postponed
+      @waits[id] = task
+      task.suspended = Fiber.current
+      task.wait = id
+      task.meter ? leave_metered(task.meter) : @root.transfer
+    end
+
+    # @return [Elah::Task] the running task, which may wait
+    # @raise [Elah::OutsideLoop] in the loop itself
+    def waiting_task = @current || raise(OutsideLoop, "Only a fiber of the worker's loop can wait here.")
+
+    # Calls the block in the loop itself when the wait `id` has ended. The block must not wait.
+    #
+    # @param id [Integer] from {#new_wait}
+    def after_wait(id, &callback) = @callbacks[id] = callback
+
+    # Removes a wait, its timer, its descriptor and its callback.
+    #
+    # @param id [Integer]
+    def forget(id)
+      @callbacks.delete(id)
+      cancel_wait(id)
+    end
+
+    # Runs the block in a new fiber of this loop: at once, until its first wait.
+    #
+    # @param task [Elah::Task]
+    # @param options [Hash] of Fiber.new
+    # @return [Fiber]
+    def spawn(task = Task.new, **options, &block)
+      task.suspended = fiber = Fiber.new(**options) { run_spawned(task, block) }
+      @spawned += 1 unless task.transient?
+      @current ? step_aside_for(task) : enter(task)
+      fiber
+    end
+
+    # Suspends the current fiber until {#enter} is called with its task. The fiber is idle: it waits for nothing.
+    #
+    # @param task [Elah::Task]
+    def rest(task)
+      task.suspended = Fiber.current
+      @root.transfer
+    end
+
+    # Resumes a task until it waits or becomes idle; only in the loop itself.
+    #
+    # @param task [Elah::Task]
+    def enter(task)
+      @current = task
+      if task.raising
+        task.suspended.raise(task.take_raising)
+      else
+        task.suspended.transfer
+      end
+      @current = nil
+      raise @fatal if @fatal
+    end
+
+    # Resumes the cancelled tasks first.
+    def step_aside
+      @current.suspended = Fiber.current
+      @ready << @current
+      @root.transfer
+    end
+
+    # Reports an exception that nobody else receives.
+    #
+    # @param exception [Exception]
+    def report(exception) = failed(exception, nil)
+
+    # @return [Elah::Task, nil] the running task
+    def current_task = @current
+
+    private
+
+    def leave_metered(meter)
+      meter.stop
+      @root.transfer
+    ensure
+      meter.go_on
+    end
+
+    def resume
+      resume_ended
+      cancel_requests
+      enter_ready
+    end
+
+    def enter_ready
+      enter(@ready.shift) until @ready.empty?
+    end
+
+    # Runs `task` first; the current fiber continues in the same iteration.
+    def step_aside_for(task)
+      current = @current
+      current.suspended = Fiber.current
+      @ready << current
+      @current = task
+      task.suspended.transfer
+    end
+
+    # A fiber that serves one request after another. While no handler waits, all requests of an iteration run without a switch of fibers. When a
+    # handler waits, the loop resumes another fiber for the rest.
+    def new_task
+      task = Task.new
+      @fiber_state.watch(task)
+      handler = @handler
+      task.suspended = fiber = Fiber.new(**FiberState::OPTIONS) do
+        while true
+          serve_ready(task, handler)
+          break if @idle.size >= POOL_MAX || @fatal
+
+          task.suspended = fiber
+          @idle << task
+          @root.transfer
+        end
+      end
+      task
+    end
+
+    def serve_ready(task, handler)
+      request = next_request(nil)
+      while request
+        task.request = request
+        begin
+          handler.handle(request)
+        rescue Exception => e # the loop must outlive whatever a handler does
+          end_fork(e) if @is_fork
+          failed(e, request)
+        end
+        end_fork if @is_fork
+        task.finish { |exception| failed(exception, request) } if task.endings
+        @fiber_state.clear(task) if task.fiber_state
+        request = next_request(request)
+      end
+      task.request = nil
+    end
+
+    def run_spawned(task, block)
+      block.call
+    rescue Exception => e # as above
+      end_fork(e)
+      failed(e, nil)
+    ensure
+      end_fork
+      task.finish { |exception| failed(exception, nil) } if task.endings
+      @spawned -= 1 unless task.transient?
+    end
+
+    def failed(exception, request)
+      @fatal = exception if FATAL.any? { |fatal| fatal === exception }
+      @failed.call(exception, request)
+    end
+
+    def resume_ended
+      ended = ended_waits or return
+      index = 0
+      while (id = ended[index]) # `each` would put a frame of C below every fiber that goes on
+        index += 1
+        if (task = @waits.delete(id))
+          enter(task)
+        else
+          @callbacks.delete(id)&.call
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+module Elah
+  class EventLoop
+    # Cancellation of tasks from outside: an exception is raised where the task waits. Only the loop's own thread calls these methods.
+    module Cancellation
+      # Passes every shield.
+      UNSHIELDED = Float::INFINITY
+
+      # Safe methods, whose handlers may be cancelled anywhere.
+      SAFE_METHODS = %w[GET HEAD].freeze
+      private_constant :SAFE_METHODS
+
+      # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:all` or `:none`. An event stream is cancelled whatever
+      # its method, unless this is `:none`, because nobody else reads it.
+      attr_writer :cancels_gone
+
+      # Raises `exception` in the suspended fiber of a task. A task that does not wait, is shielded, or has just acquired what it waited for gets
+      # the exception at its next wait.
+      #
+      # @param task [Elah::Task]
+      # @param exception [Exception]
+      # @param shields [Numeric] number of shields that the exception passes
+      def cancel(task, exception, shields: 0)
+        if task.woken? || task.shields > shields || !@waits.delete(task.wait)
+          task.postpone(exception, shields)
+        else
+          cancel_wait(task.wait)
+          task.interrupt(exception, shields)
+          @ready << task
+        end
+      end
+
+      # Cancels all waiting tasks. It runs in the loop itself, and returns when all cancelled tasks have run.
+      #
+      # @param exception [Exception]
+      def cancel_all(exception)
+        @waits.values.each { |task| cancel(task, exception) }
+        enter_ready unless @current
+      end
+
+      # Runs the block; after `seconds` it raises in the block, at its wait. A shield inside the block defers the exception.
+      #
+      # @param seconds [Numeric]
+      # @param exception [#call] returns the exception to raise
+      # @yieldparam seconds [Numeric]
+      # @raise [Elah::OutsideLoop] in the loop itself
+      def limit(seconds, exception)
+        task = waiting_task
+        shields = task.shields
+        raised = nil
+        id = new_wait
+        begin
+          after_wait(id) { cancel(task, raised = exception.call, shields: shields) }
+          start_timer(id, seconds.to_f)
+          yield seconds
+        ensure
+          forget(id)
+          task.withdraw(raised) if raised
+        end
+      end
+
+      # Raises in a waiting fiber; leaves other fibers alone.
+      #
+      # @param fiber [Fiber]
+      # @param exception [Exception]
+      def interrupt_fiber(fiber, exception)
+        task = @waits.each_value.find { |waiting| waiting.suspended.equal?(fiber) }
+        cancel(task, exception, shields: UNSHIELDED) if task
+      end
+
+      private
+
+      def cancel_requests
+        cancelled = cancelled_requests or return
+        tasks = {}
+        [*@waits.values, *@ready].each { |task| tasks[task.request.key] = task if task.request }
+        cancelled.each do |key, reason|
+          task = tasks[key]
+          cancel(task, reason_for(reason)) if task && (reason != :gone || cancels_gone?(task))
+        end
+      end
+
+      def cancels_gone?(task)
+        return @cancels_gone == :all unless @cancels_gone == :safe
+
+        SAFE_METHODS.include?(task.request.request_method) || streams?(task)
+      end
+
+      def reason_for(reason)
+        return ClientGone.new("The client closed the connection before its response.") if reason == :gone
+
+        DeadlineExceeded.new("The request took longer than its deadline.")
+      end
+    end
+  end
+end

@@ -1,0 +1,31 @@
+# frozen_string_literal: true
+
+module Elah
+  class Gather
+    # A call of a gather that runs in its own fiber.
+    class FiberCall
+      # Starts the block: it runs at once, until its first wait.
+      #
+      # @param event_loop [Elah::EventLoop]
+      # @param ended [#call] called when the block has ended
+      def initialize(event_loop, ended, &block)
+        @async = Async.new(event_loop, parent: event_loop.current_task, finished: ended, &block)
+      end
+
+      # @return [Array] outcome, result and error
+      def outcome
+        return [:late, nil, nil] unless @async.done?
+
+        @async.error ? [:failed, nil, @async.error] : [:answered, @async.value, nil]
+      end
+
+      # @return [Boolean]
+      def done? = @async.done?
+
+      # Cancels it.
+      #
+      # @param exception [Exception] exception to raise in it
+      def cancel(exception) = @async.cancel(exception)
+    end
+  end
+end

@@ -1,0 +1,208 @@
+# frozen_string_literal: true
+
+require "socket"
+require "timeout"
+require_relative "event_loop"
+require_relative "offload"
+require_relative "scheduler/closing"
+require_relative "scheduler/mutex_sleep"
+require_relative "scheduler/select"
+
+module Elah
+  # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names and Timeout
+  # suspend the calling fiber alone. Ruby calls these methods; applications don't.
+  #
+  # `io_read` and `io_write` are left out on purpose: Ruby would call them for plain files too, which are always ready.
+  class Scheduler
+    # Number of recorded early wake-ups beyond which those of dead fibers are deleted.
+    EARLY_MAX = 100
+
+    # Maximum number of names that wait to be resolved.
+    RESOLVING_MAX = 16_384
+
+    # Names are resolved in separate threads, so that a slow name server delays no other work.
+    RESOLVERS = Offload::Pool.new(threads: 8, queue_max: RESOLVING_MAX, name: "elah resolver")
+    private_constant :RESOLVERS
+
+    # @return [Elah::EventLoop]
+    attr_reader :event_loop
+
+    # @param event_loop [Elah::EventLoop] of this thread
+    def initialize(event_loop)
+      @loop = @event_loop = event_loop
+      @thread = Thread.current
+      @sleepers = {}.compare_by_identity
+      @woken_early = {}.compare_by_identity
+      @watches = Closing.watches_of(event_loop)
+    end
+
+    # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
+    # @return [Boolean] true
+    def kernel_sleep(duration = nil)
+      duration&.zero? ? self.yield : block(:sleep, duration)
+      true
+    end
+
+    # @param blocker [Object] the object that the fiber waits for
+    # @param timeout [Numeric, nil] seconds
+    # @return [Boolean] false after a timeout
+    # @raise [Elah::OutsideLoop] in the loop itself, as in a hook that runs in it
+    def block(blocker, timeout = nil)
+      task = @loop.waiting_task
+      fiber = Fiber.current
+      id = @loop.new_wait
+      task.wait = id
+      @sleepers[fiber] = task
+      has_timer = false
+      begin
+        return true if woken_early?(fiber, blocker)
+
+        @loop.start_timer(id, timeout.to_f) if (has_timer = !timeout.nil?)
+        @loop.park(id)
+        has_timer &&= task.woken? # it has ended the wait otherwise
+        task.woken?
+      ensure
+        @sleepers.delete(fiber)
+        task.settle
+        @loop.cancel_wait(id) if has_timer
+      end
+    end
+
+    # Ends a {block}. May be called from any thread and from a trap.
+    #
+    # @param blocker [Object]
+    # @param fiber [Fiber]
+    def unblock(blocker, fiber)
+      if (task = @sleepers[fiber])
+        return if task.woken?
+
+        task.wake
+        @loop.end_wait(task.wait)
+      elsif !Thread.current.equal?(@thread)
+        note_early(blocker, fiber)
+      end
+    end
+
+    # @param io [IO]
+    # @param events [Integer] bits of IO::READABLE, IO::PRIORITY and IO::WRITABLE
+    # @param timeout [Numeric, nil] seconds
+    # @return [Integer, false] the ready events; false after a timeout
+    # @raise [IOError] when another fiber closes the descriptor meanwhile
+    def io_wait(io, events, timeout = nil)
+      descriptor = io.fileno
+      id = @loop.new_wait
+      return events unless @loop.watch(id, descriptor, events) # a plain file, always ready
+
+      park_watching([descriptor], id, timeout)
+      @loop.readiness(id) || false
+    ensure
+      @loop.cancel_wait(id) if id && (timeout || $!)
+    end
+
+    # IO.select. Ruby 3.2 and later call it; on 3.1 {Select::Cooperation} does.
+    #
+    # @param readables [Array<IO>, nil]
+    # @param writables [Array<IO>, nil]
+    # @param exceptables [Array<IO>, nil]
+    # @param timeout [Numeric, nil] seconds
+    # @return [Array(Array<IO>, Array<IO>, Array<IO>), nil] nil after a timeout
+    def io_select(readables, writables = nil, exceptables = nil, timeout = nil)
+      select = Select.new(readables, writables, exceptables, timeout)
+      return in_thread { Select.native(readables, writables, exceptables, timeout) } if select.many?
+
+      select.wait { |interests, seconds| wait_for_any(interests, seconds) }
+    end
+
+    # Runs the block; after `duration` seconds it raises in the block, at its wait.
+    #
+    # @param duration [Numeric] seconds
+    # @param exception_class [Class]
+    # @param message [String]
+    def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired", &block)
+      @loop.limit(duration, -> { exception_class.exception(message) }, &block)
+    end
+
+    # @param process_id [Integer] as for Process.wait
+    # @param flags [Integer]
+    # @return [Process::Status]
+    def process_wait(process_id, flags) = in_thread { Process::Status.wait(process_id, flags) }
+
+    # @param name [String]
+    # @return [Array<String>] addresses
+    # @raise [SocketError]
+    # @raise [Elah::Overloaded] when {RESOLVING_MAX} other names wait already
+    def address_resolve(name)
+      RESOLVERS.call { Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq }
+    end
+
+    # Runs work of Ruby itself that would block the thread. Ruby 3.4 and later call it.
+    #
+    # @param work [#call]
+    def blocking_operation_wait(work) = in_thread { work.call }
+
+    # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
+    #
+    # @param fiber [Fiber]
+    # @param exception [Exception]
+    def fiber_interrupt(fiber, exception)
+      @loop.post { @loop.interrupt_fiber(fiber, exception) }
+    end
+
+    # Lets all other ready fibers run first. Ruby 4.0 and later call it.
+    def yield
+      id = @loop.new_wait
+      @loop.end_wait(id)
+      @loop.park(id)
+    end
+
+    # Runs the block of Fiber.schedule.
+    #
+    # @param options [Hash] of Fiber.new
+    # @return [Fiber]
+    def fiber(**options, &block) = @loop.spawn(**options, &block)
+
+    # Ruby calls this when the thread ends; the loop has already ended.
+    def close = Closing.forget(@watches)
+
+    private
+
+    def park_watching(descriptors, id, timeout)
+      @watches.during(descriptors, @loop.current_task) do
+        @loop.start_timer(id, timeout.to_f) if timeout
+        @loop.park(id)
+      end
+    end
+
+    def wait_for_any(interests, seconds)
+      id = @loop.new_wait
+      @loop.watch_any(id, interests)
+      park_watching(interests.map(&:first), id, seconds)
+    ensure
+      @loop.cancel_wait(id)
+    end
+
+    # The thread ends with the wait, so a cancelled fiber leaves no thread behind.
+    def in_thread
+      thread = Thread.new do
+        Thread.current.report_on_exception = false
+        yield
+      end
+      thread.value
+    ensure
+      thread&.kill
+    end
+
+    # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet. In Ruby's own lists the fiber sleeps for a
+    # ConditionVariable without naming it.
+    def woken_early?(fiber, blocker)
+      return false if @woken_early.empty? || !(known = @woken_early.delete(fiber))
+
+      known.equal?(blocker) || (blocker == :sleep && known.is_a?(Thread::ConditionVariable))
+    end
+
+    def note_early(blocker, fiber)
+      @woken_early.keys.each { |noted| @woken_early.delete(noted) unless noted.alive? } if @woken_early.size >= EARLY_MAX
+      @woken_early[fiber] = blocker
+    end
+  end
+end

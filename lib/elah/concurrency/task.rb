@@ -1,0 +1,193 @@
+# frozen_string_literal: true
+
+module Elah
+  # A unit of work in the loop: a request in its handler, or a fiber that the app spawned. Its lists are created on demand, because most requests
+  # never wait.
+  class Task
+    # An exception kept until the task waits: the number of shields that it passes, and the request that it is meant for.
+    Postponed = Struct.new(:exception, :shields, :request)
+    private_constant :Postponed
+
+    # @return [Elah::Request, nil] nil for a spawned fiber
+    attr_accessor :request
+
+    # @return [Fiber] the fiber to resume next: the task's own, or one that the handler made and waits in
+    attr_accessor :suspended
+
+    # @return [Integer, nil] the last wait of the task
+    attr_accessor :wait
+
+    # @return [Exception, nil] exception to raise in the task when it is resumed
+    attr_reader :raising
+
+    # @return [Float, nil] its deadline, in seconds of the monotonic clock; a request has its own deadline in addition
+    attr_accessor :deadline
+
+    # @return [Elah::Entity::Activation, nil] the entity whose method it runs
+    attr_accessor :activation
+
+    # @return [Elah::Entity::Activation, nil] the entity that it waits for
+    attr_accessor :awaits
+
+    # @return [Array<String>, nil] entities of other workers that wait for it
+    attr_accessor :callers
+
+    # @return [Elah::Task, nil] the task that started it, and with which it ends
+    attr_accessor :parent
+
+    # @return [#stop, #go_on, nil] notified when it waits, and when it continues
+    attr_accessor :meter
+
+    # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
+    attr_accessor :fiber_state
+
+    # Whether the loop of `Elah.run` may end while the task still waits.
+    attr_writer :transient
+
+    # Whether the fibers that it started may outlive it.
+    attr_writer :keeps_children
+
+    # @return [Array<Proc>, nil] blocks for {#finish}; nil when there are none. Read after each request, so it is not a Ruby method.
+    attr_reader :endings
+
+    # Sets every variable: Ruby 3.1 looks an unset one up in a table each time, 400 instructions a request.
+    def initialize
+      @request = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
+      @activation = @awaits = @callers = @parent = @meter = nil
+      @raising_shields = @shields = 0
+      @woken = @transient = @keeps_children = @fiber_state = false
+    end
+
+    # Sets the exception to raise when the task is resumed.
+    #
+    # @param exception [Exception]
+    # @param shields [Numeric] number of shields that it passes
+    def interrupt(exception, shields)
+      @raising = exception
+      @raising_shields = shields
+    end
+
+    # @return [Exception, nil] the exception to raise; returned only once
+    def take_raising = @raising&.tap { @raising = nil }
+
+    # Records that the task has acquired what it waited for, such as the lock of a Mutex. An exception does not end such a wait, even one that is
+    # already on its way: the lock would be lost.
+    def wake
+      @woken = true
+      postpone(@raising, @raising_shields) if @raising
+      @raising = nil
+    end
+
+    # Records that the task has received what it waited for.
+    def settle = @woken = false
+
+    # @return [Boolean]
+    def woken? = @woken
+
+    # @return [Boolean]
+    def transient? = @transient
+
+    # @return [Boolean]
+    def keeps_children? = @keeps_children
+
+    # @return [Integer] number of shields around the running code
+    def shields = @shields
+
+    # Counts one more shield during the block.
+    def shielded
+      @shields += 1
+      yield
+    ensure
+      @shields -= 1
+    end
+
+    # Adds a fiber that ends with this task.
+    #
+    # @param child [Elah::Async]
+    def adopt(child)
+      at_end { end_children } unless @children
+      (@children ||= {}.compare_by_identity)[child] = true
+    end
+
+    # Removes a child that has ended.
+    #
+    # @param child [Elah::Async]
+    def release(child) = @children&.delete(child)
+
+    # Keeps an exception for the next wait of the task, within its current request.
+    #
+    # @param exception [Exception]
+    # @param shields [Integer] number of shields that it passes
+    def postpone(exception, shields)
+      forget_postponed_of_others
+      (@postponed ||= []) << Postponed.new(exception, shields, request)
+    end
+
+    # @return [Exception, nil] the next kept exception that no shield defers
+    def next_postponed
+      return unless @postponed
+
+      forget_postponed_of_others
+      kept = @postponed.find { |candidate| candidate.shields >= shields } or return
+      @postponed.delete(kept)
+      kept.exception
+    end
+
+    # Calls the block when the current request or spawned fiber has ended, in the same fiber. The last block is called first.
+    #
+    # @return [Proc] for {#forget_ending}
+    def at_end(&block)
+      (@endings ||= []) << block
+      block
+    end
+
+    # Removes a block of {#at_end}: its purpose is done.
+    #
+    # @param ending [Proc]
+    def forget_ending(ending) = @endings&.delete_if { |other| other.equal?(ending) }
+
+    # Calls the blocks of {#at_end}. Exceptions kept for the next wait do not reach them.
+    #
+    # @yieldparam exception [Exception] an exception that ended a block
+    def finish(&failed)
+      @postponed = nil
+      call_endings(&failed)
+    end
+
+    # Does the same as {#finish}, for one of several calls of this task. A cancellation meanwhile takes effect afterwards.
+    #
+    # @yieldparam exception [Exception] an exception that ended a block
+    def finish_call(&failed) = shielded { call_endings(&failed) }
+
+    # Connection pools ask this of the owner of a connection.
+    #
+    # @return [Boolean] true: a task returns its connections before it ends
+    def alive? = true
+
+    # Drops a kept exception that no longer applies.
+    #
+    # @param exception [Exception]
+    def withdraw(exception) = @postponed&.delete_if { |kept| kept.exception.equal?(exception) }
+
+    private
+
+    def forget_postponed_of_others = @postponed&.select! { |kept| kept.request.equal?(request) }
+
+    def call_endings
+      while (ending = @endings&.pop)
+        begin
+          ending.call
+        rescue Exception => e # -- the others have to be called
+          yield e
+        end
+      end
+      @endings = nil
+    end
+
+    def end_children
+      children = @children.keys
+      @children = nil
+      children.each { |child| child.parent_ended(keeps_children?) }
+    end
+  end
+end

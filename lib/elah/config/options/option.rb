@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require_relative "../../concurrency/cpus"
+require_relative "../../errors"
+
+module Elah
+  module Options
+    # One row of the table of options: its names and its valid values. Converts text of the command line, the environment or the config file
+    # to a checked value.
+    #
+    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners; `unit` is "bytes", "seconds",
+    # "ms" or nil; `range` limits a number, `values` lists the choices; `variable` is a name that other servers read too (PORT), in
+    # addition to ELAH_<NAME>; `limit` marks an option that the core enforces.
+    Option = Struct.new(:name, :group, :type, :unit, :default, :range, :values, :variable, :limit, :summary, keyword_init: true)
+
+    # The checks and the spellings of a row.
+    class Option
+      SUFFIXES = { "" => 1, "K" => 1024, "M" => 1024**2, "G" => 1024**3 }.freeze
+      BOOLEANS = { "true" => true, "yes" => true, "on" => true, "1" => true,
+                   "false" => false, "no" => false, "off" => false, "0" => false }.freeze
+      PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", workers: "N|auto", float: "N", listeners: "URL" }.freeze
+
+      # @return [String] the flag of the command line, `--header-bytes-max`
+      def flag = "--#{name.to_s.tr('_', '-')}"
+
+      # @return [Array<String>] the environment variables; the first one that is set and not empty counts
+      def variables = ["ELAH_#{name.upcase}", variable].compact
+
+      # @return [String, nil] the placeholder of the value in the help
+      def placeholder
+        return values.join("|") if values
+        return if type == :boolean
+
+        unit&.upcase || PLACEHOLDERS.fetch(type)
+      end
+
+      # @return [String] the valid values, as the end of the sentence "NAME must be ..."
+      def expectation
+        case type
+        when :workers then "a whole number from #{range_text}, or auto"
+        when :integer then "a whole number#{" of #{unit}" if unit} from #{range_text}#{', such as 64K, 10M or 1G' if unit == 'bytes'}"
+        when :float then "a number#{" of #{unit}" if unit} from #{range_text}"
+        when :boolean then "true or false"
+        when :choice then "one of #{values.join(', ')}"
+        when :listeners then "tcp://HOST:PORT or unix:///PATH"
+        else "a text"
+        end
+      end
+
+      # @return [String, nil] the range of a number, such as "0.001 to 86400"
+      def range_text = range && "#{brief(range.begin)} to #{brief(range.end)}"
+
+      # @return [String, nil] the default as a user would write it, with its unit
+      def default_text = default.nil? ? nil : [default.is_a?(Array) ? default.join(",") : brief(default), unit].compact.join(" ")
+
+      # @param value [Object] a String, or a Ruby object of the config file
+      # @param source [String] where it was written, for the message
+      # @return [Object] the checked value, frozen
+      # @raise [Elah::OptionError]
+      def check(value, source:)
+        checked = send(:"read_#{type}", value)
+        checked = nil if range && checked && !range.cover?(checked)
+        checked = nil if values && !values.include?(checked)
+        return checked unless checked.nil?
+
+        given = value.is_a?(Array) && value.one? ? value.first : value
+        raise OptionError, "#{name} must be #{expectation}, not #{given.inspect} (#{source})."
+      end
+
+      private
+
+      def brief(value) = value.is_a?(Float) && value == value.to_i ? value.to_i : value
+
+      def read_string(value) = value.is_a?(String) || value.is_a?(Symbol) ? present(value.to_s) : nil
+
+      def read_path(value) = value.respond_to?(:to_path) ? value.to_path.dup.freeze : read_string(value)
+
+      def read_choice(value) = read_string(value)
+
+      def read_integer(value)
+        return value if value.is_a?(Integer)
+
+        digits, suffix = value.to_s.match(/\A(\d+(?:_\d+)*)([KMG]?)\z/)&.captures
+        return if digits.nil? || (suffix != "" && unit != "bytes")
+
+        digits.to_i * SUFFIXES.fetch(suffix)
+      end
+
+      def read_workers(value) = value.to_s == "auto" ? Cpus.count.clamp(range.begin, range.end) : read_integer(value)
+
+      def read_float(value)
+        number = value.is_a?(String) ? Float(value, exception: false) : value
+        number.is_a?(Numeric) && number.real? && number.to_f.finite? ? number.to_f : nil
+      end
+
+      def read_boolean(value) = [true, false].include?(value) ? value : BOOLEANS[value.to_s.downcase]
+
+      def read_listeners(value)
+        urls = value.is_a?(String) ? value.split(",") : Array(value)
+        listeners = urls.map { |url| Listener.parse(url.to_s.strip) }
+        listeners.any? && listeners.all? ? listeners.freeze : nil
+      end
+
+      def present(text) = text.empty? ? nil : text.dup.freeze
+    end
+  end
+end

@@ -1,0 +1,242 @@
+# frozen_string_literal: true
+
+require_relative "route"
+require_relative "chain"
+require_relative "claims"
+require_relative "commits"
+require_relative "deferred_call"
+require_relative "many_calls"
+require_relative "collection/inbound_calls"
+require_relative "collection/registry"
+require_relative "collection/release"
+require_relative "collection/routing"
+require_relative "residents"
+require_relative "scattered_calls"
+
+module Elah
+  class Entity
+    # The entities of one class in one store, as this process sees them: those in its memory, and routes to the others.
+    class Collection
+      extend Registry
+      include InboundCalls
+      include Release
+      include Routing
+
+      # Maximum length of an entity's key, in bytes.
+      KEY_BYTES_MAX = 255
+
+      # @return [Class]
+      attr_reader :entity_class
+
+      # @return [String]
+      attr_reader :name
+
+      # @return [Integer] number of these entities in messages between workers
+      attr_reader :number
+
+      # @return [Integer] maximum number of calls that wait for one entity
+      attr_reader :queue_max
+
+      # @api private
+      # @return [Class] class of references to these entities
+      attr_reader :references
+
+      # @return [Elah::EventLoop, nil] the loop in which entities run
+      attr_reader :event_loop
+
+      # @return [Commits]
+      attr_reader :commits
+
+      # @param entity_class [Class]
+      # @param store [Elah::Store]
+      def initialize(entity_class, store)
+        @entity_class = entity_class
+        @name = entity_class.entity_name
+        @number = Collection.number_of(store.dir, @name)
+        @store = store
+        @is_durable = entity_class.durability == :disk
+        @entities_max = Elah.config.entities_max
+        @queue_max = Elah.config.entity_queue_max
+        @moving_seconds = Elah.config.entity_moving_seconds
+        @request_seconds = Elah.config.request_seconds
+        @calls = entity_class.calls.to_h { |call| [call, true] }
+        @references = Reference.for(@calls.keys)
+        @deferred = Reference.for(@calls.keys, :defer)
+        reset
+      end
+
+      # @param key [String, #to_s] 1 to 255 bytes
+      # @return [Reference]
+      def [](key) = @references.new(self, key.is_a?(String) ? key : key.to_s)
+
+      # @param name [Symbol] of an index of the class
+      # @return [Elah::Store::Table] to read its rows
+      def index(name) = table(Index.number(@entity_class, name))
+
+      # Calls an entity in whichever worker owns it.
+      #
+      # @param key [String]
+      # @param name [Symbol]
+      # @param arguments [Array]
+      # @return [Object] the method's value
+      # @raise [Overloaded] when too many calls wait for the entity
+      # @raise [Reentrant] when the entity waits for this call
+      # @raise [Store::Error] when the writes could not be stored
+      # @raise [Moving] when no worker owned it for `entity_moving_seconds`
+      # @raise [PeerUnavailable, PeerLimited, DeadlineExceeded] when its owner does not reply
+      def call(key, name, arguments)
+        task = current_task
+        follow if @version != @placement.version
+        activation = @here[key]
+        activation ? run_here(task, activation, name, arguments) : call_owner(task, key, name, arguments)
+      rescue Moved, Store::Fenced
+        call_owner(task, key, name, arguments)
+      end
+
+      # Makes many calls. Calls of one worker run in order and wait for the disk once. Calls that meet a change of owner are retried after all
+      # others.
+      #
+      # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+      # @param deadline [Numeric, nil] seconds after which calls without a result end with DeadlineExceeded
+      # @return [Array] the result of each call, or the exception that ended it
+      def call_many(calls, deadline: nil)
+        task = current_task
+        follow if @version != @placement.version
+        return scatter(calls, deadline) unless deadline.nil? && alone?
+
+        many = ManyCalls.new(self, calls)
+        answers = many.run(task)
+        many.failed? ? repeat_moved(calls, answers) : answers
+      end
+
+      # Runs calls in this worker.
+      #
+      # @api private
+      def run_many(calls)
+        task = current_task
+        follow if @version != @placement.version
+        ManyCalls.new(self, calls).run(task)
+      end
+
+      # @api private
+      # @return [Hash{String=>Activation}] the entities in memory, by key; read only
+      def activations = @here
+
+      # @api private
+      # Waits as the durability requires.
+      def conclude_all(batch) = @is_durable ? @commits.settle(batch) : @commits.hold_back(batch)
+
+      # @api private
+      # @return [Boolean] whether results wait for the disk
+      def durable? = @is_durable
+
+      # @api private
+      # @return [Boolean] whether a result with writes in this batch may be returned
+      def safe?(batch) = !@is_durable || batch <= @commits.refresh
+
+      # @api private
+      # @raise [NoMethodError] unless the name is that of a callable method
+      def check_name(name)
+        @calls.key?(name) ? name : raise(NoMethodError.new("The entities #{@name} have no public method #{name.inspect}.", name))
+      end
+
+      # @api private
+      # @param name [Symbol] of a method
+      # @param error [Shards::NotCopied]
+      # @return [NotSerializable]
+      def not_serializable(name, error) = NotSerializable.new("#{@entity_class.name || @name}##{name}: #{error.message}")
+
+      # @api private
+      # @raise [NotSerializable] when an argument cannot be copied
+      def check_arguments(name, arguments)
+        Shards.check_arguments(arguments)
+      rescue Shards::NotCopied => e
+        raise not_serializable(name, e)
+      end
+
+      # @api private
+      def deferred(key) = @deferred.new(self, key)
+
+      # @api private
+      def defer(key, name, arguments) = DeferredCall.new(self, key, name, arguments)
+
+      # @api private
+      # @raise [Moved] when this worker does not own the shard
+      def open_state(shard, key) = @commits.open_state(@claims[shard], key)
+
+      # @api private
+      def new_entity(key, state)
+        @entity_class.new.tap do |entity|
+          entity.send(:come_to_life, key, state)
+          entity.restore
+        end
+      end
+
+      # Waits until all acknowledged writes are on disk, in the thread if no loop runs.
+      def flush = @commits.flush
+
+      # Drops all entities in memory, as for a new process.
+      def reset
+        tables = (0..@entity_class.indexes.size).map { |number| table(number) }
+        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @residents = Residents.new(@entities_max)
+        @here = @residents.activations
+        @claims = @placement = @event_loop = @thread = nil
+        @version = 0
+        @released = {}
+        @routes = {}
+        @owners = {}
+      end
+
+      # @return [Integer] number of entities in memory in this process
+      def size = @residents.size
+
+      # @return [String]
+      def inspect = "#<#{self.class} #{@name} in #{@store.dir}, #{size} in memory>"
+
+      private
+
+      def repeat_moved(calls, answers)
+        answers.each_with_index do |answer, index|
+          answers[index] = call_again(*calls[index]) if answer.is_a?(Moved) || answer.is_a?(Store::Fenced)
+        end
+      end
+
+      def table(number)
+        @store.table(number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
+      end
+
+      def run_here(task, activation, name, arguments)
+        answer = activation.run(task, name, arguments)
+        batch = activation.run_batch
+        conclude(activation.state, batch) if batch > @commits.settled
+        answer
+      end
+
+      # A result is returned when its writes are as durable as required.
+      def conclude(state, batch)
+        conclude_all(batch)
+        state.check(batch) if @is_durable
+      end
+
+      def current_task
+        task = @event_loop&.current_task
+        task && Thread.current.equal?(@thread) ? task : enter
+      end
+
+      # The first call in a loop, in a thread, or outside any loop.
+      def enter
+        if @thread && !@thread.equal?(Thread.current) && @thread.alive?
+          raise OutsideLoop, "The entities #{@name} of this process are called by another thread already."
+        end
+
+        @thread = Thread.current
+        @commits.event_loop = @event_loop = Elah.current_loop
+        @event_loop&.at_end { flush }
+        Gauges.show(@event_loop) if @event_loop
+        place unless @placement
+        @event_loop ? @event_loop.current_task : @outside ||= Task.new
+      end
+    end
+  end
+end

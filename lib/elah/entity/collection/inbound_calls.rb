@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Collection
+      # Calls that other workers send here, because this worker owned the entities according to the scoreboard.
+      module InboundCalls
+        # @api private
+        # @param callers [Array<String>] the entities that wait for the result
+        # @return [Object] the method's value
+        # @raise [Moved] when another worker owns the entity
+        def serve(callers, key, name, arguments)
+          return run_here(current_task, resident!(key), check_name(name), arguments) if callers.empty?
+
+          called_by(callers) { |task| run_here(task, resident!(key), check_name(name), arguments) }
+        end
+
+        # @api private
+        # @param calls [Array<Array>]
+        # @return [Array] results and exceptions
+        def serve_many(callers, calls)
+          called_by(callers) { run_many(calls) }
+        end
+
+        # @api private
+        # @return [Array] arguments for {Peers.serve}
+        def message_of_many(calls) = [@number, Chain.of(current_task), nil, nil, calls]
+
+        private
+
+        def called_by(callers)
+          task = current_task
+          task.callers = callers unless callers.empty?
+          yield task
+        ensure
+          task.callers = nil if task
+        end
+      end
+    end
+  end
+end

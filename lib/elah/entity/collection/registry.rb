@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Collection
+      # All collections of this process, by the store's directory and the name of their entities.
+      module Registry
+        # Numbers of entities are below this.
+        NUMBERS = 1 << 30
+
+        # @param entity_class [Class]
+        # @param store [Elah::Store]
+        # @return [Collection] the collection of this class and store
+        # @raise [ArgumentError] when another class has that name in the store
+        def of(entity_class, store)
+          name = entity_class.entity_name
+          collection = (collections[[store.dir, name]] ||= numbered(new(entity_class, store)))
+          return collection if collection.entity_class.equal?(entity_class)
+
+          raise ArgumentError, "The entities #{name} of #{store.dir} are those of #{collection.entity_class}, not of #{entity_class}."
+        end
+
+        # @param number [Integer] see {Collection#number}
+        # @return [Collection] the collection with this number
+        # @raise [ArgumentError] when there is none
+        def at(number)
+          by_number[number] or raise ArgumentError, "This worker does not know the entities that were called: they are made when the app is loaded."
+        end
+
+        # @return [Integer] number of these entities in messages, the same in each worker
+        def number_of(dir, name) = Shards.of("#{dir}\0#{name}", NUMBERS)
+
+        # @return [Integer] number of entities of all classes in this process's memory
+        def entities_in_memory = collections.each_value.sum(&:size)
+
+        # Waits until all writes that were acknowledged from memory are on disk: before a fork, and when the process ends.
+        def flush_all = collections.each_value(&:flush)
+
+        # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
+        def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
+
+        # Resets the collections in a fork, which owns none of its parent's entities.
+        def reset_all
+          Epochs.reset_all
+          collections.each_value(&:reset)
+        end
+
+        private
+
+        def collections = @collections ||= {}
+        def by_number = @by_number ||= {}
+
+        def numbered(collection)
+          other = by_number[collection.number]
+          raise ArgumentError, "The entities #{collection.name} and #{other.name} cannot be told apart by their number: rename one." if other
+
+          Reference.publish(collection.references, collection)
+          by_number[collection.number] = collection
+        end
+      end
+    end
+  end
+end

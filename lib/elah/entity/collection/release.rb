@@ -1,0 +1,25 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Collection
+      # Hands shards over: running calls end, their writes are stored, and new calls go to the next owner.
+      module Release
+        private
+
+        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns.
+        def release(shards)
+          return unless @claims
+
+          shards.each { |shard| @released[shard] = true }
+          @shard_routes.clear
+          leaving = @residents.of(@released)
+          leaving.each { |activation| @residents.delete(activation) }
+          leaving.each(&:wait_until_idle)
+          flush
+          shards.each { |shard| @claims.release(shard) }
+        end
+      end
+    end
+  end
+end

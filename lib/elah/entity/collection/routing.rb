@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    class Collection
+      # Finds the owner of an entity, and calls it there.
+      module Routing
+        # Interval of checks while a shard changes its owner.
+        PAUSE_SECONDS = 0.005
+
+        # @api private
+        # @return [Route, nil] route to the entity's owner; nil when each call has to look for its owner
+        def route(key)
+          current_task
+          return @routes[nil] ||= Route::Local.new(self) if resident(key)
+
+          peer = other_owner(shard_of(key)) or return
+          @routes[peer] ||= Route::Remote.new(peer, self)
+        end
+
+        # @api private
+        # @return [Activation]
+        # @raise [Moved] when another worker owns the entity
+        def resident!(key)
+          follow if @version != @placement.version
+          @here[key] || activate(key) || raise(Moved, "#{@name}[#{Text.utf8(key)}] belongs to another worker.")
+        end
+
+        private
+
+        # The entity, if this worker has it or may own it.
+        def resident(key)
+          follow if @version != @placement.version
+          @here[key] || activate(key)
+        end
+
+        def activate(key)
+          shard = shard_of(key)
+          return unless @claims.owned?(shard) && !@released.key?(shard)
+
+          # Only the bytes of a key count, so the entity may be in memory under another encoding.
+          key = Text.of_bytes(key)
+          known = @here[key] and return known
+
+          activation = Activation.new(self, key, shard)
+          @residents.add(activation, @commits.refresh) || add_when_settled(activation)
+        end
+
+        # Entities with unsettled writes cannot be evicted yet.
+        def add_when_settled(activation)
+          @commits.flush
+          @here[activation.key] || @residents.add(activation, @commits.settled) or
+            raise Overloaded, "All #{size} entities #{@name} in memory are busy: try again later."
+        end
+
+        def shard_of(key)
+          unless key.is_a?(String) && (1..KEY_BYTES_MAX).cover?(key.bytesize)
+            raise ArgumentError, "The key of an entity must be a String of 1 to #{KEY_BYTES_MAX} bytes, not #{key.inspect[0, 64]}."
+          end
+
+          Shards.of(key, @placement.shards)
+        end
+
+        def place
+          @placement = Placement.current
+          @version = @placement.version
+          @claims = Claims.new(Epochs.of(@store), @commits)
+          @placement.before_release { |shards| release(shards) }
+          Peers.open(@event_loop, @placement) if @event_loop && Peers.current.nil?
+        end
+
+        # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.
+        def follow
+          @version = @placement.version
+          @released.delete_if { |shard, _| !@claims.owned?(shard) }
+          @routes.clear
+          @owners.clear
+          lost = @claims.lost
+          @residents.of(lost).each { |activation| @residents.delete(activation) }
+          lost.each_key { |shard| @claims.release(shard) }
+        end
+
+        def alone? = Peers.current.nil?
+
+        # The worker that owns a shard; nil for this one, and if there is none. Looked up once per version of the scoreboard.
+        def other_owner(shard)
+          follow if @version != @placement.version
+          @owners[shard] ||= (Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
+        end
+
+        def scatter(calls, deadline)
+          ways = {}.compare_by_identity
+          calls.each_with_index { |call, index| (ways[route(call[0])] ||= []) << index }
+          return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
+
+          scattered = ScatteredCalls.new(self, calls, ways, deadline)
+          answers = scattered.run
+          scattered.failed? ? repeat_moved(calls, answers) : answers
+        end
+
+        # Some calls have to look for their owners, because their entities have none at the moment.
+        def gather(calls, deadline)
+          results = Elah.gather(deadline: deadline) do |gather|
+            calls.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
+          end
+          results.map { |result| result.answered? ? result.value : result.error }
+        end
+
+        def call_again(key, name, *arguments)
+          call(key, name, arguments)
+        rescue StandardError => e
+          e
+        end
+
+        # Calls an entity at its owner, and retries while its shard changes its owner. A retry is safe, because nothing of the call was stored.
+        def call_owner(task, key, name, arguments)
+          shard = shard_of(key)
+          give_up_at = nil
+          begin
+            attempt(task, shard, key, name, arguments)
+          rescue Moved, Store::Fenced => e
+            give_up_at ||= Concurrency.now + @moving_seconds
+            raise Moving, "#{@name}[#{Text.utf8(key)}] has no owner: #{e.message}" if Concurrency.now >= give_up_at
+
+            sleep(PAUSE_SECONDS)
+            retry
+          end
+        end
+
+        def attempt(task, shard, key, name, arguments)
+          peer = other_owner(shard)
+          return peer.call([@number, Chain.of(task), key, name, arguments], @request_seconds) if peer
+
+          activation = resident(key) or raise Moved, "Nobody owns shard #{shard} at the moment."
+          run_here(task, activation, name, arguments)
+        rescue TypeError # raised by the method, or because the arguments cannot be sent
+          check_arguments(name, arguments) if peer
+          raise
+        rescue PeerUnavailable => e
+          e.may_have_run? ? raise : raise(Moved, e.message)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+require_relative "peer_links/call_runners"
+require_relative "peer_links/peer"
+
+module Elah
+  # Calls between the workers of one machine. Each worker listens on its own Unix socket, which only processes of the same user may use. It keeps
+  # one connection to each worker that it has called. The native half owns sockets and frames.
+  #
+  # Messages and replies are written by `Marshal`. A call suspends only the calling fiber. The called worker runs calls in order in one fiber while
+  # none of them waits.
+  #
+  # @example
+  #   links = Elah::PeerLinks.open(event_loop, path) { |message| accounts.fetch(message) }
+  #   >links.peer(path_of_another).call("42", 0.15) # => the result of its block there
+  class PeerLinks
+    # A message or a reply is longer than `link_payload_bytes_max`.
+    class TooLong < Error; end
+
+    # The options that limit links.
+    BOUNDS = %i[links_max link_calls_max link_waiting_bytes_max link_payload_bytes_max].freeze
+
+    # Starts to listen.
+    #
+    # @param event_loop [Elah::EventLoop] of this thread
+    # @param path [String] path of the socket, in a folder that only this user can access (mode 0700); a missing folder is created
+    # @param config [Elah::Config] source of the limits
+    # @param log [Elah::Log, nil] receives a line about each peer that breaks the protocol
+    # @yieldparam message [Object] message of a call; the block's value or exception is the reply
+    # @return [PeerLinks]
+    # @raise [Elah::ListenError]
+    def self.open(event_loop, path, config: Elah.config, log: nil, &handler)
+      bounds = BOUNDS.to_h { |name| [name, config.public_send(name)] }
+      open_native(path, bounds).tap { |links| links.prepare(event_loop, bounds, log, handler) }
+    end
+
+    # Initialises the Ruby half; {open} calls it.
+    def prepare(event_loop, bounds, log, handler)
+      @loop = event_loop
+      @peers = {}
+      @runners = CallRunners.new(event_loop, self, handler, bounds, log).tap(&:expect)
+    end
+
+    # @param path [String] path of the other worker's socket
+    # @return [Peer] the same object at every call
+    def peer(path) = @peers[path] ||= Peer.new(@loop, self, path)
+
+    # Drops all peers but these, and cancels calls to the dropped ones.
+    #
+    # @param paths [Array<String>]
+    def retain(paths)
+      @peers.select! { |path, _| paths.include?(path) }
+      retain_native(paths)
+    end
+
+    # Drops all peers but these, and those with calls that still wait for a reply.
+    #
+    # @param peers [Array<Peer>]
+    def retain_used(peers)
+      used = @peers.each_value.select { |peer| peer.limiter.in_flight.positive? } | peers
+      retain(used.map(&:path)) if used.size < @peers.size
+    end
+
+    # @return [Boolean] whether no call of another worker runs, and all replies are sent
+    def quiet? = open_incoming.zero? && unread_bytes.zero?
+
+    # @return [Hash{String=>Hash}] state of each peer, by its path
+    def to_h
+      connections = states.to_h { |state| [state[:path], state] }
+      @peers.to_h { |path, peer| [path, { **(connections[path] || {}), **peer.limiter.to_h }] }
+    end
+
+    # Cancels all calls in both directions, and removes the socket.
+    def close
+      @peers.clear
+      close_native
+    end
+  end
+end

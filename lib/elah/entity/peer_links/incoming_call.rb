@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require_relative "failure"
+require_relative "wire"
+
+module Elah
+  class PeerLinks
+    # One call of another worker: its messages and their replies. Replies that are ready at the same time are sent together.
+    class IncomingCall
+      # @return [Integer] its number in this worker
+      attr_reader :key
+
+      # @return [Float] time until which the caller waits, in seconds of the monotonic clock
+      attr_reader :due
+
+      # @param key [Integer]
+      # @param payload [String]
+      # @param count [Integer] of messages
+      # @param due [Float]
+      # @param answer_bytes_max [Integer]
+      # @raise [StandardError] when the payload cannot be read
+      def initialize(links, key, payload, count, due, answer_bytes_max)
+        @links = links
+        @key = key
+        @due = due
+        @answer_bytes_max = answer_bytes_max
+        @count = @open = count
+        @begun = 0
+        @answers = nil
+        @messages = Wire.load(payload)
+      end
+
+      # @return [Boolean] whether it has a message that was not taken
+      def more? = @begun < @count
+
+      # @return [Integer] the index of the message that {#take} returns next
+      def next_index = @begun
+
+      # @return [Object] the next message
+      def take
+        message = @count == 1 ? @messages : @messages[@begun]
+        @begun += 1
+        message
+      end
+
+      # The caller no longer waits: the remaining messages are dropped.
+      def abandon = @begun = @count
+
+      # Stores a reply in its current state; the object may change later.
+      #
+      # @param index [Integer] of the message
+      # @param value [Object] or a Failure
+      # @return [Boolean] true when there are replies to send
+      def answer(index, value)
+        bytes = written(value)
+        @open -= 1
+        if @count == 1
+          @links.answer(@key, 1, bytes)
+          return false
+        end
+        (@answers ||= []) << index << bytes
+        flush if @open.zero?
+        !@answers.nil?
+      end
+
+      # Sends the replies that are ready.
+      def flush
+        return unless @answers
+
+        size = @answers.size / 2
+        bytes = Wire.dump(@answers)
+        bytes = Wire.dump(too_long_answers(bytes)) if bytes.bytesize > @answer_bytes_max
+        @answers = nil
+        @links.answer(@key, size, bytes)
+      end
+
+      private
+
+      def written(value)
+        bytes = Wire.dump(value)
+        bytes.bytesize > @answer_bytes_max ? written(Failure.of(too_long(bytes))) : bytes
+      rescue StandardError => e
+        Wire.dump(Failure.of(e)) # such an object cannot be written
+      end
+
+      def too_long_answers(bytes)
+        failure = Wire.dump(Failure.of(too_long(bytes)))
+        @answers.each_slice(2).flat_map { |index, _| [index, failure] }
+      end
+
+      def too_long(bytes) = TooLong.new("The reply has #{bytes.bytesize} bytes; at most #{@answer_bytes_max} are allowed.")
+    end
+  end
+end

@@ -1,0 +1,90 @@
+# frozen_string_literal: true
+
+require_relative "limiter"
+require_relative "scattered"
+
+module Elah
+  class PeerLinks
+    # Another worker, as a caller sees it. It is the route of the deferred calls of a gather that have a `message`.
+    class Peer
+      # The outcome of a call that was not sent.
+      NotSent = Struct.new(:kind, :error) do
+        # Does not wait.
+        def wait(_seconds = nil) = nil
+
+        # @return [Array] outcome, result and error
+        def outcome(_index) = [kind, nil, error]
+
+        # Does nothing.
+        def cancel = nil
+
+        # @raise [Exception] the error
+        def value = raise(error)
+      end
+      private_constant :NotSent
+
+      # @return [String] path of its socket
+      attr_reader :path
+
+      # @return [Limiter]
+      attr_reader :limiter
+
+      def initialize(event_loop, links, path)
+        @loop = event_loop
+        @links = links
+        @path = path
+        @limiter = Limiter.new
+      end
+
+      # Calls it, and suspends the fiber until the reply arrives.
+      #
+      # @param message [Object]
+      # @param seconds [Numeric] time limit; less when the fiber's deadline is earlier
+      # @return [Object] the reply
+      # @raise [Exception] the exception raised there, with the backtrace of both sides; RemoteError when the class is not known here
+      # @raise [Elah::DeadlineExceeded] when there is no reply in time
+      # @raise [Elah::PeerUnavailable] when the worker is lost
+      # @raise [Elah::PeerLimited] when the call is not sent, because the worker does not reply in time at the moment
+      # @raise [Elah::Overloaded] when too many calls wait for it
+      def call(message, seconds) = send_out(message, 1, seconds).value
+
+      # Sends the messages of many calls in one frame; {Elah::Gather} describes the result.
+      #
+      # @param deferred_calls [Array<#message>]
+      # @param seconds [Numeric, nil] nil: the fiber's remaining time
+      # @return [#wait, #outcome, #cancel]
+      # @raise [TypeError] when a message cannot be written
+      # @raise [Elah::PeerUnavailable, Elah::Overloaded, TooLong]
+      def scatter(deferred_calls, seconds)
+        messages = deferred_calls.map(&:message)
+        send_out(messages.size == 1 ? messages[0] : messages, messages.size, seconds)
+      end
+
+      private
+
+      # A single message is sent without an Array around it.
+      def send_out(message, count, seconds)
+        seconds = bounded(seconds)
+        payload = Wire.dump(message)
+        return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@path}.")) unless seconds.positive?
+
+        now = Concurrency.now
+        return NotSent.new(:limited, limited) unless @limiter.admit?(now)
+
+        wait = @links.start(@path, payload, count, seconds)
+        @limiter.admitted
+        Scattered.new(@loop, @links, self, wait, count, now, seconds)
+      end
+
+      # No call outlives the fiber that makes it.
+      def bounded(seconds)
+        left = Concurrency.seconds_left_to(@loop.current_task)
+        return seconds || Float::MAX unless left
+
+        seconds && seconds < left ? seconds : left
+      end
+
+      def limited = PeerLimited.new("The worker at #{@path} is not called: it did not reply in time.")
+    end
+  end
+end

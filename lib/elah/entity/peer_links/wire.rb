@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+module Elah
+  class PeerLinks
+    # Serialisation of objects, by Marshal. Both ends are workers of one server, and a link carries only bytes from processes of the same user.
+    module Wire
+      # @param object [Object]
+      # @return [String]
+      # @raise [TypeError] when it cannot be written
+      def self.dump(object) = Marshal.dump(object)
+
+      # @param bytes [String] from {dump}
+      # @return [Object]
+      # @raise [ArgumentError, TypeError] when the bytes are invalid, or hold an object of a class that is not known here
+      def self.load(bytes) = Marshal.load(bytes)
+    end
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # The route of many calls to one worker; {Elah::Gather} describes its contract.
+    class Route
+      # Route to entities of this worker: their calls run in order in one fiber, and wait for the disk once.
+      class Local < Route
+        # @param collection [Collection]
+        def initialize(collection)
+          super()
+          @collection = collection
+        end
+
+        # @return [Boolean] whether it leads to another worker
+        def remote? = false
+
+        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+        # @param _seconds [Numeric, nil]
+        # @return [LocalCalls]
+        def scatter_calls(calls, _seconds)
+          many = ManyCalls.new(@collection, calls)
+          LocalCalls.new(many, Elah.async { many.run(Elah.current_loop.current_task) })
+        end
+      end
+
+      # Route to entities of another worker, in one message.
+      class Remote < Route
+        Message = Struct.new(:message)
+        private_constant :Message
+
+        # @param peer [Elah::PeerLinks::Peer]
+        # @param collection [Collection]
+        def initialize(peer, collection)
+          super()
+          @peer = peer
+          @collection = collection
+        end
+
+        # @return [Boolean] whether it leads to another worker
+        def remote? = true
+
+        # @param calls [Array<Array>] each a key, the name of a method, and its arguments
+        # @param seconds [Numeric, nil]
+        # @return [RemoteCalls]
+        def scatter_calls(calls, seconds)
+          RemoteCalls.new(@peer.scatter([Message.new(@collection.message_of_many(calls))], seconds), @peer.path)
+        rescue TypeError
+          calls.each { |_, name, *arguments| @collection.check_arguments(name, arguments) }
+          raise
+        end
+      end
+
+      # The calls scattered to this worker.
+      class LocalCalls
+        # @param calls [ManyCalls]
+        # @param async [Elah::Async] that runs them
+        def initialize(calls, async)
+          @calls = calls
+          @async = async
+        end
+
+        # @param seconds [Numeric, nil]
+        def wait(seconds) = @async.wait(seconds)
+
+        # @param index [Integer]
+        # @return [Array] outcome, result and error
+        def outcome(index)
+          @async.error ? [:failed, nil, @async.error] : @calls.outcome(index)
+        end
+
+        # @return [Array, nil] the results of all calls; nil unless each has one
+        def answers = (@calls.answers unless @async.error || !@async.done?)
+
+        # Cancels the calls that have not run.
+        def cancel = @async.cancel
+      end
+
+      # The calls scattered to another worker.
+      class RemoteCalls
+        # @param scattered [#wait, #outcome, #cancel]
+        # @param path [String]
+        def initialize(scattered, path)
+          @scattered = scattered
+          @path = path
+          @outcome = nil
+          @is_plain = false
+        end
+
+        # @param seconds [Numeric, nil]
+        def wait(seconds) = @scattered.wait(seconds)
+
+        # @param index [Integer]
+        # @return [Array] outcome, result and error
+        def outcome(index)
+          outcome, answers, error = outcome_of_all
+          return [outcome, nil, error] unless outcome == :answered
+
+          answer = answers[index]
+          Route.outcome_of(answer.is_a?(PeerLinks::Failure) ? answer.to_exception(@path) : answer)
+        end
+
+        # @return [Array, nil] the results of all calls; nil unless each has one
+        def answers
+          outcome, answers, = outcome_of_all
+          answers if outcome == :answered && @is_plain
+        end
+
+        # Cancels the calls without a result.
+        def cancel = @scattered.cancel
+
+        private
+
+        # Results that are all texts arrive as one String.
+        def outcome_of_all
+          return @outcome if @outcome
+
+          outcome, answers, error = @scattered.outcome(0)
+          @is_plain = answers.is_a?(String)
+          @outcome = [outcome, @is_plain ? Shards.unpack_answers(answers) : answers, error]
+        end
+      end
+
+      # @param deferred_calls [Array<DeferredCall>]
+      # @param seconds [Numeric, nil]
+      # @return [#wait, #outcome, #cancel]
+      def scatter(deferred_calls, seconds) = scatter_calls(deferred_calls.map { |call| [call.key, call.name, *call.arguments] }, seconds)
+
+      # @param answer [Object, Exception] the reply
+      # @return [Array] outcome, result and error
+      def self.outcome_of(answer) = answer.is_a?(Exception) ? [:failed, nil, answer] : [:answered, answer, nil]
+    end
+  end
+end

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "run_dir"
+
+module Elah
+  # The scoreboard and the service manager of a single-process server: a scoreboard with one seat. The counterpart of {Supervisor::Tether}.
+  class OwnSeat
+    # @param config [Elah::Config]
+    # @param log [Elah::Log]
+    def initialize(config, log)
+      @log = log
+      @systemd = Systemd.new
+      @run_dir = RunDir.make(config.run_dir)
+      @scoreboard = Scoreboard.create(@run_dir.scoreboard_path, 1, 1, config.shards)
+      @run_dir.hold
+      fill(Placement.current)
+    rescue RunDirError => e
+      @scoreboard = nil
+      log.warn("`elah status` and the metrics will not show this server. #{e.message}")
+    end
+
+    # @return [Boolean] whether other workers accept from the same sockets
+    def supervised? = false
+
+    # Begins to write to the scoreboard.
+    #
+    # @param event_loop [Elah::EventLoop]
+    # @param _worker [Elah::Worker]
+    def attach(event_loop, _worker)
+      event_loop.take_seat(@scoreboard, Scoreboard.own_seat = 0) if @scoreboard
+      return unless @systemd.watchdog_seconds
+
+      event_loop.spawn(Task.new.tap { |task| task.transient = true }) do
+        loop do
+          @systemd.watchdog(Concurrency.now) { true }
+          sleep @systemd.watchdog_seconds / 4
+        end
+      end
+    end
+
+    # Records that the server serves.
+    #
+    # @param addresses [String]
+    def ready(addresses)
+      state(:ready)
+      @run_dir.addresses = addresses if @scoreboard
+      @log.info("Elah #{VERSION} listening on #{addresses}")
+      @systemd.ready
+    end
+
+    # Records that the server drains.
+    #
+    # @param is_restarting [Boolean]
+    def draining(is_restarting)
+      state(:draining)
+      is_restarting ? @systemd.reloading : @systemd.stopping
+    end
+
+    # Removes the scoreboard.
+    def remove = @scoreboard && @run_dir.remove
+
+    private
+
+    def state(name) = @scoreboard&.set_state(0, name)
+
+    def fill(placement)
+      Scoreboard.current = @scoreboard
+      now = Scoreboard.now_ms
+      { slots: 1, seats_used: 1, generation: 1, map_version: 1, started_ms: now }.each { |cell, value| @scoreboard.set_server(cell, value) }
+      @scoreboard.set_slot(0, :incarnation, placement.incarnation)
+      { pid: Process.pid, incarnation: placement.incarnation, started_ms: now }.each { |cell, value| @scoreboard.set_seat(0, cell, value) }
+      @scoreboard.set_state(0, :booting)
+    end
+  end
+end

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+module Elah
+  module Placement
+    # The placement of a worker under a supervisor, read from the scoreboard each time that it is asked. See {Placement}.
+    class Supervised
+      # @return [Integer] of this worker's process
+      attr_reader :process_id
+
+      # @return [Integer] the number of this worker's slot
+      attr_reader :slot
+
+      # @return [Integer] unique for each start of a worker, and larger than those before it
+      attr_reader :incarnation
+
+      # @return [Integer] how many shards there are
+      attr_reader :shards
+
+      # @param scoreboard [Elah::Scoreboard]
+      # @param run_dir [Elah::RunDir]
+      # @param slot [Integer] of this worker
+      # @param seat [Integer] of this process
+      # @param incarnation [Integer]
+      def initialize(scoreboard, run_dir, slot:, seat:, incarnation:)
+        @scoreboard = scoreboard
+        @run_dir = run_dir
+        @slot = slot
+        @seat = seat
+        @incarnation = incarnation
+        @shards = scoreboard.shards.size
+        @process_id = Process.pid
+        @before_release = []
+      end
+
+      # @return [Integer] the process that stands for this server: the supervisor
+      def server_id = @run_dir.process_id
+
+      # @return [Integer] slots are 0 until this; some may be empty
+      def slots = @scoreboard.server_value(:slots)
+
+      # @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
+      def version = @scoreboard.map_version
+
+      # @param shard [Integer]
+      # @return [Integer] the slot that owns it
+      # @raise [IndexError] when there is no such shard
+      def owner_of(shard) = @scoreboard.owner_of(shard)
+
+      # @param slot [Integer]
+      # @return [Integer] which incarnation owns the slot's shards, 0 while none does
+      def incarnation_of(slot) = @scoreboard.slot_value(slot, :incarnation)
+
+      # @return [String] the path of the Unix socket on which that incarnation takes calls of other workers
+      def link_path(slot, incarnation) = @run_dir.link_path(slot, incarnation)
+
+      # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
+      # `handover_seconds`.
+      #
+      # @yieldparam shards [Array<Integer>] those that are handed over
+      def before_release(&block) = @before_release << block
+
+      # Calls what {#before_release} was given.
+      #
+      # @param shards [Array<Integer>]
+      # @yieldparam exception [Exception] what a block ended with
+      def release(shards)
+        @before_release.each do |block|
+          block.call(shards)
+        rescue StandardError => e
+          yield e
+        end
+      end
+
+      # Shows a number of this worker in `elah status` and the metrics.
+      #
+      # @param name [String, Symbol] up to 23 bytes
+      # @param value [Integer] 0 or more
+      # @raise [ArgumentError] when the name is empty or too long, or 32 others are shown already
+      def publish(name, value)
+        @scoreboard.publish(@seat, name.to_s, value) or
+          raise ArgumentError, "#{name.inspect} cannot be shown: a name has 1 to 23 bytes, and a worker shows 32 numbers."
+      end
+    end
+  end
+end

@@ -1,0 +1,140 @@
+# frozen_string_literal: true
+
+require_relative "scoreboard"
+require_relative "../config/options/environment"
+
+module Elah
+  # The folder of one running server for its scoreboard and the sockets of its workers: `PID/` below a private folder of the user. A lock on the
+  # scoreboard marks a running server; the next start removes other folders.
+  class RunDir
+    # Leaves room for the names of sockets: the path of a Unix socket may have 107 bytes.
+    PATH_BYTES_MAX = 80
+
+    class << self
+      # @param configured [String, nil] the option `run_dir`
+      # @return [String] the folder of all servers of this user
+      def base(configured)
+        return File.expand_path(configured) if configured
+
+        runtime = Options::Environment.runtime_folder
+        runtime ? File.join(runtime, "elah") : File.join(Options::Environment.temporary_folder, "elah-#{Process.uid}")
+      end
+
+      # Creates the folder of this process.
+      #
+      # @param configured [String, nil] the option `run_dir`
+      # @return [Elah::RunDir]
+      # @raise [Elah::RunDirError] when the folder cannot be created, or other users may write there
+      def make(configured)
+        base = base(configured)
+        make_private(base)
+        remove_stale(base)
+        path = File.join(base, Process.pid.to_s)
+        new(path).tap do |dir|
+          dir.remove # of a dead process with the same ID
+          Dir.mkdir(path, 0o700)
+        end
+      rescue SystemCallError => e
+        raise RunDirError, "Cannot use the run folder #{base}: #{e.message}. Set another with --run-dir."
+      end
+
+      # @param configured [String, nil] the option `run_dir`
+      # @return [Array<Elah::RunDir>] of running servers
+      def all(configured)
+        Dir[File.join(base(configured), "*", "scoreboard")].map { |scoreboard| new(File.dirname(scoreboard)) }.select(&:in_use?).sort_by(&:process_id)
+      end
+
+      private
+
+      def make_private(base)
+        Dir.mkdir(base, 0o700)
+      rescue Errno::EEXIST
+        stat = File.lstat(base)
+        return if stat.directory? && stat.owned? && (stat.mode & 0o022).zero?
+
+        raise RunDirError, "Other users may write to the run folder #{base}: set another with --run-dir."
+      end
+
+      def remove_stale(base)
+        Dir.children(base).grep(/\A\d+\z/).each do |name|
+          dir = new(File.join(base, name))
+          dir.remove unless dir.process_lives? || dir.in_use?
+        end
+      end
+    end
+
+    # @return [String]
+    attr_reader :path
+
+    # @param path [String]
+    # @raise [Elah::RunDirError] when the paths of its sockets would be too long
+    def initialize(path)
+      @path = path
+      return if path.bytesize <= PATH_BYTES_MAX
+
+      raise RunDirError, "The path of the run folder #{path} exceeds #{PATH_BYTES_MAX} bytes: set a shorter one with --run-dir."
+    end
+
+    # @return [Integer] of the server's main process
+    def process_id = File.basename(@path).to_i
+
+    # @return [String]
+    def scoreboard_path = File.join(@path, "scoreboard")
+
+    # @param slot [Integer]
+    # @param incarnation [Integer]
+    # @return [String] the socket on which the worker of that incarnation accepts calls of other workers
+    def link_path(slot, incarnation) = File.join(@path, "#{slot}-#{incarnation.to_s(36)}.sock")
+
+    # @return [String, nil] the addresses of the server, once it serves
+    def addresses
+      File.read(addresses_path)
+    rescue SystemCallError
+      nil
+    end
+
+    # Stores the addresses of the server for readers of the scoreboard. Ignores a full disk, which must not stop the server.
+    #
+    # @param text [String]
+    def addresses=(text)
+      File.write(addresses_path, text)
+    rescue SystemCallError
+      nil
+    end
+
+    # Marks the server as running until this process and its forks have exited.
+    def hold
+      @lock = File.open(scoreboard_path)
+      @lock.flock(File::LOCK_SH)
+    end
+
+    # @return [Boolean] whether a process of that server runs
+    def in_use?
+      File.open(scoreboard_path) { |file| !file.flock(File::LOCK_EX | File::LOCK_NB) }
+    rescue SystemCallError
+      false
+    end
+
+    # @return [Boolean] whether there is a process with its ID
+    def process_lives?
+      Process.kill(0, process_id)
+      true
+    rescue Errno::ESRCH
+      false
+    rescue Errno::EPERM
+      true
+    end
+
+    # Removes the folder and the files in it.
+    def remove
+      Dir.each_child(@path) { |name| File.unlink(File.join(@path, name)) }
+      Dir.rmdir(@path)
+    rescue Errno::ENOENT
+      nil
+    end
+
+    private
+
+    def addresses_path = File.join(@path, "addresses")
+  end
+end

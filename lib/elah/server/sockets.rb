@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+require_relative "../native"
+
+module Elah
+  # The listening sockets of one server: inherited from a manager or the previous image, or bound by itself.
+  class Sockets
+    # Connections that the kernel keeps for a listener until they are accepted.
+    BACKLOG = 4096
+
+    # Replaces the address of a socket from the manager.
+    GIVEN = "given"
+    private_constant :GIVEN
+
+    # Binds the addresses that a server would have to bind, and closes them again.
+    #
+    # @param addresses [Array<String>] to listen on
+    # @param held [Array<String>] addresses on which the server listens already
+    # @param frees_ports [Boolean] whether its exit frees a port on another host; workers keep theirs
+    # @raise [Elah::ListenError]
+    def self.try(addresses, held:, frees_ports:)
+      return if held.include?(GIVEN)
+
+      ports = frees_ports ? held.filter_map { |address| Listener.parse(address)&.port } : []
+      new(addresses.reject { |address| held.include?(address) || ports.include?(Listener.parse(address)&.port) }).remove
+    end
+
+    # @param addresses [Array<String>] to listen on; not used when a manager passes sockets
+    # @param inherited [Array<Array(String, Integer)>] address and descriptor, from {#state} of the previous image
+    # @param given [Array<Integer>] descriptors from the manager
+    # @raise [Elah::ListenError] when an address is in use or invalid, or a descriptor does not listen
+    def initialize(addresses, inherited: [], given: [])
+      inherited += given.map { |descriptor| [GIVEN, descriptor] }
+      is_given = inherited.any? { |address, _| address == GIVEN }
+      @entries = []
+      inherited.each { |address, descriptor| take(address, ListeningSocket.adopt(descriptor), is_given, addresses) }
+      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| @entries << [address, ListeningSocket.bind(address, BACKLOG)] }
+    rescue Error
+      close
+      raise
+    end
+
+    # @return [Array<Elah::ListeningSocket>]
+    def all = @entries.map(&:last)
+
+    # @return [String] for the log
+    def addresses = all.map(&:address).join(" and ")
+
+    # @return [Array<Array(String, Integer)>] for the next image of this process
+    def state = @entries.map { |address, socket| [address, socket.fileno] }
+
+    # @return [Array<Integer>]
+    def descriptors = all.map(&:fileno)
+
+    # Stops listening in this process; keeps the files of Unix sockets for other processes.
+    def close
+      @paths = paths
+      all.each(&:close)
+      @entries = []
+    end
+
+    # Stops listening in a fork, also on the loop's descriptors of the same sockets, so a fork never accepts connections.
+    def leave_in_fork
+      links = descriptors.filter_map { |descriptor| link(descriptor) }
+      close
+      Dir.children("/proc/self/fd").each { |descriptor| IO.for_fd(descriptor.to_i).close if links.include?(link(descriptor)) }
+    end
+
+    # Stops listening and removes the files of Unix sockets that this server bound.
+    def remove
+      close unless @paths
+      @paths.each { |path| File.unlink(path) if File.socket?(path) }
+    end
+
+    private
+
+    def take(address, socket, is_given, addresses)
+      return @entries << [address, socket] if is_given || addresses.include?(address)
+
+      path = socket.socket_path
+      socket.close
+      File.unlink(path) if path && File.socket?(path)
+    end
+
+    def link(descriptor)
+      File.readlink("/proc/self/fd/#{descriptor}")
+    rescue SystemCallError
+      nil
+    end
+
+    def paths = @entries.filter_map { |address, socket| socket.socket_path unless address == GIVEN }
+  end
+end

@@ -1,0 +1,180 @@
+# frozen_string_literal: true
+
+require_relative "run_dir"
+require_relative "systemd"
+require_relative "worker"
+require_relative "supervisor/changes"
+require_relative "supervisor/worker_set"
+require_relative "supervisor/restarting"
+require_relative "supervisor/signals"
+require_relative "supervisor/stop"
+require_relative "supervisor/table"
+require_relative "supervisor/watch"
+
+module Elah
+  # The process that owns the listening sockets and the workers: starts workers, replaces those that die, hang or grow too large, changes
+  # their number, and stops them. It has one thread and no tokio runtime, so it may fork.
+  class Supervisor
+    include Restarting
+    include Stop
+
+    # The longest time between two checks of the workers.
+    TICK_SECONDS = 0.1
+
+    # @param worker [Elah::Worker] the app, ready to run in a fork
+    # @param config [Elah::Config]
+    # @param log [Elah::Log]
+    # @param sockets [Elah::Sockets]
+    # @param restart [Elah::Restart]
+    def initialize(worker, config, log, sockets, restart)
+      @worker = worker
+      @config = config
+      @log = log
+      @sockets = sockets
+      @restart = restart
+      @systemd = Systemd.new
+      @signals = Signals.new
+    end
+
+    # Runs until the last worker has ended.
+    #
+    # @raise [Elah::BootError] when no worker boots
+    # @raise [SystemExit] with {Worker::DRAIN_EXCEEDED} when requests were abandoned
+    def run
+      inherited = @restart.state["supervisor"]
+      set_up(inherited)
+      @signals.trap_all
+      # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
+      ShutdownWatchdog.start(@config.drain_seconds + Worker::GRACE_SECONDS, Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
+      inherited ? adopt(inherited) : begin_afresh
+      supervise until @ended
+      @log.info("All workers have exited; the server exits")
+      exit(Worker::DRAIN_EXCEEDED) if @gave_up
+    rescue StandardError
+      @workers&.children&.each { |child| child.kill(:KILL) }
+      raise
+    ensure
+      @run_dir&.remove unless @restart.going?
+      ShutdownWatchdog.stop
+    end
+
+    private
+
+    def set_up(inherited)
+      @run_dir = inherited ? RunDir.new(inherited["folder"]) : RunDir.make(@config.run_dir)
+      @table = inherited ? Table.new(Scoreboard.open(@run_dir.scoreboard_path)) : Table.create(@run_dir, @config.shards)
+      @run_dir.hold
+      @watch = Watch.new(@table.scoreboard, @config, @log)
+      @workers = WorkerSet.new(@table, @run_dir, @config, @log) do |tether|
+        @signals.leave_to_supervisor
+        @worker.run(@sockets, tether)
+      end
+      @changes = Changes.new(@workers, @table, @config, @log)
+    end
+
+    def begin_afresh
+      prepare_to_fork
+      @table.divide(@config.workers)
+      @workers.slots = @config.workers
+      start_missing
+    end
+
+    # Pages that do not change after the fork stay shared with the workers.
+    def prepare_to_fork
+      Process.respond_to?(:warmup) ? Process.warmup : GC.start
+      others = Thread.list - [Thread.current]
+      return if others.empty?
+
+      @log.warn("The app started #{others.size} threads while it was loaded. They do not run in the workers: start them in before_worker_boot")
+    end
+
+    def supervise
+      IO.select([@signals.io, *@workers.ios], nil, nil, TICK_SECONDS)
+      @signals.take.each { |signal| obey(signal) }
+      @workers.listen { |child| ready(child) }
+      @workers.reap { |child| ended(child) }
+      return go_on_stopping if @stopping
+
+      @changes.advance
+      look_after_workers
+      start_missing
+      go if @restart.due?
+    end
+
+    def obey(signal)
+      case signal
+      when "INT", "TERM" then stop(signal)
+      when "HUP", "USR1", "USR2" then restart
+      when "TTIN" then @changes.resize(1) unless @stopping
+      when "TTOU" then @changes.resize(-1) unless @stopping
+      end
+    end
+
+    def ready(child)
+      slot = @workers.slots[child.slot]
+      @table.enter(child) if slot&.child.equal?(child)
+      @log.info("#{child} is ready")
+      # Workers that are still booting when the server is stopped become ready later: the server listens nowhere by then.
+      return if @proven || @stopping || !@workers.slots.all? { |each| each.child&.ready? }
+
+      @proven = true
+      @run_dir.addresses = @sockets.addresses
+      @log.info("Elah #{VERSION} listening on #{@sockets.addresses} with #{@workers.slots.size} workers")
+      @systemd.ready
+    end
+
+    def ended(child)
+      run_exit_hooks(child)
+      slot = @workers.slots[child.slot]
+      return note_end(child) if @stopping || !slot&.child.equal?(child)
+
+      slot.child = nil
+      raise BootError, "Worker #{child.slot} did not boot: #{ending(child)}. See the log above for the reason." unless child.ready? || @proven
+
+      @table.replaced(child.slot, child.killed_for || (child.ready? ? :crashes : :boot_failures))
+      wait = slot.failed(child, Concurrency.now)
+      @log.error("#{child} exited: #{ending(child)}. #{next_start(wait, slot)}")
+    end
+
+    def run_exit_hooks(child)
+      @config.run_hooks(:after_worker_exit, child.slot, child.status)
+    rescue StandardError => e
+      @log.exception(e, "An after_worker_exit block failed")
+    end
+
+    def next_start(wait, slot)
+      return "Starting another one" if wait.zero?
+
+      "Failure #{slot.failures} in a row: starting another one in #{wait} s"
+    end
+
+    def ending(child) = child.status ? child.status.to_s.sub(/\Apid \d+ /, "") : "its process no longer exists"
+
+    def look_after_workers
+      now = Concurrency.now
+      @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
+      @workers.children.each { |child| @watch.look(child, now) }
+      @workers.slots.each { |slot| outgrown(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
+      @systemd.watchdog(now) { @watch.healthy?(@workers.children) }
+    end
+
+    def outgrown(slot)
+      @changes.replace(slot, slot.child, :memory) and
+        @log.warn("#{slot.child} uses more than #{@config.worker_bytes_max} bytes: replacing it")
+    end
+
+    def start_missing
+      now = Concurrency.now
+      @workers.slots.each { |slot| start_in(slot, now) if slot.due?(now) }
+    end
+
+    def start_in(slot, now)
+      slot.child = @workers.start(slot)
+    rescue StandardError => e
+      raise unless @proven
+
+      @log.exception(e, "Worker #{slot.number} could not be started")
+      slot.failed(nil, now)
+    end
+  end
+end

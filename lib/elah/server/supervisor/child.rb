@@ -1,0 +1,131 @@
+# frozen_string_literal: true
+
+require_relative "control"
+
+module Elah
+  class Supervisor
+    # A worker process as the supervisor knows it.
+    class Child
+      attr_reader :pid, :slot, :seat, :incarnation, :control, :ready_at, :status
+
+      # @return [Symbol, nil] why the supervisor killed it: a counter of the slot on the scoreboard
+      attr_accessor :killed_for
+
+      # @param pid [Integer]
+      # @param slot [Integer]
+      # @param seat [Integer]
+      # @param incarnation [Integer]
+      # @param control [Control] the supervisor's end of the connection
+      # @param now [Float] seconds of the monotonic clock
+      def initialize(pid:, slot:, seat:, incarnation:, control:, now:)
+        @pid = pid
+        @slot = slot
+        @seat = seat
+        @incarnation = incarnation
+        @control = control
+        @started_at = @last_look = now
+        @silent_seconds = 0.0
+      end
+
+      # @param values [Hash{String=>Object}] from {#to_h} in the previous image of the supervisor
+      # @param now [Float] seconds of the monotonic clock
+      # @return [Child]
+      def self.adopted(values, now)
+        control = Control.new(UNIXSocket.for_fd(values["control"]).tap { |io| io.close_on_exec = true })
+        child = new(pid: values["pid"], slot: values["slot"], seat: values["seat"], incarnation: values["incarnation"], control: control, now: now)
+        child.ready(now) if values["ready"]
+        child
+      end
+
+      # @return [Hash{String=>Object}] its state for the next image of the supervisor
+      def to_h
+        { "pid" => @pid, "slot" => @slot, "seat" => @seat, "incarnation" => @incarnation, "control" => @control.io.fileno, "ready" => ready? }
+      end
+
+      # Records that it serves.
+      #
+      # @param now [Float]
+      def ready(now) = @ready_at ||= now
+
+      # @return [Boolean]
+      def ready? = !@ready_at.nil?
+
+      # Records that it has handed over its shards.
+      def released = @released = true
+
+      # @return [Boolean] whether it has confirmed the last `release`
+      def released? = @released == true
+
+      # Asks it to hand over shards.
+      #
+      # @param shards [Array<Integer>]
+      def release(shards)
+        @released = false
+        @control.say("release", shards.join(","))
+      end
+
+      # Records that it has nothing left to serve.
+      def drained = @drained = true
+
+      # @return [Boolean]
+      def drained? = @drained == true
+
+      # Records that the process has exited.
+      #
+      # @param status [Process::Status, nil]
+      def gone(status)
+        @status = status
+        @gone = true
+        @control.close
+      end
+
+      # @return [Boolean]
+      def gone? = @gone == true
+
+      # Marks it as being replaced.
+      def leave = @leaving = true
+
+      # Cancels its replacement.
+      def stay = @leaving = false
+
+      # @return [Boolean] whether it is being replaced
+      def leaving? = @leaving == true
+
+      # Records that it has closed its connection.
+      def hung_up = @hung_up = true
+
+      # @return [Boolean]
+      def hung_up? = @hung_up == true
+
+      # @param now [Float]
+      # @return [Float] seconds since it was started
+      def age(now) = now - @started_at
+
+      # How long its heartbeat has not changed *while the supervisor was running*: after a suspended machine no worker is late.
+      #
+      # @param heartbeat [Integer]
+      # @param now [Float]
+      # @param look_max [Float] the most that one check counts
+      # @return [Float] seconds
+      def silent_seconds(heartbeat, now, look_max)
+        seen = [now - @last_look, look_max].min
+        @last_look = now
+        @silent_seconds = heartbeat == @heartbeat ? @silent_seconds + seen : 0.0
+        @heartbeat = heartbeat
+        @silent_seconds
+      end
+
+      # Sends a signal, if it still runs.
+      #
+      # @param signal [Symbol]
+      def kill(signal)
+        Process.kill(signal, @pid) unless gone?
+      rescue Errno::ESRCH
+        nil
+      end
+
+      # @return [String] for the log
+      def to_s = "Worker #{@slot} (process #{@pid})"
+    end
+  end
+end

@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+module Elah
+  class Supervisor
+    # Changes of the workers: replaces, adds and removes one. Shards move when their owner has handed them over, or its time for that is over.
+    module Handover
+      # Replaces the worker of a slot: the new one serves before the old one stops.
+      #
+      # @param slot [Slot]
+      # @param old [Child] its current worker; if the slot has another one by then, nothing happens
+      # @param reason [Symbol] a counter of the slot on the scoreboard
+      # @return [Boolean] false when it is being replaced already
+      def replace(slot, old, reason)
+        return false if old.leaving?
+
+        old.leave
+        add([:replace, old.pid]) { replace_child(slot, old, reason) if slot.child.equal?(old) }
+        true
+      end
+
+      # Changes the number of slots by one.
+      #
+      # @param by [Integer] 1 or -1
+      def resize(by)
+        add([:resize, @resizes += 1]) { by.positive? ? grow : shrink }
+      end
+
+      private
+
+      def replace_child(slot, old, reason)
+        slot.successor = successor = start_successor(slot, old)
+        wait(@config.boot_seconds) { successor.ready? || successor.gone? }
+        unless successor.ready? && !successor.gone?
+          successor.kill(:KILL)
+          slot.successor = nil
+          old.stay
+          return @log.error("#{successor} did not boot within #{@config.boot_seconds} s; #{old} stays")
+        end
+        release(old, @table.shards_of(slot.number))
+        take_over(slot, successor)
+        @table.replaced(slot.number, reason)
+        retire(old)
+      end
+
+      def start_successor(slot, old)
+        start(slot)
+      rescue StandardError
+        old.stay
+        raise
+      end
+
+      # If the old worker died meanwhile, the supervisor has done this already.
+      def take_over(slot, successor)
+        slot.successor = nil
+        slot.child = successor
+        @table.enter(successor)
+      end
+
+      def release(child, shards)
+        return if child.gone? || shards.empty?
+
+        child.release(shards)
+        wait(@config.handover_seconds) { child.released? || child.gone? } or
+          @log.warn("#{child} did not hand over within #{@config.handover_seconds} s: reassigning its shards")
+      end
+
+      # The worker exits when it has drained; the next change does not wait for it.
+      def retire(child)
+        return if child.gone?
+
+        @table.scoreboard.set_state(child.seat, :draining)
+        child.control.say("drain")
+        @log.info("#{child} is draining")
+      end
+
+      def grow
+        number = @workers.slots.size
+        return @log.warn("There are #{number} workers, which is the maximum: ignoring TTIN") if number >= Scoreboard::SLOTS_MAX
+
+        @workers.slots = number + 1
+        slot = @workers.slots.last
+        # The supervisor starts it like any missing worker.
+        return forget(slot) unless wait(@config.boot_seconds) { slot.child&.ready? }
+
+        @table.slots = number + 1
+        hand_over(@table.moves(number + 1))
+        @log.info("There are #{number + 1} workers")
+      end
+
+      def forget(slot)
+        @workers.slots = slot.number
+        slot.child&.kill(:KILL)
+        @log.error("Worker #{slot.number} did not boot: there are still #{slot.number} workers")
+      end
+
+      def shrink
+        number = @workers.slots.size
+        return @log.warn("There is only one worker: ignoring TTOU") if number == 1
+
+        slot = @workers.slots.last
+        child = slot.child
+        hand_over(@table.moves(number - 1))
+        @workers.slots = number - 1
+        @table.slots = number - 1
+        retire(child) if child
+        @log.info("There are #{number - 1} workers")
+      end
+
+      def hand_over(moves)
+        owners = moves.keys.group_by { |shard| @table.scoreboard.owner_of(shard) }
+        owners.each do |owner, shards|
+          child = @workers.slots[owner]&.child
+          release(child, shards) if child
+        end
+        @table.move(moves)
+      end
+    end
+  end
+end

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+module Elah
+  class Supervisor
+    # The restart of a supervisor: a trial run, then the same process with new code, then a replacement of one worker after the other.
+    module Restarting
+      private
+
+      def restart
+        return if @stopping
+
+        @changes.add(:restart) do
+          @systemd.reloading
+          @log.info("Restarting: a trial process loads the code")
+          if @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
+            @restart.prepare
+          else
+            @log.error("The trial process failed: the workers continue with the old code")
+            @systemd.ready
+          end
+        end
+      end
+
+      def try(pid)
+        status = nil
+        @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last } and return status.success?
+
+        Process.kill(:KILL, pid)
+        Process.wait(pid)
+        false
+      end
+
+      # The state for the next image of this process.
+      def state
+        children = @workers.children.map { |child| child.to_h.merge("is_current" => @workers.slots[child.slot]&.child.equal?(child)) }
+        { "sockets" => @sockets.state, "supervisor" => { "folder" => @run_dir.path, "children" => children } }
+      end
+
+      def go
+        @restart.go(state, [*@sockets.descriptors, *@workers.children.map { |child| child.control.io.fileno }])
+      rescue SystemCallError => e
+        @log.exception(e, "The restart failed: the workers continue with the old code")
+        @signals.trap_all
+      end
+
+      # The workers of the previous image serve until their successors, which have this image's code, take over.
+      def adopt(inherited)
+        @proven = true
+        prepare_to_fork
+        @workers.slots = @table.slots
+        inherited["children"].each do |values|
+          child = Child.adopted(values, Concurrency.now)
+          @workers.adopt(child)
+          slot = @workers.slots[child.slot]
+          slot.child = child if slot && values["is_current"]
+        end
+        old = @workers.children.dup
+        @workers.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
+        difference = @config.workers - @workers.slots.size
+        difference.abs.times { @changes.resize(difference <=> 0) }
+        @changes.add(:restarted) { restarted(old) }
+      end
+
+      def restarted(old)
+        @run_dir.addresses = @sockets.addresses
+        kept = @workers.slots.count { |slot| old.include?(slot.child) }
+        if kept.zero?
+          @log.info("Restarted; listening on #{@sockets.addresses}")
+        else
+          @log.error("Restarted, except #{kept} of #{@workers.slots.size} workers, which continue with the old code")
+        end
+        @systemd.ready
+      end
+    end
+  end
+end

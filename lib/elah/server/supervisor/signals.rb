@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+module Elah
+  class Supervisor
+    # The signals of the supervisor: the handlers record the name and wake the supervisor, which acts between two waits.
+    class Signals
+      NAMES = %w[INT TERM HUP USR1 USR2 TTIN TTOU CHLD].freeze
+
+      # @return [IO] readable after a signal
+      attr_reader :io
+
+      def initialize
+        @io, @wake = IO.pipe
+        @noted = []
+      end
+
+      # Handles the signals from now on.
+      def trap_all
+        NAMES.each do |name|
+          trap(name) do
+            @noted << name
+            @wake.write_nonblock(".", exception: false)
+          end
+        end
+      end
+
+      # @return [Array<String>] the signals since the last call
+      def take
+        @io.read_nonblock(1024, exception: false)
+        Array.new(@noted.size) { @noted.shift }
+      end
+
+      # Resets the signals in a worker. It ignores signals that a terminal sends to all processes, because the supervisor handles them.
+      def leave_to_supervisor
+        (NAMES - %w[TERM CHLD]).each { |name| trap(name) { nil } }
+        %w[TERM CHLD].each { |name| trap(name, "DEFAULT") }
+        [@io, @wake].each(&:close)
+      end
+    end
+  end
+end

@@ -1,0 +1,109 @@
+# frozen_string_literal: true
+
+require_relative "control"
+
+module Elah
+  class Supervisor
+    # A worker's connection to its supervisor: its seat, its placement, and the commands of the supervisor.
+    class Tether
+      # How often a stopping worker checks whether it has finished.
+      LOOK_SECONDS = 0.02
+
+      # @param control [Control] the worker's end
+      # @param scoreboard [Elah::Scoreboard]
+      # @param seat [Integer]
+      # @param placement [Placement::Supervised]
+      # @param log [Elah::Log]
+      def initialize(control, scoreboard, seat, placement, log)
+        @control = control
+        @scoreboard = scoreboard
+        @seat = seat
+        @placement = placement
+        @log = log
+      end
+
+      # @return [Boolean] whether other workers accept from the same sockets
+      def supervised? = true
+
+      # Begins to write to the scoreboard and to obey the supervisor.
+      #
+      # @param event_loop [Elah::EventLoop]
+      # @param worker [Elah::Worker]
+      def attach(event_loop, worker)
+        @loop = event_loop
+        @worker = worker
+        @loop.take_seat(@scoreboard, Scoreboard.own_seat = @seat)
+        spawn { obey }
+      end
+
+      # Tells the supervisor that the worker serves.
+      #
+      # @param _addresses [String] known to the supervisor
+      def ready(_addresses)
+        @scoreboard.set_state(@seat, :ready)
+        @control.say("ready")
+      end
+
+      # Records that the worker drains.
+      #
+      # @param _leaves_backlog [Boolean]
+      def draining(_leaves_backlog) = @scoreboard.set_state(@seat, :draining)
+
+      private
+
+      def obey
+        while (line = @control.gets)
+          word, rest = line.split(" ", 2)
+          case word
+          when "release" then spawn { release(rest.to_s.split(",").map(&:to_i)) }
+          when "drain" then leave
+          when "stop" then stop
+          when "end" then @loop.linger(false)
+          end
+        end
+        orphaned
+      rescue SystemCallError
+        orphaned
+      end
+
+      def release(shards)
+        @scoreboard.set_state(@seat, :releasing)
+        @placement.release(shards) { |exception| @log.exception(exception, "A before_release block failed") }
+        @scoreboard.set_state(@seat, :ready) if @scoreboard.state(@seat) == :releasing
+        @control.say("released")
+      end
+
+      # Another worker has taken its place. It still serves calls that others sent before they noticed.
+      def leave
+        @worker.drain(leaves_backlog: true)
+        return if Elah.autoload?(:Entity) || Entity::Peers.current.nil?
+
+        @loop.linger(true)
+        spawn do
+          sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.current.quiet?
+          @loop.linger(false)
+        end
+      end
+
+      # All workers stop: this one serves calls of the others until all have finished their requests.
+      def stop
+        @loop.linger(true)
+        @worker.drain
+        spawn do
+          sleep LOOK_SECONDS until @loop.served_all?
+          @control.say("drained")
+        end
+      end
+
+      def orphaned
+        @log.error("The supervisor has exited: this worker finishes its requests and exits")
+        @loop.linger(false)
+        @worker.drain
+      end
+
+      def spawn(&block)
+        @loop.spawn(Task.new.tap { |task| task.transient = true }, &block)
+      end
+    end
+  end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Elah
+  class Supervisor
+    # Health checks of the workers by their cells on the scoreboard: a loop that stands still, requests that get no fiber, too much memory.
+    class Watch
+      # The most that one check counts; after a longer time the supervisor itself was suspended.
+      LOOK_SECONDS_MAX = 0.5
+
+      # @param scoreboard [Elah::Scoreboard]
+      # @param config [Elah::Config]
+      # @param log [Elah::Log]
+      def initialize(scoreboard, config, log)
+        @scoreboard = scoreboard
+        @config = config
+        @log = log
+      end
+
+      # Kills a worker that is stuck.
+      #
+      # @param child [Child]
+      # @param now [Float]
+      def look(child, now)
+        return if child.killed_for
+
+        return if boots?(child, now)
+
+        silent = child.silent_seconds(@scoreboard.seat_value(child.seat, :heartbeat_ms), now, LOOK_SECONDS_MAX)
+        return kill(child, "has not run its loop for #{silent.round(1)} s") if silent > @config.hang_seconds
+
+        since = @scoreboard.seat_value(child.seat, :unserved_since_ms)
+        unserved = since.zero? ? 0 : (Scoreboard.now_ms - since) / 1000.0
+        kill(child, "has started no request for #{unserved.round(1)} s while some were waiting") if unserved > @config.hang_seconds
+      end
+
+      # @param child [Child]
+      # @return [Boolean] whether it has outgrown `worker_bytes_max`
+      def too_large?(child)
+        bound = @config.worker_bytes_max
+        bound.positive? && @scoreboard.seat_value(child.seat, :rss_bytes) > bound
+      end
+
+      # @return [Boolean] whether the loops of all ready workers run
+      def healthy?(children)
+        now = Scoreboard.now_ms
+        served = children.select(&:ready?)
+        served.any? && served.all? { |child| now - @scoreboard.seat_value(child.seat, :heartbeat_ms) < @config.hang_seconds * 1000 }
+      end
+
+      private
+
+      def boots?(child, now)
+        return false if child.ready?
+
+        kill(child, "has not booted within #{@config.boot_seconds} s", :boot_failures) if child.age(now) > @config.boot_seconds
+        true
+      end
+
+      # The worker itself has logged the blocking line, as far as it can.
+      def kill(child, reason, counter = :hangs)
+        @log.error("#{child} #{reason}: killing and replacing it")
+        child.killed_for = counter
+        child.kill(:KILL)
+      end
+    end
+  end
+end

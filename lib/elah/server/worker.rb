@@ -1,0 +1,179 @@
+# frozen_string_literal: true
+
+require_relative "../concurrency/event_loop"
+require_relative "idle_memory"
+require_relative "../concurrency/scheduler"
+require_relative "signal_listener"
+require_relative "stall_watch"
+require_relative "worker/restarting"
+
+module Elah
+  # One worker: the app, the loop that runs it, and the signals that end it.
+  class Worker
+    include Restarting
+
+    # Exit status of a worker that abandoned requests after `drain_seconds`, or at the second INT.
+    DRAIN_EXCEEDED = 75
+
+    # How long a server may take to exit after that; then the watchdog kills it.
+    GRACE_SECONDS = 1.0
+
+    # @param app [#handle, #call] an Elah::API, or any Rack app
+    # @param config [Elah::Config]
+    # @param log [Elah::Log]
+    def initialize(app, config, log)
+      @config = config
+      @log = Log.current = log
+      @app = native(app)
+      @app = RequestLog.new(@app, log) if config.log_requests?
+    end
+
+    # Serves on the sockets until INT or TERM, then finishes the accepted requests.
+    #
+    # @param sockets [Elah::Sockets]
+    # @param seat [Elah::OwnSeat, Elah::Supervisor::Tether] publishes its state
+    # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests exceed `drain_seconds`, or at a second INT
+    def run(sockets, seat)
+      @sockets = sockets
+      @seat = seat
+      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
+      @loop.cancels_gone = @config.cancel_gone.to_sym
+      @loop.in_forks do
+        leave_signals
+        sockets.leave_in_fork
+      end
+      Fiber.set_scheduler(Scheduler.new(@loop))
+      @config.run_hooks(:before_worker_boot)
+      IdleMemory.start(@loop)
+      Store::Watch.start(@loop, @log)
+      watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
+      Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
+      seat.attach(@loop, self)
+      Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
+      trap_signals
+      sockets.all.each { |socket| @loop.listen(socket) }
+      seat.ready(sockets.addresses)
+      @loop.run(@app, method(:failed))
+      @log.info("Drained; the worker exits")
+    ensure
+      watch&.stop
+      @signal_listener&.kill
+      shut_down
+    end
+
+    # Stops accepting, and exits when all accepted requests are finished, or after `drain_seconds`. May be called from a trap.
+    #
+    # @param leaves_backlog [Boolean] whether other processes accept the connections that wait in the same sockets
+    def drain(leaves_backlog: false)
+      return if @draining
+
+      @draining = true
+      ShutdownWatchdog.note_drain
+      @seat.draining(leaves_backlog)
+      deadline = @loop.new_wait
+      @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
+      @loop.start_timer(deadline, @config.drain_seconds)
+      @loop.request_drain(leaves_backlog: leaves_backlog)
+      # So that no client waits for a server that has exited.
+      @sockets.close if @seat.supervised? || !leaves_backlog
+    end
+
+    private
+
+    def shut_down
+      @config.run_hooks(:before_worker_shutdown)
+    ensure
+      Entity::Peers.current&.close unless Elah.autoload?(:Entity)
+      @ends = true
+      @loop&.shut_down("The worker exits.")
+      ShutdownWatchdog.stop
+    end
+
+    def native(app)
+      return app.compiled if app.respond_to?(:compiled)
+      return app if app.respond_to?(:handle)
+
+      Rack::Adapter.new(app)
+    end
+
+    def trap_signals
+      @signal_listener = SignalListener.start
+      @seat.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
+      # After the traps, because it runs before them.
+      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @seat.supervised?)
+    end
+
+    def trap_signals_of_server
+      %w[INT TERM].each { |signal| trap(signal) { stop(signal) } }
+      %w[HUP USR1 USR2].each { |signal| trap(signal) { @loop.post { restart } } }
+      %w[TTIN TTOU].each { |signal| trap(signal) { nil } } # the system would stop the process
+    end
+
+    # In a fork of a handler, the server's signal handlers do not apply.
+    def leave_signals
+      ["INT", "TERM", *Restart::SIGNALS].each { |signal| trap(signal, "DEFAULT") }
+    end
+
+    # The second INT does not wait for requests. A pending restart is abandoned.
+    def stop(signal)
+      @loop.post { give_up("INT came again") } if @stopping && signal == "INT"
+      @stopping = true
+      Restart.current.abandon
+      drain
+    end
+
+    def give_up(reason)
+      @log.warn("#{reason}: abandoning #{@loop.counts[:open_requests]} open requests, exit status #{DRAIN_EXCEEDED}")
+      exit(DRAIN_EXCEEDED)
+    end
+
+    # A handler ended with an exception.
+    def failed(exception, request)
+      return spawned_failed(exception) unless request
+      return if ended_by_server(exception, request)
+      return @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun") unless request.awaits_answer?
+
+      answer_failure(exception, request)
+    end
+
+    # An error with a status for the client is logged without a backtrace, because a server that is down or a full store fails many requests.
+    def answer_failure(exception, request)
+      problem = exception.is_a?(Problem) ? exception : Adapters::ErrorMapping.of(exception)
+      if problem
+        @log.failure(exception, "#{place(request)} failed")
+        request.respond_with_problem(problem.status, problem.code, Text.utf8(problem.detail))
+      else
+        @log.exception(exception, "#{place(request)} #{failure(exception)}")
+        request.respond_with_problem(500, "internal_error", "The request failed. The log has the reason under the request ID.")
+      end
+    end
+
+    def spawned_failed(exception)
+      @log.exception(exception, "A spawned fiber #{failure(exception)}") unless exception.is_a?(Cancelled)
+    end
+
+    # A handler that calls exit does not stop the server.
+    def failure(exception)
+      exception.is_a?(SystemExit) ? "called exit with status #{exception.status}; only this request fails, the server continues" : "failed"
+    end
+
+    # The exceptions by which the server cancelled the handler: the client has its response, or has disconnected.
+    def ended_by_server(exception, request)
+      return stopped(request) if @ends && exception.is_a?(Cancelled)
+      return if request.awaits_answer?
+
+      case exception
+      when DeadlineExceeded then @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s") || true
+      when ClientGone then @log.debug("#{place(request)} was cancelled: its client disconnected") || true
+      end
+    end
+
+    def stopped(request)
+      @log.warn("#{place(request)} was cancelled: the worker exits")
+      request.respond_with_problem(503, "server_stopped", "The server stopped before the request was complete.")
+      true
+    end
+
+    def place(request) = "Request #{request.id} #{request.request_method} #{request.path}"
+  end
+end

@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Elah
+  class Worker
+    # The restart of a single-process server: one trial run at a time, then the drain, then the next image of the process.
+    module Restarting
+      private
+
+      # Starts a trial run. Signals during a trial lead to at most one more.
+      def restart
+        return if @draining
+        return @is_trial_due = true if @tries
+
+        @tries = true
+        @loop.spawn(Task.new.tap { |task| task.transient = true }) do
+          @is_trial_due = true
+          try_to_restart while @is_trial_due && !@draining
+        ensure
+          @tries = false
+        end
+      end
+
+      # If the trial succeeds, drains and leaves the sockets to the next image of this process.
+      def try_to_restart
+        @is_trial_due = false
+        @log.info("Restarting: a trial process loads the code")
+        if Restart.current.possible?(@sockets, frees_ports: true) { |pid| passes?(pid) }
+          Restart.current.prepare
+          drain(leaves_backlog: true)
+        else
+          @log.error("The trial process failed: the server continues with the old code")
+        end
+      end
+
+      # Waits for a trial run, and kills it when it takes too long or this server stops waiting.
+      def passes?(pid)
+        status = nil
+        Elah.timeout(@config.boot_seconds) { status = Process.wait2(pid).last }
+        status.success?
+      rescue DeadlineExceeded
+        @log.error("The trial process did not finish within #{@config.boot_seconds} s: killing it")
+        false
+      ensure
+        kill(pid) unless status
+      end
+
+      # A Ruby thread reaps it, so no zombie remains.
+      def kill(pid)
+        Process.kill(:KILL, pid)
+        Process.detach(pid)
+      rescue Errno::ESRCH
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+module Elah
+  class Sink
+    # The background work of a sink in one process: delivers its own journal and adopts journals of dead processes. In a worker both run in fibers
+    # of its loop; elsewhere in a thread with its own loop.
+    class DeliveryWorker
+      # @param sink [Sink]
+      # @param destination [#deliver, nil] nil delivers nothing
+      # @param bounds [Bounds]
+      # @param backoff [Backoff]
+      # @param pause [#call]
+      def initialize(sink, destination, bounds, backoff, pause)
+        @sink = sink
+        @destination = destination
+        @bounds = bounds
+        @backoff = backoff
+        @pause = pause
+      end
+
+      # @param ledger [Ledger]
+      # @param clock [Elah::Store::Clock, nil]
+      # @return [Journal] open, with a running delivery
+      def open(ledger, clock)
+        journals = journals(ledger, clock)
+        name, journal = journals.open_own(Placement.current.slot)
+        return journal unless @destination
+
+        beside(journal) { delivery(journal, name, ledger).run }
+        beside(journal) { adopt(journals, ledger, journal, name) }
+        journal
+      end
+
+      # @param ledger [Ledger]
+      # @param clock [Elah::Store::Clock, nil]
+      # @return [Journals]
+      def journals(ledger, clock) = Journals.new(@sink.folder, ledger, @bounds, clock) { |damages| @sink.damaged(damages) }
+
+      private
+
+      def delivery(journal, name, ledger)
+        attempts = Attempts.new(@destination, backoff: @backoff, health: @sink.health, seconds: @bounds.attempt_seconds, pause: @pause)
+        share = CpuBudget.new(@bounds.busy_share, pause: @pause) { @sink.pressure }
+        Delivery.new(journal, name, ledger: ledger, attempts: attempts, health: @sink.health, bounds: @bounds, pause: @pause, share: share,
+                                    parked: @sink.method(:parked))
+      end
+
+      # Adopts journals of dead processes while the own one is open. Once closed, the own journal belongs to the process that opens it next.
+      def adopt(journals, ledger, own, own_name)
+        until own.closed?
+          adopt_all(journals, ledger, own, own_name)
+          @pause.call(@bounds.adopt_seconds)
+        end
+      end
+
+      # A journal that cannot be adopted now is tried again later. It affects neither the own journal nor others.
+      def adopt_all(journals, ledger, own, own_name)
+        names = reporting(own) { journals.left - [own_name] } || []
+        names.each { |name| reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } } }
+      end
+
+      # @return [Object, nil] the block's value; nil if it failed
+      def reporting(own)
+        yield
+      rescue Cancelled
+        raise
+      rescue StandardError => e
+        Elah.current_loop.report(e) unless own.closed?
+        nil
+      end
+
+      # Runs a block in the background. The journal is closed with the loop in which it runs. If the journal is damaged, the sink starts again once
+      # that loop has ended; otherwise the next event opens it.
+      def beside(journal, &block)
+        work = -> { damaged_at_the_end?(journal, &block) }
+        scheduler = Fiber.scheduler
+        if defined?(Scheduler) && scheduler.is_a?(Scheduler)
+          Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }) { @sink.start if work.call }
+        else
+          require_relative "../concurrency/own_loop" # two threads that load it at once would warn
+          Thread.new { @sink.start if Elah.run(&work) }
+        end
+      end
+
+      # Opening the journal again sets the damaged segment aside.
+      def damaged_at_the_end?(journal)
+        yield
+        false
+      rescue Damaged
+        true
+      ensure
+        @sink.close_if(journal)
+      end
+    end
+  end
+end

@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/entity_case"
+
+# Lease pools that are kept: in a table, and in an entity.
+class LeasePoolStoredTest < EntityCase
+  SECOND = 1_000_000
+  Clock = Struct.new(:now)
+
+  # A pool in an entity.
+  class Show < Elah::Entity
+    entity_name "shows"
+    index :seats
+
+    class << self
+      attr_accessor :clock
+    end
+
+    def restore = @seats = Elah::LeasePool.new(1..3, hold: 60, rows: index(:seats), name: key, clock: self.class.clock, history: 3600)
+
+    def hold(session, data = "") = @seats.lease(session: session, data: data)&.to_h
+
+    def hold_and_fail(session)
+      hold(session)
+      raise "broken"
+    end
+
+    def release(id) = @seats.release(id)&.id
+    def statistics = @seats.statistics.to_h
+  end
+
+  def setup
+    super
+    @clock = Show.clock = Clock.new(1_700_000_000 * SECOND)
+  end
+
+  def open(items = 1..3, **settings) = Elah::LeasePool.open(@store, "pools", items, hold: 60, clock: @clock, name: "a", **settings)
+
+  def reopened(*items, **settings)
+    @store.close
+    @store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+    open(*items, **settings)
+  end
+
+  def later(seconds) = @clock.now += (seconds * SECOND).round
+
+  def test_a_stored_pool_is_the_same_when_it_is_opened_again
+    pool = open(policy: :sticky, quarantine: 5)
+    first = pool.lease(session: "ann")
+    second = pool.lease(session: "bob")
+    pool.release(first.id)
+    later(1)
+    pool.renew(second.id)
+    before = pool.statistics
+    pool = reopened(policy: :sticky, quarantine: 5)
+    assert_equal before, pool.statistics
+    assert_equal second.id, pool.find(second.id).id
+    assert_nil pool.find(first.id)
+    later(10)
+    assert_equal 1, pool.lease(session: "ann").item
+  end
+
+  def test_many_steps_are_bounded_by_snapshots
+    pool = open
+    600.times do
+      later(1)
+      pool.release(pool.lease.id)
+    end
+    assert_operator @store.table("pools").size, :<, 900
+    statistics = pool.statistics
+    assert_equal statistics, reopened.statistics
+  end
+
+  def test_items_and_terms_become_those_of_the_call
+    pool = open
+    lease = pool.lease
+    pool = reopened([2, 3, 4], quarantine: 7)
+    assert_equal [2, 3, 4], pool.items.sort
+    assert_equal 1, pool.statistics.leaving
+    assert_equal lease.id, pool.find(lease.id).id
+  end
+
+  def test_who_held_an_item
+    pool = open(history: 3600)
+    lease = pool.lease(session: "ann", data: "row=1")
+    later(30)
+    pool.release(lease.id)
+    holder = pool.holder(1, at: lease.begun_at)
+    assert_equal [lease.id, "ann", "row=1"], [holder.id, holder.session, holder.data]
+    assert_nil pool.holder(1, at: lease.begun_at - 1)
+    assert_nil pool.holder(1, at: @clock.now + 1)
+    assert_nil pool.holder(2, at: lease.begun_at)
+    assert_nil Elah::LeasePool.holder(@store.table("pools"), 1, at: lease.begun_at, name: "b")
+  end
+
+  def test_rows_are_those_of_an_entity
+    error = assert_raises(TypeError) { Elah::LeasePool.new([1], hold: 1, rows: @store.table("pools")) }
+    assert_match(/must be an index of an entity/, error.message)
+  end
+
+  def test_calls_at_once_share_the_pool
+    pool = open(1..50)
+    leases = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 40}") } } }.values }
+    assert_equal 40, leases.map(&:item).uniq.size
+    assert_equal 40, reopened(1..50).statistics.held
+  end
+
+  def test_a_damaged_row_is_told
+    open.lease
+    table = @store.table("pools")
+    key, value = table.range.last
+    table.put(key, value.byteslice(0, 5))
+    error = assert_raises(Elah::LeasePool::InvalidRow) { reopened }
+    assert_equal "invalid_row", error.code
+  end
+
+  def test_a_closed_store_refuses_and_an_open_one_goes_on
+    pool = open
+    held = pool.lease
+    @store.close
+    assert_raises(Elah::Store::Closed) { pool.lease }
+    assert_equal [held.id], reopened.then { |again| [again.find(held.id).id] }
+  end
+
+  def test_an_entity_keeps_its_pool
+    shows = Show.in(@store)
+    lease = shows["hamlet"].hold("ann", "x=1")
+    assert_equal 1, lease[:item]
+    assert_equal 1, shows["othello"].hold("ann")[:item]
+    shows.flush
+    shows.reset
+    assert_equal lease.merge(is_new: false), shows["hamlet"].hold("ann")
+    assert_equal 2, shows["hamlet"].hold("bob")[:item]
+    holder = Elah::LeasePool.holder(shows.index(:seats), 1, at: lease[:begun_at], name: "hamlet")
+    assert_equal ["ann", "x=1"], [holder.session, holder.data]
+  end
+
+  def test_a_call_that_fails_has_lent_nothing
+    shows = Show.in(@store)
+    assert_raises(RuntimeError) { shows["hamlet"].hold_and_fail("ann") }
+    assert_equal 0, shows["hamlet"].statistics[:held]
+    assert_equal 1, shows["hamlet"].hold("bob")[:item]
+  end
+end
