@@ -5,7 +5,7 @@
 //! earlier boot it may be damage or what was not synced, and it is taken for that when no record can be read behind it.
 //!
 //! One kind of damage looks like an end: zeros in place of all that follows a record, up to the end of the file. It is found only when the
-//! ledger has counted events that lie there.
+//! place up to which the ledger has counted lies there.
 
 use std::fs;
 use std::io;

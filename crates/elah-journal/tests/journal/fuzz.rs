@@ -12,12 +12,12 @@ use super::support::{Folder, HEADER_BYTES, append, everything, payloads, sync};
 enum Change {
     Nothing,
     Visible,
-    /// Nothing but zeros follows one of the records: that is how a journal ends.
+    /// Nothing but zeros follows one of the records, or what is released: that is how a journal ends.
     LooksLikeAnEnd(Position),
 }
 
-/// Changes some bytes of one segment. `ends` are those of all records.
-fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>) -> Change {
+/// Changes some bytes of one segment. `ends` are those of all records; a journal does not look at what lies before `released`.
+fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>, released: Position) -> Change {
     let files = folder.files("log");
     let segment = random.below(files.len());
     let number = files[segment].file_stem().and_then(|stem| u64::from_str_radix(stem.to_str()?, 16).ok()).expect("a number");
@@ -35,8 +35,11 @@ fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>) -> Ch
             _ => bytes[at..end].fill_with(|| random.byte()),
         }
         let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| (last + 1).next_multiple_of(8));
-        let position = Position(number << 32 | written as u64);
-        let is_end = bytes.len() == before.len() && (ends.contains(&position) || written == HEADER_BYTES);
+        let written_to = Position(number << 32 | written as u64);
+        let position = if released.0 >> 32 == number { written_to.max(released) } else { written_to };
+        let is_end = bytes.len() == before.len()
+            && written >= HEADER_BYTES
+            && (written == HEADER_BYTES || position == released || ends.contains(&position));
         changed = match (*bytes != before, is_end) {
             (false, _) => Change::Nothing,
             (true, false) => Change::Visible,
@@ -77,7 +80,7 @@ fn fuzz_journals_on_a_disk_that_forgets() {
             drop(log);
             for _ in 0..random.below(3) {
                 if !folder.files("log").is_empty() {
-                    let change = change(&folder, random, &ends);
+                    let change = change(&folder, random, &ends, progress.released);
                     changed |= change != Change::Nothing;
                     let is_counted = |end: Position| end < progress.counted && end.0 >> 32 == progress.counted.0 >> 32;
                     may_be_silent |= matches!(change, Change::LooksLikeAnEnd(end) if !is_counted(end));
