@@ -28,7 +28,7 @@ class ActiveRecordTest < Minitest::Test
     BASE.establish_connection(RecordsCase.url(adapter, server, pool: POOL, checkout_timeout: CHECKOUT_SECONDS))
     BASE.connection.create_table(:notes, force: true) { |table| table.integer :value }
     Elah::Adapters.install
-    BASE.clear_active_connections!
+    BASE.connection_handler.clear_active_connections!
   end
 
   def wait(seconds) = BASE.connection.select_value(format(SLEEP.fetch(@adapter), seconds))

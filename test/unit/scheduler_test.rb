@@ -232,10 +232,33 @@ class SchedulerTest < Minitest::Test
     end
   end
 
-  def test_blocking_work_runs_in_another_thread
+  def test_work_on_files_starts_no_thread
+    started = []
+    trace = TracePoint.new(:c_call) { |call| started << call.path if call.self.equal?(Thread) && call.method_id == :new }
     Elah.run do
-      loop_thread = Thread.current
-      refute_same loop_thread, Fiber.scheduler.blocking_operation_wait(-> { Thread.current })
+      refute_respond_to Fiber.scheduler, :blocking_operation_wait # Ruby 3.4 and later would call it
+      trace.enable { Dir.children("/etc").each { |name| File.stat("/etc/#{name}") if File.exist?("/etc/#{name}") } }
+    end
+    assert_empty started
+  end
+
+  def test_a_host_name_is_not_connected_to_behind_the_schedulers_back
+    skip "Ruby 3.4 and later have Socket.tcp_fast_fallback" unless Socket.respond_to?(:tcp_fast_fallback)
+
+    refute Socket.tcp_fast_fallback
+  end
+
+  def test_the_timeout_of_an_io_ends_its_waits_alone
+    skip "Ruby 3.2 and later have IO#timeout" unless IO.method_defined?(:timeout)
+
+    Elah.run do
+      reader, writer = IO.pipe
+      reader.timeout = 0.05
+      assert_kind_of IO::TimeoutError, failing { reader.read(1) }.value
+      assert_kind_of IO::TimeoutError, failing { reader.gets }.value
+      assert_nil reader.wait_readable(0.01)
+      writer.write("x")
+      assert_equal "x", reader.read(1)
     end
   end
 

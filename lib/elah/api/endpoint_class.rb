@@ -37,6 +37,8 @@ module Elah
         endpoint.prepend(UnanchoredCaptures) if UnanchoredCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint.place_variables
+        # By it the errors of Ruby 3.3 and later tell which route has failed; earlier ones call `inspect`.
+        endpoint.set_temporary_name("#<#{@blueprint.route.api} #{@verb} #{@blueprint.route.path}>") if endpoint.respond_to?(:set_temporary_name)
         endpoint
       end
 

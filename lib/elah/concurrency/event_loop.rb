@@ -154,7 +154,7 @@ module Elah
     # @param options [Hash] of Fiber.new
     # @return [Fiber]
     def spawn(task = Task.new, **options, &block)
-      task.suspended = fiber = Fiber.new(**options) { run_spawned(task, block) }
+      task.suspended = task.fiber = fiber = Fiber.new(**options) { run_spawned(task, block) }
       @spawned += 1 unless task.transient?
       @current ? step_aside_for(task) : enter(task)
       fiber
@@ -231,7 +231,7 @@ module Elah
       task = Task.new
       @fiber_state.watch(task)
       handler = @handler
-      task.suspended = fiber = Fiber.new(**FiberState::OPTIONS) do
+      task.suspended = task.fiber = fiber = Fiber.new(**FiberState::OPTIONS) do
         while true
           serve_ready(task, handler)
           break if @idle.size >= POOL_MAX || @fatal

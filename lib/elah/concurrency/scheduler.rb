@@ -12,8 +12,12 @@ module Elah
   # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names and Timeout
   # suspend the calling fiber alone. Ruby calls these methods; applications don't.
   #
-  # `io_read` and `io_write` are left out on purpose: Ruby would call them for plain files too, which are always ready.
+  # `io_read` and `io_write` are left out on purpose: Ruby would call them for plain files too, which are always ready. So is
+  # `blocking_operation_wait`: Ruby 3.4 and later would call it for each `stat`, `open` and entry of a folder, and a thread costs far more.
   class Scheduler
+    # Ruby 3.4 and later connect to a host name by several addresses at once, without the scheduler: the whole loop would wait.
+    ::Socket.tcp_fast_fallback = false if ::Socket.respond_to?(:tcp_fast_fallback=)
+
     # Number of recorded early wake-ups beyond which those of dead fibers are deleted.
     EARLY_MAX = 100
 
@@ -88,15 +92,20 @@ module Elah
     # @param timeout [Numeric, nil] seconds
     # @return [Integer, false] the ready events; false after a timeout
     # @raise [IOError] when another fiber closes the descriptor meanwhile
+    # @raise [IO::TimeoutError] after the timeout of the IO itself, which Ruby 3.2 and later have
     def io_wait(io, events, timeout = nil)
       descriptor = io.fileno
+      limit = timeout || own_timeout(io)
       id = @loop.new_wait
       return events unless @loop.watch(id, descriptor, events) # a plain file, always ready
 
-      park_watching([descriptor], id, timeout)
-      @loop.readiness(id) || false
+      park_watching([descriptor], id, limit)
+      ready = @loop.readiness(id) and return ready
+      raise IO::TimeoutError, "The IO was not ready within its timeout of #{limit} s." if limit && !timeout
+
+      false
     ensure
-      @loop.cancel_wait(id) if id && (timeout || $!)
+      @loop.cancel_wait(id) if id && (limit || $!)
     end
 
     # IO.select. Ruby 3.2 and later call it; on 3.1 {Select::Cooperation} does.
@@ -135,11 +144,6 @@ module Elah
       RESOLVERS.call { Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq }
     end
 
-    # Runs work of Ruby itself that would block the thread. Ruby 3.4 and later call it.
-    #
-    # @param work [#call]
-    def blocking_operation_wait(work) = in_thread { work.call }
-
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
     # @param fiber [Fiber]
@@ -165,6 +169,12 @@ module Elah
     def close = Closing.forget(@watches)
 
     private
+
+    if IO.method_defined?(:timeout)
+      def own_timeout(io) = io.timeout
+    else
+      def own_timeout(_io) = nil
+    end
 
     def park_watching(descriptors, id, timeout)
       @watches.during(descriptors, @loop.current_task) do

@@ -11,6 +11,9 @@ module Elah
     # @return [Elah::Request, nil] nil for a spawned fiber
     attr_accessor :request
 
+    # @return [Fiber] the task's own
+    attr_accessor :fiber
+
     # @return [Fiber] the fiber to resume next: the task's own, or one that the handler made and waits in
     attr_accessor :suspended
 
@@ -52,7 +55,7 @@ module Elah
 
     # Sets every variable: Ruby 3.1 looks an unset one up in a table each time, 400 instructions a request.
     def initialize
-      @request = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
+      @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
       @activation = @awaits = @callers = @parent = @meter = nil
       @raising_shields = @shields = 0
       @woken = @transient = @keeps_children = @fiber_state = false

@@ -28,7 +28,6 @@ module Elah
         private
 
         def prepare
-          ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if defined?(::ActiveSupport::IsolatedExecutionState)
           connections = ::ActiveRecord::ConnectionAdapters
           unless counts_fibers?
             connections::ConnectionPool.prepend(Ownership::OfPool)
@@ -38,7 +37,14 @@ module Elah
           connections::ConnectionPool.prepend(Return::OfPool)
           ErrorMapping.tell_rails
           # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
-          ::ActiveRecord::Base.clear_active_connections!
+          # Now, because from here on their owner is no longer the thread.
+          ::ActiveRecord::Base.connection_handler.clear_active_connections!
+          isolate_tasks if defined?(::ActiveSupport::IsolatedExecutionState)
+        end
+
+        def isolate_tasks
+          ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+          ::ActiveSupport::IsolatedExecutionState.singleton_class.prepend(Ownership::OfState) if counts_fibers?
         end
       end
     end

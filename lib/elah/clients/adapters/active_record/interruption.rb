@@ -35,6 +35,15 @@ module Elah
 
           private
 
+          # ActiveRecord 7.1 and later configure a connection that the pool has lent already. One that was left halfway is closed, for the next
+          # task would take it as configured.
+          def configure_connection
+            super
+          rescue Exception # also the cancellation of the task
+            disconnect!
+            raise
+          end
+
           def settled?
             return false if raw.nil? || raw.finished? || raw.status != ::PG::CONNECTION_OK
 
@@ -67,7 +76,8 @@ module Elah
 
           private
 
-          def settled? = !raw.closed?
+          # ActiveRecord 7.1 and later connect with the first statement.
+          def settled? = !raw.nil? && !raw.closed?
 
           def raw = @raw_connection || @connection
         end

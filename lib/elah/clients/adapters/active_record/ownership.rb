@@ -18,6 +18,13 @@ module Elah
           end
         end
 
+        # Prepended to IsolatedExecutionState, by which ActiveRecord 7.1 and later find the owner: a fiber that a handler makes has the state, and so
+        # the connection and the transaction, of the handler.
+        module OfState
+          # @return [Fiber, Thread]
+          def context = Elah.current_loop&.current_task&.fiber || super
+        end
+
         # Prepended to ConnectionPool.
         module OfPool
           private
