@@ -148,7 +148,7 @@ class ArchitectureTest < Minitest::Test
       load_all.(Elah)
       puts $LOADED_FEATURES
     RUBY
-    features, status = Open3.capture2e("ruby", "-Ilib", "-e", script, chdir: ROOT)
+    features, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: ROOT)
     assert_predicate status, :success?, features
     assert_includes features, "/elah/config.rb", "the autoloads were followed"
     assert_empty features.lines.grep_v(%r{/lib/elah/}).grep(%r{/(active_support|action\w+|active_record|rails|sinatra|grape)[/.]|/(apps|lab)/})

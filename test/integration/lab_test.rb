@@ -93,7 +93,7 @@ class LabTest < Minitest::Test
 
   def test_rows_are_loaded_once_and_the_contract_is_played_on_an_empty_store
     loads = File.join(@folder, "loads")
-    run = ["ruby", "--disable=gems", "test/support/lab/contender.rb", "{port}", "honest", pids_file, "{data}"]
+    run = [RbConfig.ruby, "--disable=gems", "test/support/lab/contender.rb", "{port}", "honest", pids_file, "{data}"]
     loader = ["sh", "-c", "echo once >>#{loads}; cp {rows_file} {data}/rows; wc -l <{data}/rows >>#{loads}"]
     entry = { "run" => run, "sources" => [], "loaders" => { "hello" => loader } }
     runs = run_lab(catalogue("honest", workload: { "rows" => 3 }, **entry), rounds: 2).runs
@@ -180,7 +180,7 @@ class LabTest < Minitest::Test
     catalogue(*modes)
     script = "require './lab/lib/lab'; all = Lab::Catalogue.new(contenders: ARGV[0], workloads: ARGV[1]); " \
              "exit Lab::CommandLine.new(catalogue: all, parent: ARGV[2]).run(%w[--workload hello --rounds 50])"
-    Process.spawn("ruby", "-e", script, *%w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }, @folder,
+    Process.spawn(RbConfig.ruby, "-e", script, *%w[contenders.yml workloads.yml].map { |name| File.join(@folder, name) }, @folder,
                   out: File.join(@folder, "out"), err: File.join(@folder, "err"))
   end
 

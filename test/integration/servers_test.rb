@@ -107,7 +107,7 @@ class ServersTest < Minitest::Test
   def test_what_a_failing_process_started_is_ended
     script = 'require "support/servers"; server = Servers::Redis.start; puts server.pid, server.folder; $stdout.flush; Process.wait(fork { exit }); raise "failed"'
     output, input = IO.pipe
-    Process.wait(Process.spawn("ruby", "-Itest", "-e", script, out: input, err: File::NULL))
+    Process.wait(Process.spawn(RbConfig.ruby, "-Itest", "-e", script, out: input, err: File::NULL))
     input.close
     pid, folder = output.read.split
     refute Dir.exist?("/proc/#{pid}")

@@ -29,7 +29,7 @@ module LabCase
   def catalogue(*modes, workload: {}, **more)
     entries = modes.to_h do |mode|
       [mode, { "title" => mode.capitalize, "kind" => "Ruby", "version" => %w[ruby --version], "workloads" => ["hello"], "ready_seconds" => 5,
-               "run" => ["ruby", "--disable=gems", "test/support/lab/contender.rb", "{port}", mode, pids_file], **more }]
+               "run" => [RbConfig.ruby, "--disable=gems", "test/support/lab/contender.rb", "{port}", mode, pids_file], **more }]
     end
     Lab::Catalogue.new(contenders: written("contenders.yml", entries), workloads: written("workloads.yml", { "hello" => WORKLOAD.merge(workload) }))
   end

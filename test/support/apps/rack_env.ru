@@ -4,5 +4,5 @@
 use Rack::Lint
 run lambda { |env|
   shown = env.transform_values { |value| [String, Integer, Array, true, false].any? { |kind| kind === value } ? value : value.class.name }
-  [200, { "Content-Type" => "application/octet-stream" }, [Marshal.dump(shown)]]
+  [200, { "content-type" => "application/octet-stream" }, [Marshal.dump(shown)]]
 }

@@ -3,7 +3,7 @@
 # Connections that the app takes over, before the answer and after its head, each under a path of its own.
 use Rack::Lint if ENV["LINT"]
 
-TEXT = { "Content-Type" => "text/plain" }.freeze
+TEXT = { "content-type" => "text/plain" }.freeze
 
 # What takes over before the answer is called with the connection and the environment.
 BEFORE = {
@@ -24,11 +24,11 @@ BEFORE = {
 ECHO = ->(io) { io.write("echo #{io.gets}"); io.close }
 
 AFTER = {
-  "/partial" => [200, TEXT.merge("X-Lines" => "1\n2", "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
-  "/partial_upgrade" => [101, { "Connection" => "Upgrade", "Upgrade" => "echo", "rack.hijack" => ECHO }, []],
+  "/partial" => [200, TEXT.merge("x-lines" => "1\n2", "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
+  "/partial_upgrade" => [101, { "connection" => "Upgrade", "upgrade" => "echo", "rack.hijack" => ECHO }, []],
   "/streaming_upgrade" => [101, { "connection" => "upgrade", "upgrade" => "echo" }, ECHO],
   "/partial_raises" => [200, TEXT.merge("rack.hijack" => ->(io) { io.write("part"); raise "in the callback" }), []],
-  "/partial_header" => [200, TEXT.merge("X-Evil" => "a\r\nb", "rack.hijack" => ->(io) { io.close }), []],
+  "/partial_header" => [200, TEXT.merge("x-evil" => "a\r\nb", "rack.hijack" => ->(io) { io.close }), []],
   "/plain" => [200, TEXT, ["plain"]]
 }.freeze
 

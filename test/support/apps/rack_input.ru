@@ -14,11 +14,11 @@ end
 
 map "/lint" do
   use Rack::Lint
-  run ->(env) { [200, { "Content-Type" => "application/json" }, [JSON.generate(all.call(env["rack.input"]))]] }
+  run ->(env) { [200, { "content-type" => "application/json" }, [JSON.generate(all.call(env["rack.input"]))]] }
 end
 
 map "/body" do
-  run ->(env) { [200, { "Content-Type" => "text/plain" }, env["rack.input"]] }
+  run ->(env) { [200, { "content-type" => "text/plain" }, env["rack.input"]] }
 end
 
 map "/closed" do
@@ -29,4 +29,4 @@ map "/descriptors" do
   run ->(_) { [200, {}, [Dir.children("/proc/self/fd").count { |fd| File.readlink("/proc/self/fd/#{fd}").include?("(deleted)") rescue false }.to_s]] }
 end
 
-run ->(env) { [200, { "Content-Type" => "application/json" }, [JSON.generate(all.call(env["rack.input"]))]] }
+run ->(env) { [200, { "content-type" => "application/json" }, [JSON.generate(all.call(env["rack.input"]))]] }

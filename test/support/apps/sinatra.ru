@@ -18,7 +18,7 @@ class Usual < Sinatra::Base
   get("/count") { (session[:count] = session[:count].to_i + 1).to_s }
   get("/cookie") { response.set_cookie("a", "1"); response.set_cookie("b", value: "2", path: "/"); request.cookies.to_a.inspect }
   get("/redirect") { redirect "/elsewhere" }
-  get("/halt") { halt 418, { "X-Why" => "tea" }, "short and stout" }
+  get("/halt") { halt 418, { "x-why" => "tea" }, "short and stout" }
   get("/raise") { raise "the secret" }
   get("/sleep") { sleep 0.2; "slept" }
   get("/json") { content_type :json; JSON.generate(ok: true) }
@@ -45,7 +45,7 @@ class Usual < Sinatra::Base
   error { "sorry" }
 end
 
-map("/mounted") { run ->(env) { [200, { "Content-Type" => "text/plain" }, [env.values_at("SCRIPT_NAME", "PATH_INFO").inspect]] } }
+map("/mounted") { run ->(env) { [200, { "content-type" => "text/plain" }, [env.values_at("SCRIPT_NAME", "PATH_INFO").inspect]] } }
 map("/sub") { run Usual }
 
 use Rack::Lint
