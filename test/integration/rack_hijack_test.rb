@@ -86,7 +86,7 @@ class RackHijackTest < Minitest::Test
 
   def test_lint_agrees
     ElahServer.start(APP, env: { "LINT" => "1" }) do |server|
-      assert_equal "partial Rack::Lint::HijackWrapper", raw("/partial", server: server).split("\r\n\r\n").last
+      assert_match(/\Apartial Rack::Lint::\w+/, raw("/partial", server: server).split("\r\n\r\n").last)
       assert_equal "raw", server.get("/full").body
     end
   end

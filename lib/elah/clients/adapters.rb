@@ -5,12 +5,13 @@ module Elah
   # is off. A program that calls `Elah.run` calls `Elah::Adapters.install`.
   module Adapters
     autoload :ActiveRecord, "elah/clients/adapters/active_record"
+    autoload :ActiveSupport, "elah/clients/adapters/active_support"
     autoload :ErrorMapping, "elah/clients/adapters/error_mapping"
     autoload :Mysql2, "elah/clients/adapters/mysql2"
     autoload :SQLite3, "elah/clients/adapters/sqlite3"
 
     # The gems that there are adapters for.
-    ALL = %i[ActiveRecord Mysql2 SQLite3].freeze
+    ALL = %i[ActiveRecord ActiveSupport Mysql2 SQLite3].freeze
 
     # Fits in every gem that is loaded and has not been fitted in yet.
     #

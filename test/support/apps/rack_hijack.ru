@@ -5,6 +5,9 @@ use Rack::Lint if ENV["LINT"]
 
 TEXT = { "content-type" => "text/plain" }.freeze
 
+# Two lines of one header, as this Rack writes them.
+TWO_LINES = Rack.release < "3" ? "1\n2" : %w[1 2]
+
 # What takes over before the answer is called with the connection and the environment.
 BEFORE = {
   "/full" => ->(io, _) { io.write("HTTP/1.1 200 OK\r\ncontent-length: 3\r\nconnection: close\r\n\r\nraw"); io.close },
@@ -24,7 +27,7 @@ BEFORE = {
 ECHO = ->(io) { io.write("echo #{io.gets}"); io.close }
 
 AFTER = {
-  "/partial" => [200, TEXT.merge("x-lines" => "1\n2", "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
+  "/partial" => [200, TEXT.merge("x-lines" => TWO_LINES, "rack.hijack" => ->(io) { io.write("partial #{io.class}"); io.close }), ["ignored"]],
   "/partial_upgrade" => [101, { "connection" => "Upgrade", "upgrade" => "echo", "rack.hijack" => ECHO }, []],
   "/streaming_upgrade" => [101, { "connection" => "upgrade", "upgrade" => "echo" }, ECHO],
   "/partial_raises" => [200, TEXT.merge("rack.hijack" => ->(io) { io.write("part"); raise "in the callback" }), []],
@@ -38,5 +41,5 @@ run lambda { |env|
   next AFTER.fetch(path).then { |status, headers, body| [status, headers.dup, body] } unless BEFORE.key?(path)
 
   BEFORE[path].call(env["rack.hijack"].call, env)
-  [500, TEXT, ["ignored"]]
+  [500, TEXT.dup, ["ignored"]]
 }

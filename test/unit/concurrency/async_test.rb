@@ -174,8 +174,10 @@ class AsyncTest < Minitest::Test
   end
 
   def test_a_run_can_be_interrupted
+    # A process that a shell starts in the background inherits that INT is ignored.
     script = <<~RUBY
       require "elah"
+      trap(:INT, "DEFAULT")
       begin
         Elah.run { begin; puts("ready"); $stdout.flush; sleep; ensure; puts("cleaned"); end }
       rescue Interrupt
