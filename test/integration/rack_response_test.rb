@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "rack/version"
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
