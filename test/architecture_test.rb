@@ -33,7 +33,7 @@ class ArchitectureTest < Minitest::Test
   ].freeze
 
   # Where the library names frameworks that an app may have loaded.
-  ADAPTERS = %w[lib/elah/clients/adapters/error_mapping.rb lib/elah/clients/adapters/active_record.rb lib/elah/clients/adapters/active_record/ownership.rb].freeze
+  ADAPTERS = Dir["lib/elah/clients/adapters{.rb,/**/*.rb}", base: File.expand_path("..", __dir__)].freeze
 
   # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.
   CONTROL_FLOW = %w[Elah::API::Halt].freeze
