@@ -35,7 +35,7 @@ module Elah
   autoload :Offload, "elah/concurrency/offload"
   autoload :Options, "elah/config/options"
   autoload :OwnLoop, "elah/concurrency/own_loop"
-  autoload :OwnSeat, "elah/server/own_seat"
+  autoload :SingleProcess, "elah/server/single_process"
   autoload :Pidfile, "elah/server/pidfile"
   autoload :Placement, "elah/server/placement"
   autoload :Redis, "elah/clients/redis"

@@ -63,11 +63,11 @@ module Elah
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
-      seat = OwnSeat.new(@config, @log)
-      worker.run(@sockets, seat)
+      tether = SingleProcess.new(@config, @log)
+      worker.run(@sockets, tether)
       @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
     ensure
-      seat&.remove
+      tether&.remove
     end
 
     # Each connection needs a file descriptor, so the soft limit is raised to the hard limit.

@@ -62,12 +62,12 @@ class EntityOwnersTest < EntityCase
     super
   end
 
-  def place(owner, version, *incarnations)
-    FilePlacement.write(@board, version: version, owner: owner, incarnations: incarnations)
+  def place(owner, version, *generations)
+    FilePlacement.write(@board, version: version, owner: owner, generations: generations)
   end
 
-  def start(slot, incarnation, durability: :disk)
-    Owner.new(@dir, @board, slot, incarnation, durability).tap { |owner| @owners << owner }
+  def start(slot, generation, durability: :disk)
+    Owner.new(@dir, @board, slot, generation, durability).tap { |owner| @owners << owner }
   end
 
   # What is on disk, as keys and values.
@@ -169,7 +169,7 @@ class EntityOwnersTest < EntityCase
 
   def test_a_process_that_the_board_has_replaced_claims_nothing
     place(0, 1, 2)
-    old = start(0, 1) # slot 0 is at its second incarnation
+    old = start(0, 1) # slot 0 is at its second generation
     assert_match(/\A! Elah::Entity::Moving/, old.call("42", "deposit", 1))
     assert_empty rows
     place(0, 2, 1)

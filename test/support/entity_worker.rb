@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # A process that owns accounts and does what the test writes to its standard input, one line each: `call KEY METHOD ARGUMENTS...`. It answers
-# with `= VALUE` or `! CLASS MESSAGE`. Arguments: the store's directory, the placement's file, slot, incarnation, durability.
+# with `= VALUE` or `! CLASS MESSAGE`. Arguments: the store's directory, the placement's file, slot, generation, durability.
 require "io/wait"
 require "test_helper"
 require "support/entity_case"
@@ -12,8 +12,8 @@ Minitest::Runnable.reset
 
 # Answers one process's lines.
 class EntityWorker
-  def initialize(dir, path, slot, incarnation, durability)
-    Elah::Placement.current = FilePlacement.new(path, slot.to_i, incarnation.to_i)
+  def initialize(dir, path, slot, generation, durability)
+    Elah::Placement.current = FilePlacement.new(path, slot.to_i, generation.to_i)
     store = Elah::Store.open(dir, bytes_max: 64 * 1024**2)
     Elah.config = Elah::Config.build(entity_moving_seconds: 0.2)
     @accounts = Class.new(EntityCase::Account) do

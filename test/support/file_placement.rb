@@ -1,26 +1,26 @@
 # frozen_string_literal: true
 
-# A placement that several processes of a test share through a file: two numbers for each slot, its incarnation and the version. What a
+# A placement that several processes of a test share through a file: two numbers for each slot, its generation and the version. What a
 # supervisor writes on its board, a test writes here.
 class FilePlacement
   SHARDS = 16
 
-  attr_reader :process_id, :slot, :incarnation
+  attr_reader :process_id, :slot, :generation
 
   # Says who owns what.
   #
   # @param owner [Integer] the slot of every shard, or of the even ones if `odd` is given
   # @param odd [Integer] the slot of the odd ones
-  # @param incarnations [Array<Integer>] of each slot
-  def self.write(path, version:, owner:, incarnations:, odd: owner)
-    File.write("#{path}.new", [version, owner, odd, *incarnations].join(" "))
+  # @param generations [Array<Integer>] of each slot
+  def self.write(path, version:, owner:, generations:, odd: owner)
+    File.write("#{path}.new", [version, owner, odd, *generations].join(" "))
     File.rename("#{path}.new", path)
   end
 
-  def initialize(path, slot, incarnation)
+  def initialize(path, slot, generation)
     @path = path
     @slot = slot
-    @incarnation = incarnation
+    @generation = generation
     @process_id = Process.pid
     @blocks = []
   end
@@ -35,9 +35,9 @@ class FilePlacement
 
   def owner_of(shard) = numbers[shard.even? ? 1 : 2]
 
-  def incarnation_of(slot) = numbers[3 + slot]
+  def generation_of(slot) = numbers[3 + slot]
 
-  def link_path(slot, incarnation) = "#{@path}.#{slot}.#{incarnation}.sock"
+  def link_path(slot, generation) = "#{@path}.#{slot}.#{generation}.sock"
 
   def before_release(&block) = @blocks << block
 

@@ -7,15 +7,15 @@ class PlacementTest < Minitest::Test
     placement = Elah::Placement.current
     assert_equal [0, 1, 256], [placement.slot, placement.slots, placement.shards]
     assert_equal [0], Array.new(256) { |shard| placement.owner_of(shard) }.uniq
-    assert_equal placement.incarnation, placement.incarnation_of(0)
-    assert_equal 0, placement.incarnation_of(1)
+    assert_equal placement.generation, placement.generation_of(0)
+    assert_equal 0, placement.generation_of(1)
   end
 
-  def test_every_start_has_a_larger_incarnation
-    here = Elah::Placement.current.incarnation
+  def test_every_start_has_a_larger_generation
+    here = Elah::Placement.current.generation
     output, input = IO.pipe
     Process.wait(fork do
-      input.puts Elah::Placement.current.incarnation
+      input.puts Elah::Placement.current.generation
       exit!(0)
     end)
     assert_operator Integer(output.gets), :>, here

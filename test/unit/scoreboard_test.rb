@@ -5,24 +5,24 @@ require "elah/server/status"
 require "tmpdir"
 
 class ScoreboardTest < Minitest::Test
-  def with_board(slots_max: 4, seats: 8, shards: 16)
-    Dir.mktmpdir { |folder| yield Elah::Scoreboard.create(File.join(folder, "scoreboard"), slots_max, seats, shards), File.join(folder, "scoreboard") }
+  def with_board(slots_max: 4, rows: 8, shards: 16)
+    Dir.mktmpdir { |folder| yield Elah::Scoreboard.create(File.join(folder, "scoreboard"), slots_max, rows, shards), File.join(folder, "scoreboard") }
   end
 
   def test_cells_have_names
     with_board do |scoreboard, path|
-      scoreboard.set_seat(3, :pid, 42)
+      scoreboard.set_row(3, :pid, 42)
       scoreboard.set_state(3, :draining)
-      scoreboard.set_slot(2, :incarnation, 43)
+      scoreboard.set_slot(2, :generation, 43)
       scoreboard.assign(5, 2)
       other = Elah::Scoreboard.open(path)
-      assert_equal [42, :draining, 43, 2, [4, 8, 16]], [other.seat(3)[:pid], other.state(3), other.slot(2)[:incarnation], other.owner_of(5), other.sizes]
+      assert_equal [42, :draining, 43, 2, [4, 8, 16]], [other.row(3)[:pid], other.state(3), other.slot(2)[:generation], other.owner_of(5), other.sizes]
     end
   end
 
   def test_what_does_not_exist_is_an_index_error
     with_board do |scoreboard|
-      assert_raises(IndexError) { scoreboard.seat_value(8, :pid) }
+      assert_raises(IndexError) { scoreboard.row_value(8, :pid) }
       assert_raises(IndexError) { scoreboard.set_slot(0, :colour, 1) }
       assert_raises(IndexError) { scoreboard.owner_of(16) }
     end
@@ -50,14 +50,14 @@ class ScoreboardTest < Minitest::Test
     Dir.mktmpdir do |folder|
       table = Elah::Supervisor::Table.create(Elah::RunDir.new(folder), 16)
       table.divide(2)
-      seat = table.take_seat(1, 99)
-      table.scoreboard.set_seat(seat, :requests, 10)
-      child = Struct.new(:slot, :seat, :incarnation).new(1, seat, 99)
+      row = table.take_row(1, 99)
+      table.scoreboard.set_row(row, :requests, 10)
+      child = Struct.new(:slot, :row, :generation).new(1, row, 99)
       table.enter(child)
       version = table.scoreboard.server_value(:map_version)
-      assert_equal [10, 99], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :incarnation)]
+      assert_equal [10, 99], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation)]
       table.leave(child)
-      assert_equal [10, 0, :gone], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :incarnation), table.scoreboard.state(seat)]
+      assert_equal [10, 0, :gone], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation), table.scoreboard.state(row)]
       assert_operator table.scoreboard.server_value(:map_version), :>, version
     ensure
       Elah::Scoreboard.current = nil

@@ -28,7 +28,7 @@ use crate::route_cache::RouteCache;
 use crate::router::Router;
 use elah_loop::clock::Clock;
 use elah_loop::wake::{LocalWaker, WaitId};
-use elah_scoreboard::{PUBLISH_PERIOD, Report, Seat};
+use elah_scoreboard::{PUBLISH_PERIOD, Report, Row};
 
 /// Bytes read from a socket at a time; one buffer serves all connections.
 const SCRATCH_BYTES: usize = 64 * 1024;
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     pub(crate) leaves_backlog: Cell<bool>,
     /// The loop goes on when it has drained, until this is taken back.
     pub(crate) lingers: Cell<bool>,
-    pub(crate) seat: OnceCell<Seat>,
+    pub(crate) row: OnceCell<Row>,
     /// Requests whose handlers should be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
     pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
@@ -116,7 +116,7 @@ impl Shared {
             draining: Cell::new(false),
             leaves_backlog: Cell::new(false),
             lingers: Cell::new(false),
-            seat: OnceCell::new(),
+            row: OnceCell::new(),
             cancelled: RefCell::new(Vec::new()),
             hijacked: RefCell::new(HashMap::new()),
             body_reads: RefCell::new(HashMap::new()),
@@ -141,7 +141,7 @@ impl Shared {
 
     /// Whether new connections had better be left to another worker.
     pub(crate) fn should_leave_connections(&self) -> bool {
-        self.seat.get().is_some_and(|seat| seat.should_leave_connections(self.connections.borrow().len()))
+        self.row.get().is_some_and(|row| row.should_leave_connections(self.connections.borrow().len()))
     }
 
     pub(crate) fn register_acceptor(&self, waker: &Waker) {
@@ -164,8 +164,8 @@ impl Shared {
         let entry = connections.vacant_entry();
         let state = Rc::new(ConnectionState::new(entry.key(), remote, local_port, self.clock.refresh()));
         entry.insert(Rc::clone(&state));
-        if let Some(seat) = self.seat.get() {
-            seat.set_connections(connections.len());
+        if let Some(row) = self.row.get() {
+            row.set_connections(connections.len());
         }
         state
     }
@@ -174,8 +174,8 @@ impl Shared {
         let was_full = self.connections_full();
         state.descriptor.set(-1);
         self.connections.borrow_mut().try_remove(state.key);
-        if let Some(seat) = self.seat.get() {
-            seat.set_connections(self.connections.borrow().len());
+        if let Some(row) = self.row.get() {
+            row.set_connections(self.connections.borrow().len());
         }
         if was_full {
             self.wake_acceptors();
@@ -278,21 +278,21 @@ impl Shared {
         }
     }
 
-    /// Writes to the worker's seat on the scoreboard, where it has one.
+    /// Writes to the worker's row on the scoreboard, where it has one.
     fn report(&self, now: u64) {
-        let Some(seat) = self.seat.get() else { return };
+        let Some(row) = self.row.get() else { return };
         let since_last = now.saturating_sub(self.last_tick_ms.replace(now));
-        seat.note_lag(since_last.saturating_sub(TICK.as_millis() as u64));
+        row.note_lag(since_last.saturating_sub(TICK.as_millis() as u64));
         if u128::from(self.ticks.get()) % (PUBLISH_PERIOD.as_millis() / TICK.as_millis()) == 0 {
             self.publish();
         }
     }
 
     pub(crate) fn publish(&self) {
-        let Some(seat) = self.seat.get() else { return };
+        let Some(row) = self.row.get() else { return };
         let counts = self.metrics.counts();
         let fibers = self.admission.handled() as u64;
-        seat.publish(&Report {
+        row.publish(&Report {
             iterations: counts.iterations,
             connections_accepted: counts.connections,
             requests: counts.requests,

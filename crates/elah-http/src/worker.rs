@@ -36,7 +36,7 @@ use elah_loop::iteration_budget::IterationBudget;
 use elah_loop::task::Task;
 use elah_loop::timers::Timers;
 use elah_loop::wake::{LocalWaker, RemoteWaker, WaitId};
-use elah_scoreboard::Seat;
+use elah_scoreboard::Row;
 use elah_store::iteration;
 use iteration_waker::IterationWaker;
 use write_coalescing::{Unsynced, WriteCoalescing};
@@ -268,8 +268,8 @@ impl Worker {
     }
 
     /// Writes on the scoreboard from now on, at every tick of the loop.
-    pub fn take_seat(&self, seat: Seat) {
-        if self.shared.seat.set(seat).is_ok() {
+    pub fn take_row(&self, row: Row) {
+        if self.shared.row.set(row).is_ok() {
             self.shared.publish();
         }
     }

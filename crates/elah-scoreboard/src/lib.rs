@@ -1,13 +1,13 @@
 //! The scoreboard of a server: a mapped file of counters on which supervisor and workers write what they do, and which any process
 //! reads, whatever state its writers are in.
 //!
-//! All is unsigned 64-bit cells: a header; the slots, which are places of workers; the seats, one for each worker process; for each shard
-//! the slot that owns it; and for each seat what its worker says of the workers at all slots. Every cell has one writer at a time, so a
+//! All is unsigned 64-bit cells: a header; the slots, which are places of workers; the rows, one for each worker process; for each shard
+//! the slot that owns it; and for each row what its worker says of the workers at all slots. Every cell has one writer at a time, so a
 //! store is all that it takes.
 
 mod map;
 mod names;
-mod seat;
+mod row;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -19,28 +19,27 @@ use std::time::Duration;
 use map::Map;
 pub use names::Area;
 use names::{PEER_CELLS, SERVER_CELLS, place};
-pub use seat::Report;
-pub use seat::Seat;
+pub use row::{Report, Row};
 
 /// "ELAHBRD" and the layout's version: a reader of another one refuses the file.
 const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x02");
 
 const HEADER_CELLS: usize = 64;
 const SLOT_CELLS_MAX: usize = 16;
-const SEAT_CELLS_MAX: usize = 32;
+const ROW_CELLS_MAX: usize = 32;
 const PEER_STRIDE: usize = PEER_CELLS.len();
 
-/// Numbers that an application shows for its seat, each with a name of three cells.
+/// Numbers that an application shows for its row, each with a name of three cells.
 const EXTRAS_MAX: usize = 32;
 const EXTRA_NAME_CELLS: usize = 3;
 const EXTRA_NAME_BYTES: usize = EXTRA_NAME_CELLS * 8 - 1;
 const EXTRA_CELLS: usize = EXTRA_NAME_CELLS + 1;
-const SEAT_STRIDE: usize = SEAT_CELLS_MAX + EXTRAS_MAX * EXTRA_CELLS;
+const ROW_STRIDE: usize = ROW_CELLS_MAX + EXTRAS_MAX * EXTRA_CELLS;
 
 /// The sizes stand in the header's first cells, before the named ones.
 const MAGIC_CELL: usize = 0;
 const SLOTS_MAX_CELL: usize = 1;
-const SEATS_CELL: usize = 2;
+const ROWS_CELL: usize = 2;
 const SHARDS_CELL: usize = 3;
 const FIRST_SERVER_CELL: usize = 8;
 
@@ -48,13 +47,13 @@ const FIRST_SERVER_CELL: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     pub slots_max: usize,
-    pub seats: usize,
+    pub rows: usize,
     pub shards: usize,
 }
 
 impl Sizes {
     fn cells(self) -> usize {
-        HEADER_CELLS + self.slots_max * SLOT_CELLS_MAX + self.seats * (SEAT_STRIDE + self.slots_max * PEER_STRIDE) + self.shards
+        HEADER_CELLS + self.slots_max * SLOT_CELLS_MAX + self.rows * (ROW_STRIDE + self.slots_max * PEER_STRIDE) + self.shards
     }
 }
 
@@ -71,7 +70,7 @@ impl Scoreboard {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&vec![0; sizes.cells() * size_of::<u64>()])?;
         let scoreboard = Scoreboard { map: Map::new(&file)?, sizes };
-        for (cell, size) in [(SLOTS_MAX_CELL, sizes.slots_max), (SEATS_CELL, sizes.seats), (SHARDS_CELL, sizes.shards)] {
+        for (cell, size) in [(SLOTS_MAX_CELL, sizes.slots_max), (ROWS_CELL, sizes.rows), (SHARDS_CELL, sizes.shards)] {
             scoreboard.map.cell(cell).store(size as u64, Ordering::Relaxed);
         }
         scoreboard.map.cell(MAGIC_CELL).store(MAGIC, Ordering::Release);
@@ -90,10 +89,10 @@ impl Scoreboard {
             return Err(refused("it is no scoreboard of this version of Elah"));
         }
         let size = |cell: usize| usize::try_from(map.cell(cell).load(Ordering::Relaxed)).ok().filter(|size| *size < 1 << 32);
-        let (Some(slots_max), Some(seats), Some(shards)) = (size(SLOTS_MAX_CELL), size(SEATS_CELL), size(SHARDS_CELL)) else {
+        let (Some(slots_max), Some(rows), Some(shards)) = (size(SLOTS_MAX_CELL), size(ROWS_CELL), size(SHARDS_CELL)) else {
             return Err(refused("its header is damaged"));
         };
-        let sizes = Sizes { slots_max, seats, shards };
+        let sizes = Sizes { slots_max, rows, shards };
         if map.len() < sizes.cells() {
             return Err(refused("it is shorter than its header says"));
         }
@@ -109,31 +108,31 @@ impl Scoreboard {
         let position = area.position(name)?;
         let first = match area {
             Area::Server => FIRST_SERVER_CELL,
-            Area::Slot(slot) if slot < self.sizes.slots_max => HEADER_CELLS + slot * SLOT_CELLS_MAX,
-            Area::Seat(seat) if seat < self.sizes.seats => self.first_of_seat(seat),
-            Area::Peer(seat, slot) if seat < self.sizes.seats && slot < self.sizes.slots_max => {
-                self.first_of_peers(seat) + slot * PEER_STRIDE
+            Area::WorkerSlot(slot) if slot < self.sizes.slots_max => HEADER_CELLS + slot * SLOT_CELLS_MAX,
+            Area::Row(row) if row < self.sizes.rows => self.first_of_row(row),
+            Area::Peer(row, slot) if row < self.sizes.rows && slot < self.sizes.slots_max => {
+                self.first_of_peers(row) + slot * PEER_STRIDE
             }
-            Area::Slot(_) | Area::Seat(_) | Area::Peer(..) => return None,
+            Area::WorkerSlot(_) | Area::Row(_) | Area::Peer(..) => return None,
         };
         Some(self.map.cell(first + position))
     }
 
-    /// One more than the last seat in which somebody sits.
-    fn seats_used(&self) -> usize {
-        const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "seats_used");
-        usize::try_from(self.map.cell(CELL).load(Ordering::Relaxed)).map_or(0, |used| used.min(self.sizes.seats))
+    /// One more than the last row that a process has.
+    fn rows_used(&self) -> usize {
+        const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "rows_used");
+        usize::try_from(self.map.cell(CELL).load(Ordering::Relaxed)).map_or(0, |used| used.min(self.sizes.rows))
     }
 
-    /// Another number whenever a shard has another owner, or a slot another incarnation.
+    /// Another number whenever a shard has another owner, or a slot another generation.
     pub fn map_version(&self) -> u64 {
         const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "map_version");
         self.map.cell(CELL).load(Ordering::Acquire)
     }
 
-    /// A cell of a seat that is there, by its place in `SEAT_CELLS`.
-    fn seat_cell(&self, seat: usize, position: usize) -> u64 {
-        self.map.cell(self.first_of_seat(seat) + position).load(Ordering::Relaxed)
+    /// A cell of a row that is there, by its place in `ROW_CELLS`.
+    fn row_cell(&self, row: usize, position: usize) -> u64 {
+        self.map.cell(self.first_of_row(row) + position).load(Ordering::Relaxed)
     }
 
     /// The slot that owns a shard; `None` for a shard that does not exist.
@@ -146,22 +145,22 @@ impl Scoreboard {
         self.shard(shard).map(|cell| cell.store(slot, Ordering::Release)).is_some()
     }
 
-    /// Empties a seat for the next process.
-    pub fn clear_seat(&self, seat: usize) {
-        if seat < self.sizes.seats {
-            let (own, peers) = (self.first_of_seat(seat), self.first_of_peers(seat));
-            let cells = (own..own + SEAT_STRIDE).chain(peers..peers + self.sizes.slots_max * PEER_STRIDE);
+    /// Empties a row for the next process.
+    pub fn clear_row(&self, row: usize) {
+        if row < self.sizes.rows {
+            let (own, peers) = (self.first_of_row(row), self.first_of_peers(row));
+            let cells = (own..own + ROW_STRIDE).chain(peers..peers + self.sizes.slots_max * PEER_STRIDE);
             cells.for_each(|cell| self.map.cell(cell).store(0, Ordering::Relaxed));
         }
     }
 
-    /// Shows a number of the application; false when the seat does not exist, its numbers are all taken, or the name is empty or too long.
-    pub fn publish(&self, seat: usize, name: &str, value: u64) -> bool {
-        if seat >= self.sizes.seats || name.is_empty() || name.len() > EXTRA_NAME_BYTES || name.contains('\0') {
+    /// Shows a number of the application; false when the row does not exist, its numbers are all taken, or the name is empty or too long.
+    pub fn publish(&self, row: usize, name: &str, value: u64) -> bool {
+        if row >= self.sizes.rows || name.is_empty() || name.len() > EXTRA_NAME_BYTES || name.contains('\0') {
             return false;
         }
         let wanted = name_cells(name);
-        for extra in self.extras_of(seat) {
+        for extra in self.extras_of(row) {
             let found: Vec<u64> = (0..EXTRA_NAME_CELLS).map(|cell| self.map.cell(extra + cell).load(Ordering::Relaxed)).collect();
             if found[0] != 0 && found != wanted {
                 continue;
@@ -176,17 +175,17 @@ impl Scoreboard {
         false
     }
 
-    /// The numbers of the application at a seat.
-    pub fn extras(&self, seat: usize) -> Vec<(String, u64)> {
-        if seat >= self.sizes.seats {
+    /// The numbers of the application at a row.
+    pub fn extras(&self, row: usize) -> Vec<(String, u64)> {
+        if row >= self.sizes.rows {
             return Vec::new();
         }
-        let named = self.extras_of(seat).filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
+        let named = self.extras_of(row).filter(|extra| self.map.cell(*extra).load(Ordering::Acquire) != 0);
         named.map(|extra| (self.extra_name(extra), self.map.cell(extra + EXTRA_NAME_CELLS).load(Ordering::Relaxed))).collect()
     }
 
-    fn extras_of(&self, seat: usize) -> impl Iterator<Item = usize> {
-        let first = self.first_of_seat(seat) + SEAT_CELLS_MAX;
+    fn extras_of(&self, row: usize) -> impl Iterator<Item = usize> {
+        let first = self.first_of_row(row) + ROW_CELLS_MAX;
         (0..EXTRAS_MAX).map(move |extra| first + extra * EXTRA_CELLS)
     }
 
@@ -196,16 +195,16 @@ impl Scoreboard {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn first_of_seat(&self, seat: usize) -> usize {
-        HEADER_CELLS + self.sizes.slots_max * SLOT_CELLS_MAX + seat * SEAT_STRIDE
+    fn first_of_row(&self, row: usize) -> usize {
+        HEADER_CELLS + self.sizes.slots_max * SLOT_CELLS_MAX + row * ROW_STRIDE
     }
 
-    fn first_of_peers(&self, seat: usize) -> usize {
-        self.first_of_seat(self.sizes.seats) + self.sizes.shards + seat * self.sizes.slots_max * PEER_STRIDE
+    fn first_of_peers(&self, row: usize) -> usize {
+        self.first_of_row(self.sizes.rows) + self.sizes.shards + row * self.sizes.slots_max * PEER_STRIDE
     }
 
     fn shard(&self, shard: usize) -> Option<&AtomicU64> {
-        let first = self.first_of_seat(self.sizes.seats);
+        let first = self.first_of_row(self.sizes.rows);
         (shard < self.sizes.shards).then(|| self.map.cell(first + shard))
     }
 }
@@ -221,7 +220,7 @@ pub fn now_ms() -> u64 {
     map::monotonic().as_millis().try_into().unwrap_or(u64::MAX)
 }
 
-/// How often a worker writes to its seat.
+/// How often a worker writes to its row.
 pub const PUBLISH_PERIOD: Duration = Duration::from_millis(250);
 
 #[cfg(test)]

@@ -7,23 +7,23 @@ pub const SERVER_CELLS: &[&str] = &[
     "heartbeat_ms",
     "slots",
     "map_version",
-    "next_incarnation",
+    "next_worker_generation",
     "generation",
-    "seats_used",
+    "rows_used",
     "retired_iterations",
     "retired_connections_accepted",
     "retired_requests",
     "retired_refused",
 ];
 
-/// Of a slot: which incarnation owns its shards and in which seat it sits, and how often a worker of it was replaced, by reason.
-pub const SLOT_CELLS: &[&str] = &["incarnation", "seat", "crashes", "hangs", "memory", "restarts", "boot_failures"];
+/// Of a slot: which generation owns its shards and in which row its process writes, and how often a worker of it was replaced, by reason.
+pub const SLOT_CELLS: &[&str] = &["generation", "row", "crashes", "hangs", "memory", "restarts", "boot_failures"];
 
 /// Of a worker process. `state` is 0 for nobody, then booting, ready, releasing and draining.
-pub const SEAT_CELLS: &[&str] = &[
+pub const ROW_CELLS: &[&str] = &[
     "pid",
     "slot",
-    "incarnation",
+    "generation",
     "state",
     "started_ms",
     "heartbeat_ms",
@@ -71,9 +71,9 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Area {
     Server,
-    Slot(usize),
-    Seat(usize),
-    /// What the worker in a seat says of the one at a slot.
+    WorkerSlot(usize),
+    Row(usize),
+    /// What the worker in a row says of the one at a slot.
     Peer(usize, usize),
 }
 
@@ -82,8 +82,8 @@ impl Area {
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Area::Server => SERVER_CELLS,
-            Area::Slot(_) => SLOT_CELLS,
-            Area::Seat(_) => SEAT_CELLS,
+            Area::WorkerSlot(_) => SLOT_CELLS,
+            Area::Row(_) => ROW_CELLS,
             Area::Peer(..) => PEER_CELLS,
         }
     }

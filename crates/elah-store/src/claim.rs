@@ -6,7 +6,7 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | 0, 4, shard (2, big endian) | epoch (8, little endian), incarnation of the owner (8, little endian) |
+//! | 0, 4, shard (2, big endian) | epoch (8, little endian), generation of the owner (8, little endian) |
 //! | 0, 5 | number of shards (4, little endian), set by the first claim and never changed |
 //! | 0, 6 | number of takeovers (8, little endian), one more with each transaction that claims shards |
 //!
@@ -104,7 +104,7 @@ pub(super) struct Takeover {
     pub(super) shards: Vec<u16>,
     /// How many there are; a store keeps the number of its first claim.
     pub(super) of: u32,
-    pub(super) incarnation: u64,
+    pub(super) generation: u64,
 }
 
 pub(super) fn claim_key(shard: u16) -> [u8; 4] {
@@ -125,10 +125,10 @@ pub(super) fn stored_takeovers(row: Option<&[u8]>) -> u64 {
     row.and_then(|row| Some(u64::from_le_bytes(row.try_into().ok()?))).unwrap_or(0)
 }
 
-pub(super) fn encode_claim(epoch: u64, incarnation: u64) -> [u8; 16] {
+pub(super) fn encode_claim(epoch: u64, generation: u64) -> [u8; 16] {
     let mut row = [0; 16];
     row[..8].copy_from_slice(&epoch.to_le_bytes());
-    row[8..].copy_from_slice(&incarnation.to_le_bytes());
+    row[8..].copy_from_slice(&generation.to_le_bytes());
     row
 }
 

@@ -53,15 +53,15 @@ impl GroupCommits {
         })
     }
 
-    /// Claims shards for `incarnation`, in a store of `of` shards; `done` gets the claims when they are on disk.
+    /// Claims shards for `generation`, in a store of `of` shards; `done` gets the claims when they are on disk.
     pub fn claim(
         &self,
         shards: Vec<u16>,
         of: u32,
-        incarnation: u64,
+        generation: u64,
         done: impl FnOnce(Result<Vec<Arc<Claim>>, Error>) + Send + 'static,
     ) {
-        let takeover = Takeover { shards: shards.clone(), of, incarnation };
+        let takeover = Takeover { shards: shards.clone(), of, generation };
         let done: Done = Box::new(move |outcomes| {
             done(outcomes.map(|outcomes| {
                 let claim = |(shard, outcome): (u16, Outcome)| match outcome {

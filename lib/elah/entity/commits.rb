@@ -62,13 +62,13 @@ module Elah
       # Waits until all gathered writes are settled.
       def flush = settle(@native.submit)
 
-      # Claims shards for an incarnation.
+      # Claims shards for a generation.
       #
       # @param wanted [Array<Integer>]
       # @param shards [Integer] number of all shards
-      # @param incarnation [Integer]
+      # @param generation [Integer]
       # @return [Array<Elah::Shards::Claim>] once they are on disk
-      def claim(wanted, shards, incarnation) = @native.claim(wanted, shards, incarnation)
+      def claim(wanted, shards, generation) = @native.claim(wanted, shards, generation)
 
       # @param claim [Elah::Shards::Claim]
       # @return [Boolean] whether no other process has claimed the shard since

@@ -57,7 +57,7 @@ module Elah
       # @return [Boolean]
       def owned?(shard)
         slot = @placement.slot
-        @placement.owner_of(shard) == slot && @placement.incarnation_of(slot) == @placement.incarnation
+        @placement.owner_of(shard) == slot && @placement.generation_of(slot) == @placement.generation
       end
 
       # Drops an epoch that is over.
@@ -76,7 +76,7 @@ module Elah
         @servers.warn_of_others
         @claims.delete_if { |_, claim| !commits.owns?(claim) } # others may have claimed all of them at once
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
-        claims = commits.claim(wanted, @placement.shards, @placement.incarnation)
+        claims = commits.claim(wanted, @placement.shards, @placement.generation)
         # A worker that was paused in between may have been replaced.
         claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
       end

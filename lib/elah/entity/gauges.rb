@@ -11,24 +11,24 @@ module Elah
       PERIOD_SECONDS = 0.25
 
       class << self
-        # Starts to write, unless that loop does already, or this process has no seat on a scoreboard.
+        # Starts to write, unless that loop does already, or this process has no row on a scoreboard.
         #
         # @param event_loop [Elah::EventLoop]
         def show(event_loop)
-          return if Scoreboard.own_seat.nil? || @event_loop.equal?(event_loop)
+          return if Scoreboard.own_row.nil? || @event_loop.equal?(event_loop)
 
           @event_loop = event_loop
-          new(event_loop, Scoreboard.current, Scoreboard.own_seat).expect
+          new(event_loop, Scoreboard.current, Scoreboard.own_row).expect
         end
       end
 
       # @param event_loop [Elah::EventLoop]
       # @param scoreboard [Elah::Scoreboard]
-      # @param seat [Integer]
-      def initialize(event_loop, scoreboard, seat)
+      # @param row [Integer]
+      def initialize(event_loop, scoreboard, row)
         @event_loop = event_loop
         @scoreboard = scoreboard
-        @seat = seat
+        @row = row
         @shown_slots = []
       end
 
@@ -51,11 +51,11 @@ module Elah
         limiters = peers ? peers.limiters : {}
         set(:calls_received, peers ? peers.calls_received : 0)
         set(:calls_sent, limiters.sum { |_, limiter| limiter.in_flight })
-        (@shown_slots | limiters.keys).each { |slot| @scoreboard.show_peer(@seat, slot, limiters[slot]&.to_h) }
+        (@shown_slots | limiters.keys).each { |slot| @scoreboard.show_peer(@row, slot, limiters[slot]&.to_h) }
         @shown_slots = limiters.keys
       end
 
-      def set(cell, value) = @scoreboard.set_seat(@seat, cell, value)
+      def set(cell, value) = @scoreboard.set_row(@row, cell, value)
     end
   end
 end

@@ -14,7 +14,7 @@ module Elah
         # @param placement [Placement::Single, Placement::Supervised]
         # @return [Peers, nil] nil when there are no other workers
         def open(event_loop, placement)
-          path = placement.link_path(placement.slot, placement.incarnation) or return
+          path = placement.link_path(placement.slot, placement.generation) or return
           require_relative "peer_links"
           @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
         end
@@ -72,8 +72,8 @@ module Elah
       def find(slot) = path_of(slot)&.then { |path| @links.peer(path) }
 
       def path_of(slot)
-        incarnation = @placement.incarnation_of(slot)
-        @placement.link_path(slot, incarnation) unless incarnation.zero?
+        generation = @placement.generation_of(slot)
+        @placement.link_path(slot, generation) unless generation.zero?
       end
 
       # The scoreboard has changed. Links to replaced workers are closed once no call waits for a reply there.

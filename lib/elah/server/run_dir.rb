@@ -82,9 +82,9 @@ module Elah
     def scoreboard_path = File.join(@path, "scoreboard")
 
     # @param slot [Integer]
-    # @param incarnation [Integer]
-    # @return [String] the socket on which the worker of that incarnation accepts calls of other workers
-    def link_path(slot, incarnation) = File.join(@path, "#{slot}-#{incarnation.to_s(36)}.sock")
+    # @param generation [Integer]
+    # @return [String] the socket on which the worker of that generation accepts calls of other workers
+    def link_path(slot, generation) = File.join(@path, "#{slot}-#{generation.to_s(36)}.sock")
 
     # @return [String, nil] the addresses of the server, once it serves
     def addresses

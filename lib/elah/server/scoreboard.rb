@@ -7,7 +7,7 @@ module Elah
   # The counters of a running server in a mapped file: supervisor and workers write them, anybody of the same user reads them, also while
   # the writers are stuck. The layout is native (crates/elah-scoreboard/src/lib.rs); names of cells stand in its scoreboard/names.rs.
   class Scoreboard
-    # What a worker process is doing, by the number in its seat's cell `state`.
+    # What a worker process is doing, by the number in its row's cell `state`.
     STATES = %i[gone booting ready releasing draining].freeze
 
     # How a worker bounds its calls to another, by the number in the cell `state` of a peer; see {PeerLinks::Limiter}.
@@ -20,17 +20,17 @@ module Elah
       # @return [Elah::Scoreboard, nil] the one of this process's server
       attr_accessor :current
 
-      # @return [Integer, nil] the number of the seat in which this process writes; nil while it has none, and in its forks
-      def own_seat = (@own_seat if @own_seat_pid == Process.pid)
+      # @return [Integer, nil] the number of the row in which this process writes; nil while it has none, and in its forks
+      def own_row = (@own_row if @own_row_pid == Process.pid)
 
-      # @param number [Integer] of the seat that this process takes
-      def own_seat=(number)
-        @own_seat = number
-        @own_seat_pid = Process.pid
+      # @param number [Integer] of the row that this process takes
+      def own_row=(number)
+        @own_row = number
+        @own_row_pid = Process.pid
       end
     end
 
-    # @!method self.create(path, slots_max, seats, shards)
+    # @!method self.create(path, slots_max, rows, shards)
     #   @return [Elah::Scoreboard]
     #   @raise [Elah::RunDirError] when the file exists or cannot be written
     # @!method self.open(path)
@@ -42,39 +42,39 @@ module Elah
     #   @return [Hash{Symbol=>Integer}]
     # @!method slot(number)
     #   @return [Hash{Symbol=>Integer}]
-    # @!method seat(number)
+    # @!method row(number)
     #   @return [Hash{Symbol=>Integer}]
-    # @!method peer(seat, slot)
-    #   @return [Hash{Symbol=>Integer}] what the worker in a seat says of the one at a slot
+    # @!method peer(row, slot)
+    #   @return [Hash{Symbol=>Integer}] what the worker in a row says of the one at a slot
     # @!method map_version
-    #   @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
+    #   @return [Integer] another one whenever a shard has another owner, or a slot another generation
     # @!method owner_of(shard)
     #   @return [Integer] a slot
 
     # Says what a worker process is doing.
     #
-    # @param seat [Integer]
+    # @param row [Integer]
     # @param state [Symbol] one of {STATES}
-    def set_state(seat, state) = set_seat(seat, :state, STATES.index(state))
+    def set_state(row, state) = set_row(row, :state, STATES.index(state))
 
-    # @param seat [Integer]
+    # @param row [Integer]
     # @return [Symbol] one of {STATES}
-    def state(seat) = STATES.fetch(seat_value(seat, :state), :gone)
+    def state(row) = STATES.fetch(row_value(row, :state), :gone)
 
     # Says how a worker sees another one.
     #
-    # @param seat [Integer] of who calls
+    # @param row [Integer] of who calls
     # @param slot [Integer] of who is called
     # @param limiter [Hash{Symbol=>Object}, nil] {PeerLinks::Limiter#to_h}; nil when it was never called
-    def show_peer(seat, slot, limiter)
+    def show_peer(row, slot, limiter)
       limiter ||= { state: :none, allowance: nil, in_flight: 0, late_calls: 0, limited_calls: 0 }
       values = { state: PEER_STATES.index(limiter[:state]), allowance: limiter[:allowance] || 0, calls: limiter[:in_flight],
                  late_calls: limiter[:late_calls], limited_calls: limiter[:limited_calls] }
-      values.each { |cell, value| set_peer(seat, slot, cell, value) }
+      values.each { |cell, value| set_peer(row, slot, cell, value) }
     end
 
-    # @return [Range] the numbers of the seats
-    def seats = 0...sizes[1]
+    # @return [Range] the numbers of the rows
+    def rows = 0...sizes[1]
 
     # @return [Range] the numbers of the shards
     def shards = 0...sizes[2]

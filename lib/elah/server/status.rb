@@ -12,8 +12,8 @@ module Elah
     # Why workers were replaced, by the cells of a slot.
     REASONS = %i[crashes hangs memory restarts boot_failures].freeze
 
-    # What one worker is shown by, from its seat.
-    CELLS = %i[pid slot incarnation iterations connections_accepted requests answered refused open_requests waiting_requests connections fibers
+    # What one worker is shown by, from its row.
+    CELLS = %i[pid slot generation iterations connections_accepted requests answered refused open_requests waiting_requests connections fibers
                lag_ms lag_ms_max rss_bytes entities shards_claimed calls_received calls_sent].freeze
 
     # Sums over all workers, with those that have gone.
@@ -35,15 +35,15 @@ module Elah
     # @return [Array<Hash{Symbol=>Object}>] one for each worker process, those that leave included
     def workers
       owned = @scoreboard.shards.map { |shard| @scoreboard.owner_of(shard) }.tally
-      taken = @scoreboard.seats.reject { |seat| @scoreboard.state(seat) == :gone }
-      taken.map { |seat| worker(seat, owned) }.sort_by { |worker| [worker[:slot], worker[:incarnation]] }
+      taken = @scoreboard.rows.reject { |row| @scoreboard.state(row) == :gone }
+      taken.map { |row| worker(row, owned) }.sort_by { |worker| [worker[:slot], worker[:generation]] }
     end
 
     # @return [Hash{Symbol=>Integer}]
     def totals
       retired = @scoreboard.server
-      seats = @scoreboard.seats.reject { |seat| @scoreboard.state(seat) == :gone }.map { |seat| @scoreboard.seat(seat) }
-      TOTALS.to_h { |cell| [cell, retired[:"retired_#{cell}"] + seats.sum { |seat| seat[cell] }] }
+      rows = @scoreboard.rows.reject { |row| @scoreboard.state(row) == :gone }.map { |row| @scoreboard.row(row) }
+      TOTALS.to_h { |cell| [cell, retired[:"retired_#{cell}"] + rows.sum { |row| row[cell] }] }
     end
 
     # @return [Hash{Integer=>Hash{Symbol=>Integer}}] for each slot, how often its worker was replaced, by reason
@@ -57,17 +57,17 @@ module Elah
 
     private
 
-    def worker(seat, owned)
-      values = @scoreboard.seat(seat)
-      owns = @scoreboard.slot_value(values[:slot], :incarnation) == values[:incarnation]
-      values.slice(*CELLS).merge(state: @scoreboard.state(seat), silent_seconds: silence(values[:heartbeat_ms]),
+    def worker(row, owned)
+      values = @scoreboard.row(row)
+      owns = @scoreboard.slot_value(values[:slot], :generation) == values[:generation]
+      values.slice(*CELLS).merge(state: @scoreboard.state(row), silent_seconds: silence(values[:heartbeat_ms]),
                                  uptime_seconds: age(values[:started_ms]), shards: owns ? owned.fetch(values[:slot], 0) : 0,
-                                 peers: peers(seat), app: @scoreboard.extras(seat))
+                                 peers: peers(row), app: @scoreboard.extras(row))
     end
 
     # The other workers that it has called, by their slots.
-    def peers(seat)
-      seen = (0...@scoreboard.sizes.first).map { |slot| { slot: slot, **@scoreboard.peer(seat, slot) } }
+    def peers(row)
+      seen = (0...@scoreboard.sizes.first).map { |slot| { slot: slot, **@scoreboard.peer(row, slot) } }
       called = seen.reject { |peer| peer[:state].zero? }
       called.map do |peer|
         peer.merge(state: Scoreboard::PEER_STATES.fetch(peer[:state], :none), allowance: (peer[:allowance] if peer[:allowance].positive?))

@@ -31,11 +31,11 @@ module Elah
     # Serves on the sockets until INT or TERM, then finishes the accepted requests.
     #
     # @param sockets [Elah::Sockets]
-    # @param seat [Elah::OwnSeat, Elah::Supervisor::Tether] publishes its state
+    # @param tether [Elah::SingleProcess, Elah::Supervisor::Tether] publishes its state
     # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests exceed `drain_seconds`, or at a second INT
-    def run(sockets, seat)
+    def run(sockets, tether)
       @sockets = sockets
-      @seat = seat
+      @tether = tether
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = @config.cancel_gone.to_sym
       @loop.in_forks do
@@ -48,11 +48,11 @@ module Elah
       Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
-      seat.attach(@loop, self)
+      tether.attach(@loop, self)
       Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
-      seat.ready(sockets.addresses)
+      tether.ready(sockets.addresses)
       @loop.run(@app, method(:failed))
       @log.info("Drained; the worker exits")
     ensure
@@ -69,13 +69,13 @@ module Elah
 
       @draining = true
       ShutdownWatchdog.note_drain
-      @seat.draining(leaves_backlog)
+      @tether.draining(leaves_backlog)
       deadline = @loop.new_wait
       @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
       @loop.start_timer(deadline, @config.drain_seconds)
       @loop.request_drain(leaves_backlog: leaves_backlog)
       # So that no client waits for a server that has exited.
-      @sockets.close if @seat.supervised? || !leaves_backlog
+      @sockets.close if @tether.supervised? || !leaves_backlog
     end
 
     private
@@ -98,9 +98,9 @@ module Elah
 
     def trap_signals
       @signal_listener = SignalListener.start
-      @seat.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
+      @tether.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
       # After the traps, because it runs before them.
-      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @seat.supervised?)
+      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @tether.supervised?)
     end
 
     def trap_signals_of_server

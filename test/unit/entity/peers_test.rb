@@ -8,9 +8,9 @@ require "tmpdir"
 # Which worker a slot leads to, as the board changes.
 class EntityPeersTest < Minitest::Test
   # What is said of the slots; the test changes it.
-  Slots = Struct.new(:incarnations, :version, :folder) do
-    def incarnation_of(slot) = incarnations[slot]
-    def link_path(slot, incarnation) = File.join(folder, "#{slot}.#{incarnation}")
+  Slots = Struct.new(:generations, :version, :folder) do
+    def generation_of(slot) = generations[slot]
+    def link_path(slot, generation) = File.join(folder, "#{slot}.#{generation}")
   end
 
   # At the boot of a server, and when a worker had been killed, a slot that was asked for had nobody. That was remembered in the place of a
@@ -23,7 +23,7 @@ class EntityPeersTest < Minitest::Test
         peers = Elah::Entity::Peers.new(links, slots)
         assert_nil peers.owner(1)
         assert_empty peers.limiters
-        slots.incarnations[1] = 2
+        slots.generations[1] = 2
         slots.version += 1
         assert_equal File.join(folder, "1.2"), peers.owner(1).path
         assert_equal [1], peers.limiters.keys

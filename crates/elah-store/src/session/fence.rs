@@ -23,7 +23,7 @@ impl Session<'_> {
         let mut outcomes = Vec::with_capacity(takeover.shards.len());
         for &shard in &takeover.shards {
             let epoch = self.epoch(shard)? + 1;
-            self.tree.put(&mut self.txn, &claim_key(shard), &encode_claim(epoch, takeover.incarnation))?;
+            self.tree.put(&mut self.txn, &claim_key(shard), &encode_claim(epoch, takeover.generation))?;
             self.epochs.insert(shard, epoch);
             outcomes.push(Outcome::Claimed(epoch));
         }

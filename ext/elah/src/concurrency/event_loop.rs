@@ -239,12 +239,12 @@ impl EventLoop {
         Ok(worker(ruby)?.has_served_all())
     }
 
-    /// Writes to a seat of the scoreboard from now on.
-    fn take_seat(ruby: &Ruby, _: Value, scoreboard: &RubyScoreboard, seat: usize) -> Result<(), Error> {
-        let seat = scoreboard
-            .seat(seat)
-            .ok_or_else(|| Error::new(ruby.exception_index_error(), format!("The scoreboard has no seat {seat}.")))?;
-        worker(ruby)?.take_seat(seat);
+    /// Writes to a row of the scoreboard from now on.
+    fn take_row(ruby: &Ruby, _: Value, scoreboard: &RubyScoreboard, row: usize) -> Result<(), Error> {
+        let row = scoreboard
+            .row(row)
+            .ok_or_else(|| Error::new(ruby.exception_index_error(), format!("The scoreboard has no row {row}.")))?;
+        worker(ruby)?.take_row(row);
         Ok(())
     }
 
@@ -364,7 +364,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("drain", method!(EventLoop::drain, 1))?;
     class.define_method("linger", method!(EventLoop::linger, 1))?;
     class.define_method("served_all?", method!(EventLoop::has_served_all, 0))?;
-    class.define_method("take_seat", method!(EventLoop::take_seat, 2))?;
+    class.define_method("take_row", method!(EventLoop::take_row, 2))?;
     class.define_method("drained?", method!(EventLoop::is_drained, 0))?;
     class.define_method("counts", method!(EventLoop::counts, 0))?;
     class.define_method("close", method!(EventLoop::close, 0))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use elah_scoreboard::{Area, Scoreboard, Seat, Sizes, now_ms};
+use elah_scoreboard::{Area, Row, Scoreboard, Sizes, now_ms};
 use magnus::{Error, Module, Object, RHash, RModule, Ruby, Symbol, function, method};
 
 use crate::ruby::errors;
@@ -17,8 +17,8 @@ pub(crate) struct RubyScoreboard {
 }
 
 impl RubyScoreboard {
-    fn create(ruby: &Ruby, path: String, slots_max: usize, seats: usize, shards: usize) -> Result<Self, Error> {
-        RubyScoreboard::made(ruby, "made", &path, Scoreboard::create(Path::new(&path), Sizes { slots_max, seats, shards }))
+    fn create(ruby: &Ruby, path: String, slots_max: usize, rows: usize, shards: usize) -> Result<Self, Error> {
+        RubyScoreboard::made(ruby, "made", &path, Scoreboard::create(Path::new(&path), Sizes { slots_max, rows, shards }))
     }
 
     fn open(ruby: &Ruby, path: String) -> Result<Self, Error> {
@@ -31,14 +31,14 @@ impl RubyScoreboard {
         })
     }
 
-    /// The seat of that number, for a loop to write to.
-    pub(crate) fn seat(&self, number: usize) -> Option<Seat> {
-        Seat::new(Arc::clone(&self.scoreboard), number)
+    /// The row of that number, for a loop to write to.
+    pub(crate) fn row(&self, number: usize) -> Option<Row> {
+        Row::new(Arc::clone(&self.scoreboard), number)
     }
 
     fn sizes(&self) -> (usize, usize, usize) {
-        let Sizes { slots_max, seats, shards } = self.scoreboard.sizes();
-        (slots_max, seats, shards)
+        let Sizes { slots_max, rows, shards } = self.scoreboard.sizes();
+        (slots_max, rows, shards)
     }
 
     fn cell(&self, ruby: &Ruby, area: Area, name: Symbol) -> Result<&AtomicU64, Error> {
@@ -58,20 +58,20 @@ impl RubyScoreboard {
     }
 
     fn slot_value(ruby: &Ruby, scoreboard: &Self, slot: usize, name: Symbol) -> Result<u64, Error> {
-        Ok(scoreboard.cell(ruby, Area::Slot(slot), name)?.load(Ordering::Acquire))
+        Ok(scoreboard.cell(ruby, Area::WorkerSlot(slot), name)?.load(Ordering::Acquire))
     }
 
     fn set_slot(ruby: &Ruby, scoreboard: &Self, slot: usize, name: Symbol, value: u64) -> Result<(), Error> {
-        scoreboard.cell(ruby, Area::Slot(slot), name)?.store(value, Ordering::Release);
+        scoreboard.cell(ruby, Area::WorkerSlot(slot), name)?.store(value, Ordering::Release);
         Ok(())
     }
 
-    fn seat_value(ruby: &Ruby, scoreboard: &Self, seat: usize, name: Symbol) -> Result<u64, Error> {
-        Ok(scoreboard.cell(ruby, Area::Seat(seat), name)?.load(Ordering::Relaxed))
+    fn row_value(ruby: &Ruby, scoreboard: &Self, row: usize, name: Symbol) -> Result<u64, Error> {
+        Ok(scoreboard.cell(ruby, Area::Row(row), name)?.load(Ordering::Relaxed))
     }
 
-    fn set_seat(ruby: &Ruby, scoreboard: &Self, seat: usize, name: Symbol, value: u64) -> Result<(), Error> {
-        scoreboard.cell(ruby, Area::Seat(seat), name)?.store(value, Ordering::Relaxed);
+    fn set_row(ruby: &Ruby, scoreboard: &Self, row: usize, name: Symbol, value: u64) -> Result<(), Error> {
+        scoreboard.cell(ruby, Area::Row(row), name)?.store(value, Ordering::Relaxed);
         Ok(())
     }
 
@@ -80,19 +80,19 @@ impl RubyScoreboard {
     }
 
     fn slot(ruby: &Ruby, scoreboard: &Self, slot: usize) -> Result<RHash, Error> {
-        scoreboard.values(ruby, Area::Slot(slot))
+        scoreboard.values(ruby, Area::WorkerSlot(slot))
     }
 
-    fn seat_values(ruby: &Ruby, scoreboard: &Self, seat: usize) -> Result<RHash, Error> {
-        scoreboard.values(ruby, Area::Seat(seat))
+    fn row_values(ruby: &Ruby, scoreboard: &Self, row: usize) -> Result<RHash, Error> {
+        scoreboard.values(ruby, Area::Row(row))
     }
 
-    fn peer(ruby: &Ruby, scoreboard: &Self, seat: usize, slot: usize) -> Result<RHash, Error> {
-        scoreboard.values(ruby, Area::Peer(seat, slot))
+    fn peer(ruby: &Ruby, scoreboard: &Self, row: usize, slot: usize) -> Result<RHash, Error> {
+        scoreboard.values(ruby, Area::Peer(row, slot))
     }
 
-    fn set_peer(ruby: &Ruby, scoreboard: &Self, seat: usize, slot: usize, name: Symbol, value: u64) -> Result<(), Error> {
-        scoreboard.cell(ruby, Area::Peer(seat, slot), name)?.store(value, Ordering::Relaxed);
+    fn set_peer(ruby: &Ruby, scoreboard: &Self, row: usize, slot: usize, name: Symbol, value: u64) -> Result<(), Error> {
+        scoreboard.cell(ruby, Area::Peer(row, slot), name)?.store(value, Ordering::Relaxed);
         Ok(())
     }
 
@@ -109,20 +109,20 @@ impl RubyScoreboard {
         Ok(values)
     }
 
-    fn extras(ruby: &Ruby, scoreboard: &Self, seat: usize) -> Result<RHash, Error> {
+    fn extras(ruby: &Ruby, scoreboard: &Self, row: usize) -> Result<RHash, Error> {
         let extras = ruby.hash_new();
-        for (name, value) in scoreboard.scoreboard.extras(seat) {
+        for (name, value) in scoreboard.scoreboard.extras(row) {
             extras.aset(name, value)?;
         }
         Ok(extras)
     }
 
-    fn publish(&self, seat: usize, name: String, value: u64) -> bool {
-        self.scoreboard.publish(seat, &name, value)
+    fn publish(&self, row: usize, name: String, value: u64) -> bool {
+        self.scoreboard.publish(row, &name, value)
     }
 
-    fn clear_seat(&self, seat: usize) {
-        self.scoreboard.clear_seat(seat);
+    fn clear_row(&self, row: usize) {
+        self.scoreboard.clear_row(row);
     }
 
     fn owner_of(ruby: &Ruby, scoreboard: &Self, shard: usize) -> Result<u64, Error> {
@@ -148,17 +148,17 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("set_server", method!(RubyScoreboard::set_server, 2))?;
     class.define_method("slot_value", method!(RubyScoreboard::slot_value, 2))?;
     class.define_method("set_slot", method!(RubyScoreboard::set_slot, 3))?;
-    class.define_method("seat_value", method!(RubyScoreboard::seat_value, 2))?;
-    class.define_method("set_seat", method!(RubyScoreboard::set_seat, 3))?;
+    class.define_method("row_value", method!(RubyScoreboard::row_value, 2))?;
+    class.define_method("set_row", method!(RubyScoreboard::set_row, 3))?;
     class.define_method("server", method!(RubyScoreboard::server, 0))?;
     class.define_method("slot", method!(RubyScoreboard::slot, 1))?;
-    class.define_method("seat", method!(RubyScoreboard::seat_values, 1))?;
+    class.define_method("row", method!(RubyScoreboard::row_values, 1))?;
     class.define_method("peer", method!(RubyScoreboard::peer, 2))?;
     class.define_method("set_peer", method!(RubyScoreboard::set_peer, 4))?;
     class.define_method("map_version", method!(RubyScoreboard::map_version, 0))?;
     class.define_method("extras", method!(RubyScoreboard::extras, 1))?;
     class.define_method("publish", method!(RubyScoreboard::publish, 3))?;
-    class.define_method("clear_seat", method!(RubyScoreboard::clear_seat, 1))?;
+    class.define_method("clear_row", method!(RubyScoreboard::clear_row, 1))?;
     class.define_method("owner_of", method!(RubyScoreboard::owner_of, 1))?;
     class.define_method("assign", method!(RubyScoreboard::assign, 2))?;
     Ok(())

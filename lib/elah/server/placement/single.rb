@@ -8,7 +8,7 @@ module Elah
       attr_reader :process_id
 
       # @return [Integer] unique for each start, and larger than those before it
-      attr_reader :incarnation
+      attr_reader :generation
 
       # @return [Integer] how many shards there are
       attr_reader :shards
@@ -17,7 +17,7 @@ module Elah
       def initialize(shards: Elah.config.shards)
         @shards = shards
         @process_id = Process.pid
-        @incarnation = Placement.first_incarnation
+        @generation = Placement.first_generation
       end
 
       # @return [Integer] the number of this worker's slot
@@ -29,7 +29,7 @@ module Elah
       # @return [Integer] how many slots there are
       def slots = 1
 
-      # @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
+      # @return [Integer] another one whenever a shard has another owner, or a slot another generation
       def version = 1
 
       # @param _shard [Integer] 0 until {#shards}
@@ -37,13 +37,13 @@ module Elah
       def owner_of(_shard) = 0
 
       # @param slot [Integer]
-      # @return [Integer] which incarnation owns the slot's shards, 0 while none does
-      def incarnation_of(slot) = slot.zero? ? @incarnation : 0
+      # @return [Integer] which generation owns the slot's shards, 0 while none does
+      def generation_of(slot) = slot.zero? ? @generation : 0
 
       # @param _slot [Integer]
-      # @param _incarnation [Integer]
+      # @param _generation [Integer]
       # @return [String, nil] the path of the Unix socket for calls of other workers, nil where there are none
-      def link_path(_slot, _incarnation) = nil
+      def link_path(_slot, _generation) = nil
 
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
@@ -57,9 +57,9 @@ module Elah
       def publish(_name, _value) = nil
     end
 
-    # An incarnation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.
+    # A generation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.
     #
     # @return [Integer] positive, below 2**62
-    def self.first_incarnation = (Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) << 16) | (Process.pid & 0xffff)
+    def self.first_generation = (Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) << 16) | (Process.pid & 0xffff)
   end
 end

@@ -11,7 +11,7 @@ module Elah
       attr_reader :slot
 
       # @return [Integer] unique for each start of a worker, and larger than those before it
-      attr_reader :incarnation
+      attr_reader :generation
 
       # @return [Integer] how many shards there are
       attr_reader :shards
@@ -19,14 +19,14 @@ module Elah
       # @param scoreboard [Elah::Scoreboard]
       # @param run_dir [Elah::RunDir]
       # @param slot [Integer] of this worker
-      # @param seat [Integer] of this process
-      # @param incarnation [Integer]
-      def initialize(scoreboard, run_dir, slot:, seat:, incarnation:)
+      # @param row [Integer] of this process
+      # @param generation [Integer]
+      def initialize(scoreboard, run_dir, slot:, row:, generation:)
         @scoreboard = scoreboard
         @run_dir = run_dir
         @slot = slot
-        @seat = seat
-        @incarnation = incarnation
+        @row = row
+        @generation = generation
         @shards = scoreboard.shards.size
         @process_id = Process.pid
         @before_release = []
@@ -38,7 +38,7 @@ module Elah
       # @return [Integer] slots are 0 until this; some may be empty
       def slots = @scoreboard.server_value(:slots)
 
-      # @return [Integer] another one whenever a shard has another owner, or a slot another incarnation
+      # @return [Integer] another one whenever a shard has another owner, or a slot another generation
       def version = @scoreboard.map_version
 
       # @param shard [Integer]
@@ -47,11 +47,11 @@ module Elah
       def owner_of(shard) = @scoreboard.owner_of(shard)
 
       # @param slot [Integer]
-      # @return [Integer] which incarnation owns the slot's shards, 0 while none does
-      def incarnation_of(slot) = @scoreboard.slot_value(slot, :incarnation)
+      # @return [Integer] which generation owns the slot's shards, 0 while none does
+      def generation_of(slot) = @scoreboard.slot_value(slot, :generation)
 
-      # @return [String] the path of the Unix socket on which that incarnation takes calls of other workers
-      def link_path(slot, incarnation) = @run_dir.link_path(slot, incarnation)
+      # @return [String] the path of the Unix socket on which that generation takes calls of other workers
+      def link_path(slot, generation) = @run_dir.link_path(slot, generation)
 
       # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
       # `handover_seconds`.
@@ -77,7 +77,7 @@ module Elah
       # @param value [Integer] 0 or more
       # @raise [ArgumentError] when the name is empty or too long, or 32 others are shown already
       def publish(name, value)
-        @scoreboard.publish(@seat, name.to_s, value) or
+        @scoreboard.publish(@row, name.to_s, value) or
           raise ArgumentError, "#{name.inspect} cannot be shown: a name has 1 to 23 bytes, and a worker shows 32 numbers."
       end
     end

@@ -6,22 +6,22 @@ module Elah
   class Supervisor
     # A worker process as the supervisor knows it.
     class Child
-      attr_reader :pid, :slot, :seat, :incarnation, :control, :ready_at, :status
+      attr_reader :pid, :slot, :row, :generation, :control, :ready_at, :status
 
       # @return [Symbol, nil] why the supervisor killed it: a counter of the slot on the scoreboard
       attr_accessor :killed_for
 
       # @param pid [Integer]
       # @param slot [Integer]
-      # @param seat [Integer]
-      # @param incarnation [Integer]
+      # @param row [Integer]
+      # @param generation [Integer]
       # @param control [Control] the supervisor's end of the connection
       # @param now [Float] seconds of the monotonic clock
-      def initialize(pid:, slot:, seat:, incarnation:, control:, now:)
+      def initialize(pid:, slot:, row:, generation:, control:, now:)
         @pid = pid
         @slot = slot
-        @seat = seat
-        @incarnation = incarnation
+        @row = row
+        @generation = generation
         @control = control
         @started_at = @last_look = now
         @silent_seconds = 0.0
@@ -32,14 +32,14 @@ module Elah
       # @return [Child]
       def self.adopted(values, now)
         control = Control.new(UNIXSocket.for_fd(values["control"]).tap { |io| io.close_on_exec = true })
-        child = new(pid: values["pid"], slot: values["slot"], seat: values["seat"], incarnation: values["incarnation"], control: control, now: now)
+        child = new(pid: values["pid"], slot: values["slot"], row: values["row"], generation: values["generation"], control: control, now: now)
         child.ready(now) if values["ready"]
         child
       end
 
       # @return [Hash{String=>Object}] its state for the next image of the supervisor
       def to_h
-        { "pid" => @pid, "slot" => @slot, "seat" => @seat, "incarnation" => @incarnation, "control" => @control.io.fileno, "ready" => ready? }
+        { "pid" => @pid, "slot" => @slot, "row" => @row, "generation" => @generation, "control" => @control.io.fileno, "ready" => ready? }
       end
 
       # Records that it serves.

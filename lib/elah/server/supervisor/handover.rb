@@ -6,7 +6,7 @@ module Elah
     module Handover
       # Replaces the worker of a slot: the new one serves before the old one stops.
       #
-      # @param slot [Slot]
+      # @param slot [WorkerSlot]
       # @param old [Child] its current worker; if the slot has another one by then, nothing happens
       # @param reason [Symbol] a counter of the slot on the scoreboard
       # @return [Boolean] false when it is being replaced already
@@ -68,7 +68,7 @@ module Elah
       def retire(child)
         return if child.gone?
 
-        @table.scoreboard.set_state(child.seat, :draining)
+        @table.scoreboard.set_state(child.row, :draining)
         child.control.say("drain")
         @log.info("#{child} is draining")
       end

@@ -6,12 +6,12 @@ require_relative "shard_map"
 
 module Elah
   class Supervisor
-    # The supervisor's cells of the scoreboard: the worker of each seat and the owner of each shard. Only the supervisor writes them.
+    # The supervisor's cells of the scoreboard: the worker of each row and the owner of each shard. Only the supervisor writes them.
     class Table
       # Two per slot, because the old and the new worker run together during a replacement.
-      SEATS = Scoreboard::SLOTS_MAX * 2
+      ROWS = Scoreboard::SLOTS_MAX * 2
 
-      # Cells of a seat whose sums the metrics keep after the worker has exited.
+      # Cells of a row whose sums the metrics keep after the worker has exited.
       RETIRED = %i[iterations connections_accepted requests refused].freeze
 
       # @return [Elah::Scoreboard]
@@ -21,8 +21,8 @@ module Elah
       # @param shards [Integer]
       # @return [Table] on a new scoreboard
       def self.create(run_dir, shards)
-        scoreboard = Scoreboard.create(run_dir.scoreboard_path, Scoreboard::SLOTS_MAX, SEATS, shards)
-        scoreboard.set_server(:next_incarnation, Placement.first_incarnation)
+        scoreboard = Scoreboard.create(run_dir.scoreboard_path, Scoreboard::SLOTS_MAX, ROWS, shards)
+        scoreboard.set_server(:next_worker_generation, Placement.first_generation)
         scoreboard.set_server(:started_ms, Scoreboard.now_ms)
         new(scoreboard)
       end
@@ -35,30 +35,32 @@ module Elah
       end
 
       # @return [Integer] larger than all earlier ones
-      def next_incarnation = @scoreboard.server_value(:next_incarnation).tap { |number| @scoreboard.set_server(:next_incarnation, number + 1) }
-
-      # @param slot [Integer]
-      # @return [Integer, nil] a seat for a worker that boots; nil when none is free
-      def take_seat(slot, incarnation)
-        seat = @scoreboard.seats.find { |number| @scoreboard.state(number) == :gone } or return
-        @scoreboard.clear_seat(seat)
-        { slot: slot, incarnation: incarnation, started_ms: Scoreboard.now_ms, heartbeat_ms: Scoreboard.now_ms }
-          .each { |cell, value| @scoreboard.set_seat(seat, cell, value) }
-        @scoreboard.set_state(seat, :booting)
-        @scoreboard.set_server(:seats_used, [@scoreboard.server_value(:seats_used), seat + 1].max)
-        seat
+      def next_worker_generation
+        @scoreboard.server_value(:next_worker_generation).tap { |number| @scoreboard.set_server(:next_worker_generation, number + 1) }
       end
 
-      # Clears the seat of a worker that has exited, and its slot if it had one.
+      # @param slot [Integer]
+      # @return [Integer, nil] a row for a worker that boots; nil when none is free
+      def take_row(slot, generation)
+        row = @scoreboard.rows.find { |number| @scoreboard.state(number) == :gone } or return
+        @scoreboard.clear_row(row)
+        { slot: slot, generation: generation, started_ms: Scoreboard.now_ms, heartbeat_ms: Scoreboard.now_ms }
+          .each { |cell, value| @scoreboard.set_row(row, cell, value) }
+        @scoreboard.set_state(row, :booting)
+        @scoreboard.set_server(:rows_used, [@scoreboard.server_value(:rows_used), row + 1].max)
+        row
+      end
+
+      # Clears the row of a worker that has exited, and its slot if it had one.
       #
       # @param child [Child]
       def leave(child)
-        RETIRED.each { |cell| count(:"retired_#{cell}", @scoreboard.seat_value(child.seat, cell)) }
-        @scoreboard.clear_seat(child.seat)
-        @scoreboard.set_server(:seats_used, (@scoreboard.seats.reverse_each.find { |seat| @scoreboard.state(seat) != :gone } || -1) + 1)
-        return unless @scoreboard.slot_value(child.slot, :incarnation) == child.incarnation
+        RETIRED.each { |cell| count(:"retired_#{cell}", @scoreboard.row_value(child.row, cell)) }
+        @scoreboard.clear_row(child.row)
+        @scoreboard.set_server(:rows_used, (@scoreboard.rows.reverse_each.find { |row| @scoreboard.state(row) != :gone } || -1) + 1)
+        return unless @scoreboard.slot_value(child.slot, :generation) == child.generation
 
-        @scoreboard.set_slot(child.slot, :incarnation, 0)
+        @scoreboard.set_slot(child.slot, :generation, 0)
         changed
       end
 
@@ -66,8 +68,8 @@ module Elah
       #
       # @param child [Child]
       def enter(child)
-        @scoreboard.set_slot(child.slot, :seat, child.seat)
-        @scoreboard.set_slot(child.slot, :incarnation, child.incarnation)
+        @scoreboard.set_slot(child.slot, :row, child.row)
+        @scoreboard.set_slot(child.slot, :generation, child.generation)
         changed
       end
 

@@ -4,20 +4,20 @@ require_relative "control"
 
 module Elah
   class Supervisor
-    # A worker's connection to its supervisor: its seat, its placement, and the commands of the supervisor.
+    # A worker's connection to its supervisor: its row, its placement, and the commands of the supervisor.
     class Tether
       # How often a stopping worker checks whether it has finished.
       LOOK_SECONDS = 0.02
 
       # @param control [Control] the worker's end
       # @param scoreboard [Elah::Scoreboard]
-      # @param seat [Integer]
+      # @param row [Integer]
       # @param placement [Placement::Supervised]
       # @param log [Elah::Log]
-      def initialize(control, scoreboard, seat, placement, log)
+      def initialize(control, scoreboard, row, placement, log)
         @control = control
         @scoreboard = scoreboard
-        @seat = seat
+        @row = row
         @placement = placement
         @log = log
       end
@@ -32,7 +32,7 @@ module Elah
       def attach(event_loop, worker)
         @loop = event_loop
         @worker = worker
-        @loop.take_seat(@scoreboard, Scoreboard.own_seat = @seat)
+        @loop.take_row(@scoreboard, Scoreboard.own_row = @row)
         spawn { obey }
       end
 
@@ -40,14 +40,14 @@ module Elah
       #
       # @param _addresses [String] known to the supervisor
       def ready(_addresses)
-        @scoreboard.set_state(@seat, :ready)
+        @scoreboard.set_state(@row, :ready)
         @control.say("ready")
       end
 
       # Records that the worker drains.
       #
       # @param _leaves_backlog [Boolean]
-      def draining(_leaves_backlog) = @scoreboard.set_state(@seat, :draining)
+      def draining(_leaves_backlog) = @scoreboard.set_state(@row, :draining)
 
       private
 
@@ -67,9 +67,9 @@ module Elah
       end
 
       def release(shards)
-        @scoreboard.set_state(@seat, :releasing)
+        @scoreboard.set_state(@row, :releasing)
         @placement.release(shards) { |exception| @log.exception(exception, "A before_release block failed") }
-        @scoreboard.set_state(@seat, :ready) if @scoreboard.state(@seat) == :releasing
+        @scoreboard.set_state(@row, :ready) if @scoreboard.state(@row) == :releasing
         @control.say("released")
       end
 

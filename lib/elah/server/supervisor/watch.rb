@@ -25,10 +25,10 @@ module Elah
 
         return if boots?(child, now)
 
-        silent = child.silent_seconds(@scoreboard.seat_value(child.seat, :heartbeat_ms), now, LOOK_SECONDS_MAX)
+        silent = child.silent_seconds(@scoreboard.row_value(child.row, :heartbeat_ms), now, LOOK_SECONDS_MAX)
         return kill(child, "has not run its loop for #{silent.round(1)} s") if silent > @config.hang_seconds
 
-        since = @scoreboard.seat_value(child.seat, :unserved_since_ms)
+        since = @scoreboard.row_value(child.row, :unserved_since_ms)
         unserved = since.zero? ? 0 : (Scoreboard.now_ms - since) / 1000.0
         kill(child, "has started no request for #{unserved.round(1)} s while some were waiting") if unserved > @config.hang_seconds
       end
@@ -37,14 +37,14 @@ module Elah
       # @return [Boolean] whether it has outgrown `worker_bytes_max`
       def too_large?(child)
         bound = @config.worker_bytes_max
-        bound.positive? && @scoreboard.seat_value(child.seat, :rss_bytes) > bound
+        bound.positive? && @scoreboard.row_value(child.row, :rss_bytes) > bound
       end
 
       # @return [Boolean] whether the loops of all ready workers run
       def healthy?(children)
         now = Scoreboard.now_ms
         served = children.select(&:ready?)
-        served.any? && served.all? { |child| now - @scoreboard.seat_value(child.seat, :heartbeat_ms) < @config.hang_seconds * 1000 }
+        served.any? && served.all? { |child| now - @scoreboard.row_value(child.row, :heartbeat_ms) < @config.hang_seconds * 1000 }
       end
 
       private

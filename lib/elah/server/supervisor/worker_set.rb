@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "child"
-require_relative "slot"
+require_relative "worker_slot"
 require_relative "tether"
 require_relative "../placement/supervised"
 
@@ -13,7 +13,7 @@ module Elah
       # @return [Array<Child>] every process that has not exited
       attr_reader :children
 
-      # @return [Array<Slot>]
+      # @return [Array<WorkerSlot>]
       attr_reader :slots
 
       # @param table [Table]
@@ -33,30 +33,30 @@ module Elah
 
       # @param number [Integer] the new number of slots
       def slots=(number)
-        @slots << Slot.new(@slots.size) while @slots.size < number
+        @slots << WorkerSlot.new(@slots.size) while @slots.size < number
         @slots.pop while @slots.size > number
       end
 
       # Starts a process for a slot.
       #
-      # @param slot [Slot]
+      # @param slot [WorkerSlot]
       # @return [Child]
       # @raise [StandardError] when the system cannot start another process, or a before_fork block fails
       def start(slot)
         @config.run_hooks(:before_fork)
-        incarnation = @table.next_incarnation
-        seat = @table.take_seat(slot.number, incarnation)
-        raise Error, "The scoreboard has no free seat for worker #{slot.number}: wait until replaced workers have exited." unless seat
+        generation = @table.next_worker_generation
+        row = @table.take_row(slot.number, generation)
+        raise Error, "The scoreboard has no free row for worker #{slot.number}: wait until replaced workers have exited." unless row
 
         ours, theirs = Control.pair
-        pid = fork { become_worker(slot.number, seat, incarnation, ours, theirs) }
-        @table.scoreboard.set_seat(seat, :pid, pid)
-        child = Child.new(pid: pid, slot: slot.number, seat: seat, incarnation: incarnation, control: ours, now: Concurrency.now)
+        pid = fork { become_worker(slot.number, row, generation, ours, theirs) }
+        @table.scoreboard.set_row(row, :pid, pid)
+        child = Child.new(pid: pid, slot: slot.number, row: row, generation: generation, control: ours, now: Concurrency.now)
         @children << child
         child
       ensure
         theirs&.close
-        abandon(seat, ours) unless child
+        abandon(row, ours) unless child
       end
 
       # Takes over a process of the previous image of the supervisor.
@@ -93,8 +93,8 @@ module Elah
       private
 
       # Cleans up after a process that could not be started.
-      def abandon(seat, ours)
-        @table.scoreboard.clear_seat(seat) if seat
+      def abandon(row, ours)
+        @table.scoreboard.clear_row(row) if row
         ours&.close
       end
 
@@ -115,12 +115,12 @@ module Elah
         true
       end
 
-      def become_worker(slot, seat, incarnation, ours, theirs)
+      def become_worker(slot, row, generation, ours, theirs)
         ours.close
         @children.each { |child| child.control.close }
         scoreboard = @table.scoreboard
-        Placement.current = placement = Placement::Supervised.new(scoreboard, @run_dir, slot: slot, seat: seat, incarnation: incarnation)
-        @serve.call(Tether.new(theirs, scoreboard, seat, placement, @log))
+        Placement.current = placement = Placement::Supervised.new(scoreboard, @run_dir, slot: slot, row: row, generation: generation)
+        @serve.call(Tether.new(theirs, scoreboard, row, placement, @log))
       rescue StandardError, ScriptError => e
         @log.exception(e, "Worker #{slot} failed")
         exit(1)

@@ -28,10 +28,10 @@ impl RubyCommits {
         Ok(RubyCommits { commits: Arc::new(commits) })
     }
 
-    /// Claims shards of a store of `of` shards for an incarnation; the claims, once they are on disk.
-    fn claim(ruby: &Ruby, commits: &Self, shards: Vec<u16>, of: u32, incarnation: u64) -> Result<RArray, Error> {
+    /// Claims shards of a store of `of` shards for a generation; the claims, once they are on disk.
+    fn claim(ruby: &Ruby, commits: &Self, shards: Vec<u16>, of: u32, generation: u64) -> Result<RArray, Error> {
         let claims = suspend(ruby, |completer| {
-            commits.commits.claim(shards, of, incarnation, |claims| completer.complete(claims));
+            commits.commits.claim(shards, of, generation, |claims| completer.complete(claims));
         })?;
         let claims = claims.map_err(|error| raised(ruby, &error))?;
         Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))

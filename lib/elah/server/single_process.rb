@@ -3,8 +3,8 @@
 require_relative "run_dir"
 
 module Elah
-  # The scoreboard and the service manager of a single-process server: a scoreboard with one seat. The counterpart of {Supervisor::Tether}.
-  class OwnSeat
+  # The scoreboard and the service manager of a single-process server: a scoreboard with one row. The counterpart of {Supervisor::Tether}.
+  class SingleProcess
     # @param config [Elah::Config]
     # @param log [Elah::Log]
     def initialize(config, log)
@@ -27,7 +27,7 @@ module Elah
     # @param event_loop [Elah::EventLoop]
     # @param _worker [Elah::Worker]
     def attach(event_loop, _worker)
-      event_loop.take_seat(@scoreboard, Scoreboard.own_seat = 0) if @scoreboard
+      event_loop.take_row(@scoreboard, Scoreboard.own_row = 0) if @scoreboard
       return unless @systemd.watchdog_seconds
 
       event_loop.spawn(Task.new.tap { |task| task.transient = true }) do
@@ -66,9 +66,9 @@ module Elah
     def fill(placement)
       Scoreboard.current = @scoreboard
       now = Scoreboard.now_ms
-      { slots: 1, seats_used: 1, generation: 1, map_version: 1, started_ms: now }.each { |cell, value| @scoreboard.set_server(cell, value) }
-      @scoreboard.set_slot(0, :incarnation, placement.incarnation)
-      { pid: Process.pid, incarnation: placement.incarnation, started_ms: now }.each { |cell, value| @scoreboard.set_seat(0, cell, value) }
+      { slots: 1, rows_used: 1, generation: 1, map_version: 1, started_ms: now }.each { |cell, value| @scoreboard.set_server(cell, value) }
+      @scoreboard.set_slot(0, :generation, placement.generation)
+      { pid: Process.pid, generation: placement.generation, started_ms: now }.each { |cell, value| @scoreboard.set_row(0, cell, value) }
       @scoreboard.set_state(0, :booting)
     end
   end

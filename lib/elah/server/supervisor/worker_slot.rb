@@ -3,7 +3,7 @@
 module Elah
   class Supervisor
     # The place of one worker. It keeps its shards when the process changes.
-    class Slot
+    class WorkerSlot
       # A worker that exits sooner after it was ready counts as a repeated failure.
       SETTLED_SECONDS = 1.0
 

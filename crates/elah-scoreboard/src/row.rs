@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::names::{SEAT_CELLS, place};
+use super::names::{ROW_CELLS, place};
 use super::{Area, Scoreboard, now_ms};
 
 /// A worker whose loop has not written for longer does not count when connections are shared out.
 const FRESH_MS: u64 = 600;
 
-/// The state `ready`, see `SEAT_CELLS`.
+/// The state `ready`, see `ROW_CELLS`.
 const READY: u64 = 2;
 
 /// Connections by which a worker may exceed the least loaded one before it leaves new ones to the others; an eighth more when those are many.
@@ -32,9 +32,9 @@ pub struct Report {
     pub has_ready: bool,
 }
 
-/// A seat, with the lag of its loop since it last wrote.
+/// A row, with the lag of its loop since it last wrote.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Row {
     scoreboard: Arc<Scoreboard>,
     number: usize,
     lag_ms: Cell<u64>,
@@ -49,10 +49,10 @@ struct Unserved {
     requests: u64,
 }
 
-impl Seat {
-    /// `None` when the scoreboard has no such seat.
-    pub fn new(scoreboard: Arc<Scoreboard>, number: usize) -> Option<Seat> {
-        (number < scoreboard.sizes().seats).then(|| Seat {
+impl Row {
+    /// `None` when the scoreboard has no such row.
+    pub fn new(scoreboard: Arc<Scoreboard>, number: usize) -> Option<Row> {
+        (number < scoreboard.sizes().rows).then(|| Row {
             scoreboard,
             number,
             lag_ms: Cell::new(0),
@@ -62,7 +62,7 @@ impl Seat {
     }
 
     fn set(&self, name: &str, value: u64) {
-        if let Some(cell) = self.scoreboard.cell(Area::Seat(self.number), name) {
+        if let Some(cell) = self.scoreboard.cell(Area::Row(self.number), name) {
             cell.store(value, Ordering::Relaxed);
         }
     }
@@ -79,7 +79,7 @@ impl Seat {
 
     pub fn publish(&self, report: &Report) {
         let lag = self.lag_ms.take();
-        let lag_max = self.scoreboard.cell(Area::Seat(self.number), "lag_ms_max").map_or(0, |cell| cell.load(Ordering::Relaxed));
+        let lag_max = self.scoreboard.cell(Area::Row(self.number), "lag_ms_max").map_or(0, |cell| cell.load(Ordering::Relaxed));
         for (name, value) in [
             ("iterations", report.iterations),
             ("connections_accepted", report.connections_accepted),
@@ -115,12 +115,12 @@ impl Seat {
 
     /// True when another worker has so many fewer of the connections that the next ones had better be left to it.
     pub fn should_leave_connections(&self, open: usize) -> bool {
-        const STATE: usize = place(SEAT_CELLS, "state");
-        const HEARTBEAT: usize = place(SEAT_CELLS, "heartbeat_ms");
-        const CONNECTIONS: usize = place(SEAT_CELLS, "connections");
+        const STATE: usize = place(ROW_CELLS, "state");
+        const HEARTBEAT: usize = place(ROW_CELLS, "heartbeat_ms");
+        const CONNECTIONS: usize = place(ROW_CELLS, "connections");
         let now = now_ms();
-        let least = (0..self.scoreboard.seats_used()).filter(|seat| *seat != self.number).filter_map(|seat| {
-            let cell = |position| self.scoreboard.seat_cell(seat, position);
+        let least = (0..self.scoreboard.rows_used()).filter(|row| *row != self.number).filter_map(|row| {
+            let cell = |position| self.scoreboard.row_cell(row, position);
             let takes_connections = cell(STATE) == READY && now.saturating_sub(cell(HEARTBEAT)) < FRESH_MS;
             takes_connections.then(|| cell(CONNECTIONS))
         });
