@@ -3,19 +3,18 @@
 require "fileutils"
 require "socket"
 
-# Owns the reference APIs while somebody tries them: each runs as `elah serve` on its port, its data below tmp/try.
-# An app's folder says what there is to try: `try.sh` has a curl line for every operation, at $URL and with files in $FOLDER,
-# `sample.sh` sends the sample data to an app whose store is new, at $URL or through the store in $DATA, and `traffic.sh` sends
-# something to $URL all the time.
+# The reference APIs of `bin/try`: each runs as `elah serve` on its port, with its data below tmp/try. An app's folder has its
+# examples. `try.sh` has a curl line for every operation, at $URL and with files in $FOLDER. `sample.sh` sends the sample data to
+# an app with a new store, at $URL or through the store in $DATA. `traffic.sh` sends something to $URL continuously.
 class Try
   ROOT = File.expand_path("..", __dir__)
   PORTS = { "links" => 9301, "stats" => 9302, "items" => 9303, "ring_pools" => 9304, "leaderboards" => 9305 }.freeze
   START_SECONDS = 30
 
-  # Raised when an app does not come up, or ends by itself.
+  # Raised when an app does not start, or exits by itself.
   class Failure < StandardError; end
 
-  # One app that runs.
+  # A running app.
   App = Struct.new(:name, :url, :process, :log, keyword_init: true)
 
   # @return [Array<String>] the apps of this checkout
@@ -62,7 +61,7 @@ class Try
     send_traffic(app)
   end
 
-  # The app's own port or, when that is taken, one that the system chooses.
+  # The app's own port or, if that is taken, a free one.
   def free_port(name)
     TCPServer.open("127.0.0.1", PORTS.fetch(name)) { |server| server.addr[1] }
   rescue Errno::EADDRINUSE
@@ -71,18 +70,18 @@ class Try
     end
   end
 
-  # Waits for the first answer.
+  # Waits for the first response.
   def await(app)
     give_up_at = monotonic + START_SECONDS
-    until answers?(app)
+    until responds?(app)
       raise Failure, "#{app.name} did not start:\n#{File.read(app.log)}" unless app.process.alive?
-      raise Failure, "#{app.name} gave no answer within #{START_SECONDS} s:\n#{File.read(app.log)}" if monotonic > give_up_at
+      raise Failure, "#{app.name} did not respond within #{START_SECONDS} s:\n#{File.read(app.log)}" if monotonic > give_up_at
 
       app.process.join(0.02)
     end
   end
 
-  def answers?(app)
+  def responds?(app)
     host, port = app.url.match(%r{//(.+):(\d+)}).captures
     Socket.tcp(host, port.to_i) do |socket|
       socket.write("GET / HTTP/1.1\r\nHost: #{host}:#{port}\r\nConnection: close\r\n\r\n")

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the small pages of the apps: whether a client asks for one, and how it looks. A page is whole in itself and loads nothing.
+# The small pages of the apps: whether a client prefers one, and its layout. A page is complete in itself and loads nothing.
 module WebPage
   STYLE = <<~CSS.freeze
     :root { --back: #f6f6f3; --card: #fff; --text: #1d2127; --quiet: #5c6470; --edge: #e0e0da; --link: #14549c; color-scheme: light dark; }
@@ -51,7 +51,7 @@ module WebPage
     end
 
     # @param accept [String, nil] the header
-    # @return [Boolean] whether HTML is preferred to JSON, as by browsers; a client that takes anything gets JSON
+    # @return [Boolean] whether HTML is preferred to JSON, as by browsers; a client that accepts anything gets JSON
     def wanted?(accept)
       return false unless accept&.include?("text/html")
 

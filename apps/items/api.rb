@@ -9,7 +9,7 @@ require_relative "endpoints/resources"
 
 module Items
   class << self
-    # @return [Service] what this process serves
+    # @return [Service] the service of this process
     attr_accessor :service
   end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The random-item API. `elah serve apps/items/app.rb` runs it on the store that --store names: the embedded one in the folder
-# that --data names, unless it is told otherwise.
+# The random-item API. `elah serve apps/items/app.rb` runs it on the store that --store selects, by default the embedded one in
+# the folder of --data.
 require "elah"
 require_relative "api"
 require_relative "stores"

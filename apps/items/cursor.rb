@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Items
-  # Owns the text by which a client asks for the page after the one that it has. It names the last item of that page, so that items
-  # which come or go meanwhile neither repeat nor hide others.
+  # The cursor of a list: names the last item of a page, so that items added or deleted between two pages cause no repetition and
+  # no gap.
   module Cursor
     ID_MAX = 2**63 - 1
 

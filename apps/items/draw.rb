@@ -4,23 +4,24 @@ require_relative "errors"
 require_relative "slots"
 
 module Items
-  # Draws items so that each of a scope has exactly the same chance, whatever was deleted before, in a constant number of look-ups.
+  # Draws items with exactly the same probability for each of a scope, whatever was deleted before, in a constant number of
+  # look-ups.
   #
-  # A store's items have the positions 0 to count - 1 (see {Slots}). {#one} draws a position below a ceiling before it knows the count; the store
-  # answers with the count and the item in one go. If the position is below the count, and the count is not above the ceiling, every
-  # position below the count had the same chance, and the item is taken; else the draw is made again with a better ceiling. So
-  # a wrong ceiling costs time and never uniformity, and a store on another machine is asked once.
+  # A store's items have the positions 0 to count - 1 (see {Slots}). {#one} draws a position below a ceiling before it knows the
+  # count; the store returns the count and the item in one step. If the position is below the count, and the count is not above
+  # the ceiling, every position below the count had the same chance, and the item is used. Otherwise it draws again with a better
+  # ceiling. So a wrong ceiling costs time but never uniformity, and a store on another machine is asked once.
   #
-  # Ruby's `rand(n)` rejects what would make some numbers more likely than others; there is no remainder in it.
+  # Ruby's `rand(n)` is uniform: it rejects values that would favour some numbers, instead of taking a remainder.
   class Draw
-    # More are never needed unless items come and go all the time.
+    # More attempts are needed only while items are added or deleted continuously.
     ATTEMPTS_MAX = 64
-    # Scopes whose ceilings are remembered.
+    # Scopes with a cached ceiling.
     CEILINGS_MAX = 10_000
-    # By how much a ceiling that was too low is set above the count: so many items may come before the next is too low.
+    # How far a new ceiling exceeds the count: as many items can be added before it is too low again.
     HEADROOM = 128
 
-    # @param store [Stores::Embedded] or another with its methods; `answer` need not be one of them
+    # @param store [Stores::Embedded] or another with its methods; `respond` is optional
     # @param tally [Uniformity::Tally] counts the draws that it can judge
     # @param random [#rand] the generator of draws that have no seed
     def initialize(store, tally, random: ::Random)
@@ -28,26 +29,26 @@ module Items
       @tally = tally
       @random = random
       @ceilings = {}
-      @answers = store.respond_to?(:answer)
+      @sends_by_position = store.respond_to?(:respond)
       @count = 1
     end
 
-    # Answers a request with {#one} of all items. A store that can answer by itself does so if there are as many items as at the
-    # draw before.
+    # Responds with {#one} of all items. A store that can respond by itself does so, if there are as many items as at the last
+    # draw.
     #
     # @param request [#respond]
     # @param headers [Elah::HeaderSet]
     # @return what `request.respond` returns
     # @raise (see #one)
-    def answer(request, headers)
-      return request.respond(200, headers, one) unless @answers
+    def respond(request, headers)
+      return request.respond(200, headers, one) unless @sends_by_position
 
       position = @random.rand(@count)
-      answered = @store.answer(request, headers, position, @count)
-      return answer_anew(request, headers) if answered.nil?
+      sent = @store.respond(request, headers, position, @count)
+      return respond_again(request, headers) if sent.nil?
 
       @tally.add(position, @count)
-      answered
+      sent
     end
 
     # @param tag [String] "" for all items
@@ -66,7 +67,7 @@ module Items
 
     # @param number [Integer]
     # @param tag [String] "" for all items
-    # @param distinct [Boolean] whether no item may come twice; then there are fewer than asked for if there are no more
+    # @param distinct [Boolean] whether items are distinct; then there may be fewer than requested
     # @param seed [Integer, nil] the same seed draws the same from the same items
     # @return [Array<String>] documents
     # @raise [NoItems]
@@ -89,12 +90,12 @@ module Items
 
     private
 
-    def answer_anew(request, headers)
+    def respond_again(request, headers)
       @count = [@store.size(Slots::ALL), 1].max
       request.respond(200, headers, one)
     end
 
-    # Not a part of {#one}, which seldom needs it: to leave a block costs more than to draw.
+    # Separate from {#one}, which seldom needs it, because leaving a block costs more than a draw.
     def draw_again(tag, count, ceiling)
       ATTEMPTS_MAX.times do
         ceiling = remember(tag, count, ceiling)
@@ -117,7 +118,7 @@ module Items
       @ceilings[tag] = count > ceiling ? count + count / HEADROOM : count
     end
 
-    # Distinct positions are the beginning of a shuffle of all (Fisher and Yates), of which only what has moved is kept.
+    # Distinct positions are the beginning of a Fisher-Yates shuffle, of which only the moved entries are stored.
     def positions(random, number, count, distinct)
       return Array.new(number) { random.rand(count) } unless distinct
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with what a client asks of the items, apart from the form of the request.
+# The errors of requests, other than those of their form.
 module Items
   # There is nothing to draw from: 404.
   class NoItems < StandardError
@@ -8,7 +8,7 @@ module Items
     def initialize(tag) = super(tag.empty? ? "There are no items." : "There are no items with the tag #{tag}.")
   end
 
-  # A uuid belongs to another item: 409.
+  # Another item has the UUID: 409.
   class Duplicate < StandardError
     # @param uuid [String]
     def initialize(uuid) = super("There is an item with the uuid #{uuid} already.")

@@ -4,10 +4,11 @@ require "digest/sha1"
 require "securerandom"
 
 module Items
-  # An item before it is stored. Stores give it its id and keep its document, which is what clients get, byte for byte, from
-  # every store.
+  # An item before it is stored. A store assigns its ID and keeps its document, which clients get, byte for byte, from every
+  # store.
   #
-  # uuid, name, description: String · created_at: String, ISO 8601 in UTC with milliseconds · tags: Array<String>, none twice
+  # uuid, name, description: String · created_at: String, ISO 8601 in UTC with milliseconds · tags: Array<String>, without
+  # repetitions
   Item = Struct.new(:uuid, :name, :description, :created_at, :tags, keyword_init: true) do
     self::UUID = /\A\h{8}(-\h{4}){3}-\h{12}\z/.freeze
 

@@ -3,8 +3,8 @@
 require_relative "sample_items"
 
 module Items
-  # Fills a store with sample items, many in a transaction. How far it has come is stored with the items, so that a loader that was
-  # killed, or stopped by a full disk, goes on where it ended.
+  # Fills a store with sample items, many per transaction. Its progress is stored with the items, so that a loader that was
+  # killed, or stopped by a full disk, continues where it ended.
   class Loader
     # @param store [Stores::Embedded]
     # @param batch [Integer] items of a transaction

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Items
-  # Shows how far something has come: a bar that moves on a terminal, else a line for every tenth.
+  # A progress bar on a terminal; elsewhere a line for every tenth.
   class ProgressBar
     WIDTH = 30
     REDRAW_SECONDS = 0.1

@@ -4,7 +4,7 @@ require "digest/sha1"
 require_relative "item"
 
 module Items
-  # Owns the content of the items that the loader makes. The item of a number is always the same, on every machine.
+  # The content of the loader's items. The item with a given number is the same on every machine.
   module SampleItems
     TIME = Time.utc(2013, 4, 1).to_i
     COLOURS = %w[amber blue coral ebony green ivory mauve olive pearl ruby silver teal].freeze
@@ -34,7 +34,7 @@ module Items
 
       private
 
-      # Of version 4 by its form, so that nobody takes it for one that tells its time.
+      # In the form of version 4, so that it is not mistaken for a UUID with a time.
       def uuid(bytes)
         hex = bytes.unpack1("H32")
         hex[12] = "4"
@@ -42,7 +42,7 @@ module Items
         "#{hex[0, 8]}-#{hex[8, 4]}-#{hex[12, 4]}-#{hex[16, 4]}-#{hex[20, 12]}"
       end
 
-      # A colour each, and one in a hundred is rare besides.
+      # One colour each, and one in a hundred is also rare.
       def tags(number) = (number % 100).zero? ? [COLOURS[number % COLOURS.size], "rare"] : [COLOURS[number % COLOURS.size]]
     end
   end

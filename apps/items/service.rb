@@ -4,7 +4,7 @@ require_relative "draw"
 require_relative "uniformity/tally"
 
 module Items
-  # Owns what a running service consists of: its store, how it draws, and the tally of what it drew.
+  # A running service: its store, its draws, and the tally of what was drawn.
   class Service
     # @return [Stores::Embedded] or another store with the same methods
     attr_reader :store

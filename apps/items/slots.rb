@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Items
-  # Owns the rule by which stores keep positions dense. The n items of a scope (all items, or those with a tag) have the positions
-  # 0 to n - 1, each exactly one; so a position that is drawn uniformly is an item that is drawn uniformly, and no look-up
-  # depends on what was deleted. An item that comes takes position n; where items go, the last ones move into the holes.
+  # The rule by which stores keep positions dense. The n items of a scope (all items, or those with a tag) have the positions 0 to
+  # n - 1, each exactly one. So a uniform position is a uniform item, and no look-up depends on deletions. A new item gets
+  # position n; after deletions the last items move into the holes.
   module Slots
     # The scope of all items; any other is a tag.
     ALL = ""

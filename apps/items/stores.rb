@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Items
-  # Owns the choice of the store. All stores have the public methods of {Embedded}.
+  # The choice of the store. All stores have the public methods of {Embedded}.
   module Stores
     CHOICE = Elah::StoreChoice.new(self, File.join(__dir__, "stores"),
                                    { "embedded" => :Embedded, "mongodb" => :Mongo, "mysql" => :SQL, "postgres" => :SQL })

@@ -14,7 +14,7 @@ require_relative "endpoints/tokens"
 require_relative "endpoints/transfers"
 
 module Leaderboards
-  # All routes, the original's and today's, and what errors are to clients.
+  # All routes, the original's and the current ones, and the mapping of errors to responses.
   class API < Elah::API
     error_format :problem
     rescue_from(Refused) { |e| error!(e.message, e.status, e.status == 503 ? { "retry-after" => "1" } : {}, code: e.code) }

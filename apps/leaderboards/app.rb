@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The leaderboards. `elah serve apps/leaderboards/app.rb` runs them on the embedded store in the folder that --data names.
+# The leaderboards. `elah serve apps/leaderboards/app.rb` runs them on the embedded store in the folder of --data.
 require "elah"
 require_relative "settings"
 require_relative "api"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "boards/answers"
+require_relative "boards/stored_responses"
 require_relative "boards/changes"
 require_relative "boards/companions"
 require_relative "boards/part"
@@ -14,8 +14,9 @@ require_relative "errors"
 require_relative "text"
 
 module Leaderboards
-  # Owns one board where it lives: the entity of its id, which has the current season, and an entity for each season before it that somebody asks
-  # for, "ID@NUMBER". Of a board in parts, each part is an entity, "ID.PART". Answers are JSON, so that one of another worker is passed on as it is.
+  # One board in the worker that owns it: the entity with its ID has the current season, and an entity "ID@NUMBER" each past
+  # season that somebody reads. In a board in parts, each part is an entity, "ID.PART". Results are JSON, so that other workers
+  # can forward them unchanged.
   class Board < Elah::Entity
     include Boards::Part
     include Boards::Reading
@@ -24,7 +25,7 @@ module Leaderboards
     entity_name "leaderboards"
     index :members
     index :seasons
-    index :answers
+    index :responses
     index :metadata
     index :bans
 
@@ -39,7 +40,7 @@ module Leaderboards
       # @param limit [Integer]
       # @return [Hash{Symbol=>Array<String>}] keys of a board's rows, up to so many of each index
       def all_rows(board, limit)
-        rows = %i[answers metadata bans].to_h { |name| [name, keys(name, "#{board}/", limit)] }
+        rows = %i[responses metadata bans].to_h { |name| [name, keys(name, "#{board}/", limit)] }
         seasons = keys(:seasons, "#{board}/", limit)
         prefixes = seasons.map { |key| "#{board}/#{key.byteslice(-10, 10).to_i}" }
         rows[:members] = prefixes.flat_map { |prefix| [prefix, Boards::Standings.shadow(prefix)] }
@@ -61,7 +62,7 @@ module Leaderboards
       region = Board.region
       @rows = index(:members)
       @text = Text.new(@definition)
-      @answers = Boards::Answers.new(rows_of(:answers), board)
+      @responses = Boards::StoredResponses.new(rows_of(:responses), board)
       @companions = Boards::Companions.new(board, rows_of(:metadata), index(:bans), region.index(:bans))
       @more = ->(member) { (metadata = @companions.metadata(member)) && %(,"metadata":#{metadata}) }
       return restore_past(board, past.to_i) if past
@@ -72,7 +73,7 @@ module Leaderboards
 
     private
 
-    # Before each call: a season whose time is over ends first, so that the call belongs to exactly one.
+    # Before each call, a season whose time is over ends, so that every call belongs to exactly one season.
     def look
       @definition || restore
       raise BoardNotFound, "There is no leaderboard #{key}." unless @definition
@@ -113,7 +114,7 @@ module Leaderboards
       @tops = Boards::Tops.new
     end
 
-    # Those who are banned, loaded when one of them is asked for.
+    # The banned members, loaded at their first use.
     def shadow
       @shadow ||= Boards::Standings.new(@rows, Boards::Standings.shadow(prefix), @definition, @shadow_table)
     end

@@ -8,12 +8,13 @@ require_relative "client/members"
 require_relative "client/statistics"
 
 module Leaderboards
-  # A client of one leaderboard, for Ruby programs, with the method names of the gem "leaderboard", so that its users can move:
-  # `Leaderboard.new(name)` becomes `Leaderboards::Client.new(name, url: ...)`. It needs nothing but Ruby. One client is for one thread at a time.
+  # A client of one leaderboard, for Ruby programs, with the method names of the gem "leaderboard", so that its users can migrate:
+  # `Leaderboard.new(name)` becomes `Leaderboards::Client.new(name, url: ...)`. It needs only Ruby. A client serves one thread at
+  # a time.
   #
-  # What differs: scores are Integers, or texts with all their digits where the board has decimals; equal scores are ranked by who was first, and in
-  # the styles that `ranks:` names; a percentile counts the members that are not better; the `_in` methods take another leaderboard's name, as
-  # there; a season takes the place of `expire_leaderboard`.
+  # Differences: scores are Integers, or Strings with all their digits if the board has decimals. Equal scores are ranked by who
+  # was first, in the styles of `ranks:`. A percentile counts the members that are not better. The `_in` methods accept another
+  # leaderboard's name, as in the gem. A season replaces `expire_leaderboard`.
   #
   # @example
   #   board = Leaderboards::Client.new("highscores", url: "http://127.0.0.1:9305")
@@ -24,7 +25,7 @@ module Leaderboards
     include Members
     include Statistics
 
-    # The server said no; `code` is stable, for programs.
+    # A refusal by the server; `code` is stable, for programs.
     class Error < StandardError
       # @return [Integer]
       attr_reader :status
@@ -38,12 +39,12 @@ module Leaderboards
       end
     end
 
-    # The server could not be reached, or did not answer in time.
+    # The server could not be reached, or did not respond in time.
     class Unreachable < StandardError; end
 
     PAGE_SIZE = 25
     SECONDS = 10
-    # How often an increment is sent whose answer did not come; it counts once.
+    # How often an increment without a response is sent; it counts once.
     ATTEMPTS = 5
     BROKEN = [SystemCallError, IOError, Timeout::Error, SocketError, Net::ProtocolError].freeze
 
@@ -52,14 +53,14 @@ module Leaderboards
     # @return [Integer]
     attr_accessor :page_size
 
-    # @param leaderboard_name [String] of a board of the game, which is made if there is none
+    # @param leaderboard_name [String] of a board of the game; it is created if it does not exist
     # @param url [String] where the app is
     # @param game [Integer] its number; it has to be there
     # @param page_size [Integer]
     # @param ranks [Symbol] :ordinal, :dense, :competition, :modified or :fractional
     # @param reverse [Boolean] whether the smaller score ranks first, for a board that is made
     # @param api_key [String, nil]
-    # @param seconds [Numeric] for connecting, and for each answer
+    # @param seconds [Numeric] for connecting, and for each response
     def initialize(leaderboard_name, url:, game: 1, page_size: PAGE_SIZE, ranks: :ordinal, reverse: false, api_key: nil, seconds: SECONDS)
       @leaderboard_name = leaderboard_name
       @uri = URI(url)
@@ -73,13 +74,13 @@ module Leaderboards
       @http = nil
     end
 
-    # Ends the connection; the next call opens another.
+    # Closes the connection; the next call opens another.
     def disconnect
       @http&.finish if @http&.started?
       @http = nil
     end
 
-    # Ends the leaderboard, with all that it has.
+    # Deletes the leaderboard with all its data.
     def delete_leaderboard = delete_leaderboard_named(@leaderboard_name)
 
     # @param name [String]
@@ -95,7 +96,7 @@ module Leaderboards
 
     def id_of(name) = @boards[name] ||= find(name) || make(name)
 
-    # Boards are listed ten on a page.
+    # Boards are listed in pages of ten.
     def find(name)
       page = 0
       until (boards = call("GET", "/games/#{@game}/leaderboards?page=#{page += 1}")).empty?
@@ -106,7 +107,7 @@ module Leaderboards
 
     def make(name) = call("POST", "/games/#{@game}/leaderboards", { name: name, operator: "set", order: @reverse ? "asc" : "desc" }).fetch("id")
 
-    # @return [Object, nil] the answer's JSON; nil for what is not there
+    # @return [Object, nil] the response's JSON; nil if it does not exist
     def look(*arguments)
       call(*arguments)
     rescue Error => e
@@ -123,16 +124,16 @@ module Leaderboards
       read(http.request(request))
     rescue *BROKEN => e
       @http = nil
-      raise Unreachable, "#{@uri} did not answer #{verb} #{path}: #{e.message}"
+      raise Unreachable, "#{@uri} did not respond to #{verb} #{path}: #{e.message}"
     end
 
-    def read(answer)
-      json = answer.body.to_s.empty? ? nil : JSON.parse(answer.body)
-      return json if answer.is_a?(Net::HTTPSuccess)
+    def read(response)
+      json = response.body.to_s.empty? ? nil : JSON.parse(response.body)
+      return json if response.is_a?(Net::HTTPSuccess)
 
-      raise Error.new(json.is_a?(Hash) && json["detail"] || answer.message, answer.code.to_i, json.is_a?(Hash) ? json["code"] : nil)
+      raise Error.new(json.is_a?(Hash) && json["detail"] || response.message, response.code.to_i, json.is_a?(Hash) ? json["code"] : nil)
     rescue JSON::ParserError
-      raise Error.new("The answer is no JSON: #{answer.body[0, 64]}", answer.code.to_i, nil)
+      raise Error.new("The response is not JSON: #{response.body[0, 64]}", response.code.to_i, nil)
     end
 
     def http

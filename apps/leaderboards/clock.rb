@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Leaderboards
-  # Owns the time of day by which seasons change and things expire. A test puts another in its place.
+  # The wall clock of seasons and expiries. Tests replace it.
   class Clock
     # @return [Integer] seconds since 1970
     def now = Process.clock_gettime(Process::CLOCK_REALTIME, :second)

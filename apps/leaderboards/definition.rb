@@ -4,12 +4,12 @@ require_relative "boards/calendar"
 require_relative "errors"
 
 module Leaderboards
-  # Owns what a board is: chosen when it is made, and fixed but for its name.
+  # The definition of a board, chosen when it is created; only its name can change.
   #
-  # id, game_id: Integers · operator: what a submission does unless it says otherwise · order: :desc or :asc for each component of a score ·
-  # decimals: digits behind the point, for each · ties: :earliest or :member · members_max: Integer · season: one of Boards::Calendar::LENGTHS,
-  # or nil · zone: by whose clocks a season ends · seasons_kept: how many that have ended stay · parts: over how many entities the members are
-  # spread
+  # id, game_id: Integers · operator: the default of a submission · order: :desc or :asc for each component of a score · decimals:
+  # digits after the point, for each · ties: :earliest or :member · members_max: Integer · season: one of
+  # Boards::Calendar::LENGTHS, or nil · zone: the time zone of the seasons · seasons_kept: how many past ones are kept · parts:
+  # the number of entities over which the members are distributed
   class Definition
     OPERATORS = { "best" => :best, "set" => :set, "min" => :min, "max" => :max, "last" => :last, "sum" => :increment }.freeze
     DIRECTIONS = { "desc" => :desc, "asc" => :asc }.freeze
@@ -60,7 +60,7 @@ module Leaderboards
 
       private
 
-      # Who was first is known within a part alone, and parts would not begin a season at one moment.
+      # The earliest of equal scores is known within one part only, and parts would not begin a season at the same moment.
       def check_split(given)
         raise InvalidSettings, "A leaderboard in parts has no season." if given["season"]
         raise InvalidSettings, "In a leaderboard in parts ties are decided by member." if given.fetch("ties", "member") != "member"
@@ -99,7 +99,7 @@ module Leaderboards
       end
     end
 
-    # @param fields [Hash{String=>Object}] as {#to_h} gives them
+    # @param fields [Hash{String=>Object}] as returned by {#to_h}
     def initialize(fields)
       @fields = fields
       @id = fields.fetch("id")

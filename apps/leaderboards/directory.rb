@@ -3,19 +3,19 @@
 require_relative "definition"
 
 module Leaderboards
-  # Owns which games and boards there are, for all workers, in the embedded store whatever keeps the scores:
+  # The list of games and boards, for all workers, in the embedded store for every store of scores:
   #
-  #   games    id => name
-  #   boards   id => JSON
-  #   by_game  id of the game, id of the board => ""
-  #   removing id => JSON of a board that is deleted, until nothing of it is left
-  #   service  "games" and "boards": the last ids
+  #     games    id => name
+  #     boards   id => JSON
+  #     by_game  id of the game, id of the board => ""
+  #     removing id => JSON of a deleted board, until all its data is gone
+  #     service  "games" and "boards": the last ids
   #
-  # Ids in keys are decimal digits of fixed length, so that the order of the keys is theirs.
+  # IDs in keys are decimal digits of fixed length, so the keys are in their order.
   class Directory
-    # Definitions that a worker remembers.
+    # Definitions that a worker caches.
     REMEMBERED_MAX = 10_000
-    # How an id is written.
+    # The form of an ID.
     ID = /\A[1-9]\d{0,14}\z/
 
     # @param store [Elah::Store]

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with a request apart from its form. Each class has a status and a code that stays as it is. They are refusals: a
-# board that says no has changed nothing and stays in memory.
+# The errors of requests, other than those of their form. Each class has a status and a stable code. They are refusals: a board
+# that refuses has changed nothing and stays in memory.
 module Leaderboards
-  # The root of them.
+  # The superclass of the errors.
   class Refused < Elah::Entity::Refusal
     class << self
       # @return [Integer]

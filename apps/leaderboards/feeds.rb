@@ -1,24 +1,24 @@
 # frozen_string_literal: true
 
 module Leaderboards
-  # Owns how this worker follows boards that somebody here listens to: one look at a board after the other, however many listen.
+  # The feeds of this worker: polls each board with listeners, once for all of them.
   class Feeds
     EVERY_SECONDS = 0.25
-    # Who may listen in one worker.
+    # The most listeners of one worker.
     LISTENERS_MAX = 1000
 
     TooMany = Refused.with(503, "too_many_listeners")
 
-    # Longest time for which one stream goes on, in seconds.
+    # The longest duration of a stream, in seconds.
     SECONDS = 15
 
-    # A board that is followed, and what was new at the last look.
+    # A followed board, and the last change seen.
     Feed = Struct.new(:listeners, :poller, :life, :number)
-    # Who listens, and until when.
+    # A listener, and the end of its stream.
     Listener = Struct.new(:queue, :due)
 
     # @param scores [Stores::Embedded]
-    # @param seconds [Integer] after which a listener has to come back, so that a worker which stops waits for nobody
+    # @param seconds [Integer] after which a listener must reconnect, so that a stopping worker waits for nobody
     def initialize(scores, seconds)
       @scores = scores
       @seconds = seconds
@@ -31,7 +31,7 @@ module Leaderboards
       raise TooMany, "#{LISTENERS_MAX} listen in this worker already." if @listeners >= LISTENERS_MAX
     end
 
-    # Follows a board until the time is over, or the block raises: the client is gone.
+    # Follows a board until the time is over, or the block raises because the client has disconnected.
     #
     # @param definition [Definition]
     # @param life [String, nil] that the listener knows
@@ -58,7 +58,7 @@ module Leaderboards
 
     private
 
-    # Whether a change does not begin where the listener stands.
+    # Whether the listener has missed changes before this one.
     def missed(change, seen) = change[4] && (change[2] != seen[0] || change[3] - change[4].size != seen[1])
 
     def enter(definition)

@@ -8,11 +8,11 @@ require_relative "tokens"
 
 module Leaderboards
   class << self
-    # @return [Service] what this process serves
+    # @return [Service] the service of this process
     attr_accessor :service
   end
 
-  # Owns what a running service consists of.
+  # The parts of a running service.
   class Service
     # @return [Elah::Store] of games and boards, and of scores unless they are kept elsewhere
     attr_reader :store
@@ -22,7 +22,7 @@ module Leaderboards
     attr_reader :scores
     # @return [Elah::ApiKey, nil] nil when anybody may change and see everything
     attr_reader :api_key
-    # @return [Tokens, nil] nil when there are none
+    # @return [Tokens, nil] nil if tokens are disabled
     attr_reader :tokens
     # @return [Feeds]
     attr_reader :feeds
@@ -33,7 +33,7 @@ module Leaderboards
     # @param scores [Stores::Embedded]
     # @param api_key [Elah::ApiKey, nil]
     # @param token_secret [String, nil] signs write tokens
-    # @param feed_seconds [Integer] after which a listener of a feed has to come back
+    # @param feed_seconds [Integer] after which a listener of a feed must reconnect
     # @param clock [#now]
     def initialize(store, scores:, api_key: nil, token_secret: nil, feed_seconds: Feeds::SECONDS, clock: Clock.new)
       @store = store
@@ -45,7 +45,7 @@ module Leaderboards
       @feeds = Feeds.new(scores, feed_seconds)
     end
 
-    # Goes on with what a process that was killed has left behind. To be called at the boot of a worker.
+    # Finishes what a killed process has left behind. Call it at the boot of a worker.
     def start
       @scores.start
       Elah.async(detached: true) { @directory.finish_removals { |definition| @scores.remove(definition) } }

@@ -3,7 +3,7 @@
 require_relative "service"
 
 module Leaderboards
-  # Owns the settings of the app: `leaderboards_api_key`, `leaderboards_token_secret`, `leaderboards_durability`,
+  # The settings of the app: `leaderboards_api_key`, `leaderboards_token_secret`, `leaderboards_durability`,
   # `leaderboards_deadline_ms` and `leaderboards_feed_seconds`.
   module Settings
     DEADLINE_MS = (1..60_000).freeze
@@ -30,7 +30,7 @@ module Leaderboards
         Stores.open(Stores::Opening.new(store: config.store, embedded: store, durability: durability(settings), deadline: deadline))
       end
 
-      # Who may issue tokens is known by the key.
+      # The key identifies those who may issue tokens.
       def token_secret(settings, key)
         secret = settings[:leaderboards_token_secret] or return
         raise Elah::OptionError, "leaderboards_token_secret needs a leaderboards_api_key." unless key

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Leaderboards
-  # Owns how the members of one board are written as JSON. An integer is a number; a score with decimals is a text that keeps its digits,
-  # since a number with a point is not exact in most programs; a score of several components is a list.
+  # The JSON of one board's members. An integer is a number. A score with decimals is a string with all its digits, because most
+  # programs read decimal numbers inexactly. A score of several components is a list.
   class Text
     # @param definition [Definition]
     def initialize(definition)
@@ -25,8 +25,8 @@ module Leaderboards
     # @return [String] a list of them
     def rows(rows) = @is_whole ? Elah::JSON.generate(rows.map { |row| whole(row) }) : "[#{rows.map { |row| row(row) }.join(',')}]"
 
-    # @param submission [Elah::RankedSet::Submission] or what else has its members
-    # @return [String] what a submission did
+    # @param submission [Elah::RankedSet::Submission] or another object with its members
+    # @return [String] the result of a submission
     def submission(submission)
       score = submission.score
       previous_score = submission.previous_score

@@ -7,8 +7,8 @@ module Leaderboards
   InvalidToken = Refused.with(401, "invalid_token")
   ExpiredToken = Refused.with(401, "expired_token")
 
-  # Owns the tokens by which a client that has no key may write the score of one member on one board, for a time:
-  # `EXPIRES.SIGNATURE`, an HMAC-SHA256 over board, member and time.
+  # The tokens by which a client without a key may write the score of one member on one board, for a time: `EXPIRES.SIGNATURE`, an
+  # HMAC-SHA256 over board, member and time.
   class Tokens
     SECRET_BYTES_MIN = 16
     TOKEN = /\A(\d{1,12})\.([\w-]{43})\z/
@@ -41,12 +41,12 @@ module Leaderboards
       raise ExpiredToken, "The token has expired." if expires_at.to_i <= @clock.now
     end
 
-    # The secret is not shown.
+    # Hides the secret.
     def inspect = "#<#{self.class}>"
 
     private
 
-    # The length keeps apart what stands on both sides of it.
+    # The length separates the two texts around it.
     def sign(definition, member, expires_at)
       text = "#{definition.key}\0#{member.bytesize}\0#{member}\0#{expires_at}"
       [OpenSSL::HMAC.digest("SHA256", @secret, text)].pack("m0").tr("+/", "-_").delete("=")

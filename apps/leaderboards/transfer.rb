@@ -3,12 +3,12 @@
 require_relative "errors"
 
 module Leaderboards
-  # Owns the way of many members into a board and out of it, as lines of JSON: `{"member": ..., "score": ..., "metadata": ...}`.
+  # The import and export of many members of a board, as lines of JSON: `{"member": ..., "score": ..., "metadata": ...}`.
   class Transfer
-    # Lines that one call of a board takes.
+    # Lines per call of a board.
     BATCH = 500
     LINE_BYTES_MAX = 16_384
-    # Lines that are refused and named in the answer; the others are counted.
+    # Refused lines that the response lists; the others are counted.
     FAILURES_MAX = 1000
 
     # @return [Hash{Symbol=>Object}] the summary

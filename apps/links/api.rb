@@ -10,11 +10,11 @@ require_relative "endpoints/visits"
 
 module Links
   class << self
-    # @return [Service] what this process serves
+    # @return [Service] the service of this process
     attr_accessor :service
   end
 
-  # All routes of the shortener, and what its errors are to clients.
+  # All routes of the shortener, and the mapping of its errors to responses.
   class API < Elah::API
     error_format :problem
     rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The URL shortener. `elah serve apps/links/app.rb` runs it on the embedded store in the folder that --data names.
+# The URL shortener. `elah serve apps/links/app.rb` runs it on the embedded store in the folder of --data.
 require "elah"
 require_relative "settings"
 require_relative "api"

@@ -3,9 +3,9 @@
 require_relative "link"
 
 module Links
-  # Owns how long clients may keep a redirect. A permanent one may be kept by everybody, but not past the link's expiry and
-  # not for more than a day, so that a change or a deletion is seen by the next day. A temporary one is asked for each time,
-  # so that each visit counts; one that is limited in number must not be kept at all.
+  # How long clients may cache a redirect. A permanent one may be cached by everybody, up to the link's expiry and for at most a
+  # day, so that a change reaches everybody by the next day. A temporary one is revalidated each time, so that each visit counts.
+  # A link with a limited number of visits must not be cached.
   module CacheControl
     PERMANENT_SECONDS = 86_400
     TEMPORARY = "private, max-age=0"

@@ -3,11 +3,10 @@
 require_relative "order"
 
 module Links
-  # Owns how ordered links come into being: each gets a code that is its own, and all of them one commit.
+  # The creation of ordered links: each gets its own code, and all of them share one commit.
   class Creation
-    # kind: :created, :found (a link that redirects in the same way was there), :taken (another link has the code),
-    # :repeated (by the request's idempotency key) or :mismatch (the key came with another request before) ·
-    # code: of the link, nil for a mismatch
+    # kind: :created, :found (a link with the same redirect existed), :taken (another link has the code), :repeated (by the
+    # request's idempotency key) or :mismatch (the key came with another request before) · code: of the link, nil for a mismatch
     Outcome = Struct.new(:kind, :code)
 
     # @param store [Stores::Embedded]
@@ -29,7 +28,7 @@ module Links
 
     private
 
-    # A client had chosen the code that was generated.
+    # A client had chosen the generated code.
     def retry_with_new_code(order)
       order.link.code = nil
       run([order]).first

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns the text by which a client asks for the page after the one that it has. It names a place in the order of the links,
-  # so that links which come or go meanwhile neither repeat nor hide others.
+  # The cursor of a list: names a position in the order of the links, so that links added or deleted between two pages cause no
+  # repetition and no gap.
   module Cursor
     class << self
       # @param place [String] binary

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with a link that a client describes, apart from the form of the request, and with its place.
+# The errors of links that a client describes, with the field.
 module Links
-  # A field has a value that no link can have: 422.
+  # A field has an invalid value: 422.
   class Invalid < StandardError
     # @return [String] stable, for programs
     attr_reader :code
@@ -15,7 +15,7 @@ module Links
     end
   end
 
-  # A browser asks for a link that leads nowhere, or no longer: a page of this status. Other clients get a problem document.
+  # A browser requested a missing or expired link: a page with this status. Other clients get a problem document.
   class Dead < StandardError
     # @return [Integer]
     attr_reader :status

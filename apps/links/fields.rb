@@ -6,8 +6,8 @@ require_relative "targets/target"
 require_relative "timestamp"
 
 module Links
-  # Owns the fields by which a client describes a link: which values they take, and what they make of the link. A field
-  # that is not given leaves the link as it was; null takes a limit, a title or the tags away.
+  # The fields of a link in a request: their valid values, and their effect. A missing field leaves the link unchanged; null
+  # removes a limit, a title or the tags.
   class Fields
     NAMES = %w[target status expires_at expires_in not_before max_visits title tags].freeze
     APPLICATIONS = NAMES.to_h { |name| [name, :"apply_#{name}"] }.freeze

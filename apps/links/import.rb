@@ -5,17 +5,17 @@ require_relative "line_reader"
 require_relative "order"
 
 module Links
-  # Owns the import of many links: a JSON object per line, a result per line in the same order, a commit per batch. A line
-  # that cannot be a link is reported and hinders no other.
+  # The import of many links: a JSON object per line, a result per line in the same order, a commit per batch. An invalid line is
+  # reported and does not affect others.
   class Import
-    # So many lines hold the loop for a few milliseconds.
+    # This many lines occupy the loop for a few milliseconds.
     BATCH = 100
 
     # @param service [Service]
     # @param own [Array<Targets::Authority>] where no target may lead
     # @param presenter [Presenter]
-    # @param reuse [Boolean] whether existing links that redirect in the same way will do
-    # @param report [ImportReport] takes the results
+    # @param reuse [Boolean] whether existing links with the same redirect may be reused
+    # @param report [ImportReport] receives the results
     def initialize(service, own:, presenter:, reuse:, report:)
       @service = service
       @own = own
@@ -39,7 +39,7 @@ module Links
 
     private
 
-    # @return [Order, Array] an order, or the status, code and detail of what is wrong
+    # @return [Order, Array] an order, or the status, code and detail of an error
     def read(line)
       return [413, "line_too_long", "A line has at most #{LineReader::LINE_BYTES_MAX} bytes."] if line == LineReader::TOO_LONG
 
@@ -60,7 +60,7 @@ module Links
       end
     end
 
-    # A batch that the store cannot take fails as a whole.
+    # A batch that the store refuses fails as a whole.
     def create(orders)
       orders.empty? ? [] : @service.creation.run(orders)
     rescue Elah::Store::Full => e

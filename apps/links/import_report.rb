@@ -3,9 +3,8 @@
 require "tempfile"
 
 module Links
-  # Owns the results of an import, one JSON line per line of the body, and a last line with the sums. They wait in an unlinked
-  # file until the whole body has been read: a client that sends everything before it reads would otherwise be waited for by
-  # a server that it waits for itself.
+  # The results of an import: one JSON line per line of the body, and a last line with the sums. They wait in an unlinked file
+  # until the whole body has been read. Otherwise a client that sends everything before it reads would deadlock with the server.
   class ImportReport
     STATUSES = { created: 201, found: 200 }.freeze
     CHUNK_BYTES = 65_536
@@ -17,7 +16,7 @@ module Links
       @sums = Hash.new(0)
     end
 
-    # Counts a line that is empty and gets no result.
+    # Counts an empty line, which gets no result.
     def skip = @line += 1
 
     # @param kind [Symbol] :created or :found

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns the cutting of a body that comes in pieces into lines. A line that is too long is not kept: it is given as
-  # {TOO_LONG}.
+  # Splits a body that arrives in pieces into lines. A line that is too long is not stored; it is yielded as {TOO_LONG}.
   class LineReader
     LINE_BYTES_MAX = 65_536
     TOO_LONG = :too_long
@@ -14,7 +13,7 @@ module Links
       @skipping = false
     end
 
-    # @yieldparam line [String, Symbol] UTF-8 without its end, or {TOO_LONG}
+    # @yieldparam line [String, Symbol] UTF-8 without its line end, or {TOO_LONG}
     def each(&block)
       @chunks.each_body_chunk { |chunk| read(chunk, &block) }
       give(@rest, &block) unless @rest.empty? && !@skipping

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Links
-  # Says that visits are redirected and not counted, once in a while, however many they are.
+  # Logs that visits are redirected without being counted, once in a while.
   class LossWarning
     PAUSE_SECONDS = 60
 

@@ -4,14 +4,14 @@ require_relative "codes/custom"
 require_relative "fields"
 
 module Links
-  # A wish for a new link. `link.code` is nil until a code is chosen for it; `reuse` says that an existing link which
-  # redirects in the same way will do; `visits` is what it has counted elsewhere; `request` is a StoredRequest or nil.
+  # An order for a new link. `link.code` is nil until a code is chosen; `reuse` allows an existing link with the same redirect;
+  # `visits` is the count from another service; `request` is a StoredRequest or nil.
   Order = Struct.new(:link, :custom, :reuse, :visits, :request, keyword_init: true) do
     alias_method :custom?, :custom
     alias_method :reuse?, :reuse
   end
 
-  # How it is read from what a client gave.
+  # Parses an order from a client's fields.
   class Order
     VISITS = (0..(2**53)).freeze
 
@@ -29,7 +29,7 @@ module Links
         new(link: link, custom: !link.code.nil?, reuse: given["find_if_exists"] == true, visits: 0, request: request)
       end
 
-      # A link that lived elsewhere: it may have expired, and brings its age and its visits with it.
+      # A link imported from another service: it may have expired, and keeps its age and its visits.
       #
       # @param given [Hash{String=>Object}] fields by name
       # @param own [Array<Targets::Authority>] where no target may lead

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns the bytes by which links are in order of their creation: the time, the highest byte first, then the code.
+  # The bytes that order links by their creation: the time, big endian, then the code.
   module Place
     TIME_BYTES = 8
     PATTERN = /\A[\x00-\x7f].{7}[A-Za-z0-9_-]{1,64}\z/mn
@@ -17,7 +17,7 @@ module Links
       def at(created_at, code) = [created_at].pack("Q>") << code.b
 
       # @param place [String] binary
-      # @return [Boolean] whether a link may have it
+      # @return [Boolean] whether it is valid
       def possible?(place) = PATTERN.match?(place)
 
       # @param place [String]

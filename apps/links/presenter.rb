@@ -3,7 +3,7 @@
 require_relative "timestamp"
 
 module Links
-  # Owns how a link is shown to clients.
+  # The JSON of a link for clients.
   class Presenter
     # @param base_url [String] without a slash at its end
     def initialize(base_url)

@@ -3,7 +3,7 @@
 require_relative "../web_page"
 
 module Links
-  # Owns the preview of a link: a page that names the target, or the same as JSON. It never redirects and loads nothing.
+  # The preview of a link: a page that shows the target, or the same as JSON. It never redirects and loads nothing.
   class Preview
     PRIVACY = { "cache-control" => "private, max-age=0", "vary" => "accept", "x-robots-tag" => "noindex" }.freeze
     JSON = { **PRIVACY, "content-type" => "application/json", "referrer-policy" => "no-referrer", "x-content-type-options" => "nosniff" }.freeze
@@ -20,7 +20,7 @@ module Links
     end
 
     # @param request [Elah::Request]
-    def answer(request)
+    def send_to(request)
       return request.respond(200, JSON, Elah::JSON.generate(document)) if json?(request.header("accept"))
 
       request.respond(200, { **WebPage.headers, **PRIVACY }, page)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns the drawing of QR codes, by the gem rqrcode. The gem is loaded when the first code is drawn, so that a service that
-  # draws none does not carry it; a thread loads it, since that takes some tenths of a second.
+  # Draws QR codes with the gem rqrcode. The gem is loaded for the first code, so that a service without QR codes does not need
+  # its memory. A thread loads it, because that takes some tenths of a second.
   class QrCode
     # The gem is not installed.
     class Unavailable < StandardError

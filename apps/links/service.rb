@@ -5,7 +5,7 @@ require_relative "creation"
 require_relative "targets/authority"
 
 module Links
-  # Owns what a running service consists of: its store, its codes, and where and to whom it answers.
+  # A running service: its store, its codes, its addresses and its API key.
   class Service
     # @return [Stores::Embedded] or another store with the same methods
     attr_reader :store
@@ -16,7 +16,7 @@ module Links
 
     # @param store [Stores::Embedded]
     # @param api_key [Elah::ApiKey, nil]
-    # @param base_url [String, nil] what short URLs begin with; nil takes the host that a request names
+    # @param base_url [String, nil] the beginning of short URLs; nil uses the host of the request
     # @param hosts [Array<String>] further names of this service, `host` or `host:port`
     # @raise [Elah::OptionError]
     def initialize(store, api_key: nil, base_url: nil, hosts: [])
@@ -28,11 +28,11 @@ module Links
       @last_places = [nil, @own].freeze
     end
 
-    # @param host [String, nil] what the request's Host header says
+    # @param host [String, nil] the request's Host header
     # @return [String] without a slash at its end
     def base_url(host) = @base_url || "http://#{host}"
 
-    # @param host [String, nil] what the request's Host header says
+    # @param host [String, nil] the request's Host header
     # @return [Array<Targets::Authority>] where no target may lead
     def own_places(host)
       last_host, places = @last_places

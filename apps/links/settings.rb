@@ -4,7 +4,7 @@ require_relative "service"
 require_relative "stores"
 
 module Links
-  # Owns the settings of the app: `links_api_key`, `links_base_url` and `links_hosts`.
+  # The settings of the app: `links_api_key`, `links_base_url` and `links_hosts`.
   module Settings
     # @param settings [Elah::Settings]
     # @param config [Elah::Config]

@@ -4,8 +4,8 @@ require "digest/sha2"
 require_relative "creation"
 
 module Links
-  # Owns what is kept of a request that came with an Idempotency-Key: the same request sent again makes no second link,
-  # another request under the same key is refused.
+  # The data stored for a request with an Idempotency-Key. A repeated request makes no second link, and another request under the
+  # same key is refused.
   class StoredRequest
     KEPT_SECONDS = 86_400
     KEY = /\A[\x21-\x7e]{1,255}\z/
@@ -22,10 +22,10 @@ module Links
     end
 
     # @param code [String] of the link that the request led to
-    # @return [String] what is to be kept
+    # @return [String] the data to store
     def encode(code) = @digest + code
 
-    # @param kept [String] what {encode} gave for the same key
+    # @param kept [String] the result of {encode} for the same key
     # @return [Creation::Outcome]
     def compare(kept)
       return Creation::Outcome.new(:mismatch) unless kept.byteslice(0, DIGEST_BYTES) == @digest

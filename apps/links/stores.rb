@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns the choice of the store. All stores have the public methods of {Embedded}.
+  # The choice of the store. All stores have the public methods of {Embedded}.
   module Stores
     REDIS = %w[redis rediss redis+cluster rediss+cluster redis+unix].freeze
     CHOICE = Elah::StoreChoice.new(self, File.join(__dir__, "stores"),

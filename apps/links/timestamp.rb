@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Links
-  # Owns points in time: milliseconds since 1970 inside, ISO 8601 outside.
+  # Points in time: milliseconds since 1970 inside, ISO 8601 outside.
   module Timestamp
-    # What stands behind the second, by milliseconds.
+    # The text after the second, by milliseconds.
     FRACTIONS = Array.new(1000) { |milliseconds| Kernel.format(".%03dZ", milliseconds).freeze }.freeze
     PATTERN = /\A(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\z/
 
@@ -29,7 +29,7 @@ module Links
 
       private
 
-      # Links are shown when they are made, most of them: many in the same second.
+      # Most links are shown when they are created: many in the same second.
       def second(seconds)
         last, text = @last_second
         return text if last == seconds
@@ -39,7 +39,7 @@ module Links
         text
       end
 
-      # Time takes 31 February for 3 March.
+      # Time reads 31 February as 3 March.
       def day_exists?(year, month, day)
         return false unless month.between?(1, 12) && day >= 1
 

@@ -4,7 +4,7 @@ require_relative "e164"
 require_relative "wire_row"
 
 module RingPools
-  # Owns the three forms in which the original answers one allocation.
+  # The three formats of an allocation in the original's API.
   class AllocationText
     TYPES = { "json" => "application/json", "xml" => "application/xml", "csv" => "text/csv" }.freeze
     ENTITIES = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;" }.freeze
@@ -18,7 +18,7 @@ module RingPools
     # @return [String] media type
     def type = TYPES.fetch(@format)
 
-    # @return [String] media type of an error, which has a form in XML alone
+    # @return [String] media type of an error, which exists in XML only
     def error_type = @format == "xml" ? type : "text/plain"
 
     # @param definition [Definition]

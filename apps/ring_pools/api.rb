@@ -12,11 +12,12 @@ require_relative "endpoints/numbers"
 
 module RingPools
   class << self
-    # @return [Service] what this process serves
+    # @return [Service] the service of this process
     attr_accessor :service
   end
 
-  # All routes of the allocator: the original's below /api, today's beside it. What errors are to clients holds for all but the original's.
+  # All routes of the allocator: the original's below /api, and the current ones. The error responses here apply to all but the
+  # original's.
   class API < Elah::API
     error_format :problem
     rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }

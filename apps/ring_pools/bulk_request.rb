@@ -5,11 +5,11 @@ require_relative "errors"
 require_relative "failure"
 
 module RingPools
-  # The rows of one bulk request: which number each asks for, which pool gives it, and the response in the order of the rows.
+  # A bulk request: the pool of each row, and the response in the order of the rows.
   class BulkRequest
     ROWS_MAX = 1000
     LISTS = %w[requests request].freeze
-    # An id that stands in JSON as it is.
+    # An ID that needs no escaping in JSON.
     PLAIN_ID = /\A[\w-]{1,64}\z/
 
     # @param body [String]
@@ -41,19 +41,19 @@ module RingPools
     end
 
     # @return [String] the response as JSON
-    def answer
+    def response
       @directory.refresh
       noted = @rows.map { |row| note(row) }
       calls = noted.grep(Array)
-      answers = @service.scatter(calls)
+      results = @service.scatter(calls)
       row = call = -1
-      texts = noted.map { |each| show(@rows[row += 1], each.is_a?(String) ? each : members(calls[call += 1], answers[call])) }
+      texts = noted.map { |each| show(@rows[row += 1], each.is_a?(String) ? each : members(calls[call += 1], results[call])) }
       "{\"responses\":[#{texts.join(',')}]}"
     end
 
     private
 
-    # @return [Array, String] the call that a row asks for, or the members of the response that say what is wrong with the row
+    # @return [Array, String] the call of a row, or the members of the response that describe its error
     def note(row)
       suffix = row["api_suffix"] if row.is_a?(Hash)
       suffix.is_a?(String) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
@@ -77,14 +77,14 @@ module RingPools
       "{\"request_id\":#{Elah::JSON.generate(id)},#{members}}"
     end
 
-    def members(call, answer) = answer.is_a?(String) ? answer : without_number(call.first, answer)
+    def members(call, result) = result.is_a?(String) ? result : without_number(call.first, result)
 
     # @param key [String] of the pool
-    # @param answer [Symbol, Exception] of the pool: why there is no number
+    # @param result [Symbol, Exception] of the pool: why there is no number
     # @return [String] the members of the row
-    def without_number(key, answer)
-      reason = answer.is_a?(Symbol) ? answer.name : Failure.reason(answer)
-      return failure("InternalServiceError", Failure.handle(answer).to_s) unless reason
+    def without_number(key, result)
+      reason = result.is_a?(Symbol) ? result.name : Failure.reason(result)
+      return failure("InternalServiceError", Failure.handle(result).to_s) unless reason
 
       @reasons[reason] = @reasons.fetch(reason, 0) + 1
       @directory[key.to_i]&.overflow || failure("NoNumberAvailable", "No number of RingPool '#{key}' is free (#{reason})")

@@ -3,7 +3,7 @@
 require_relative "failure"
 
 module RingPools
-  # Owns how a request for a number names its pool and proves that it may have one.
+  # The pool and the key in a request for a number.
   module Credentials
     SUFFIX = %r{\A(\d{1,9})/allocate_number\.json(?:\?(.*))?\z}m
     KEY = "ring_pool_key="
@@ -13,7 +13,7 @@ module RingPools
     NO_PARAMETERS = "At least one RingPool parameter must be present, even if its value is empty"
 
     class << self
-      # Reads an api_suffix of any form.
+      # Parses an api_suffix of any form.
       #
       # @param suffix [String]
       # @param directory [Directory]

@@ -5,7 +5,7 @@ require_relative "e164"
 require_relative "errors"
 
 module RingPools
-  # Owns what a pool was made to be: its fields, which values they take, and its numbers.
+  # The definition of a pool: its fields, their valid values, and its numbers.
   class Definition
     NUMBERS = (2..10_000).freeze
     SECONDS_MAX = 31_536_000
@@ -30,7 +30,7 @@ module RingPools
                  allow_overflow: true, tracking_url: "", destination_url: "", preferred: false, bulk_only: false, draining: false, signals: [].freeze,
                  target_overflow_share: TARGET_SHARE }.freeze
 
-    # What a client may say, and how it is read.
+    # The parsers of a client's fields.
     READERS = {
       name: :text, pool_type: :pool_type, numbers: :numbers, lifetime_seconds: :lifetime, quarantine_seconds: :seconds, policy: :policy,
       allow_overflow: :boolean, overflow_number: :telephone_number, destination_phone_number: :telephone_number, tracking_url: :url,
@@ -38,7 +38,7 @@ module RingPools
       target_overflow_share: :share, max_pool_size: :pool_size, **PARAMETERS.to_h { |parameter| [parameter, :text] }
     }.freeze
 
-    # @param fields [Hash{Symbol=>Object}] as {#to_h} gives them
+    # @param fields [Hash{Symbol=>Object}] as returned by {#to_h}
     def initialize(fields)
       FIELDS.each { |field| instance_variable_set(:"@#{field}", fields.fetch(field) { DEFAULTS[field] }) }
       freeze
@@ -55,7 +55,7 @@ module RingPools
       end
     end
 
-    # @param given [Hash] what a client says, by text; what it does not say stays
+    # @param given [Hash] the client's fields, by name; missing ones stay unchanged
     # @param created [Boolean] whether it is new
     # @return [Definition]
     # @raise [Invalid]
@@ -80,7 +80,7 @@ module RingPools
       invalid!(:overflow_number, "is a telephone number, unless allow_overflow is false")
     end
 
-    # @return [Integer, nil] what is given when no number is free
+    # @return [Integer, nil] the overflow number, for when no number is free
     def overflow = allow_overflow ? overflow_number || destination_phone_number : nil
 
     # @return [Hash{Symbol=>Object}]
@@ -123,7 +123,7 @@ module RingPools
 
     def read_seconds(field, value) = read_integer(field, value, 0..SECONDS_MAX)
 
-    # Unlike the original also a part of a second.
+    # Unlike the original, accepts a fraction of a second.
     def read_lifetime(field, value)
       return if value.nil?
 

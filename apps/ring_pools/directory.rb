@@ -4,18 +4,18 @@ require_relative "definition"
 require_relative "entry"
 
 module RingPools
-  # Owns which pools there are and which pool has which number, for all workers: each reads it at the speed of memory. In the store:
+  # The list of pools and the owner of each number, for all workers, which read it at memory speed. In the store:
   #
-  #   definitions pool id => JSON
-  #   places      network, advertiser, campaign and id_from_network, with 0 in between => pool id
-  #   tenures     number, when the pool got it => pool id, from when on another may have it (0: not yet)
-  #   overflows   overflow number, pool id => nothing
-  #   service     "next_id", "version" (another after each change), "clock"
+  #     definitions pool id => JSON
+  #     places      network, advertiser, campaign and id_from_network, separated by 0 => pool id
+  #     tenures     number, when the pool got it => pool id, from when another may have it (0: not yet)
+  #     overflows   overflow number, pool id => nothing
+  #     service     "next_id", "version" (changed by every change), "clock"
   #
-  # Numbers in keys are decimal digits of fixed length, so that the order of the keys is theirs.
+  # Numbers in keys are decimal digits of fixed length, so the keys are in their order.
   class Directory
     POOLS_MAX = 1_000_000
-    # No id is used twice.
+    # IDs are never reused.
     ID_MAX = 9_999_999
 
     # @return [Elah::Store::Table]
@@ -37,7 +37,7 @@ module RingPools
     # @return [Entry, nil]
     def [](id) = @entries[id] || load(id)
 
-    # Forgets what another worker has changed. To be called before a request looks at pools.
+    # Drops cached data that another worker has changed. Call it before a request reads pools.
     def refresh
       version = @service.get("version")
       return if version == @version
@@ -74,11 +74,11 @@ module RingPools
     # @return [Integer] how many pools there are
     def size = @definitions.size
 
-    # Stores a new pool, unless one has its place.
+    # Stores a new pool, unless another has its place.
     #
     # @param place [Hash{Symbol=>String}]
     # @param now [Integer] microseconds
-    # @yieldparam id [Integer] that the pool is to have
+    # @yieldparam id [Integer] of the new pool
     # @yieldreturn [Definition]
     # @return [Array(Definition, Boolean)] the pool, and whether it is new
     # @raise [Conflict] when a number belongs to another pool
@@ -94,7 +94,7 @@ module RingPools
       end
     end
 
-    # Changes a pool. The numbers that it loses stay its own until {#let_go} says otherwise.
+    # Changes a pool. Removed numbers still belong to it until {#let_go}.
     #
     # @param id [Integer]
     # @param now [Integer] microseconds
@@ -112,7 +112,7 @@ module RingPools
       end
     end
 
-    # Numbers of the pool are to be {#let_go} afterwards.
+    # The numbers of the pool must be passed to {#let_go} afterwards.
     #
     # @param definition [Definition]
     def delete(definition)
@@ -124,7 +124,7 @@ module RingPools
       end
     end
 
-    # Says from when on other pools may have numbers that a pool loses, unless it has got them back meanwhile.
+    # Sets when other pools may have the numbers that a pool has lost, unless it has got them back meanwhile.
     #
     # @param id [Integer] of the pool
     # @param departures [Hash{Integer=>Integer}] microseconds by number
@@ -150,7 +150,7 @@ module RingPools
     end
 
     # @param number [Integer]
-    # @return [Array<Integer>] pools that give it when they have no other
+    # @return [Array<Integer>] pools that have it as their overflow number
     def overflow_pools(number) = @overflows.range(prefix: format("%015d", number)).map { |key, _| key.byteslice(15, 10).to_i }
 
     private

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 module RingPools
-  # Owns telephone numbers: integers of the digits of E.164 inside (country code first, at most 15 digits), texts outside.
+  # Telephone numbers: integers of the digits of E.164 inside (country code first, at most 15 digits), texts outside.
   module E164
     PATTERN = /\A\+?[1-9]\d{7,14}\z/
     SEPARATORS = %r{[\s().\-/]}
     NORTH_AMERICA = 10_000_000_000
 
     class << self
-      # Takes +18883906665, 1 (888) 390-6665 and, as the original does, ten digits for a number in North America.
+      # Accepts +18883906665, 1 (888) 390-6665 and, like the original, ten digits for a number in North America.
       #
       # @param text [String]
       # @return [Integer, nil] nil when it is no telephone number

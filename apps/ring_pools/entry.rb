@@ -3,13 +3,13 @@
 require_relative "wire_row"
 
 module RingPools
-  # What a worker keeps of a pool for bulk requests: how its requests begin, and its response when there is no number.
+  # A worker's cached data of a pool for bulk requests: the beginning of its requests, and its response without a number.
   class Entry
     # @return [Definition]
     attr_reader :definition
     # @return [String] key of the entity
     attr_reader :key
-    # @return [String, nil] what follows the request_id in a row with the overflow number; nil when the pool has none
+    # @return [String, nil] the text after the request_id in a row with the overflow number; nil if the pool has none
     attr_reader :overflow
 
     # @param definition [Definition]
@@ -22,8 +22,8 @@ module RingPools
       @overflow = number && "#{WireRow.new(definition.tracking_url).of(number)},\"overflow\":true"
     end
 
-    # Reads a request that is written as the original documents it. (Pool, path and key are compared in one go. The comparison ends at the first
-    # difference, many bytes at a time: across a network that cannot be measured.)
+    # Parses a request in the form that the original documents. (Pool, path and key are compared in one step. The comparison stops
+    # at the first difference, many bytes at a time, which cannot be measured across a network.)
     #
     # @param suffix [String] an api_suffix
     # @return [String, nil] the parameters; nil when the request is written in another way
@@ -32,7 +32,7 @@ module RingPools
     end
 
     # @param parameters [String] of a request
-    # @return [String, nil] the session that they name, if the pool was told where to look
+    # @return [String, nil] the session in them, if the pool defines its parameter
     def session(parameters)
       return unless @session
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with a request apart from its form. Each has a code of today's API and a class of the original's.
+# The errors of requests, other than those of their form. Each has a code of the current API and a class of the original's.
 module RingPools
-  # What a client asks for is impossible: 422, in the original's API 403.
+  # An invalid request: 422, in the original's API 403.
   class Invalid < StandardError
     # @return [String] stable, for programs
     attr_reader :code
@@ -21,7 +21,7 @@ module RingPools
     def original_class = "RecordInvalid"
   end
 
-  # What is asked for contradicts what there is: 409.
+  # A request that contradicts the current state: 409.
   class Conflict < Invalid
     def status = 409
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RingPools
-  # Owns what the original calls the errors of an allocation.
+  # The errors of an allocation in the original's API.
   class Failure < StandardError
     # @return [String] as the original names it
     attr_reader :error_class
@@ -26,7 +26,7 @@ module RingPools
         end
       end
 
-      # Logs an error under a number, which a client may name who asks what it was.
+      # Logs an error under a number, by which a client can report it.
       #
       # @param error [Exception]
       # @return [Integer]

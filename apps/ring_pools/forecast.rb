@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module RingPools
-  # Owns how many numbers a pool needs. A pool in which every allocation keeps a number for the hold time, and finds none when all are
-  # held, is a loss system; if the allocations come independently of each other, the share that finds none is Erlang's B, whatever the
-  # distribution of the hold times (A. K. Erlang, 1917; for the insensitivity B. A. Sevastyanov, 1957). It is computed by the recursion over
-  # the number of servers, in the form that neither overflows nor loses digits: with I(0) = 1 and I(n) = 1 + n / load * I(n - 1), the share is
-  # 1 / I(n) (ITU-D, Handbook "Teletraffic Engineering", section 4.5.1).
+  # The number of numbers that a pool needs. A pool in which every allocation holds a number for the hold time, and fails if all
+  # are held, is a loss system. If allocations arrive independently, the share that fails is Erlang's B, for any distribution of
+  # the hold times (A. K. Erlang, 1917; for the insensitivity B. A. Sevastyanov, 1957). It is computed by the recursion over the
+  # number of servers, in the form that neither overflows nor loses digits: with I(0) = 1 and I(n) = 1 + n / load * I(n - 1), the
+  # share is 1 / I(n) (ITU-D, Handbook "Teletraffic Engineering", section 4.5.1).
   module Forecast
-    # Pools of more numbers are not looked for.
+    # The search ends at this many numbers.
     NUMBERS_MAX = 100_000
 
     class << self
@@ -51,7 +51,7 @@ module RingPools
         low
       end
 
-      # What is to be said about a pool.
+      # The forecast of a pool.
       #
       # @param rate [Numeric] allocations per second
       # @param hold_seconds [Numeric] for which an allocation takes a number away, the quarantine included

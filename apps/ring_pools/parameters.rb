@@ -3,7 +3,7 @@
 require "cgi/escape"
 
 module RingPools
-  # Owns the reading of the parameters of an allocation, which were kept as they came, when somebody asks for them.
+  # The parameters of an allocation, stored as received and parsed on demand.
   module Parameters
     OFF = %w[false 0].freeze
 

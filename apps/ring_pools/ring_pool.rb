@@ -4,8 +4,8 @@ require_relative "traffic"
 require_relative "wire_row"
 
 module RingPools
-  # One pool of numbers where it lives: the entity of its id. An Elah::LeasePool holds the numbers, and keeps its rows in the index `leases`,
-  # which every worker may read.
+  # One pool of numbers in the worker that owns it. An Elah::LeasePool holds the numbers, and keeps its rows in the index
+  # `leases`, which every worker may read.
   class RingPool < Elah::Entity
     entity_name "ring_pools"
     index :leases
@@ -17,14 +17,14 @@ module RingPools
       attr_accessor :history
     end
 
-    # Loads the pool as its definition says. Whoever changed the definition may have been killed before it told the pool.
+    # Loads the pool by its definition. A process that changed the definition may have been killed before it notified the pool.
     def restore
       @traffic = Traffic.new
       @members = {}
       change
     end
 
-    # Gives a number for a row of a bulk request.
+    # Lends a number for a row of a bulk request.
     #
     # @param session [String, nil]
     # @param parameters [String] as they came, kept for whoever asks
@@ -53,7 +53,7 @@ module RingPools
     # @return (see #renew)
     def find(id) = shown(@pool&.find(id))
 
-    # Makes the pool what its definition says now. A late call does no harm: it reads the same definition again.
+    # Applies the current definition. A late call does no harm, because it reads the same definition again.
     #
     # @return [Hash{Integer=>Integer}] numbers that leave, and when each has left
     def change
@@ -67,7 +67,7 @@ module RingPools
       {}
     end
 
-    # Ends the pool for ever: it gives no numbers, and those that are held leave when their holds are over.
+    # Ends the pool permanently: it lends no numbers, and held ones leave when their holds are over.
     #
     # @return [Hash{Integer=>Integer}] when each number has left
     def close

@@ -5,7 +5,7 @@ require_relative "forecast"
 require_relative "ring_pool"
 
 module RingPools
-  # Owns what a running service consists of, and what takes more than one of its parts.
+  # A running service, and the operations that need more than one of its parts.
   class Service
     # @return [Elah::Store]
     attr_reader :store
@@ -13,7 +13,7 @@ module RingPools
     attr_reader :directory
     # @return [Elah::ApiKey, nil] nil when anybody may change and see everything
     attr_reader :api_key
-    # @return [Float] seconds that a bulk request may take
+    # @return [Float] the time limit of a bulk request, in seconds
     attr_reader :deadline
     # @return [Elah::LeasePool::Clock]
     attr_reader :clock
@@ -22,7 +22,7 @@ module RingPools
     # @param api_key [Elah::ApiKey, nil]
     # @param durability [Symbol] :disk or :memory
     # @param deadline [Float] seconds
-    # @param history_seconds [Integer] how long it is known who had a number
+    # @param history_seconds [Integer] how long holders are recorded
     # @param is_alone [Boolean] whether no other worker serves the app
     def initialize(store, api_key: nil, durability: :disk, deadline: 0.15, history_seconds: 2_592_000, is_alone: true)
       @store = store
@@ -40,25 +40,25 @@ module RingPools
     # @return [Elah::Entity::Collection] the pools, by id
     attr_reader :pools
 
-    # Makes calls of many pools at once: those of one worker in one message, with one wait for the disk. Who has not answered at the deadline
-    # has failed; in a worker that is alone nobody is waited for.
+    # Calls many pools at once: those of one worker in one message, with one wait for the disk. A pool without a reply at the
+    # deadline counts as failed. A single worker has no deadline.
     #
     # @param calls [Array<Array>] each the key of a pool, the name of a method of {RingPool}, and its arguments
-    # @return [Array] for each its answer, or the exception with which it ended
+    # @return [Array] the result or the exception of each
     def scatter(calls) = pools.call_many(calls, deadline: @is_alone ? nil : @deadline)
 
-    # Asks a pool for a number. An owner that does not answer leads to the overflow number.
+    # Allocates a number of a pool. If the owner does not reply, the result is the overflow number.
     #
     # @param entry [Entry]
     # @param session [String, nil]
     # @param parameters [String]
     # @return [Hash] see {RingPool#allocate}; without a lease kind, :overflow or :refused, number and reason
     def allocate(entry, session, parameters)
-      answer = scatter([[entry.key, :allocate, session, parameters]]).first
-      return answer if answer.is_a?(Hash)
+      result = scatter([[entry.key, :allocate, session, parameters]]).first
+      return result if result.is_a?(Hash)
 
       number = entry.definition.overflow
-      reason = answer.is_a?(Symbol) ? answer.name : Failure.reason(answer) || raise(answer)
+      reason = result.is_a?(Symbol) ? result.name : Failure.reason(result) || raise(result)
       { kind: number ? :overflow : :refused, number: number, reason: reason }
     end
 
@@ -81,7 +81,7 @@ module RingPools
       @directory.update(id, now: @clock.now) { |definition| definition.changed(given) }.tap { |definition| apply(definition) }
     end
 
-    # Ends a pool: it gives no numbers from now on, and those that are held are nobody else's until their holds are over.
+    # Ends a pool: it lends no numbers from now on, and held ones belong to nobody else until their holds are over.
     #
     # @param definition [Definition]
     # @return [Hash{Integer=>Integer}] when each number may belong to another pool, in microseconds
@@ -95,7 +95,7 @@ module RingPools
 
     # @param number [Integer]
     # @param at [Integer] microseconds
-    # @return [Array(Integer, (Elah::LeasePool::Holder, nil)), nil] the pool that had the number, and who held it
+    # @return [Array(Integer, (Elah::LeasePool::Holder, nil)), nil] the pool that had the number, and its holder
     def holder(number, at)
       id = @directory.owner(number, at) or return
       pools.flush if RingPool.durability == :memory

@@ -3,7 +3,8 @@
 require_relative "service"
 
 module RingPools
-  # Owns the settings of the app: `ring_pools_api_key`, `ring_pools_durability`, `ring_pools_deadline_ms` and `ring_pools_history_days`.
+  # The settings of the app: `ring_pools_api_key`, `ring_pools_durability`, `ring_pools_deadline_ms` and
+  # `ring_pools_history_days`.
   module Settings
     DURABILITIES = %w[disk memory].freeze
     DEADLINE_MS = 1..60_000

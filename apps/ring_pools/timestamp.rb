@@ -3,7 +3,7 @@
 require "time"
 
 module RingPools
-  # Owns points in time: microseconds since 1970 inside, ISO 8601 outside.
+  # Points in time: microseconds since 1970 inside, ISO 8601 outside.
   module Timestamp
     PATTERN = /\A\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)\z/
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module RingPools
-  # How much a pool was asked for during the last hour, from counts that are taken once a minute. It begins again when the pool is loaded.
+  # The requests to a pool in the last hour, from counts taken once a minute. It restarts when the pool is loaded.
   class Traffic
     MINUTES = 60
     MINUTE = 60_000_000

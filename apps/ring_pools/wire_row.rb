@@ -3,7 +3,7 @@
 require_relative "e164"
 
 module RingPools
-  # Owns the members of an answer that the original calls promo_number_formatted, promo_number and tracking_url.
+  # The members promo_number_formatted, promo_number and tracking_url of the original's responses.
   class WireRow
     # @param tracking_url [String] of the pool, "" when it has none
     def initialize(tracking_url)

@@ -4,12 +4,12 @@ require_relative "cors"
 require_relative "sender"
 
 module Stats
-  # Owns how an endpoint gives events to the sink, as safely as the request prefers, and which durability it says was met. Mixed into endpoints.
+  # Pushes events to the sink with the preferred durability, and reports the durability that was reached. Mixed into endpoints.
   module Accepting
-    # How long a request that prefers the delivery waits for it, unless it says so.
+    # How long a request that prefers `delivered` waits by default.
     DELIVERED_SECONDS = 10
     TYPE = { "content-type" => "application/json" }.freeze
-    # What most requests get, whose headers depend on nothing: the headers without and with a preference, and the body without one.
+    # The usual headers, with and without a preference, and the usual body.
     HEADERS = Elah::HeaderSet.new({ **TYPE, **CORS::ANYBODY })
     PREFERRED_HEADERS = Elah::Sink::DURABILITIES.to_h do |durability|
       [durability, Elah::HeaderSet.new({ **TYPE, **CORS::ANYBODY, "preference-applied" => "durability=#{durability}" })]
@@ -26,7 +26,7 @@ module Stats
       request.respond(200, headers_for(receipt, prefer), body)
     end
 
-    # Ends the request with 401 unless it has a key, where there are keys, and with 429 when the key has no events left in this minute.
+    # Ends the request with 401 unless it has a key, if keys are set, and with 429 if the key's quota for this minute is used up.
     #
     # @param count [Integer] events
     # @param offered [String, nil] a key that did not come in a header
@@ -41,7 +41,7 @@ module Stats
       key
     end
 
-    # Takes events of a quota.
+    # Takes events from a quota.
     #
     # @param key [Keys::Key, nil]
     # @param count [Integer]
@@ -55,15 +55,15 @@ module Stats
              { **@quota.headers, "retry-after" => @quota.reset_seconds.to_s, **cors }, code: "quota_exceeded")
     end
 
-    # Records the good events of a batch, all or none of them.
+    # Records the valid events of a batch, all or none of them.
     #
     # @param batch [Batch]
     # @param key [Keys::Key, nil]
     # @param id [String] the member that has the sender's id
     # @yieldparam sender [Sender]
-    # @yieldparam item [Hash] an event as it was sent
-    # @yieldreturn [Hash] as it is recorded
-    # @return [Elah::Sink::BatchReceipt, nil] nil when none was good
+    # @yieldparam item [Hash] an event as sent
+    # @yieldreturn [Hash] as recorded
+    # @return [Elah::Sink::BatchReceipt, nil] nil if no event was valid
     def accept_batch(batch, key, id: "id", &record)
       service = Stats.service
       started_at = now
@@ -86,13 +86,13 @@ module Stats
     # @param status [Integer]
     # @param body [Hash]
     # @param receipt [#durability, nil]
-    def answer(status, body, receipt = nil)
+    def respond(status, body, receipt = nil)
       request.respond(status, headers_for(receipt, request.header("prefer")), Elah::JSON.generate(body))
     end
 
     # @param receipt [#durability, nil]
     # @param prefer [String, nil] the header
-    # @return [Hash{String=>String}] what the headers of an answer tell beside its type
+    # @return [Hash{String=>String}] the headers of a response besides its type
     def told(receipt, prefer = request.header("prefer"))
       applied = receipt && prefer ? { "preference-applied" => "durability=#{receipt.durability}" } : {}
       @quota ? { **cors, **applied, **@quota.headers } : { **cors, **applied }
@@ -101,7 +101,7 @@ module Stats
     # @return [Hash{String=>String}]
     def cors = Stats.service.cors.headers(request.header("origin"))
 
-    # Records the request as one event, as the request, its key and its quota want it.
+    # Records the request as one event, subject to its key and quota.
     #
     # @param type [String] of the event
     # @param params [Hash{String=>Object}]
@@ -115,7 +115,7 @@ module Stats
       key = admit(1, offered: offered)
       is_opted_out = Sender.opted_out?(request)
       visitor = is_opted_out ? Visitors::NOBODY : service.visitor_of(request)
-      # Named one by one: a double splat would make a Hash of all.
+      # Listed one by one, because a double splat would make a Hash of all.
       receipt = service.sink.push_request(request, with: visitor.members(type), params: params, stream: key&.name, except: Sender::UNKEPT,
                                                    only: (Sender::HARMLESS if is_opted_out), durability: options[:durability],
                                                    wait_seconds: options[:wait_seconds] || DELIVERED_SECONDS)
@@ -138,7 +138,7 @@ module Stats
 
     def preference(service, prefer = request.header("prefer")) = Elah::Sink::Preference.of(prefer, default: service.durability)
 
-    # @return [Boolean] whether there was one, so that the others may be accepted
+    # @return [Boolean] whether there was one; the others may still be accepted
     def refuse_large(batch, sender)
       bytes_max = Elah.config.sink_event_bytes_max
       before = batch.rejected

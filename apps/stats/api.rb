@@ -13,7 +13,7 @@ require_relative "endpoints/visitors"
 require_relative "endpoints/live"
 
 module Stats
-  # All routes of the collector, and what its errors are to clients.
+  # All routes of the collector, and the mapping of its errors to responses.
   class API < Elah::API
     error_format :problem
     Endpoints::Support.rescue_errors(self)

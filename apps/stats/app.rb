@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The stats collector. `elah serve apps/stats/app.rb` runs it on the embedded store in the folder that --data names.
+# The stats collector. `elah serve apps/stats/app.rb` runs it on the embedded store in the folder of --data.
 require "elah"
 require_relative "settings"
 require_relative "api"

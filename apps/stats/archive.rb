@@ -3,15 +3,15 @@
 require_relative "json_text"
 
 module Stats
-  # Owns the events in the embedded store: by their ids, so that one that comes twice is there once, and by visitor. Both are gone when
-  # they are as old as the collector may keep them.
+  # The events in the embedded store: by their IDs, so that a repeated one is stored once, and by visitor. Both expire after the
+  # retention time.
   class Archive
     ERASED_AT_ONCE = 500
     VISITOR = /\A\h{32}\z/
 
     # @param store [Elah::Store]
     # @param kept_seconds [Integer]
-    # @param is_keeping [Boolean] whether events are kept here, and not their ids alone since they are somewhere else
+    # @param is_keeping [Boolean] whether events are stored here; false stores their IDs only, because another destination has them
     def initialize(store, kept_seconds:, is_keeping: true)
       @store = store
       @events = store.table("events")
@@ -23,7 +23,7 @@ module Stats
 
     # @param tx [Elah::Store::Transaction]
     # @param event [Refined]
-    # @return [Boolean] whether it was not there before
+    # @return [Boolean] whether it is new
     def add(tx, event)
       unless @is_keeping
         return tx.put_new(@events, event.id, "", ttl: Salts::KEPT_SECONDS)
@@ -35,7 +35,7 @@ module Stats
     end
 
     # @param events [Array<Refined>]
-    # @return [Array<Refined>] without those of visitors that were erased: what comes late is not kept
+    # @return [Array<Refined>] without those of erased visitors
     def without_erased(events)
       return events if @erased.size.zero?
 
@@ -55,7 +55,7 @@ module Stats
       keys.filter_map { |key| find(key.byteslice(visitor.bytesize..)) }
     end
 
-    # Forgets a visitor: all events that are here, and those that come late.
+    # Erases a visitor: all stored events, and those that arrive late.
     #
     # @param visitor [String]
     # @return [Integer] how many were here

@@ -3,13 +3,13 @@
 require_relative "parameters"
 
 module Stats
-  # Owns the events of one request: which of them can be accepted, and what is wrong with the others. One that is wrong hinders no other.
+  # The events of one request, valid and invalid ones. An invalid event does not affect others.
   class Batch
     NDJSON = "application/x-ndjson"
     ID_CHARACTERS_MAX = 256
     UUID = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
 
-    # What became of the event at a place: a Refused, or nil while it is good.
+    # The fault of the event at a position: a Refused, or nil for a valid event.
     #
     # @return [Array<Refused, nil>]
     attr_reader :faults
@@ -18,7 +18,7 @@ module Stats
     # @param type [String, nil] its media type
     # @param events_max [Integer]
     # @return [Batch]
-    # @raise [Refused] when it is none
+    # @raise [Refused] if it is invalid
     def self.read(body, type, events_max)
       lines = type == NDJSON || (body.include?("\n") && !body.start_with?("[", "{\n", " ", "\n"))
       items = lines ? read_lines(body, events_max) : read_list(body)
@@ -68,7 +68,7 @@ module Stats
     # @return [Array<Hash>] results of those that are not good, by their place
     def refusals = @faults.each_with_index.filter_map { |fault, index| { index: index, **fault.to_h } if fault }
 
-    # Refuses those of the good ones for which the block says why.
+    # Refuses the valid events for which the block returns a reason.
     #
     # @yieldparam item [Hash]
     # @yieldreturn [Refused, nil]
@@ -77,8 +77,8 @@ module Stats
     end
 
     # @param name [String] of the member that has the sender's id
-    # @param space [String] in which the sender's ids are unique
-    # @return [Array<String>, nil] a UUID for each of the good ones, nil when none has an id
+    # @param space [String] within which the sender's IDs are unique
+    # @return [Array<String>, nil] a UUID for each valid event, nil if none has an ID
     def ids(name, space)
       given = good.map { |item| item[name] }
       return if given.none?

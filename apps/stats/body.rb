@@ -3,16 +3,15 @@
 require_relative "errors"
 
 module Stats
-  # Owns the body of a request: as it came, or inflated when it came in gzip. What it inflates to is bounded while it grows, and so is the
-  # number of members.
+  # The body of a request, inflated if it is gzip. The inflated size is limited while it grows, and so is the number of members.
   module Body
     PIECE_BYTES = 16_384
-    # Each member costs time of its own, however short it is.
+    # Each member costs time of its own, even a short one.
     MEMBERS_MAX = 1_000
 
     class << self
       # @param request [#body, #header]
-      # @param bytes_max [Integer] what a compressed body may inflate to
+      # @param bytes_max [Integer] the most bytes after inflating
       # @return [String] binary
       # @raise [Refused]
       def read(request, bytes_max)
@@ -25,7 +24,7 @@ module Stats
 
       private
 
-      # RFC 1952 2.2: gzip is one member or several, one after the other.
+      # RFC 1952 2.2: gzip has one or several members in a row.
       def inflate(bytes, bytes_max)
         require "zlib"
         inflater = Zlib::Inflate.new(16 + Zlib::MAX_WBITS)

@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns the verdict on whether an event comes from a program. It is kept with the event, and counts apart; nothing is refused for it.
+  # The classification of an event as that of a program. It is stored with the event and counted separately; nothing is refused
+  # because of it.
   module Bots
-    # Words that programs put into their User-Agent. `bot` alone, and not within a word such as Cubot, which makes telephones.
+    # Words that programs put into their User-Agent. `bot` counts as a word only, not within one such as Cubot, which makes
+    # telephones.
     WORDS = /(?<![a-z])(?:ro)?bot(?![a-z])|crawl|spider|slurp|mediapartners|facebookexternalhit|headless|phantomjs|lighthouse|pingdom|uptime
              |monitor|preview|archiver
              |(?:google|bing|yandex|baidu|duckduck|apple|semrush|ahrefs|twitter|linkedin|discord|telegram|slack|petal|mj12|gpt|claude)-?bot

@@ -3,8 +3,8 @@
 require "ipaddr"
 
 module Stats
-  # Owns the question who the client is. What X-Forwarded-For says counts only as far as proxies say it that are trusted by name: anybody
-  # can send that header.
+  # The address of the client. X-Forwarded-For counts only as far as trusted proxies wrote it, because anybody can send that
+  # header.
   class ClientAddress
     FORWARDED_BYTES_MAX = 1024
     LOCAL = "127.0.0.1"
@@ -23,14 +23,14 @@ module Stats
     # @return [String]
     def of_request(request) = @proxies.empty? ? request.remote_ip || LOCAL : of(request.remote_ip, request.header("x-forwarded-for"))
 
-    # @param peer [String, nil] who has opened the connection; nil for a Unix socket, which only this machine can open
+    # @param peer [String, nil] the address of the peer; nil for a Unix socket, which only this machine can open
     # @param forwarded [String, nil] the header X-Forwarded-For
     # @return [String]
     def of(peer, forwarded)
       peer ||= LOCAL
       return peer if forwarded.nil? || @proxies.empty? || forwarded.bytesize > FORWARDED_BYTES_MAX
 
-      # The last address was added by the peer, the one before it by the proxy that the peer names, and so on.
+      # The peer added the last address, the proxy that the peer names the one before it, and so on.
       forwarded.split(",").reverse_each do |hop|
         return peer unless trusted?(peer)
 
@@ -49,7 +49,7 @@ module Stats
       false
     end
 
-    # An address as proxies write it: also with a port, IPv6 in brackets then.
+    # An address as proxies write it, optionally with a port and with IPv6 in brackets.
     def address(text)
       text = text[/\A\[(.+)\](?::\d+)?\z/, 1] || text[/\A([\d.]+):\d+\z/, 1] || text
       IPAddr.new(text).to_s

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns what browsers are told about pages of other origins. Any page may send events, and none may send cookies with them: an Origin is
-  # never answered with credentials unless it is on the list. `sendBeacon` with a Blob of JSON needs that, since browsers send it in
-  # the mode "include"; with text it needs nothing.
+  # The CORS headers. Any page may send events, but none may send cookies with them: an Origin that is not on the list never gets
+  # credentials. `sendBeacon` with a Blob of JSON needs that, because browsers send it in the mode "include"; with text it does
+  # not.
   class CORS
     METHODS = "GET, POST, OPTIONS"
     HEADERS = "authorization, content-type, content-encoding, prefer, x-api-key"
@@ -25,7 +25,7 @@ module Stats
       @others = (origins.empty? ? ANYBODY : ANYBODY.merge("vary" => "origin")).freeze
     end
 
-    # @return [Boolean] whether all origins are answered alike
+    # @return [Boolean] whether all origins get the same headers
     def uniform? = @known.empty?
 
     # @param origin [String, nil]

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns where events go beside this collector's own store: a table, a collection or a stream on a server, chosen by a URL. What they need
-  # there is made before the first batch, so that the collector starts while the server is away.
+  # The destination of events beside the collector's own store: a table, a collection or a stream on a server, selected by a URL.
+  # It is created before the first batch, so that the collector starts while the server is down.
   class Destination
     NAME = "stats_events"
     KINDS = { "postgres" => :SQL, "postgresql" => :SQL, "mysql" => :SQL, "mongodb" => :Mongo, "nats" => :NATS }.freeze
@@ -28,10 +28,10 @@ module Stats
     def deliver(events) = target.deliver(events)
 
     # @param error [Exception]
-    # @return [Boolean] whether the server, and not an event, is to blame
+    # @return [Boolean] whether the server is the cause, not an event
     def passing?(error) = @target.nil? || (@target.respond_to?(:passing?) && @target.passing?(error))
 
-    # Forgets the events of a visitor there.
+    # Erases the events of a visitor at the destination.
     #
     # @param visitor [String] 32 hexadecimal digits
     # @return [Integer] how many there were

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns the forgetting of a visitor, wherever events may be: in the store, at the destination, and among those that were parked. What is
-  # still in the journal is dropped on its way.
+  # The erasure of a visitor: in the store, at the destination, and among parked events. Events still in the journal are dropped
+  # during processing.
   class Erasure
     LETTERS_AT_ONCE = 500
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Owns what can be wrong with what a client sends, apart from what Elah refuses by itself.
+# The errors of requests, beside those that Elah itself refuses.
 module Stats
-  # A request, or one of its events, that is not accepted.
+  # A request, or one of its events, is refused.
   class Refused < StandardError
     # @return [String] stable, for programs
     attr_reader :code

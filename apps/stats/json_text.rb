@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Stats
-  # JSON that is sent as it was stored, however deep it is nested.
+  # JSON that is sent as stored, with any depth of nesting.
   JSONText = Struct.new(:text) do
     # @return [String]
     def to_json(*) = text

@@ -3,16 +3,16 @@
 require "digest/sha2"
 
 module Stats
-  # Owns the write keys: who may send events, under which name they are counted, and how many in a minute. A write key is no secret, it
-  # stands in every page that sends events; it tells senders apart.
+  # The write keys: who may send events, the name under which they are counted, and the quota per minute. A write key is not
+  # secret, because every page that sends events contains it; it identifies senders.
   class Keys
-    # name: under which events are counted · per_minute: nil is no quota
+    # name: under which events are counted · per_minute: nil for no quota
     Key = Struct.new(:name, :per_minute)
     FORM = /\A([\x21-\x7e&&[^:,]]{1,200}):([\w.-]{1,100})(?::([1-9]\d{0,8}))?\z/
     BASIC = /\ABasic +([A-Za-z0-9+\/=]+)\s*\z/i
 
     # @param text [String] `KEY:NAME` or `KEY:NAME:EVENTS_PER_MINUTE`, separated by commas
-    # @return [Keys, nil] nil when there is none, so that anybody may send
+    # @return [Keys, nil] nil if anybody may send events
     # @raise [Elah::OptionError]
     def self.parse(text)
       parts = text.to_s.split(/[,\s]+/)
@@ -41,7 +41,7 @@ module Stats
     # @return [Key, nil]
     def [](offered) = offered && @keys[digest(offered)]
 
-    # The keys are not shown.
+    # Hides the keys.
     def inspect = "#<#{self.class} #{@keys.values.map(&:name).join(', ')}>"
 
     private

@@ -3,19 +3,19 @@
 require_relative "body"
 
 module Stats
-  # Owns what a request says beside its path: the parameters of its query and of its body, in whatever form they come.
+  # The parameters of a request's query and body, in any format.
   module Parameters
     FORM = "application/x-www-form-urlencoded"
     JSON = "application/json"
     TEXT = "text/plain"
     NONE = {}.freeze
-    # Levels of a document: the event has one more around it, and JSON of 100 levels is the most that is written.
+    # Levels of a document. The event adds one, and JSON is written with at most 100.
     DEPTH_MAX = 99
-    # What endpoints take, beside forms. They read the body by themselves.
+    # The accepted types, in addition to forms. The endpoints read the body by themselves.
     TYPES = { json: JSON, txt: TEXT, ndjson: "application/x-ndjson" }.freeze
 
     class << self
-      # Lets the endpoints of an API read bodies as they come. Other types are answered 415.
+      # Lets the endpoints of an API read bodies unparsed. Other types get a 415.
       #
       # @param api [Class]
       def accept_bodies(api)
@@ -31,7 +31,7 @@ module Stats
       def of_query(query) = form(query)
 
       # @param request [#query_string, #content_type, #body, #header]
-      # @param bytes_max [Integer] what a compressed body may inflate to
+      # @param bytes_max [Integer] the most bytes after inflating
       # @param type [String, nil] the media type of the body
       # @return [Hash{String=>Object}] what the body says beats what the query says
       # @raise [Refused]
@@ -52,7 +52,7 @@ module Stats
       # @return [Object]
       # @raise [Refused]
       def json(text)
-        # So few bytes nest no deeper than by default, and keywords cost more than a small text.
+        # Such a short text cannot nest too deeply, and keywords cost more than parsing it.
         text.bytesize <= 2 * DEPTH_MAX ? Elah::JSON.parse(text) : Elah::JSON.parse(text, depth_max: DEPTH_MAX)
       rescue Elah::JSON::ParseError => e
         raise Refused.new("malformed_json", e.message, 400)

@@ -3,8 +3,8 @@
 require_relative "json_text"
 
 module Stats
-  # Owns the events that did not fit their schema, or that the destination does not take: dead letters of the sink, each with its reason.
-  # When a schema is changed, those that it had parked and that fit it now go on, with the ids that they had.
+  # The events that did not match their schema, or that the destination rejected: dead letters of the sink, each with its reason.
+  # When a schema changes, parked events that now match are delivered under their old IDs.
   class Parked
     LETTERS_AT_ONCE = 500
 
@@ -20,7 +20,7 @@ module Stats
     # @return [Array<Hash{Symbol=>Object}>]
     def page(after: nil, limit: 100) = @sink.dead_letters(after: after, limit: limit).map { |letter| shown(letter) }
 
-    # Tries what a schema has parked again.
+    # Retries the events that a schema has parked.
     #
     # @param name [String] of the schema
     # @return [Integer] how many events go on

@@ -4,19 +4,19 @@ require "elah"
 require_relative "clock"
 
 module Stats
-  # Owns what this process has seen in the last minutes, for whoever looks on: events per second, the paths that were named most, and how
-  # long events took to be accepted. Nothing of it is stored. It is kept at the cost of two additions and one look-up for an event.
+  # What this process has seen in the last minutes, for the live page: events per second, the most frequent paths, and the latency
+  # of accepting. Nothing is stored. It costs two additions and one look-up per event.
   class Pulse
-    # How many seconds are kept apart.
+    # Seconds that are counted separately.
     SECONDS = 120
-    # Of how many seconds latencies are shown.
+    # Seconds over which latencies are shown.
     LATENCY_SECONDS = 60
-    # How many different paths are counted within one minute; the others are counted together.
+    # Different paths that are counted within one minute; the others are counted together.
     PATHS_MAX = 500
     # A longer path is counted with the others.
     PATH_BYTES_MAX = 200
     TOP = 10
-    # One of so many requests with one event is timed.
+    # One of this many single-event requests is timed.
     TIMED = 16
     # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
@@ -28,7 +28,7 @@ module Stats
       @events = Array.new(SECONDS, 0)
       @second = 0
       @total = 0
-      # By second and bucket. All of it is there from the start: the process does not grow while it fills.
+      # By second and bucket. Everything is allocated at the start, so the process does not grow later.
       @latencies = Array.new(LATENCY_SECONDS) { Array.new(BUCKETS.size + 1, 0) }
       @paths = Elah::Sink::NameCounts.new(names_max: PATHS_MAX, name_bytes_max: PATH_BYTES_MAX, other: OTHER)
       @paths_before = {}
@@ -41,7 +41,7 @@ module Stats
     # @return [Integer] events that this process has accepted
     attr_reader :total
 
-    # Notes events that were accepted.
+    # Counts accepted events.
     #
     # @param path [String]
     # @param count [Integer]
@@ -51,7 +51,7 @@ module Stats
       @paths.add(path, count)
     end
 
-    # Lets go of what is too old. Who counts {#paths} by itself calls this before, and {#noted} after.
+    # Drops outdated data. Callers that count {#paths} by themselves call this before, and {#noted} after.
     #
     # @return [Integer] seconds since 1970
     def tick
@@ -60,20 +60,20 @@ module Stats
       now
     end
 
-    # Notes events whose paths are in {#paths} already.
+    # Counts events whose paths are in {#paths} already.
     #
     # @param count [Integer]
-    # @param now [Integer] what {#tick} gave
+    # @param now [Integer] the result of {#tick}
     # @return [void]
     def noted(count, now = tick)
       @events[now % SECONDS] += count
       @total += count
     end
 
-    # @return [Boolean] whether the next request is one of the few that are timed
+    # @return [Boolean] whether to time the next request
     def timed? = (@total % TIMED).zero?
 
-    # Notes how long a request took, from its beginning to where its events were as safe as it asked for.
+    # Records how long a request took, from its beginning until its events had the requested durability.
     #
     # @param seconds [Float]
     # @return [void]
@@ -102,7 +102,7 @@ module Stats
 
     private
 
-    # Clears the seconds in which nothing was accepted, and every minute begins to count paths anew.
+    # Clears the seconds without events, and restarts the count of paths every minute.
     def turn(now)
       ([@second + 1, now - SECONDS + 1].max..now).each do |second|
         @events[second % SECONDS] = 0

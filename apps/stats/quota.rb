@@ -3,12 +3,12 @@
 require_relative "clock"
 
 module Stats
-  # Owns how many events each key has left in a minute, counted for all workers together. A worker knows what the others have counted a tenth
-  # of a second later, so that all of them together may let that much more through.
+  # The events that each key has left in a minute, counted for all workers together. A worker learns the others' counts a tenth of
+  # a second later, so they may admit as many extra events.
   class Quota
     MINUTE_SECONDS = 60
 
-    # limit, left: events · reset_seconds: until the minute is over
+    # limit, left: events · reset_seconds: time until the minute is over
     State = Struct.new(:limit, :left, :reset_seconds, :is_kept) do
       # @return [Hash{String=>String}] as of the draft "RateLimit header fields for HTTP"
       def headers = { "ratelimit-limit" => limit.to_s, "ratelimit-remaining" => left.to_s, "ratelimit-reset" => reset_seconds.to_s }
@@ -24,7 +24,7 @@ module Stats
 
     # @param key [Keys::Key] with a quota
     # @param events [Integer]
-    # @return [State] is_kept says whether they may come in
+    # @return [State] is_kept: whether the events are admitted
     def take(key, events)
       minute, second = @clock.call.divmod(MINUTE_SECONDS)
       forget(key, minute)
@@ -34,7 +34,7 @@ module Stats
 
     private
 
-    # With a new minute the last but one is of no use any more.
+    # When a minute begins, the one before the last is no longer needed.
     def forget(key, minute)
       before = @minutes[key.name]
       @minutes[key.name] = minute

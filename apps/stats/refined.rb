@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns what the collector reads out of an event when it has time: what it is about, and what counts it.
+  # The fields that processing reads from an event, and its groups for counting.
   class Refined
-    # What is read of each event; the rest of it stays text.
+    # The members that are read; the rest of the event stays text.
     MEMBERS = ["visitor", "bot", "path", %w[params path].freeze, %w[params event].freeze].freeze
 
     # @return [Elah::Sink::Event]
@@ -15,7 +15,7 @@ module Stats
     # @return [String, nil]
     attr_reader :bot
 
-    # @return [String, nil] what kind of event it is, by its sender's words; schemas have the same names
+    # @return [String, nil] the name of the event, as sent; schemas have the same names
     attr_reader :name
 
     # @param event [Elah::Sink::Event]
@@ -23,7 +23,7 @@ module Stats
       @event = event
       values = Elah::JSON.pluck(event.bytes, *MEMBERS)
       @visitor, @bot, path, named, name = values.map! { |value| value if value.is_a?(String) }
-      # As of {Stats.named_path}.
+      # By {Stats.named_path}.
       @path = named || path
       @name = name unless name&.empty?
     end
@@ -34,7 +34,7 @@ module Stats
     # @return [Integer] when it was accepted, in seconds since 1970
     def seconds = @event.accepted_ms / 1000
 
-    # @return [Hash{String=>Object}] what a schema speaks of
+    # @return [Hash{String=>Object}] the data that a schema describes
     def params = @event.data["params"] || {}
 
     # @return [Array(Integer, String, (String, nil), (String, nil))] minute, path, name and bot: events with the same are counted alike

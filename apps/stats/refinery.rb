@@ -3,8 +3,8 @@
 require_relative "refined"
 
 module Stats
-  # Owns the way of an event from the journal to where it is kept: it is checked against its schema, given to the destination, stored and
-  # counted, once by its id however often it comes. This is the late half of collecting, which runs when there is time.
+  # The processing of an event from the journal: checks it against its schema, sends it to the destination, stores and counts it,
+  # once by its ID however often it arrives. It runs when there is time.
   class Refinery
     # @param store [Elah::Store]
     # @param archive [Archive]
@@ -21,7 +21,7 @@ module Stats
 
     # @param events [Array<Elah::Sink::Event>]
     # @return [void]
-    # @raise [Elah::Sink::Rejected] with what is wrong with some of them; the others are done
+    # @raise [Elah::Sink::Rejected] with the faults of some of them; the others are processed
     def deliver(events)
       reasons = {}
       refined = @archive.without_erased(events.map { |event| Refined.new(event) })
@@ -32,7 +32,7 @@ module Stats
     end
 
     # @param error [Exception]
-    # @return [Boolean] whether the destination, and not an event, is to blame
+    # @return [Boolean] whether the destination is the cause, not an event
     def passing?(error) = @destination.respond_to?(:passing?) && @destination.passing?(error)
 
     private
@@ -43,7 +43,7 @@ module Stats
       reason.nil?
     end
 
-    # @return [Array<Refined>] what the destination has taken
+    # @return [Array<Refined>] the events that the destination has accepted
     def send_on(events, reasons)
       @destination.deliver(events.map(&:event)) unless events.empty?
       events

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns the sums: how many events there were in each minute, hour and day, in all and by path, event and kind of robot. They are written in
-  # the transaction that stores the events, so that they are exact to a number of events, the offset.
+  # The sums: the number of events in each minute, hour and day, in total and by path, event and kind of bot. They are written in
+  # the transaction that stores the events, so they are exact up to a number of events, the offset.
   class Rollups
     # seconds: of one bucket · kept_seconds: how long a bucket is kept
     Unit = Struct.new(:letter, :seconds, :kept_seconds)
@@ -10,14 +10,14 @@ module Stats
     UNITS = { "minute" => Unit.new("m", 60, 7 * DAY), "hour" => Unit.new("h", 3600, 90 * DAY), "day" => Unit.new("d", DAY, 1095 * DAY) }.freeze
     KEPT_SECONDS = UNITS.values.to_h { |unit| [unit.letter, unit.kept_seconds] }.freeze
     DIMENSIONS = { "total" => "t", "path" => "p", "event" => "e", "bot" => "b" }.freeze
-    # How many values of a dimension are counted apart in one bucket; the others are counted together.
+    # Values of a dimension that are counted separately in one bucket; the others are counted together.
     VALUES_MAX = 1000
     VALUE_BYTES_MAX = 256
     OTHER = "(other)"
-    # How many buckets' values are remembered.
+    # Buckets whose values are cached.
     REMEMBERED_MAX = 24
 
-    # Row of an answer. at: seconds since 1970 · visitors: of days and in all alone
+    # Row of a response. at: seconds since 1970 · visitors: only of days and in total
     Row = Struct.new(:at, :value, :events, :bots, :visitors)
 
     # @param store [Elah::Store]
@@ -34,9 +34,9 @@ module Stats
     # @param events [Array<Refined>]
     # @return [void]
     def add(tx, events)
-      # A key that is not frozen would be copied into Ruby's table of unique strings, which grows and stays large.
+      # Ruby copies an unfrozen key into its table of unique strings, which grows and stays large.
       sums = Hash.new { |all, key| all[key.freeze] = [0, 0, 0] }
-      # Of many events few differ in what is counted.
+      # Many events count in the same buckets.
       events.map(&:group).tally.each { |group, alike| count(sums, group, alike) }
       count_visitors(tx, sums, events)
       sums.each { |key, changes| add_to(tx, key, changes) }
@@ -99,7 +99,7 @@ module Stats
 
     def bucket(seconds, unit) = [seconds / unit.seconds].pack("N")
 
-    # The value itself, unless its bucket has too many already.
+    # The value itself, unless its bucket has too many values.
     def admitted(prefix, value)
       known = @values[prefix] || remember(prefix)
       return value if known.key?(value)

@@ -4,8 +4,8 @@ require "securerandom"
 require_relative "clock"
 
 module Stats
-  # Owns the secret that visitor ids of a day are made with. All workers share it through the store; it is gone two days later, and from
-  # then on nobody can tell whose id it was.
+  # The daily secret for visitor IDs. All workers share it through the store. It is deleted two days later, and from then on
+  # nobody can link an ID to a visitor.
   class Salts
     DAY_SECONDS = 86_400
     KEPT_SECONDS = 2 * DAY_SECONDS
@@ -31,7 +31,7 @@ module Stats
 
     private
 
-    # Of several workers that make one at once the first wins.
+    # If several workers create one at once, the first wins.
     def make(day)
       @table.put_new(key(day), SecureRandom.hex(BYTES), ttl: KEPT_SECONDS)
       @table.get(key(day))

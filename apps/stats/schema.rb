@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns the rules for the parameters of one kind of event, in words of JSON Schema. A word that is not known is refused and not ignored: a
-  # rule that nobody checks would be worse than none.
+  # The rules for the parameters of one kind of event, in words of JSON Schema. Unknown words are refused rather than ignored,
+  # because an unchecked rule would be worse than none.
   class Schema
     TYPES = { "object" => [Hash], "array" => [Array], "string" => [String], "integer" => [Integer], "number" => [Numeric],
               "boolean" => [TrueClass, FalseClass], "null" => [NilClass] }.freeze

@@ -3,11 +3,11 @@
 require_relative "schema"
 
 module Stats
-  # Owns the schemas of events, by the names of events. Workers share them through the store; one that was changed holds for the next event
-  # that is checked, in every worker.
+  # The schemas by the names of events. Workers share them through the store; a change applies to the next event that any worker
+  # checks.
   class Schemas
     NAME = /\A[[:print:]]{1,100}\z/
-    # How many schemas there may be.
+    # The most schemas.
     MAX = 500
 
     # @param store [Elah::Store]
@@ -18,8 +18,8 @@ module Stats
     end
 
     # @param name [String, nil] of an event
-    # @yieldreturn [Hash{String=>Object}] its parameters, asked for when there is a schema
-    # @return [String, nil] what is wrong with it; nil when nothing is, or nobody has said what is right
+    # @yieldreturn [Hash{String=>Object}] its parameters, requested if there is a schema
+    # @return [String, nil] the fault; nil if there is none, or no schema
     def reason(name)
       schema = name && self[name] or return
       fault = schema.fault(yield)
@@ -44,7 +44,7 @@ module Stats
     # @param name [String]
     # @param definition [Hash{String=>Object}]
     # @return [Schema]
-    # @raise [Refused] when the definition is none
+    # @raise [Refused] if the definition is invalid
     def put(name, definition)
       raise Refused.new("invalid_name", "A name has 1 to 100 characters.") unless NAME.match?(name)
 

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 module Stats
-  # Owns one message of Segment's libraries: what of it is recorded, and how it is known again.
+  # One message of Segment's libraries: its recorded part, and its ID.
   class SegmentMessage
     TYPES = %w[track page screen identify group alias].freeze
     MESSAGE_BYTES_MAX = 32 * 1024
     BATCH_BYTES_MAX = 500 * 1024
-    # Are not kept of somebody who asks not to be followed.
+    # Not stored for a sender who opts out of tracking.
     PERSONAL = %w[userId anonymousId previousId traits context].freeze
 
     class << self
@@ -25,7 +25,7 @@ module Stats
 
     # @param type [String]
     # @param message [Hash{String=>Object}]
-    # @param batch [Hash{String=>Object}] what the messages around it share
+    # @param batch [Hash{String=>Object}] the shared part of a batch's messages
     def initialize(type, message, batch = {})
       @type = type
       @message = batch.slice("context", "integrations").merge(message)
@@ -50,7 +50,7 @@ module Stats
     def event(sender, default_path)
       message = @message.except("writeKey")
       message = message.except(*PERSONAL) if sender.opted_out?
-      # What a sender says about an address proves nothing, and is not to be kept.
+      # A sender's claim about an address proves nothing, and is not stored.
       message["context"] = message["context"].except("ip") if message["context"].is_a?(Hash)
       sender.for_user(text(@message["userId"]) || text(@message["anonymousId"])).event(@type, path || default_path, message)
     end

@@ -3,12 +3,13 @@
 require_relative "visitors"
 
 module Stats
-  # Owns what is kept of the sender of a request: the visitor, and headers without those that are secret or would tell the address all the same.
+  # The stored data of a request's sender: the visitor, and headers without secrets and without those that would reveal the
+  # address.
   class Sender
-    # Are not kept of anybody.
+    # Never stored.
     UNKEPT = %w[cookie authorization proxy-authorization x-api-key x-forwarded-for forwarded x-real-ip true-client-ip cf-connecting-ip
                 x-client-ip content-length connection prefer].freeze
-    # Are kept of somebody who asks not to be followed.
+    # Stored also for a sender who opts out of tracking.
     HARMLESS = %w[host content-type dnt sec-gpc].freeze
     NO_HEADERS = {}.freeze
     private_constant :NO_HEADERS
@@ -25,7 +26,7 @@ module Stats
     end
 
     # @param request [#header]
-    # @return [Boolean] whether the client asks not to be followed, by `DNT: 1` or `Sec-GPC: 1`
+    # @return [Boolean] whether the client opts out of tracking, by `DNT: 1` or `Sec-GPC: 1`
     def self.opted_out?(request) = request.header("dnt") == "1" || request.header("sec-gpc") == "1"
 
     # @param visitor [Visitors::Visitor]
@@ -37,7 +38,7 @@ module Stats
       @is_opted_out = is_opted_out
     end
 
-    # @return [Sender] the same for an event that names its user, who is the visitor then, whatever was sent by which machine
+    # @return [Sender] the same for an event with a user ID, which identifies the visitor instead of the machine
     # @param user [String, nil]
     def for_user(user)
       return self if user.nil? || @is_opted_out
@@ -45,7 +46,7 @@ module Stats
       Sender.new(Visitors::Visitor.new(@visitor.ip, Visitors.of_user(user), @visitor.bot), @headers, false)
     end
 
-    # @return [Boolean] whether the client asks not to be followed
+    # @return [Boolean] whether the client opts out of tracking
     def opted_out? = @is_opted_out
 
     # @param type [String] what kind of event it is

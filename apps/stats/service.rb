@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns what a running collector consists of.
+# The parts of a running collector.
 require_relative "archive"
 require_relative "client_address"
 require_relative "cors"
@@ -21,16 +21,16 @@ require_relative "visitors"
 module Stats
   # The parts of one collector.
   class Service
-    # How many events the late half works on at once. A batch is in memory as Ruby objects, and no request is answered while it is worked on.
+    # Events per batch of processing. A batch is in memory as Ruby objects, and no request is served while it is processed.
     BATCH_EVENTS_MAX = 64
 
     # @return [Elah::Store]
     attr_reader :store
     # @return [Elah::Sink] where every event goes
     attr_reader :sink
-    # @return [Pulse] what this process has seen lately
+    # @return [Pulse] the recent events of this process
     attr_reader :pulse
-    # @return [Live::Ticker] what tells it to those who look on
+    # @return [Live::Ticker] the source of the live page's events
     attr_reader :live
     # @return [ClientAddress]
     attr_reader :client_address
@@ -48,7 +48,7 @@ module Stats
     attr_reader :parked
     # @return [Erasure]
     attr_reader :erasure
-    # @return [Elah::ApiKey, nil] needed to read and to change what was collected; nil when anybody may
+    # @return [Elah::ApiKey, nil] required to read and to change data; nil if anybody may
     attr_reader :api_key
     # @return [Keys, nil] needed to send; nil when anybody may
     attr_reader :keys
@@ -56,9 +56,9 @@ module Stats
     attr_reader :quota
     # @return [CORS]
     attr_reader :cors
-    # @return [Symbol] the durability of a request that names none
+    # @return [Symbol] the default durability of a request
     attr_reader :durability
-    # @return [Integer] what a compressed body may inflate to
+    # @return [Integer] the most bytes after inflating
     attr_reader :inflated_bytes_max
     # @return [Integer] events of one batch
     attr_reader :batch_events_max
@@ -97,7 +97,7 @@ module Stats
     end
 
     # @param request [#header, #remote_ip]
-    # @return [Visitors::Visitor] who sends it
+    # @return [Visitors::Visitor] the sender
     def visitor_of(request) = @visitors.of(@client_address.of_request(request), request.header("user-agent"))
 
     # @return [Boolean] whether all requests without a preference get the same headers
@@ -126,7 +126,7 @@ module Stats
   end
 
   class << self
-    # @return [Service] what this process serves
+    # @return [Service] the service of this process
     attr_accessor :service
 
     # @param event [Hash{String=>Object}]

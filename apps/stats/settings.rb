@@ -3,7 +3,7 @@
 require_relative "service"
 
 module Stats
-  # Owns the settings of the app: their names, what they may be, and what holds without them.
+  # The settings of the app: names, valid values and defaults.
   module Settings
     DURABILITIES = %w[memory disk delivered].freeze
     RETENTION_DAYS = 1..3650

@@ -5,21 +5,21 @@ require "ipaddr"
 require_relative "bots"
 
 module Stats
-  # Owns what is kept of who sent an event: an address without its last part, a visitor id that nobody can follow from one day to the
-  # next, and whether it is a robot. The address itself is written nowhere: not to the journal, not to a dead letter, not to a log.
+  # The stored data of an event's sender: an address without its last part, a visitor ID that nobody can follow from one day to
+  # the next, and whether it is a bot. The address itself is never written: not to the journal, a dead letter or a log.
   class Visitors
-    # ip: truncated, or nil · visitor: 32 hexadecimal digits, or nil · bot: why it is taken for a robot, or nil
+    # ip: truncated, or nil · visitor: 32 hexadecimal digits, or nil · bot: why it is classified as a bot, or nil
     Visitor = Struct.new(:ip, :visitor, :bot) do
       # @param type [String] of an event
       # @return [Hash{String=>String}] the first members of this visitor's events of that type
       def members(type) = (@members ||= {})[type] ||= { "type" => type, "ip" => ip, "visitor" => visitor, "bot" => bot }.freeze
     end
 
-    # What is kept of somebody who asks not to be followed.
+    # The data of a sender who opts out of tracking.
     NOBODY = Visitor.new(nil, nil, nil)
-    # How many visitors are remembered, so that the next event of each costs a look-up.
+    # Cached visitors, so that the next event of each costs a look-up.
     REMEMBERED_MAX = 4096
-    # Bits of an address that are kept, by its length.
+    # Stored bits of an address, by its length.
     KEPT_BITS = { 4 => 24, 16 => 48 }.freeze
     ADDRESSES = %w[truncated full none].freeze
 
@@ -28,7 +28,7 @@ module Stats
     def self.of_user(user) = Digest::SHA256.hexdigest("user\0#{user}")[0, 32]
 
     # @param salts [Salts]
-    # @param addresses [String] what is kept of an address, one of {ADDRESSES}
+    # @param addresses [String] the stored form of an address, one of {ADDRESSES}
     def initialize(salts, addresses: "truncated")
       @salts = salts
       @addresses = addresses
@@ -47,12 +47,12 @@ module Stats
       known && known[agent] || remember(address, agent)
     end
 
-    # The id that an address and an agent have on a day, for whoever wants to be forgotten.
+    # The ID of an address and a User-Agent on a day, for a visitor who wants to be erased.
     #
     # @param address [String]
     # @param agent [String, nil]
     # @param day [Integer] days since 1970
-    # @return [String, nil] nil when the salt of that day is gone, and the id with it
+    # @return [String, nil] nil if the salt of that day has been deleted
     def id(address, agent, day)
       salt = @salts.of(day) and Digest::SHA256.hexdigest("#{salt}#{address}\0#{agent}".b)[0, 32]
     end

@@ -118,7 +118,7 @@ module Elah
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
-    def come_to_life(key, state)
+    def attach(key, state)
       @key = key
       @state = state
       @indexes = {}

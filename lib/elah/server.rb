@@ -63,11 +63,11 @@ module Elah
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
-      tether = SingleProcess.new(@config, @log)
-      worker.run(@sockets, tether)
+      supervisor_link = SingleProcess.new(@config, @log)
+      worker.run(@sockets, supervisor_link)
       @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
     ensure
-      tether&.remove
+      supervisor_link&.remove
     end
 
     # Each connection needs a file descriptor, so the soft limit is raised to the hard limit.

@@ -124,7 +124,7 @@ class EntityWorkersTest < Minitest::Test
       begin
         Process.kill(:STOP, paused)
         answer = JSON.parse(client.request("GET", "/gather/300").body)
-        assert_operator answer["outcomes"].fetch("answered"), :>, 0
+        assert_operator answer["outcomes"].fetch("returned"), :>, 0
         assert_includes answer["answers"], "none"
         assert_includes answer["answers"], 1
       ensure

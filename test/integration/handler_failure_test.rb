@@ -32,8 +32,8 @@ class HandlerFailureTest < Minitest::Test
   def test_a_handler_that_ends_without_an_answer_is_a_500_that_the_log_knows
     server.connect do |client|
       answer = client.get("/silent")
-      assert_equal [500, "no_answer"], [answer.status, answer.json["code"]]
-      server.wait_for(%r{ERROR .*Request #{answer.json['request_id']} GET /silent ended without an answer})
+      assert_equal [500, "no_response"], [answer.status, answer.json["code"]]
+      server.wait_for(%r{ERROR .*Request #{answer.json['request_id']} GET /silent ended without a response})
       assert_equal "hello", client.get("/hello").body
     end
   end

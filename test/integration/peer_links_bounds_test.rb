@@ -13,7 +13,7 @@ class PeerLinksBoundsTest < PeerLinksCase
       other = links.peer(peer.path)
       assert_equal 1, other.call([:echo, 1], 5)
       waiting = Array.new(10) { Elah.async { other.call([:wait, 60, 1], 60) } }
-      assert_match(/\A10 calls to this worker have no answer yet/, assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }.message)
+      assert_match(/\A10 calls to this worker have no reply yet/, assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }.message)
       waiting.each { |fiber| fiber.cancel.wait }
       error = assert_raises(Elah::PeerLinks::TooLong) { other.call([:echo, "x" * 50_000], 5) }
       assert_match(/and 50000 are allowed/, error.message)

@@ -63,7 +63,7 @@ class PeerLinksTest < PeerLinksCase
         g.call(:broken, Deferred.new(routes[1], [:fail, "KeyError", "mine"]), fallback: ->(error) { [error.class, error.message] })
       end
       assert_equal [*0...200, :none, :waited, [KeyError, "mine"]], results.values
-      assert_equal %i[late answered failed], results.to_a.last(3).map(&:outcome)
+      assert_equal %i[late returned failed], results.to_a.last(3).map(&:outcome)
       wait_until("the owner was told") { routes[0].call([:links], 5) == [1, 0] }
     end
   end

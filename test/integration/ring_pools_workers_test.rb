@@ -37,7 +37,7 @@ class RingPoolsWorkersTest < Minitest::Test
     serve do |server, pools|
       leases = pools.to_h { |pool| [pool["id"], server.post("/pools/#{pool['id']}/leases", { session: "before" }).json] }
       Process.kill(:KILL, worker(server, 1))
-      wait_until("everybody answers") { pools.all? { |pool| answered?(server, pool) } }
+      wait_until("everybody answers") { pools.all? { |pool| returned?(server, pool) } }
       pools.each do |pool|
         lease = server.post("/pools/#{pool['id']}/leases", { session: "before" }).json
         assert_equal leases[pool["id"]].values_at("lease", "number"), lease.values_at("lease", "number")
@@ -60,7 +60,7 @@ class RingPoolsWorkersTest < Minitest::Test
 
   def worker(server, slot) = server.process.log[/Worker #{slot} \(process (\d+)\) is ready/, 1].to_i
 
-  def answered?(server, pool)
+  def returned?(server, pool)
     server.get("/pools/#{pool['id']}").status == 200
   rescue SystemCallError, HttpClient::Closed, HttpClient::Silence
     false

@@ -29,7 +29,7 @@ class StoreServingTest < Minitest::Test
         PLACES.at(Integer(params[:place])).inspect
       end
       get("places/:place", raw: true) do
-        answered = PLACES.answer_at(request, 203, { "x-place" => params[:place] }, Integer(params[:place]), 2)
+        answered = PLACES.respond_at(request, 203, { "x-place" => params[:place] }, Integer(params[:place]), 2)
         answered.nil? ? request.respond(404, {}, "") : answered
       end
     end

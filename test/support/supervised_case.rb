@@ -15,7 +15,7 @@ module SupervisedCase
   REQUEST = "GET /sleep/%d HTTP/1.1\r\nHost: test.example\r\n\r\n"
 
   # Requests that were sent one after the other while something went on: how many were answered, and what happened to the others.
-  Traffic = Struct.new(:answered, :failures)
+  Traffic = Struct.new(:returned, :failures)
 
   # A server with two workers, which is stopped after the block.
   def supervised(app = APP, workers: 2, **options, &block) = ElahServer.start(app, workers: workers, **options, &block)

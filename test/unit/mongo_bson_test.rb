@@ -68,7 +68,7 @@ class MongoBsonTest < Minitest::Test
   def test_broken_bytes_are_refused_and_nothing_worse
     whole = Mongo.to_bson({ a: [1, { b: "text" }], c: "\x00\x01".b, d: /x/, e: 1.5, f: Mongo::ObjectId.generate })
     whole.bytesize.times do |length|
-      assert_raises(Mongo::BadAnswer) { Mongo.from_bson(whole.byteslice(0, length)) }
+      assert_raises(Mongo::InvalidReply) { Mongo.from_bson(whole.byteslice(0, length)) }
     end
     random = Random.new(7)
     2000.times do
@@ -76,7 +76,7 @@ class MongoBsonTest < Minitest::Test
       broken.setbyte(random.rand(broken.bytesize), random.rand(256))
       begin
         assert_kind_of Hash, Mongo.from_bson(broken)
-      rescue Mongo::BadAnswer, RegexpError
+      rescue Mongo::InvalidReply, RegexpError
         next
       end
     end
@@ -86,7 +86,7 @@ class MongoBsonTest < Minitest::Test
     assert_equal({ "a" => nil }, Mongo.from_bson("\x08\0\0\0\x06a\0\0".b))
     assert_equal({ "a" => "b" }, Mongo.from_bson("\x0E\0\0\0\x0Ea\0\x02\0\0\0b\0\0".b))
     assert_equal({ "a" => (5 << 32) + 1 }, Mongo.from_bson("\x10\0\0\0\x11a\0\x01\0\0\0\x05\0\0\0\0".b))
-    error = assert_raises(Mongo::BadAnswer) { Mongo.from_bson("\x08\0\0\0\xFFa\0\0".b) }
+    error = assert_raises(Mongo::InvalidReply) { Mongo.from_bson("\x08\0\0\0\xFFa\0\0".b) }
     assert_includes error.message, "MinKey"
   end
 

@@ -4,15 +4,15 @@ require_relative "support"
 
 module Items
   module Endpoints
-    # Owns what load balancers and supervisors ask.
+    # The health checks of load balancers and supervisors.
     class Health < Elah::API
       format :json
       helpers Support
 
-      desc "Tells that the process answers"
+      desc "Reports that the process runs"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the store answers too, and takes writes"
+      desc "Reports that the store responds and accepts writes"
       get :readyz do
         Elah::Store.check_ready
         { status: "ready", items: Items.service.store.size }

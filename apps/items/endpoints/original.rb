@@ -6,9 +6,9 @@ require_relative "support"
 
 module Items
   module Endpoints
-    # Owns the routes of the original: the same items, each answer in the envelope `{"success": true, "data": ...}`.
+    # The original's routes: the same items, each response wrapped as `{"success": true, "data": ...}`.
     class Original < Elah::API
-      # Of a list.
+      # Items of a list.
       PAGE_SIZE = 100
 
       format :json
@@ -35,7 +35,7 @@ module Items
         end
       end
 
-      desc "Tells that the store answers, as /readyz does"
+      desc "Reports that the store responds, like /readyz"
       get :servicehealth, raw: true do
         Elah::Store.check_ready
         envelop(%({"status":"ready","items":#{store.size}}))

@@ -5,9 +5,9 @@ require_relative "support"
 
 module Items
   module Endpoints
-    # Owns the draws and what they say of themselves.
+    # The draws, and their uniformity test.
     #
-    # A draw of one item is the hot path of this app: a random number, a look-up, and a document that is sent as it is stored.
+    # A draw of one item is the hot path of this app: a random number, a look-up, and a stored document that is sent unchanged.
     class Random < Elah::API
       NUMBER_MAX = 1000
       SEED_MAX = 2**64 - 1
@@ -26,7 +26,7 @@ module Items
                           desc: "draws the same again from the same items"
         end
         get :random, raw: true do
-          next Items.service.draw.answer(request, Support::RANDOM) unless request.query?
+          next Items.service.draw.respond(request, Support::RANDOM) unless request.query?
 
           tag = params["tag"] || Slots::ALL
           number = params["n"]

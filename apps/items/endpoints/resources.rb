@@ -6,7 +6,7 @@ require_relative "support"
 
 module Items
   module Endpoints
-    # Owns /items: create, list, show, delete.
+    # The routes of /items: create, list, show, delete.
     class Resources < Elah::API
       PAGE_MAX = 1000
       TAGS_MAX = 20

@@ -2,11 +2,11 @@
 
 module Items
   module Endpoints
-    # Owns what the endpoints share: the answer in documents that are ready.
+    # Helpers shared by the endpoints: responses with stored documents.
     module Support
       JSON_TYPE = "application/json"
       TAG_RULE = { value: /\A[A-Za-z0-9_.:-]{1,64}\z/, message: "has 1 to 64 letters, digits, _, ., : and -" }.freeze
-      # A random item that a cache keeps is not random.
+      # A random item must not be cached.
       RANDOM = Elah::HeaderSet.new({ "content-type" => JSON_TYPE, "cache-control" => "no-store" })
       PLAIN = Elah::HeaderSet.new({ "content-type" => JSON_TYPE })
 

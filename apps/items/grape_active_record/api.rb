@@ -8,10 +8,10 @@ require_relative "../uniformity/tally"
 require_relative "store"
 
 module Items
-  # The routes of the random-item API in Grape, with the same answers as those in Elah::API.
+  # The routes of the random-item API in Grape, with the same responses as those in Elah::API.
   class GrapeAPI < Grape::API
     RULE = /\A[A-Za-z0-9_.:-]{1,64}\z/.freeze
-    # What is not UTF-8 would leave Grape's rules as an exception.
+    # Text that is not UTF-8 would raise an exception outside of Grape's rules.
     UTF8 = :scrub.to_proc
     PROBLEM = "application/problem+json"
 
@@ -28,7 +28,7 @@ module Items
       end
     end
 
-    # Documents are stored as they are sent; everything else is written.
+    # Documents are sent as stored; everything else is generated.
     format :json
     formatter :json, ->(value, _) { value.is_a?(String) ? value : JSON.generate(value) }
 

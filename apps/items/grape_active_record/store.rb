@@ -9,7 +9,7 @@ require_relative "../stores/sql/tables"
 
 module Items
   module Stores
-    # Owns the items by way of ActiveRecord, in the tables that {SQL} has: either serves what the other has stored.
+    # The items through ActiveRecord, in the tables of {SQL}: each can serve what the other has stored.
     class ActiveRecord
       # A row of items.
       class Row < ::ActiveRecord::Base
@@ -29,7 +29,7 @@ module Items
         self.primary_key = "scope"
       end
 
-      # What Tables asks of a client.
+      # The part of a client that Tables uses.
       Client = Struct.new(:connection) do
         def postgres? = connection.adapter_name == "PostgreSQL"
         def execute(statement) = connection.execute(statement)
@@ -84,7 +84,7 @@ module Items
 
       private
 
-      # The row of the next id is the lock of all writers, as in SQL.
+      # The row of the next ID is the lock of all writers, as in SQL.
       def write
         Row.transaction { yield Total.where(scope: SQL::Tables::NEXT_ID).lock.pick(:total) }
       end
@@ -102,7 +102,7 @@ module Items
         close_hole(Row.all, row.position, Slots::ALL)
       end
 
-      # Takes a row away and gives its position to the last one.
+      # Deletes a row and moves the last one to its position.
       def close_hole(rows, hole, scope)
         rows.where(position: hole).delete_all
         last = size(scope) - 1

@@ -5,22 +5,22 @@ require_relative "../item"
 require_relative "../slots"
 
 module Items
-  # The stores that can hold items. All have the public methods of {Embedded}.
+  # The stores of items. All have the public methods of {Embedded}.
   module Stores
-    # Owns the items in the embedded store. A scope is "" for all items, or a tag:
+    # The items in the embedded store. A scope is "" for all items, or a tag:
     #
-    #   documents position => JSON: what a draw reads
-    #   ids       uuid => id
-    #   places    scope, 0, id => position
-    #   slots     tag, 0, position => id
-    #   counts    scope => number of its items
-    #   service   "next_id", "loaded" => number
+    #     documents position => JSON, which a draw reads
+    #     ids       uuid => id
+    #     places    scope, 0, id => position
+    #     slots     tag, 0, position => id
+    #     counts    scope => number of its items
+    #     service   "next_id", "loaded" => number
     #
-    # Ids and numbers have 8 bytes, the highest first, so that the order of the keys is theirs.
+    # IDs and numbers have 8 bytes, big endian, so the keys are in their order.
     class Embedded
       NEXT_ID = "next_id"
       LOADED = "loaded"
-      # Keys are never empty, so the scope of all items has a name among the counts.
+      # Keys are never empty, so the scope of all items has its own name among the counts.
       ALL_COUNT = "\0"
 
       # @param config [Elah::Config]
@@ -42,7 +42,7 @@ module Items
       # @return [Integer]
       def size(scope = Slots::ALL) = number(@counts.get(count_key(scope)))
 
-      # The one look-up of a draw.
+      # The single look-up of a draw.
       #
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
@@ -54,15 +54,15 @@ module Items
         [count, documents.first]
       end
 
-      # Answers a request with the item at a position, if there are exactly as many items as that; for a draw of all items that
-      # needs no String for the document.
+      # Responds with the item at a position if the number of items is exactly `count`; for a draw from all items without a String
+      # for the document.
       #
       # @param position [Integer]
       # @param count [Integer]
       # @return what `request.respond` returns, or nil
-      def answer(request, headers, position, count) = @documents.answer_at(request, 200, headers, position, count)
+      def respond(request, headers, position, count) = @documents.respond_at(request, 200, headers, position, count)
 
-      # As {#look} for many positions, all seen at one moment.
+      # Like {#look} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
@@ -79,7 +79,7 @@ module Items
         @store.transaction { |tx| tx.get(@ids, uuid)&.then { |id| of(tx, id) } } if uuid.match?(Item::UUID)
       end
 
-      # Items in the order of their ids.
+      # Items in the order of their IDs.
       #
       # @param after [Integer] the last id of the page before, or 0
       # @param limit [Integer]
@@ -96,7 +96,7 @@ module Items
       # Stores items, all or none.
       #
       # @param items [Array<Item>]
-      # @param loaded [Integer, nil] what {#loaded} answers from then on
+      # @param loaded [Integer, nil] the new value of {#loaded}
       # @return [Array<String>] their documents
       # @raise [Duplicate] when a uuid is taken
       def insert(items, loaded: nil)

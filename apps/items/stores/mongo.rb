@@ -3,17 +3,18 @@
 require_relative "../errors"
 require_relative "../item"
 require_relative "../slots"
-require_relative "mongo/looks"
+require_relative "mongo/shared_draws"
 require_relative "mongo/state"
 
 module Items
   module Stores
-    # Owns the items in a server that speaks MongoDB's protocol:
+    # The items in a server that speaks MongoDB's protocol:
     #
-    #   items  _id: position, i: id, u: uuid, d: document, and with the _id -1 the State
-    #   slots  _id: tag, space, position within the tag; t: tag, i: id
+    #     items  _id: position, i: id, u: uuid, d: document, and with the _id -1 the State
+    #     slots  _id: tag, space, position within the tag; t: tag, i: id
     #
-    # A draw reads State and item by one query, which {Looks} shares among draws. One process may use them while items come and go.
+    # A draw reads State and item in one query, which {SharedDraws} shares among draws. One process may use the items while some
+    # are added or deleted.
     class Mongo
       # @param config [Elah::Config]
       # @return [Mongo]
@@ -24,7 +25,7 @@ module Items
         @items = mongo["items"]
         @slots = mongo["item_slots"]
         @state = State.new(@items, @slots)
-        @looks = Looks.new(@items)
+        @draws = SharedDraws.new(@items)
         @making = Mutex.new
       end
 
@@ -32,7 +33,7 @@ module Items
       # @return [Integer]
       def size(scope = Slots::ALL) = number(state.read, scope)
 
-      # The one look-up of a draw.
+      # The single look-up of a draw.
       #
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
@@ -40,14 +41,14 @@ module Items
       def look(position, scope = Slots::ALL)
         if scope.empty?
           made
-          state, document = @looks.look(position)
+          state, document = @draws.look(position)
           return [number(state, scope), (document if position < number(state, scope))] unless state.nil? || state["b"]
         end
         count, documents = look_many([position], scope)
         [count, documents.first]
       end
 
-      # As {#look} for many positions, all seen at one moment.
+      # Like {#look} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
@@ -67,7 +68,7 @@ module Items
         state.at_one_version { @items.find_one({ "u" => uuid })&.fetch("d") }
       end
 
-      # Items in the order of their ids.
+      # Items in the order of their IDs.
       #
       # @param after [Integer] the last id of the page before, or 0
       # @param limit [Integer]
@@ -86,7 +87,7 @@ module Items
       # Stores items, all or none.
       #
       # @param items [Array<Item>]
-      # @param loaded [Integer, nil] what {#loaded} answers from then on
+      # @param loaded [Integer, nil] the new value of {#loaded}
       # @return [Array<String>] their documents
       # @raise [Duplicate] when a uuid is taken
       def insert(items, loaded: nil)
@@ -137,7 +138,7 @@ module Items
         @state
       end
 
-      # Indexes and State are made at the first use, so that the app starts while the server is away.
+      # Indexes and State are created at the first use, so that the app starts while the server is down.
       def made = @made || @making.synchronize { @made ||= @state.create || true }
 
       def number(state, scope) = state["n"].fetch(State.key(scope), 0)
@@ -172,7 +173,7 @@ module Items
 
       def take(totals, scope) = (totals[scope] += 1) - 1
 
-      # The steps by which the last of a scope move into the holes; the block turns positions into _ids.
+      # The steps that move the last items of a scope into the holes; the block converts positions into _ids.
       def close_holes(collection, gone, totals, scope)
         positions = gone.to_h { |found| [found["_id"].to_s.split.last.to_i, found["i"]] }
         total = totals[scope]

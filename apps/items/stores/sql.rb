@@ -8,7 +8,8 @@ require_relative "sql/writing"
 
 module Items
   module Stores
-    # Owns the items in PostgreSQL, MariaDB or MySQL. The tables are made at the first use, so that the app starts while the server is away.
+    # The items in PostgreSQL, MariaDB or MySQL. The tables are created at the first use, so that the app starts while the server
+    # is down.
     class SQL
       LOOK = "SELECT c.total, i.document FROM item_totals c LEFT JOIN items i ON i.position = ? WHERE c.scope = ''"
       LOOK_TAG = "SELECT c.total, i.document FROM item_totals c LEFT JOIN item_tags t ON t.tag = c.scope AND t.position = ? " \
@@ -30,7 +31,7 @@ module Items
       # @return [Integer]
       def size(scope = Slots::ALL) = sql.value(TOTAL, scope) || 0
 
-      # The one look-up of a draw: one statement, so count and item are of one moment.
+      # The single look-up of a draw: one statement, so count and item are read at one moment.
       #
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
@@ -39,7 +40,7 @@ module Items
         (scope.empty? ? sql.rows(LOOK, position) : sql.rows(LOOK_TAG, position, scope)).first || NONE
       end
 
-      # As {#look} for many positions, all seen at one moment.
+      # Like {#look} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
@@ -55,7 +56,7 @@ module Items
       # @return [String, nil] the document
       def find(uuid) = (sql.value("SELECT document FROM items WHERE uuid = ?", uuid) if uuid.match?(Item::UUID))
 
-      # Items in the order of their ids.
+      # Items in the order of their IDs.
       #
       # @param after [Integer] the last id of the page before, or 0
       # @param limit [Integer]
@@ -74,7 +75,7 @@ module Items
       # Stores items, all or none.
       #
       # @param items [Array<Item>]
-      # @param loaded [Integer, nil] what {#loaded} answers from then on
+      # @param loaded [Integer, nil] the new value of {#loaded}
       # @return [Array<String>] their documents
       # @raise [Duplicate] when a uuid is taken
       def insert(items, loaded: nil)
@@ -98,7 +99,7 @@ module Items
 
       private
 
-      # Each statement sees what is committed, so what is read after the lock is what the last writer left.
+      # Each statement sees what is committed, so a read after the lock sees the last writer's result.
       def write
         sql.transaction(isolation: :read_committed) { |tx| yield Writing.new(tx, Tables.put_total(sql.postgres?)) }
       end

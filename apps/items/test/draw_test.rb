@@ -41,8 +41,8 @@ class ItemsDrawTest < Minitest::Test
   # A store that read the count and the document one after the other: in between an item came, at the position that was drawn, behind the
   # last of the count. It was taken, and the tally, which has no cell behind the last, failed: the client got 500.
   class Torn
-    def initialize = @looks = [[1000, "item 0"], [1000, "new"], [1000, "item 7"], [999, "new"], [999, "item 3"]]
-    def look(_position, _scope) = @looks.shift
+    def initialize = @draws = [[1000, "item 0"], [1000, "new"], [1000, "item 7"], [999, "new"], [999, "item 3"]]
+    def look(_position, _scope) = @draws.shift
   end
 
   # Draws the positions of a plan.
@@ -102,8 +102,8 @@ class ItemsDrawTest < Minitest::Test
   end
 
   # As {Changing}, for a store that answers by itself.
-  class Answering < Changing
-    def answer(request, headers, position, count) = next_size.then { |size| (request.respond(200, headers, position) if count == size && position < size) }
+  class Responding < Changing
+    def respond(request, headers, position, count) = next_size.then { |size| (request.respond(200, headers, position) if count == size && position < size) }
   end
 
   Asked = Struct.new(:draw) do
@@ -113,13 +113,13 @@ class ItemsDrawTest < Minitest::Test
     end
   end
 
-  def test_answers_are_uniform_while_items_come_and_go
+  def test_responses_are_uniform_while_items_come_and_go
     counts = Array.new(100, 0)
-    draw = draw(Answering.new([100, 100, 100, 130, 100, 100, 100, 100, 55, 100, 100]))
+    draw = draw(Responding.new([100, 100, 100, 130, 100, 100, 100, 100, 55, 100, 100]))
     request = Asked.new
     taken = 0
     while taken < 100_000
-      draw.answer(request, {})
+      draw.respond(request, {})
       next unless @store.seen == 100
 
       counts[request.draw] += 1
@@ -130,12 +130,12 @@ class ItemsDrawTest < Minitest::Test
     assert_operator @tally.report[:draws], :>=, taken
   end
 
-  def test_there_is_nothing_to_answer_with
-    [Changing, Answering].each do |store|
+  def test_there_is_nothing_to_respond_with
+    [Changing, Responding].each do |store|
       request = Asked.new
-      assert_raises(Items::NoItems) { draw(store.new([0])).answer(request, {}) }
+      assert_raises(Items::NoItems) { draw(store.new([0])).respond(request, {}) }
       assert_nil request.draw
-      assert_equal [200, { "a" => "b" }], draw(store.new([1])).answer(request, { "a" => "b" })
+      assert_equal [200, { "a" => "b" }], draw(store.new([1])).respond(request, { "a" => "b" })
       assert_equal 0, request.draw
     end
   end

@@ -2,7 +2,7 @@
 
 module Items
   module Uniformity
-    # Owns the chi-square distribution: how likely a deviation is by chance, and how small a bias a number of draws shows.
+    # The chi-square distribution: the probability of a deviation by chance, and the smallest bias that a number of draws reveals.
     class ChiSquare
       TERMS_MAX = 10_000
       PRECISION = 1e-12
@@ -55,7 +55,7 @@ module Items
 
       private
 
-      # The least argument for which the block is true, if it is so for all larger ones.
+      # The smallest argument for which the block is true, if it is true for all larger ones.
       def bisect(low, high)
         60.times do
           middle = (low + high) / 2
@@ -70,7 +70,7 @@ module Items
         Math.exp(count * Math.log(mean) - mean - Math.lgamma(count + 1).first)
       end
 
-      # The regularised lower incomplete gamma function, by its series; all terms are positive.
+      # The regularised lower incomplete gamma function, by its series of positive terms.
       def lower_gamma(shape, limit)
         return 0.0 if limit <= 0
 

@@ -3,18 +3,18 @@
 require_relative "chi_square"
 
 module Items
-  # Owns the judgement on whether draws are uniform.
+  # The test of whether draws are uniform.
   module Uniformity
-    # The running chi-square test of what this process has drawn. The positions of a draw are cut into CELLS cells of sizes that
-    # differ by one at most; the tally counts how many draws fell into each, and how many should have. It is exact while items
-    # come and go, because every draw is counted with the number of items that it was made from.
+    # The running chi-square test of this process's draws. The positions of a draw are divided into CELLS cells whose sizes differ
+    # by at most one. The tally counts the draws in each cell, and the expected number. It is exact while items are added or
+    # deleted, because every draw is counted with the number of items at that time.
     class Tally
       CELLS = 64
-      # The probability that a fair service is called suspicious.
+      # The probability that a fair service is reported as suspicious.
       SIGNIFICANCE = 0.001
-      # The probability with which a bias of the size that is reported would have been found.
+      # The probability of detecting a bias of the reported size.
       POWER = 0.99
-      # The least draws expected in a cell for the test to mean anything.
+      # The fewest expected draws in a cell for a meaningful test.
       EXPECTED_MIN = 5
 
       def initialize
@@ -25,7 +25,7 @@ module Items
         @since = Time.now.utc
       end
 
-      # Counts a draw. Those from fewer items than there are cells are left out.
+      # Counts a draw. Ignores draws from fewer items than there are cells.
       #
       # @param position [Integer]
       # @param count [Integer] of the items that could have been drawn
@@ -51,7 +51,7 @@ module Items
 
       private
 
-      # Writes down what was to be expected of the draws since the number of items last changed.
+      # Adds the expected draws since the number of items last changed.
       def settle(count)
         if @pending.positive?
           first = 0
@@ -71,7 +71,7 @@ module Items
           p_value: p_value, significance: SIGNIFICANCE, verdict: verdict, detectable_bias: detectable_bias, power: POWER }
       end
 
-      # The bias that would have been found: half of the cells that much too likely, the other half too unlikely.
+      # The bias that would have been detected: half of the cells too likely by this share, and the others too unlikely.
       def detectable_bias(draws)
         @noncentrality ||= distribution.noncentrality(POWER, SIGNIFICANCE)
         Math.sqrt(@noncentrality / draws)

@@ -4,11 +4,11 @@ require "date"
 
 module Leaderboards
   module Boards
-    # Owns when seasons begin and end: hours, days, weeks from Monday and months, by the clocks of a time zone. Times are seconds since 1970.
+    # The beginning and end of seasons: hours, days, weeks from Monday and months, in a time zone. Times are seconds since 1970.
     class Calendar
       LENGTHS = %w[hour day week month].freeze
       HOUR = 3600
-      # How far apart moments lie that are tried when a day has no midnight.
+      # The step of the search when a day has no midnight.
       STEP = 900
 
       # @param zone [String]
@@ -57,7 +57,7 @@ module Leaderboards
 
       def next_first(day) = @length == "month" ? day.next_month : day + (@length == "week" ? 7 : 1)
 
-      # The first moment of a day: the earlier of two midnights, and the end of the gap when there is none.
+      # The first moment of a day: the earlier of two midnights, or the end of the gap if there is none.
       def midnight(day)
         local = Time.utc(day.year, day.month, day.day)
         return local.to_i unless @zone

@@ -4,8 +4,8 @@ require "securerandom"
 
 module Leaderboards
   module Boards
-    # Owns the last changes of ranks of a board, in memory: what a feed tells. They are numbered; the numbers begin anew with each life of the
-    # board, which has a name of its own.
+    # The last rank changes of a board, in memory, for the feed. They are numbered. The numbers restart when the board is loaded
+    # again, and each load has its own name.
     class Changes
       KEPT = 1000
 
@@ -30,7 +30,7 @@ module Leaderboards
       # @param life [String, nil] that the reader knows
       # @param number [Integer] of the last change that it has
       # @return [Array(String, Integer, Array<String>), Array(String, Integer, nil)] this life, the number of the last change, and those that
-      #   the reader does not have; nil when some of them are not known any more
+      # the reader does not have; nil if some of them are no longer known
       def since(life, number)
         missing = @number - number
         return [@life, @number, nil] if life != @life || missing.negative? || missing > @last.size

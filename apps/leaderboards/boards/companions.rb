@@ -2,8 +2,8 @@
 
 module Leaderboards
   module Boards
-    # Owns what is kept of members beside their scores, through all seasons of a board: metadata, and who is banned. Rows are
-    # board id / member.
+    # Data of members beside their scores, kept through all seasons of a board: metadata, and bans. The key of a row is board id /
+    # member.
     class Companions
       # @return [Integer] another after each change of metadata
       attr_reader :version

@@ -2,9 +2,9 @@
 
 module Leaderboards
   module Boards
-    # A rank of which some parts are known only as they were: it lies between two bounds, if these parts have not changed since.
+    # An estimated rank: some parts are known only from earlier, so it lies between two bounds if those have not changed.
     #
-    # rank: Integer in the middle · error: how far the bounds are from it · at: when the oldest part was seen, seconds
+    # rank: Integer in the middle · error: distance to the bounds · at: when the oldest part was read, seconds
     Estimate = Struct.new(:rank, :error, :at) do
       # @param known [Integer] the ordinal rank among the parts that have answered
       # @param summaries [Array<Part::Summary>] of the others
@@ -25,7 +25,7 @@ module Leaderboards
       end
     end
 
-    # How scores of one board are compared.
+    # The comparison of scores of one board.
     class Estimate::Order
       # @param directions [Array<Symbol>] :desc or :asc of each component
       def initialize(directions)
@@ -50,7 +50,7 @@ module Leaderboards
         size = summary.size
         return [0, 0] if size.zero?
 
-        # Scores go from the worst to the best; the one of step i is that of the place-th member from the worst.
+        # Scores from the worst to the best. That of step i belongs to the place-th member from the worst.
         places = (0..Part::STEPS).map { |step| [(Rational(step * size, Part::STEPS)).ceil, 1].max }
         better = summary.scores.index { |other| compare(other, score).negative? }
         not_worse = summary.scores.index { |other| compare(other, score) <= 0 }

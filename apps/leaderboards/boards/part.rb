@@ -2,15 +2,15 @@
 
 module Leaderboards
   module Boards
-    # What a part of a board answers to {Split}, which adds up what all parts say.
+    # The operations of a part of a board for {Split}, which adds up the results of all parts.
     module Part
-      # Where a place in the order lies in a part: how many members are before it, how many have a better score, and how many the same.
+      # A position in the order within a part: how many members are before it, have a better score, and have the same.
       Place = Struct.new(:before, :better, :equal, :size)
       # A member of a part, with its score and a cursor.
       Standing = Struct.new(:member, :score, :cursor, :metadata)
-      # A part in short: the scores at equal distances from the worst member to the best, as they were at a time (seconds).
+      # A summary of a part: the scores at equal distances from the worst member to the best, at a time (seconds).
       Summary = Struct.new(:size, :scores, :at)
-      # Scores of a summary, but one.
+      # Number of scores of a summary, minus one.
       STEPS = 64
 
       # @param member [String]
@@ -77,7 +77,7 @@ module Leaderboards
 
       def row_behind(cursor, style) = @set.page(after: cursor, limit: 1, style: style).rows.first
 
-      # Those with the same score stand around the place, on either side.
+      # Members with the same score are on both sides of the position.
       def better(cursor, score, before)
         behind = row_behind(cursor, :competition)
         return behind.rank - 1 if behind && behind.score == score

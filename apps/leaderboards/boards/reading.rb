@@ -4,9 +4,9 @@ require_relative "../errors"
 
 module Leaderboards
   module Boards
-    # What can be asked of a board: the reads of {Board}. Answers are JSON unless they say otherwise.
+    # The reads of {Board}. Results are JSON unless noted otherwise.
     module Reading
-      # Scores of a range that are counted and shown.
+      # A range of scores to count and list.
       ScoreRange = Struct.new(:from, :to, :offset, :limit)
 
       # @param count [Integer]
@@ -181,7 +181,7 @@ module Leaderboards
 
       private
 
-      # The set as a member sees it: who is banned stands in it as if nothing were.
+      # The set as a member sees it: a banned member is included in it.
       def among(member)
         return yield @set unless @companions.banned_any? && @companions.banned?(member)
 
@@ -195,7 +195,7 @@ module Leaderboards
 
       def list_of(rows, beside = nil) = %({"season":#{season},"size":#{@set.size},"members":#{rows}#{beside}})
 
-      # What a member's object has beside rank and score.
+      # The parts of a member's object besides rank and score.
       def more = @companions.metadata_any? ? @more : nil
 
       def text(row, position = nil) = @text.row(row, @companions.metadata(row.member), position)

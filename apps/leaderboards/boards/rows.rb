@@ -2,10 +2,10 @@
 
 module Leaderboards
   module Boards
-    # Owns the reading of rows that a board writes, also while they are on their way to the disk, without waiting for it: what waits in a call
-    # holds up the board, and can be given up in the middle.
+    # Reads rows that a board writes, including pending ones, without waiting. A wait inside a call would block the board, and
+    # could be cancelled in the middle.
     class Rows
-      # Writes between two looks at which rows have arrived.
+      # Writes between two checks for stored rows.
       LOOK_EVERY = 1024
 
       # @param index [Elah::Entity::Index] to write
@@ -41,7 +41,7 @@ module Leaderboards
 
       private
 
-      # Behind one that is under way there may be one that has arrived; it stays a little longer.
+      # A stored row may follow a pending one; it stays a little longer.
       def note(key, value)
         @unsettled.delete(key)
         @unsettled[key] = value

@@ -4,10 +4,10 @@ require_relative "calendar"
 
 module Leaderboards
   module Boards
-    # Owns which season a board is in. One is current; when its time is over the next call of the board begins another, and a clock that goes
-    # back never brings one again. Those that have ended stay until there are too many. A row of an index each, which every worker may read:
+    # The seasons of a board. One is current. When its time is over, the next call of the board begins another; if the clock goes
+    # back, no season returns. Past ones stay until there are too many. Each is a row of an index, which every worker may read:
     #
-    #   board id / number => when it began, when it is to end (0: when somebody says so), when it has ended (0: not yet)
+    #     board id / number => begin, planned end (0: on request), actual end (0: not yet)
     class Seasons
       # A season, with times in seconds since 1970; 0 is not yet.
       Season = Struct.new(:number, :begins_at, :ends_at, :ended_at) do
@@ -18,7 +18,7 @@ module Leaderboards
         def prefix(board) = "#{board}/#{number}"
       end
 
-      # Rows of old seasons that go with one write.
+      # Rows of old seasons deleted in one write.
       PRUNED_AT_ONCE = 200
 
       class << self
@@ -97,7 +97,7 @@ module Leaderboards
       # @return [Boolean] whether nothing is too old
       def pruned? = @pruned
 
-      # Deletes some of what is too old, if there is such.
+      # Deletes some outdated data, if there is any.
       #
       # @param members [Elah::Entity::Index] rows of members, to write
       # @param table [Elah::Store::Table] the same, to read
@@ -114,7 +114,7 @@ module Leaderboards
 
       private
 
-      # By the clock as it is, so that one that was wrong is not followed for longer than the season that it led to.
+      # Uses the current clock, so that a wrong clock affects only the season that it caused.
       def start(number)
         now = @clock.now
         begins_at, ends_at = @calendar ? @calendar.period(now) : [now, 0]

@@ -6,13 +6,13 @@ require_relative "part"
 
 module Leaderboards
   module Boards
-    # Owns a board whose members are spread over parts by their names, so that each part may live in another worker. It answers what {Board}
-    # does, as far as parts can: a rank is what all parts say about one place, asked at once and for a bounded time. When a part has no answer
-    # in time, a rank is estimated by what is known of that part; a list is not.
+    # A board whose members are distributed over parts by their names, so that each part may be in another worker. It has the
+    # operations of {Board} that work on parts: a rank is the sum of all parts' counts at one position, requested at once with a
+    # time limit. If a part does not reply in time, the rank is estimated from earlier data; a list is not.
     class Split
-      # Beyond that rank no list goes.
+      # The last rank in a list.
       DEPTH_MAX = 1000
-      # How old what is known of a part may be before it is asked for anew, in seconds.
+      # The maximum age of a part's summary, in seconds.
       SUMMARY_SECONDS = 1
       LIST_STYLES = %i[ordinal competition].freeze
       STYLES = [*LIST_STYLES, :modified, :fractional].freeze
@@ -83,9 +83,9 @@ module Leaderboards
       def page(after, before, limit, style)
         raise NotInParts, "Pages of a leaderboard in parts go forward, with ordinal ranks." if before || style != :ordinal
 
-        answers = near(after, limit + 1, false)
-        found = sorted(answers.flat_map(&:last)).first(limit + 1)
-        place = answers.sum(&:first)
+        replies = near(after, limit + 1, false)
+        found = sorted(replies.flat_map(&:last)).first(limit + 1)
+        place = replies.sum(&:first)
         more = found.size > limit ? %("1.#{found[limit - 1].cursor}") : "null"
         rows = found.first(limit).each_with_index.map { |standing, index| [place + index + 1, standing] }
         rows_text(rows, %(,"after":#{more},"before":null))
@@ -111,7 +111,7 @@ module Leaderboards
         end
       end
 
-      # What needs to see all members at once, or all parts at one moment.
+      # Operations that need all members at once, or all parts at one moment.
       %i[scores list scores_at histogram ban pardon banned trim begin_season over? export changes].each do |name|
         define_method(name) { |*| raise NotInParts, "A leaderboard in parts has no #{name.to_s.tr('_', ' ')}." }
       end
@@ -124,7 +124,7 @@ module Leaderboards
 
       def find(member)
         result = gather { |gather| gather.call(0, part(member).deferred.find_in_part(member), fallback: nil) }[0]
-        answer_of(result) { raise unavailable } or raise MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}."
+        value_of(result) { raise unavailable } or raise MemberNotFound, "The leaderboard has no member #{member.inspect[0, 64]}."
       end
 
       def check_style(style, styles = STYLES)
@@ -132,21 +132,21 @@ module Leaderboards
       end
 
       # @return [Array] what every part says
-      # @raise [PartUnavailable] when one has no answer in time
+      # @raise [PartUnavailable] when one did not reply in time
       def all(name, *arguments)
         gather { |gather| keys.each { |key| gather.call(key, @boards[key].deferred.public_send(name, *arguments), fallback: nil) } }
-          .map { |result| answer_of(result) { raise unavailable } }
+          .map { |result| value_of(result) { raise unavailable } }
       end
 
       def near(cursor, limit, is_before) = all(:near_in_part, cursor, limit, is_before)
 
       def gather(&block) = Elah.gather(deadline: @deadline, &block)
 
-      def unavailable = PartUnavailable.new("A part of the leaderboard has no answer in time.")
+      def unavailable = PartUnavailable.new("A part of the leaderboard did not reply in time.")
 
-      # A part that says no has answered.
-      def answer_of(result)
-        return result.value if result.answered?
+      # A refusal counts as a reply.
+      def value_of(result)
+        return result.value if result.returned?
         raise result.error if result.error.is_a?(Refused)
 
         yield
@@ -163,8 +163,8 @@ module Leaderboards
             gather.call([key], @boards[key].deferred.summarize, fallback: nil)
           end
         end
-        keys.each { |key| @summaries[key] = results[[key]].value if results[[key]]&.answered? }
-        keys.map { |key| answer_of(results[key]) { nil } }
+        keys.each { |key| @summaries[key] = results[[key]].value if results[[key]]&.returned? }
+        keys.map { |key| value_of(results[key]) { nil } }
       end
 
       # @return [Numeric, Estimate] an estimate when a part had no answer in time
@@ -177,7 +177,7 @@ module Leaderboards
         Estimate.of(exact(places.compact, :ordinal), summaries, standing.score, @order)
       end
 
-      # What was written was written, whether or not its rank is known.
+      # The write is done, whether or not its rank is known.
       def rank_or_nil(standing, style)
         rank(standing, style)
       rescue PartUnavailable

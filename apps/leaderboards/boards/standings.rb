@@ -4,8 +4,8 @@ require_relative "../errors"
 
 module Leaderboards
   module Boards
-    # Owns the members of one board in one season: a ranked set in memory, and its rows in the table of all boards. Rows are written
-    # before memory changes, in the call's own batch. Banned members are in a set beside it, the shadow.
+    # The members of one board in one season: a ranked set in memory, and its rows in the table of all boards. Rows are written
+    # before memory changes, in the call's own batch. Banned members are in a second set, the shadow.
     class Standings
       # @param prefix [String] of a season's rows
       # @return [String] of the rows of those who are banned
@@ -40,7 +40,7 @@ module Leaderboards
         @set.apply(decision, style: style)
       end
 
-      # As {#submit}, with JSON as its answer.
+      # Like {#submit}, with JSON as its result.
       #
       # @param (see #submit)
       # @return [String]
@@ -74,7 +74,7 @@ module Leaderboards
         @set.delete(member)
       end
 
-      # Takes a member over from other standings, with its place among its equals.
+      # Takes a member over from other standings, with its place among equals.
       #
       # @param member [String]
       # @param other [Standings]
@@ -92,7 +92,7 @@ module Leaderboards
         row
       end
 
-      # Runs a block while a member of other standings stands among these, in memory alone.
+      # Runs a block while a member of other standings is included, in memory only.
       #
       # @param member [String]
       # @param score [Object]

@@ -3,23 +3,23 @@
 require "digest/sha2"
 require "securerandom"
 require_relative "../errors"
-require_relative "answers"
+require_relative "stored_responses"
 
 module Leaderboards
   module Boards
-    # Owns writes to several boards, which are done all or not at all. Boards live in different workers, so such a write has two steps: when
-    # every board has said that it can, the whole is stored as decided; then each board does its part, once, under a key of its own. What was
-    # decided and not done, because a process was killed in between, is done within {EVERY_SECONDS} of the next start. So what was decided is
-    # kept until every part is on disk, also where an answer does not wait for that.
+    # Atomic writes to several boards. Boards are in different workers, so such a write has two steps. When every board has
+    # accepted it, the write is stored as decided. Then each board applies its part, once, under its own key. If a process was
+    # killed in between, the write is finished within {EVERY_SECONDS} of the next start. So a decided write is kept until every
+    # part is on disk, even if the response does not wait for that.
     #
-    # A reader may see the parts one after the other while the write is under way; once it is answered, all of them are there.
+    # A reader may see the parts one after the other during the write. After the response all of them are visible.
     class Together
-      # How often a worker looks for writes that were left behind, and how old they are then at least.
+      # How often a worker checks for unfinished writes, and their minimum age.
       EVERY_SECONDS = 2
-      # For how long the answer to a key is known.
-      KEPT_SECONDS = Answers::KEPT_SECONDS
+      # How long the result for a key is kept.
+      KEPT_SECONDS = StoredResponses::KEPT_SECONDS
 
-      # One part: what {Board#submit} gets.
+      # One part: the arguments of {Board#submit}.
       Part = Struct.new(:board, :member, :score, :operator) do
         # @return [Array] to be kept
         def to_row = [board, member, score, operator.to_s]
@@ -30,13 +30,13 @@ module Leaderboards
 
       # @param store [Elah::Store]
       # @param boards [#call_many]
-      # @param answers [Elah::Store::Table, nil] what the boards have answered and stored; nil when they answer only what they have stored
-      def initialize(store, boards, answers: nil)
+      # @param results [Elah::Store::Table, nil] what the boards have answered and stored; nil when they result only what they have stored
+      def initialize(store, boards, responses: nil)
         @store = store
         @boards = boards
         @decided = store.table("together")
         @keys = store.table("together_keys")
-        @answers = answers
+        @responses = responses
       end
 
       # @param parts [Array<Part>]
@@ -48,13 +48,13 @@ module Leaderboards
         rows = parts.map(&:to_row)
         id, is_replay = known(key, rows)
         id ||= decide(parts, rows, key)
-        answers = carry_out(id, parts, style)
-        forget(id, parts, answers) unless is_replay && @decided.get(id).nil?
-        # One that was deleted meanwhile has nothing to do.
-        [answers.map { |answer| answer.is_a?(String) ? answer : "null" }, is_replay]
+        results = carry_out(id, parts, style)
+        forget(id, parts, results) unless is_replay && @decided.get(id).nil?
+        # A board that was deleted meanwhile has nothing to do.
+        [results.map { |result| result.is_a?(String) ? result : "null" }, is_replay]
       end
 
-      # Does what was decided and left behind.
+      # Finishes decided writes that were left behind.
       #
       # @return [Integer] how many writes
       def finish
@@ -80,7 +80,7 @@ module Leaderboards
         end
       end
 
-      # One that cannot be done now, since a worker is away, keeps no other from it.
+      # A write that cannot be finished now, because a worker is down, does not hold up the others.
       #
       # @return [Elah::Error, nil] why it is still there
       def finish_one(id, parts)
@@ -106,7 +106,7 @@ module Leaderboards
 
       def digest(rows) = Digest::SHA256.hexdigest(Elah::JSON.generate(rows))
 
-      # Every board says whether it can, then the write is stored.
+      # Every board decides whether it can accept its part; then the write is stored.
       def decide(parts, rows, key)
         calls = parts.map { |part| [part.board, :check, part.member, part.score, part.operator] }
         raise_first(@boards.call_many(calls))
@@ -121,29 +121,29 @@ module Leaderboards
         id
       end
 
-      # Each part is done once, whoever does it and however often.
+      # Each part is applied once, however often this is repeated.
       #
       # @return [Array<String, Refused>] every board had agreed, so that only one that was deleted meanwhile refuses
       def carry_out(id, parts, style)
         calls = parts.each_with_index.map { |part, index| [part.board, :carry_out, name(id, index), part.member, part.score, part.operator, style] }
-        @boards.call_many(calls).tap { |answers| raise_first(answers.grep_v(Refused)) }
+        @boards.call_many(calls).tap { |results| raise_first(results.grep_v(Refused)) }
       end
 
-      # What stands for a part among the answers of its board.
+      # The name of a part among the stored responses of its board.
       def name(id, index) = "together #{id}/#{index}"
 
-      # With durability :memory parts are on their way for a while: {#finish} comes back to them.
-      def forget(id, parts, answers) = (@decided.delete(id) if @answers.nil? || known_stored?(id, parts, answers))
+      # With durability :memory, parts are pending for a while; {#finish} handles them later.
+      def forget(id, parts, results) = (@decided.delete(id) if @responses.nil? || known_stored?(id, parts, results))
 
-      # @param answers [Array<String, Refused>] as far as they came: a board that was deleted has nothing to store
-      def known_stored?(id, parts, answers = [])
-        @answers && parts.each_with_index.all? do |part, index|
-          answers[index].is_a?(Refused) || @answers.get(Answers.key(part.board, name(id, index)))
+      # @param results [Array<String, Refused>] as far as they came: a board that was deleted has nothing to store
+      def known_stored?(id, parts, results = [])
+        @responses && parts.each_with_index.all? do |part, index|
+          results[index].is_a?(Refused) || @responses.get(StoredResponses.key(part.board, name(id, index)))
         end
       end
 
-      def raise_first(answers)
-        error = answers.find { |answer| answer.is_a?(Exception) }
+      def raise_first(results)
+        error = results.find { |result| result.is_a?(Exception) }
         raise error if error
       end
     end

@@ -2,9 +2,9 @@
 
 module Leaderboards
   module Boards
-    # Owns the texts of the first members that were asked for since a board has changed: many read what few write.
+    # A cache of the top lists that were read since the board's last change, for boards with many reads and few writes.
     class Tops
-      # Longer lists are written each time.
+      # Longer lists are not cached.
       COUNT_MAX = 100
 
       def initialize
@@ -15,7 +15,7 @@ module Leaderboards
       # @param version [Object] of the board
       # @param count [Integer]
       # @param style [Symbol]
-      # @yieldreturn [String] the list, when it is not known
+      # @yieldreturn [String] the list, if it is not cached
       # @return [String]
       def fetch(version, count, style)
         return yield if count > COUNT_MAX

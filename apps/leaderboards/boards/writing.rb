@@ -4,7 +4,7 @@ require_relative "../errors"
 
 module Leaderboards
   module Boards
-    # What changes a board: the writes of {Board}. Each is stored as a whole before it is answered, if the board is durable.
+    # The writes of {Board}. Each is stored as a whole before it returns, if the board is durable.
     module Writing
       # Members that one call of {#trim} removes.
       TRIMMED_AT_ONCE = 1000
@@ -14,7 +14,7 @@ module Leaderboards
       # @param operator [Symbol, nil] nil is the board's own
       # @param style [Symbol]
       # @param metadata [String, nil] JSON; nil leaves what is there, "null" takes it away
-      # @return [String] what the submission did
+      # @return [String] the result of the submission
       def submit(member, score, operator, style, metadata = nil)
         look
         text = enter(member, score, operator || @definition.operator, style)
@@ -50,11 +50,11 @@ module Leaderboards
       # @raise [IdempotencyMismatch]
       def increment(member, amount, key, style)
         look
-        @answers.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") { enter(member, amount, :increment, style) }
+        @responses.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") { enter(member, amount, :increment, style) }
       end
 
-      # Says whether a submission can be part of a write to several boards. An increment has to leave so much room that others which come
-      # first cannot make it fail.
+      # Whether a submission can be part of a write to several boards. An increment must leave enough room that earlier increments
+      # cannot make it fail.
       #
       # @param member [String]
       # @param score [Object]
@@ -68,14 +68,14 @@ module Leaderboards
         raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
       end
 
-      # Does a part of a write to several boards that was decided, once.
+      # Applies a part of a decided write to several boards, once.
       #
       # @param name [String] of the part, among the answers
       # @param (see #submit)
-      # @return [String] what the submission did
+      # @return [String] the result of the submission
       def carry_out(name, member, score, operator, style)
         look
-        @answers.once(name, "") { enter(member, score, operator, style, is_decided: true) }.first
+        @responses.once(name, "") { enter(member, score, operator, style, is_decided: true) }.first
       end
 
       # @param member [String]
@@ -88,7 +88,7 @@ module Leaderboards
         was_there
       end
 
-      # Takes a member out of sight: its scores are still taken, and answered as if nothing were.
+      # Hides a member. Its scores are still accepted, with the same responses as before.
       #
       # @param member [String]
       def ban(member)
@@ -111,7 +111,7 @@ module Leaderboards
         true
       end
 
-      # Removes some of those who rank behind the first ones.
+      # Removes some of the members after the first ones.
       #
       # @param keep [Integer]
       # @return [Integer] how many were removed; to be called until it is 0
@@ -122,7 +122,7 @@ module Leaderboards
         @set.range(first..size).each { |row| @standings.delete(row.member) }.size
       end
 
-      # Ends the season, and begins the next with nobody in it.
+      # Ends the season, and begins an empty one.
       #
       # @return [Integer] the number of the new one
       def begin_season
@@ -131,7 +131,7 @@ module Leaderboards
         season
       end
 
-      # Forgets the board, which the directory does not know any more, and some of its rows.
+      # Removes some rows of the board, which the directory no longer has.
       #
       # @return [Boolean] whether there are more
       def remove
@@ -147,7 +147,7 @@ module Leaderboards
 
       private
 
-      # @return [String] what the submission did
+      # @return [String] the result of the submission
       def enter(member, score, operator, style, is_decided: false)
         return enter_hidden(member, score, operator, style, is_decided: is_decided) if @companions.banned_any? && @companions.banned?(member)
         return @standings.submit_json(member, score, operator, style, is_decided: is_decided) unless @changes
@@ -158,7 +158,7 @@ module Leaderboards
         text
       end
 
-      # Who is banned is told the ranks that it would have.
+      # A banned member gets the ranks that it would have.
       def enter_hidden(member, score, operator, style, is_decided:)
         submission = shadow.submit(member, score, operator, style, is_decided: is_decided)
         submission.rank = @standings.with(member, submission.score) { |set| set.rank(member, style: style) }

@@ -2,9 +2,9 @@
 
 module Leaderboards
   class Client
-    # Members one by one: their scores, their ranks and what is kept beside them.
+    # Operations on single members: scores, ranks and data.
     module Members
-      # Gives a member a score, whatever it had.
+      # Sets a member's score.
       #
       # @param member [String]
       # @param score [Numeric, String]
@@ -93,7 +93,7 @@ module Leaderboards
       # @return [Array<Hash, nil>]
       def members_data_for(members) = members.map { |member| member_data_for(member) }
 
-      # Keeps data of a member that has a score.
+      # Stores data of a member that has a score.
       def update_member_data(member, member_data) = keep_data(member, member_data)
 
       def remove_member_data(member) = keep_data(member, nil)
@@ -102,7 +102,7 @@ module Leaderboards
 
       def standing(member) = look("GET", "#{path(@leaderboard_name, 'members', member)}?rank=#{@ranks}")
 
-      # The score that it has wins against none worse than itself, so it stays.
+      # The member's own score is never better than itself, so it stays.
       def keep_data(member, data)
         score = score_for(member) or return
         row(call("PUT", path(@leaderboard_name, "members", member), { score: score, operator: "best", metadata: data }))
@@ -120,7 +120,7 @@ module Leaderboards
         read(http.request(request))
       rescue *BROKEN => e
         @http = nil
-        raise Unreachable, "#{@uri} did not answer the import: #{e.message}"
+        raise Unreachable, "#{@uri} did not respond to the import: #{e.message}"
       end
     end
   end

@@ -2,10 +2,10 @@
 
 module Leaderboards
   class Client
-    # Many members at once: pages, ranges, neighbours and numbers. Members are Hashes of member, score and rank; with `with_member_data: true` also
-    # of member_data, and with `members_only: true` of member alone.
+    # Operations on many members: pages, ranges, neighbours and statistics. Members are Hashes of member, score and rank; with
+    # `with_member_data: true` also of member_data, and with `members_only: true` of member only.
     module Statistics
-      # What one request answers at most.
+      # The most members in one response.
       ROWS_MAX = 1000
 
       # @param page [Integer] from 1

@@ -5,10 +5,10 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns the feed of rank changes, and the page that shows a leaderboard while it changes.
+    # The feed of rank changes, and the page that shows a leaderboard live.
     class Feed < Elah::API
       LAST_EVENT = /\A(\h{8})-(\d{1,15})\z/
-      # After how long a listener comes back whose time is over.
+      # When a listener whose stream has ended reconnects.
       RETRY_MS = 100
       FOLDER = File.expand_path("../live", __dir__)
       POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \

@@ -4,7 +4,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns games and the making of boards, under the original's routes.
+    # Games and the creation of boards, under the original's routes.
     class Games < Elah::API
       format :json
       helpers Support

@@ -2,14 +2,14 @@
 
 module Leaderboards
   module Endpoints
-    # Owns what load balancers and supervisors ask.
+    # The health checks of load balancers and supervisors.
     class Health < Elah::API
       format :json
 
-      desc "Tells that the process answers"
+      desc "Reports that the process runs"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the store answers too, and takes writes"
+      desc "Reports that the store responds and accepts writes"
       get :readyz do
         Elah::Store.check_ready
         { status: "ready", leaderboards: Leaderboards.service.directory.size }

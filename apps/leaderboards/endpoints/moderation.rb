@@ -4,7 +4,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns what is done to a board as a whole: who is banned, who is trimmed off, when a season ends, and its end.
+    # Operations on a whole board: bans, trimming, seasons and deletion.
     class Moderation < Elah::API
       SEASONS_MAX = 1002
       KEPT = (0..Definition::MEMBERS.end).freeze

@@ -4,7 +4,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns the original's reading of scores: ten users on a page, and one user with score and rank. Equal scores share a rank there.
+    # The original's reads of scores: pages of ten users, and one user with score and rank. Equal scores share a rank there.
     class Original < Elah::API
       format :json
       helpers Support

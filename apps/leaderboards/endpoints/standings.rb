@@ -5,7 +5,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns the reading of ranks.
+    # The reads of ranks.
     class Standings < Elah::API
       TOP = 10
       DISTANCE = 5
@@ -36,7 +36,7 @@ module Leaderboards
           Boards::Reading::ScoreRange.new(bound(from), bound(to), number("offset", 0, 0..OFFSET_MAX), limit)
         end
 
-        # Of several components the first ones may be given.
+        # Of several components, the first ones are enough.
         def bound(text)
           parts = text.split(",")
           parts.size > 1 ? parts : parts.first
@@ -65,16 +65,16 @@ module Leaderboards
 
       desc "The first members"
       get "leaderboards/:id/top", raw: true do
-        answer(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
+        send_json(scores.top(definition, number("limit", TOP, 1..Support::ROWS_MAX), style, season))
       end
 
       desc "Members by rank, by score, or page by page"
       get "leaderboards/:id/members", raw: true do
-        next answer(page) if plain?
-        next answer(scores.ranks(definition, *ranks, style, season)) if params["ranks"]
-        next answer(scores.scores(definition, score_range, style, season)) if params["scores"]
+        next send_json(page) if plain?
+        next send_json(scores.ranks(definition, *ranks, style, season)) if params["ranks"]
+        next send_json(scores.scores(definition, score_range, style, season)) if params["scores"]
 
-        answer(page)
+        send_json(page)
       end
 
       desc "Some members, for example the friends of one"
@@ -84,24 +84,24 @@ module Leaderboards
           raise InvalidMember, "members is a list of 1 to #{Support::ROWS_MAX} members."
         end
 
-        answer(scores.list(definition, names.map { |name| checked(name) }.uniq, style, season))
+        send_json(scores.list(definition, names.map { |name| checked(name) }.uniq, style, season))
       end
 
       desc "A member with score and rank"
       get "leaderboards/:id/members/:member", raw: true, requirements: Support::MEMBER do
-        answer(scores.show(definition, member, style, season))
+        send_json(scores.show(definition, member, style, season))
       end
 
       desc "A member and its neighbours"
       get "leaderboards/:id/members/:member/around", raw: true, requirements: Support::MEMBER do
-        answer(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
+        send_json(scores.around(definition, member, number("distance", DISTANCE, 0..DISTANCE_MAX), style, season))
       end
 
       desc "One member over several leaderboards"
       get "members/:member/standings", raw: true, requirements: Support::MEMBER do
         found = boards
         rows = found.zip(scores.across(found, member, style))
-        answer(%({"standings":[#{rows.map { |board, row| %({"leaderboard":#{board.id},"standing":#{row || 'null'}}) }.join(',')}]}))
+        send_json(%({"standings":[#{rows.map { |board, row| %({"leaderboard":#{board.id},"standing":#{row || 'null'}}) }.join(',')}]}))
       end
     end
   end

@@ -4,7 +4,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns how scores are spread: percentiles and histograms.
+    # The distribution of scores: percentiles and histograms.
     class Statistics < Elah::API
       BUCKETS_MAX = 1000
       PERCENT = /\A\d{1,3}(\.\d{1,6})?\z/
@@ -36,16 +36,16 @@ module Leaderboards
 
       desc "The percentage of members that are not better than one"
       get "leaderboards/:id/members/:member/percentile", raw: true, requirements: Support::MEMBER do
-        answer(scores.percentile(definition, member, season))
+        send_json(scores.percentile(definition, member, season))
       end
 
       desc "The score at a percentile"
-      get("leaderboards/:id/percentiles", raw: true) { answer(scores.scores_at(definition, percents, season)) }
+      get("leaderboards/:id/percentiles", raw: true) { send_json(scores.scores_at(definition, percents, season)) }
 
       desc "How many members have which score"
       get "leaderboards/:id/histogram", raw: true do
         limits = bounds
-        answer(scores.histogram(definition, limits, limits ? nil : number("buckets", 10, 1..BUCKETS_MAX), season))
+        send_json(scores.histogram(definition, limits, limits ? nil : number("buckets", 10, 1..BUCKETS_MAX), season))
       end
     end
   end

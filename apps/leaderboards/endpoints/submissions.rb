@@ -4,9 +4,9 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns what changes the score of a member.
+    # The writes of a member's score.
     class Submissions < Elah::API
-      # What a PUT may do: sent twice, each does what it did once.
+      # The operators of a PUT, which are idempotent.
       OPERATORS = Definition::OPERATORS.reject { |_, operator| operator == :increment }.freeze
       IDEMPOTENCY_KEY = /\A[\x21-\x7e]{1,255}\z/
       PARTS_MAX = 100
@@ -15,7 +15,7 @@ module Leaderboards
       helpers Support
 
       helpers do
-        # Lets also those in who have a token for this member of this board.
+        # Also accepts a token for this member of this board.
         def authorize_for!(definition, member)
           return if service.api_key.nil? || authorized?(service.api_key)
 
@@ -70,7 +70,7 @@ module Leaderboards
         name = member
         authorize_for!(board, name)
         body = json_object
-        answer(scores.submit(board, name, body["score"], operator(body["operator"], board), style, metadata(body)))
+        send_json(scores.submit(board, name, body["score"], operator(body["operator"], board), style, metadata(body)))
       end
 
       desc "Adds to a score, once for each Idempotency-Key"
@@ -81,7 +81,7 @@ module Leaderboards
         raise InvalidOperator, "With a token the operator is the leaderboard's." if @has_token && board.operator != :increment
 
         text, is_replay = scores.increment(board, name, json_object["by"], idempotency_key, style)
-        is_replay ? request.respond(200, { "content-type" => "application/json", "idempotency-replayed" => "true" }, text) : answer(text)
+        is_replay ? request.respond(200, { "content-type" => "application/json", "idempotency-replayed" => "true" }, text) : send_json(text)
       end
 
       desc "Submits several scores to several leaderboards, all or nothing"

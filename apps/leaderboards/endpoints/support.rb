@@ -5,7 +5,7 @@ require_relative "../stores"
 
 module Leaderboards
   module Endpoints
-    # Owns what the endpoints share: who may call them, and how they read what a client says.
+    # Helpers shared by the endpoints: authorization, and parsing of parameters.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -15,7 +15,7 @@ module Leaderboards
       # A member's name may contain dots.
       MEMBER = { member: %r{[^/]+} }.freeze
       ROWS_MAX = 1000
-      # Of the original's lists.
+      # Rows of the original's lists.
       PAGE_SIZE = 10
       SEASONS = (1..9_999_999_999).freeze
       NUMBER = /\A-?\d{1,15}\z/
@@ -24,7 +24,7 @@ module Leaderboards
       def directory = service.directory
       def scores = service.scores
 
-      # Ends the request with 401 unless the key of the service, if there is one, comes with it.
+      # Ends the request with 401 unless it has the key of the service, if one is set.
       def authorize! = service.api_key.nil? || super(service.api_key, realm: REALM)
 
       # @return [Definition] of the board that the path names
@@ -82,10 +82,10 @@ module Leaderboards
         raise InvalidMetadata, "metadata is a JSON object of at most #{METADATA_BYTES_MAX} bytes, or null."
       end
 
-      # Answers what the store has written already.
+      # Sends JSON that the store has written.
       #
       # @param text [String] JSON
-      def answer(text) = request.respond(200, JSON_TYPE, text)
+      def send_json(text) = request.respond(200, JSON_TYPE, text)
     end
   end
 end

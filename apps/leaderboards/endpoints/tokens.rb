@@ -4,7 +4,7 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns the issue of write tokens.
+    # The issue of write tokens.
     class Tokens < Elah::API
       SECONDS = (1..2_592_000).freeze
 

@@ -5,9 +5,9 @@ require_relative "support"
 
 module Leaderboards
   module Endpoints
-    # Owns the way of many members into a leaderboard and out of it, as lines of JSON.
+    # The import and export of many members, as lines of JSON.
     class Transfers < Elah::API
-      # So many lines hold the loop for a few milliseconds.
+      # This many lines occupy the loop for a few milliseconds.
       EXPORT_BATCH = 250
       NDJSON = "application/x-ndjson"
 

@@ -5,8 +5,8 @@ require "json"
 require_relative "records"
 
 module Leaderboards
-  # The original's six routes as they were, and one that it had not: to submit a score. Two of its faults are not repeated: a rank was
-  # counted over the scores of all boards, and a score or a board that is not there ended in a 500.
+  # The original's six routes, and one more: to submit a score. Two of its bugs are fixed: a rank was counted over the scores of
+  # all boards, and a missing score or board was a 500.
   class GrapeAPI < Grape::API
     PAGE_SIZE = 10
     IDS = (1..(2**63) - 1).freeze

@@ -3,10 +3,10 @@
 require "active_record"
 
 module Leaderboards
-  # Owns the tables of the original, which were games, leaderboards, users and scores. Two indexes are more than it had: a user has one score
-  # on a board, and the scores of a board are kept in their order, since a rank counts those that are better.
+  # The original's tables: games, leaderboards, users and scores. Two indexes are new: a user has one score on a board, and the
+  # scores of a board are in order, because a rank counts the better ones.
   module Records
-    # The root of them.
+    # The superclass of the records.
     class Record < ActiveRecord::Base
       self.abstract_class = true
     end
@@ -21,11 +21,11 @@ module Leaderboards
       has_many :scores
     end
 
-    # Whom a score is of.
+    # The owner of scores.
     class User < Record
     end
 
-    # What a user has reached on a board.
+    # A user's score on a board.
     class Score < Record
       belongs_to :leaderboard
       belongs_to :user
@@ -35,7 +35,7 @@ module Leaderboards
     end
 
     class << self
-      # Makes the tables that are missing.
+      # Creates missing tables.
       def make_tables
         connection = Record.connection
         return if connection.table_exists?(:scores)

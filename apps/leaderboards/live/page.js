@@ -61,9 +61,9 @@ async function read() {
   try {
     do {
       isStale = false;
-      const answer = await fetch(`${board}/top?limit=20`);
-      if (!answer.ok) throw new Error(`status ${answer.status}`);
-      const list = JSON.parse(await answer.text(), exact);
+      const response = await fetch(`${board}/top?limit=20`);
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      const list = JSON.parse(await response.text(), exact);
       body.replaceChildren(...list.members.map(row));
       if (list.members.length === 0) body.append(nobody());
       ranks = new Map(list.members.map((member) => [member.member, member.rank]));
@@ -78,7 +78,7 @@ async function read() {
   }
 }
 
-fetch(board).then((answer) => answer.json()).then((shown) => {
+fetch(board).then((response) => response.json()).then((shown) => {
   document.title = document.getElementById("name").textContent = shown.name;
 });
 

@@ -7,10 +7,11 @@ require_relative "../stores"
 
 module Leaderboards
   module Stores
-    # Keeps scores in the embedded store: each board is an entity, which one worker has and all workers call. {Stores} says what the
-    # methods do.
+    # Keeps scores in the embedded store: each board is an entity, which one worker owns and all workers call. {Stores} describes
+    # the methods.
     class Embedded
-      # What `memory` may lose when the process is killed; so long writes wait for others, and a member's last score alone is written.
+      # With `memory`, writes wait this long for others, of each member only the last score is written, and a killed process may
+      # lose as much.
       LINGER_SECONDS = 1
 
       # @param opening [Opening]
@@ -22,7 +23,7 @@ module Leaderboards
 
       # @param store [Elah::Store]
       # @param durability [Symbol] :disk or :memory
-      # @param deadline [Float] seconds that the parts of a board may take to answer
+      # @param deadline [Float] seconds that the parts of a board may take to result
       def initialize(store, durability: :disk, deadline: 0.15)
         Board.durability(durability)
         Board.linger_seconds(LINGER_SECONDS)
@@ -30,12 +31,12 @@ module Leaderboards
         @seasons = @boards.index(:seasons)
         @deadline = deadline
         @summaries = {}
-        @together = Boards::Together.new(store, @boards, answers: @boards.index(:answers))
+        @together = Boards::Together.new(store, @boards, responses: @boards.index(:responses))
       end
 
       def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }
 
-      # Does what writes to several boards have left behind.
+      # Finishes writes to several boards that were left behind.
       #
       # @return [Integer] how many there were
       def finish = @together.finish
@@ -91,10 +92,10 @@ module Leaderboards
       def across(definitions, member, style)
         return definitions.map { |definition| show_or_nil(definition, member, style) } if definitions.any? { |definition| definition.parts > 1 }
 
-        @boards.call_many(definitions.map { |definition| [definition.key, :show, member, style] }).map do |answer|
-          next answer unless answer.is_a?(Exception)
+        @boards.call_many(definitions.map { |definition| [definition.key, :show, member, style] }).map do |result|
+          next result unless result.is_a?(Exception)
 
-          raise answer unless answer.is_a?(MemberNotFound)
+          raise result unless result.is_a?(MemberNotFound)
         end
       end
 
@@ -131,7 +132,7 @@ module Leaderboards
         raise SeasonNotFound, "The leaderboard has no season #{number}, or not any more."
       end
 
-      # The boards of the seasons that have ended.
+      # The boards of past seasons.
       def past(definition)
         board(definition).seasons(Definition::SEASONS_KEPT.end + 2).drop(1).map { |season| @boards["#{definition.key}@#{season.number}"] }
       end

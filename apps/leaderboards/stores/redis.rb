@@ -7,17 +7,17 @@ require_relative "redis/board"
 
 module Leaderboards
   module Stores
-    # Keeps scores in Redis, or in a Redis Cluster; {Stores} says what the methods do, and {Board} what is kept. Everything is one step on the
-    # server.
+    # Keeps scores in Redis, or in a Redis Cluster. {Stores} describes the methods, and {Board} the keys. Each operation is one
+    # step on the server.
     class Redis
-      # Boards that a worker remembers.
+      # Boards that a worker caches.
       REMEMBERED_MAX = 10_000
 
       # @param opening [Opening]
       # @return [Redis]
       def self.open(opening) = new(Elah::Redis.new(opening.store), name_of(opening.embedded), opening.embedded)
 
-      # Boards have numbers, which begin again in every data folder, and folders may share a Redis.
+      # Board numbers restart in every data folder, and folders may share a Redis.
       def self.name_of(store)
         table = store.table("service")
         table.get("redis") || store.transaction do |tx|
@@ -41,7 +41,7 @@ module Leaderboards
 
       def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }
 
-      # Does what writes to several boards have left behind.
+      # Finishes writes to several boards that were left behind.
       #
       # @return [Integer] how many there were
       def finish = @together.finish

@@ -106,7 +106,7 @@ class BoardTest < BoardCase
     assert_raises(Leaderboards::BoardNotFound) { @service.directory[board.key] }
     assert_equal [2], rows(:seasons)
     2.times { @service.directory.finish_removals { |definition| @scores.remove(definition) } }
-    assert_equal [0] * 5, rows(:members, :seasons, :answers, :metadata, :bans)
+    assert_equal [0] * 5, rows(:members, :seasons, :responses, :metadata, :bans)
     assert_raises(Leaderboards::BoardNotFound) { submit(board, "ann", 1) }
   end
 

@@ -2,11 +2,10 @@
 
 module Links
   module Codes
-    # Owns how a number becomes a generated code: numbers below 58^6 give codes of six characters, the following ones
-    # codes of seven. The number cannot be told from the code without the store's secret, so one code tells nothing about
-    # another.
+    # The conversion of a number into a generated code: numbers below 58^6 become codes of six characters, larger ones codes of
+    # seven. Without the store's secret nobody can compute the number of a code, so a code reveals nothing about others.
     class Alphabet
-      # Digits and letters without those that look alike: no 0, O, I, l.
+      # Digits and letters without look-alikes: no 0, O, I, l.
       CHARACTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".chars.freeze
       BASE = CHARACTERS.size
 

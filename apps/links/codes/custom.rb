@@ -4,12 +4,12 @@ require_relative "../errors"
 
 module Links
   module Codes
-    # Owns which codes a client may choose.
+    # The codes that a client may choose.
     module Custom
       LENGTH = (3..64).freeze
       PATTERN = /\A[A-Za-z0-9_-]+\z/
 
-      # Paths of this API and of what is usually put beside it; nobody may take them, in whatever case.
+      # Paths of this API and usual neighbours; nobody may use them, in any case.
       RESERVED = %w[
         about account admin api app apps assets auth blog contact css dashboard docs download export favicon health healthz
         help home images img import index info js link links live livez login logout manifest media metrics openapi ping
@@ -30,7 +30,7 @@ module Links
       end
 
       # @param code [String] from a path
-      # @return [Boolean] whether a link may have it
+      # @return [Boolean] whether it is valid
       def self.possible?(code) = code.length.between?(1, LENGTH.end) && code.match?(PATTERN)
 
       # @param code [String]

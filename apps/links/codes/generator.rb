@@ -5,8 +5,8 @@ require_relative "custom"
 
 module Links
   module Codes
-    # Owns the new codes of one worker. Numbers are reserved in blocks, so that a created link costs no write of its own for
-    # its code; what is left of a block when the worker ends is never used.
+    # The new codes of one worker. Numbers are reserved in blocks, so that a new link costs no separate write for its code. The
+    # rest of a block is never used after the worker ends.
     class Generator
       BLOCK = 1000
 
@@ -27,7 +27,7 @@ module Links
 
       def alphabet = @alphabet ||= Alphabet.new(@store.secret)
 
-      # The fiber may be suspended while it reserves, and others then reserve too: all their blocks are used.
+      # The fiber may be suspended during the reservation, and others then reserve too: all their blocks are used.
       def next_number
         while true
           first = @ranges.first

@@ -5,7 +5,7 @@ require_relative "support"
 
 module Links
   module Endpoints
-    # Owns the QR codes of short URLs.
+    # The QR codes of short URLs.
     class QrCodes < Elah::API
       format :json
       helpers Support
@@ -14,7 +14,7 @@ module Links
         # @param type [String] media type
         # @yieldparam qr_code [QrCode]
         # @yieldreturn [String] the image
-        def answer_image(code, type)
+        def send_image(code, type)
           store.redirect(code) or no_link!(code)
           image = yield QrCode.new(presenter.short_url(code))
           request.respond(200, { "content-type" => type, "cache-control" => "public, max-age=86400" }, image)
@@ -25,11 +25,11 @@ module Links
 
       namespace "links/:code" do
         desc "The short URL as a QR code, as a drawing"
-        get("qr.svg", raw: true) { answer_image(params["code"], "image/svg+xml", &:svg) }
+        get("qr.svg", raw: true) { send_image(params["code"], "image/svg+xml", &:svg) }
 
         desc "The short URL as a QR code, as a picture of about `size` pixels"
         params { optional :size, type: Integer, default: 300, values: 64..1024 }
-        get("qr.png", raw: true) { answer_image(params["code"], "image/png") { |qr_code| qr_code.png(params["size"]) } }
+        get("qr.png", raw: true) { send_image(params["code"], "image/png") { |qr_code| qr_code.png(params["size"]) } }
       end
     end
   end

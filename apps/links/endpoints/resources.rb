@@ -6,7 +6,7 @@ require_relative "support"
 
 module Links
   module Endpoints
-    # Owns /links: create, list, show, change, delete.
+    # The routes of /links: create, list, show, change, delete.
     class Resources < Elah::API
       PAGE_MAX = 1000
 
@@ -41,7 +41,7 @@ module Links
 
         # @param outcome [Creation::Outcome]
         # @param order [Order] which led to it
-        def answer_creation(outcome, order)
+        def send_creation(outcome, order)
           case outcome.kind
           when :created then return located(order.link, order.visits)
           when :taken then error!("The code #{outcome.code} belongs to another link.", 409, code: "code_taken")
@@ -77,7 +77,7 @@ module Links
           end
           post do
             order = Order.read(params, own: own_places, request: stored_request)
-            answer_creation(service.creation.run([order]).first, order)
+            send_creation(service.creation.run([order]).first, order)
           end
 
           desc "Lists links, the newest first"

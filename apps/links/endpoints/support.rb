@@ -5,14 +5,14 @@ require_relative "../presenter"
 
 module Links
   module Endpoints
-    # Owns what the endpoints under /links share: who may call them, and how they name a link.
+    # Helpers shared by the endpoints under /links: authorization and path parameters.
     module Support
       include Elah::ApiKey::Authorization
 
       def service = Links.service
       def store = service.store
 
-      # Ends the request with 401 unless the key that is set, if one is, comes with it.
+      # Ends the request with 401 unless it has the API key, if one is set.
       def authorize! = service.api_key.nil? || super(service.api_key, realm: "links")
 
       # @return [String, nil] what the Host header says

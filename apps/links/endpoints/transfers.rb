@@ -8,7 +8,7 @@ module Links
   autoload :LineReader, File.expand_path("../line_reader", __dir__)
 
   module Endpoints
-    # Owns the way of many links into the service and out of it, as lines of JSON.
+    # The import and export of many links, as lines of JSON.
     class Transfers < Elah::API
       EXPORT_BATCH = 500
       NDJSON = "application/x-ndjson"

@@ -10,11 +10,10 @@ require_relative "support"
 
 module Links
   module Endpoints
-    # Owns what everybody meets: GET /CODE redirects and is counted, HEAD answers the same and is not, GET /CODE+ shows where
-    # the link leads.
+    # The public routes: GET /CODE redirects and counts, HEAD responds the same without counting, GET /CODE+ shows the target.
     #
-    # The visit of a link without limits is the hot path of this app: one look-up, one count, one answer with headers that
-    # were made at boot.
+    # The visit of a link without limits is the hot path of this app: one look-up, one count, one response with headers made at
+    # boot.
     class Visits < Elah::API
       format :json
 
@@ -22,7 +21,7 @@ module Links
       GONE = { "cache-control" => "no-store", "vary" => "accept", **PRIVACY }.freeze
       TITLES = { 404 => "There is no such link", 410 => "This link has ended" }.freeze
 
-      # Of a link without limits that redirects with 302. The place of the Location is kept for {Elah::Request#redirect}.
+      # Headers for a link without limits and with status 302. {Elah::Request#redirect} sets the Location.
       FOUND = Link::STATUSES.first
       FOUND_HEADERS = Elah::HeaderSet.new({ "location" => "/", "cache-control" => CacheControl::TEMPORARY, **PRIVACY })
 
@@ -52,7 +51,7 @@ module Links
         def preview(code)
           link = store.find(code) or no_link!(code)
           refuse_untimely(link, Timestamp.now)
-          Preview.new(link, Presenter.new(Links.service.base_url(request.header("host")))).answer(request)
+          Preview.new(link, Presenter.new(Links.service.base_url(request.header("host")))).send_to(request)
         end
 
         def no_link!(code) = dead!(404, "link_not_found", "There is no link with the code #{code}.")
@@ -82,7 +81,7 @@ module Links
         end
       end
 
-      desc "Answers as GET does, and does not count"
+      desc "Responds as GET does, without counting the visit"
       head ":code", raw: true do
         code = request.route_param("code")
         redirect = store.redirect(code) or no_link!(code)

@@ -62,8 +62,8 @@ module Links
         details && Record.read(code, redirect, details)
       end
 
-      # Counts a visit at memory speed: kill -9 loses none, a failure of the machine may lose those of the last second. While
-      # the store is full, visits of links that it has no room to count are said to be lost, rather than refused.
+      # Counts a visit at memory speed: kill -9 loses none, a machine failure may lose those of the last second. While the store
+      # is full, a visit that cannot be counted is reported as lost rather than refused.
       #
       # @param code [String]
       def count_visit(code)
@@ -76,7 +76,7 @@ module Links
       #
       # @param code [String]
       # @param max [Integer]
-      # @return [Boolean] whether there were
+      # @return [Boolean] whether fewer were counted
       def take_visit(code, max) = !@visits.increment(code, max: max).nil?
 
       # @param code [String]
@@ -95,7 +95,7 @@ module Links
       #
       # @param code [String]
       # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] as it is now, nil when there is none
+      # @return [Link, nil] its current state; nil if there is none
       def update(code)
         @store.transaction do |tx|
           link = read(tx, code) or next
@@ -107,7 +107,7 @@ module Links
       end
 
       # @param code [String]
-      # @return [Boolean] whether there was such a link
+      # @return [Boolean] whether the link existed
       def delete(code)
         deleted = @store.transaction do |tx|
           link = read(tx, code) or next false
@@ -120,7 +120,7 @@ module Links
       end
 
       # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it may be the place of a page
+      # @return [Boolean] whether it is a valid cursor position
       def place?(place) = Place.possible?(place)
 
       # Links from the newest to the oldest.
@@ -185,7 +185,7 @@ module Links
         Creation::Outcome.new(:created, link.code)
       end
 
-      # A process that was killed between the two commits of {#delete} has left the visits of the link before.
+      # A process killed between the two commits of {#delete} has left the visits of the earlier link.
       def start_counting(tx, code, visits)
         left = tx.get(@visits, code)
         tx.add(@visits, code, by: visits - left) unless visits == left

@@ -63,7 +63,7 @@ module Links
       # @return [Link, nil]
       def find(code) = read(@links.find_one({ "_id" => code }))
 
-      # Counts a visit, before it is redirected.
+      # Counts a visit before its redirect.
       #
       # @param code [String]
       def count_visit(code) = @links.update_one({ "_id" => code }, VISIT)
@@ -72,7 +72,7 @@ module Links
       #
       # @param code [String]
       # @param max [Integer]
-      # @return [Boolean] whether there were
+      # @return [Boolean] whether fewer were counted
       def take_visit(code, max) = @links.update_one({ "_id" => code, "v" => { "$lt" => max } }, VISIT).matched == 1
 
       # @param code [String]
@@ -96,7 +96,7 @@ module Links
       #
       # @param code [String]
       # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] as it is now, nil when there is none
+      # @return [Link, nil] its current state; nil if there is none
       def update(code)
         ATTEMPTS_MAX.times do
           found = @links.find_one({ "_id" => code }) or return
@@ -108,11 +108,11 @@ module Links
       end
 
       # @param code [String]
-      # @return [Boolean] whether there was such a link
+      # @return [Boolean] whether the link existed
       def delete(code) = @links.delete_one({ "_id" => code }) == 1
 
       # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it may be the place of a page
+      # @return [Boolean] whether it is a valid cursor position
       def place?(place) = Place::PATTERN.match?(place)
 
       # Links from the newest to the oldest.
@@ -159,13 +159,13 @@ module Links
 
       private
 
-      # Most orders of an import are nobody's concern but their own: they go in one command, and what it refuses is looked at alone.
+      # Most orders of an import are independent: they are sent in one command, and refused ones are examined one by one.
       def place_all(orders)
         outcomes = orders.map { |order| Creation::Outcome.new(:created, order.link.code) }
         begin
           @links.insert_many(orders.map { |order| document(order.link, order.visits) }, ordered: false)
         rescue Elah::Mongo::DuplicateKey => e
-          # A single document's place is not said.
+          # A single document's error has no position.
           places = orders.size == 1 ? [0] : e.write_errors.map(&:first)
           places.each { |index| outcomes[index] = place(orders[index]) }
         end
@@ -185,7 +185,7 @@ module Links
 
       def taken(link) = Creation::Outcome.new(:taken, link.code)
 
-      # Another link stands for this target already.
+      # Another link already serves this target.
       def place_beside(order)
         @links.insert_one(document(order.link, order.visits).reject { |name, _| name == "f" })
         Creation::Outcome.new(:created, order.link.code)

@@ -51,8 +51,8 @@ module Links
         redirect && Record.read(code, redirect, details)
       end
 
-      # Counts a visit without waiting: the count leaves for the server with the look-ups of this moment. Visits that the server
-      # did not take are said to be lost, rather than refused.
+      # Counts a visit without waiting: the count is sent with the look-ups of this moment. Visits that the server does not accept
+      # are reported as lost rather than refused.
       #
       # @param code [String]
       def count_visit(code)
@@ -65,7 +65,7 @@ module Links
       #
       # @param code [String]
       # @param max [Integer]
-      # @return [Boolean] whether there were
+      # @return [Boolean] whether fewer were counted
       def take_visit(code, max) = taking_room { @take_visit.call(keys: [link_key(code)], args: [max]) } == 1
 
       # @param code [String]
@@ -93,7 +93,7 @@ module Links
       #
       # @param code [String]
       # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] as it is now, nil when there is none
+      # @return [Link, nil] its current state; nil if there is none
       def update(code)
         taking_room do
           loop do
@@ -106,7 +106,7 @@ module Links
       end
 
       # @param code [String]
-      # @return [Boolean] whether there was such a link
+      # @return [Boolean] whether the link existed
       def delete(code)
         loop do
           link = find(code) or return false
@@ -119,7 +119,7 @@ module Links
       end
 
       # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it may be the place of a page
+      # @return [Boolean] whether it is a valid cursor position
       def place?(place) = Place.possible?(place)
 
       # Links from the newest to the oldest.
@@ -184,7 +184,7 @@ module Links
         outcome = place_all([order]).first
         return outcome unless outcome.kind == :created && order.reuse? && !order.custom? && !order.link.limited?
 
-        # Somebody who asked for the same target at the same moment may have been first.
+        # A concurrent request for the same target may have been first.
         winner = redirecting_alike(@index.target(order.link.fingerprint), order.link)
         return outcome if winner.nil? || winner == order.link.code
 
@@ -216,7 +216,7 @@ module Links
         end
       end
 
-      # The first link that redirects so stands for the others; one that does so no more gives way.
+      # The first link with a redirect serves the others; a link that no longer has it is replaced.
       def claim_targets(links)
         links.reject(&:limited?).each do |link|
           @index.claim_target(link, link.fingerprint) { |code| redirecting_alike(code, link) }
@@ -231,7 +231,7 @@ module Links
         link
       end
 
-      # Redis says OOM when `maxmemory` is reached and nothing may be evicted.
+      # Redis reports OOM when `maxmemory` is reached and nothing may be evicted.
       def taking_room
         yield
       rescue Elah::Redis::Error => e

@@ -8,8 +8,8 @@ require_relative "../timestamp"
 
 module Links
   module Stores
-    # Owns the links in PostgreSQL, MySQL or MariaDB: a row of `links` for each, with the same bytes as the embedded store has,
-    # and its count in `visits`. The other tables lead to them: `tagged`, `targets` and `requests`.
+    # The links in PostgreSQL, MySQL or MariaDB: a row of `links` for each, with the bytes of the embedded store, and its count in
+    # `visits`. The other tables are indexes: `tagged`, `targets` and `requests`.
     class SQL
       SECRET_BYTES = 32
       SECRET = "secret"
@@ -17,7 +17,7 @@ module Links
       ATTEMPTS_MAX = 20
       SWEEP_MILLISECONDS = 60_000
 
-      # Beyond every place of a link.
+      # Later than every place of a link.
       LAST_TIME = (2**63) - 1
 
       # @param config [Elah::Config]
@@ -56,7 +56,7 @@ module Links
       #
       # @param code [String]
       # @param max [Integer]
-      # @return [Boolean] whether there were
+      # @return [Boolean] whether fewer were counted
       def take_visit(code, max)
         @sql.execute("UPDATE visits SET visits = visits + 1 WHERE code = ? AND visits < ?", code.b, max).affected_rows == 1
       end
@@ -78,7 +78,7 @@ module Links
       #
       # @param code [String]
       # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] as it is now, nil when there is none
+      # @return [Link, nil] its current state; nil if there is none
       def update(code)
         transaction do |tx|
           link = locked(tx, code) or next
@@ -91,7 +91,7 @@ module Links
       end
 
       # @param code [String]
-      # @return [Boolean] whether there was such a link
+      # @return [Boolean] whether the link existed
       def delete(code)
         transaction do |tx|
           link = locked(tx, code) or next false
@@ -103,7 +103,7 @@ module Links
       end
 
       # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it may be the place of a page
+      # @return [Boolean] whether it is a valid cursor position
       def place?(place) = Place.possible?(place)
 
       # Links from the newest to the oldest.
@@ -152,7 +152,7 @@ module Links
 
       private
 
-      # Runs the block again when another transaction was in its way.
+      # Runs the block again after a conflict with another transaction.
       def transaction(&block)
         attempts = 0
         begin
@@ -170,7 +170,7 @@ module Links
 
       def locked(tx, code) = read(tx.first("SELECT code, redirect, details FROM links WHERE code = ? FOR UPDATE", code.b))
 
-      # A statement that waits for whoever inserts the same key, and then says whether it was the first.
+      # A statement that waits for a concurrent insert of the same key, and then returns whether it was first.
       def insert?(tx, table, **row)
         tx.execute(@schema.insert(table, *row.keys), *row.values).affected_rows == 1
       end
@@ -248,7 +248,7 @@ module Links
         release_target(tx, link.fingerprint, link.code)
       end
 
-      # Requests whose time is over go now and then, so that their table does not grow for ever.
+      # Deletes expired requests now and then, so that their table does not grow forever.
       def sweep_requests
         now = Timestamp.now
         return if now - @swept_at < SWEEP_MILLISECONDS

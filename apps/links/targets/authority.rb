@@ -4,12 +4,12 @@ require_relative "host"
 
 module Links
   module Targets
-    # Owns the comparison of a target's host and port with those of this service.
+    # The comparison of a target's host and port with those of this service.
     #
-    # host: canonical · port: Integer, the scheme's when the text had none
+    # host: canonical · port: Integer, the scheme's default if the text has none
     Authority = Struct.new(:host, :port)
 
-    # How it is read and compared.
+    # Parsing and comparison.
     class Authority
       WEB_PORTS = [80, 443].freeze
 
@@ -23,7 +23,7 @@ module Links
         new(host, port) if host && port.between?(1, 65_535)
       end
 
-      # A service on the port of http or https is taken to answer on both.
+      # A service on the port of http or https is assumed to serve both.
       #
       # @param other [Authority]
       # @return [Boolean] whether both lead to the same server

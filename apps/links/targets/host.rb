@@ -2,8 +2,8 @@
 
 module Links
   module Targets
-    # Owns the many spellings of a host: `EXAMPLE.com.` is `example.com`; `127.1`, `0x7f.0.0.1` and `2130706433` are
-    # `127.0.0.1`. Browsers read them so, by the WHATWG URL standard.
+    # The many spellings of a host: `EXAMPLE.com.` is `example.com`; `127.1`, `0x7f.0.0.1` and `2130706433` are `127.0.0.1`.
+    # Browsers read them like this, by the WHATWG URL standard.
     module Host
       # Labels of 1 to 63 characters.
       NAME = /\A(?!-)(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{0,62}[a-z0-9_]\z/
@@ -31,7 +31,7 @@ module Links
 
         private
 
-        # One to four numbers, decimal, octal or hexadecimal; the last one fills the bytes that are left.
+        # One to four numbers, decimal, octal or hexadecimal; the last one fills the remaining bytes.
         def ipv4(labels)
           numbers = labels.map { |label| number(label) }
           return if numbers.size > 4 || numbers.any?(&:nil?)

@@ -5,18 +5,18 @@ require_relative "authority"
 
 module Links
   module Targets
-    # Owns which URLs a link may lead to. What passes is ASCII without control characters and spaces, so it cannot end the
-    # header that carries it.
+    # The URLs that a link may lead to. Accepted ones are ASCII without control characters and spaces, so they cannot end the
+    # header.
     module Target
       BYTES_MAX = 4096
       PORTS = { "http" => 80, "https" => 443 }.freeze
 
-      # What most targets are: nothing in it is to be refused or encoded but for its length and where it leads. Its host is its own canonical
-      # form, of at most 247 characters.
+      # The usual form of a target. Only its length and its host have to be checked, and nothing has to be encoded. Its host is
+      # already canonical, with at most 247 characters.
       PLAIN = %r{\Ahttps?://((?:[a-z0-9](?:[a-z0-9-]{0,59}[a-z0-9])?\.){1,3}[a-z]{2,61})(?:[/?\#][!-\[\]-~]*)?\z}
       PARTS = %r{\A([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?\#\\]*))?(.*)\z}m
 
-      # Spaces of any script, control characters, and those that change how others are shown.
+      # Spaces of any script, control characters, and characters that change the display of others.
       UNSEEN = /[[:space:]\p{Cc}\p{Cf}]/
 
       class << self

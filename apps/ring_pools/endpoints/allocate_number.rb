@@ -6,29 +6,29 @@ require_relative "support"
 
 module RingPools
   module Endpoints
-    # Owns the original's RingPool API: one number of one pool, as XML, JSON or CSV.
+    # The original's RingPool API: one number of one pool, as XML, JSON or CSV.
     class AllocateNumber < Elah::API
       format :json
       helpers Support
 
       NOT_FOR_BULK = "Numbers are automatically allocated by the PNAPI server"
 
-      rescue_from(Failure) { |e| answer_failure(e.error_class == "InvalidKey" ? 401 : 404, e.error_class, e.message) }
-      rescue_from(Invalid) { |e| answer_failure(e.status == 404 ? 404 : 403, e.original_class, e.message) }
-      rescue_from(Elah::API::Exceptions::MethodNotAllowed) { |e| answer_failure(405, "MethodNotAllowed", e.detail, "allow" => e.headers["allow"]) }
-      rescue_from(StandardError) { |e| answer_failure(500, "InternalServiceError", Failure.handle(e).to_s) }
+      rescue_from(Failure) { |e| send_failure(e.error_class == "InvalidKey" ? 401 : 404, e.error_class, e.message) }
+      rescue_from(Invalid) { |e| send_failure(e.status == 404 ? 404 : 403, e.original_class, e.message) }
+      rescue_from(Elah::API::Exceptions::MethodNotAllowed) { |e| send_failure(405, "MethodNotAllowed", e.detail, "allow" => e.headers["allow"]) }
+      rescue_from(StandardError) { |e| send_failure(500, "InternalServiceError", Failure.handle(e).to_s) }
 
       helpers do
         def text = AllocationText.new(request.route_param("format"))
 
-        def answer_failure(status, error_class, message, headers = {})
+        def send_failure(status, error_class, message, headers = {})
           format = AllocationText.new(request.route_param("format"))
           request.respond(status, { "content-type" => format.error_type, **headers }, format.error(error_class, message))
         end
 
-        def answer_lease(definition, lease)
+        def send_lease(definition, lease)
           number = lease[:number]
-          return answer_failure(503, "NoNumberAvailable", "No number of RingPool '#{definition.id}' is free (#{lease[:reason]})") unless number
+          return send_failure(503, "NoNumberAvailable", "No number of RingPool '#{definition.id}' is free (#{lease[:reason]})") unless number
 
           headers = { "content-type" => text.type }
           headers["overflow-reasons"] = "#{lease[:reason]}=1" if lease[:kind] == :overflow
@@ -51,7 +51,7 @@ module RingPools
         end
         raise Invalid.new("invalid_parameters", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
 
-        answer_lease(definition, service.allocate(entry, entry.session(parameters), parameters))
+        send_lease(definition, service.allocate(entry, entry.session(parameters), parameters))
       end
     end
   end

@@ -6,7 +6,7 @@ require_relative "support"
 
 module RingPools
   module Endpoints
-    # Owns /pools/ID/leases: a number for a session, prolonged or given back.
+    # The routes of /pools/ID/leases: lend a number to a session, extend and return it.
     class Leases < Elah::API
       IDEMPOTENCY_KEY = "Idempotency-Key"
 
@@ -53,7 +53,7 @@ module RingPools
             held_until: Timestamp.format(lease[:due]), overflow: false }
         end
 
-        def answer_allocation(lease, definition)
+        def send_allocation(lease, definition)
           case lease[:kind]
           when :refused
             error!("No number of pool #{definition.id} is free (#{lease[:reason]}), and it has no overflow number.", 503, { "retry-after" => "1" },
@@ -72,7 +72,7 @@ module RingPools
         desc "Allocates a number; a session that has one gets the same"
         post do
           found = pool_in_use
-          answer_allocation(service.allocate(directory[found.id], session, parameters), found)
+          send_allocation(service.allocate(directory[found.id], session, parameters), found)
         end
 
         desc "Shows a lease that is held"

@@ -5,7 +5,7 @@ require_relative "support"
 
 module RingPools
   module Endpoints
-    # Owns the original's administration of pools: below a network, an advertiser and a campaign, by the name that the network gave.
+    # The original's administration of pools: below a network, an advertiser and a campaign, by the network's own ID.
     class Network < Elah::API
       format :json
       helpers Support
@@ -32,7 +32,7 @@ module RingPools
             raise NotFound.new("pool_not_found", "Could not find RingPool '#{id_from_network}'")
         end
 
-        def answer(status, value) = request.respond(status, Original::JSON_TYPE, Elah::JSON.generate(value))
+        def send_json(status, value) = request.respond(status, Original::JSON_TYPE, Elah::JSON.generate(value))
 
         # @return [Hash] the fields that the original documents
         def original(definition)
@@ -62,30 +62,30 @@ module RingPools
 
       desc "Lists the pools of a campaign"
       get "#{CAMPAIGN}/ring_pools.json", raw: true, requirements: DATE do
-        answer(200, directory.at(place(nil), limit: LIST_MAX).map { |definition| original(definition) })
+        send_json(200, directory.at(place(nil), limit: LIST_MAX).map { |definition| original(definition) })
       end
 
       desc "Shows a pool"
       get "#{CAMPAIGN}/ring_pools/:id.json", raw: true, requirements: POOL do
-        answer(200, original(found(params["id"])))
+        send_json(200, original(found(params["id"])))
       end
 
       desc "Creates a pool; sent again it changes it"
       post "#{CAMPAIGN}/ring_pools.json", raw: true, requirements: DATE do
         given = body_fields
         definition, is_new = service.create(given, place(given["id_from_network"].to_s))
-        answer(is_new ? 201 : 200, original(definition))
+        send_json(is_new ? 201 : 200, original(definition))
       end
 
       desc "Changes a pool"
       put "#{CAMPAIGN}/ring_pools/:id.json", raw: true, requirements: POOL do
-        answer(200, original(service.update(found(params["id"]).id, body_fields)))
+        send_json(200, original(service.update(found(params["id"]).id, body_fields)))
       end
 
       desc "Deletes a pool; numbers that are held stay their holders'"
       delete "#{CAMPAIGN}/ring_pools/:id.json", raw: true, requirements: POOL do
         service.delete(found(params["id"]))
-        answer(200, {})
+        send_json(200, {})
       end
     end
   end

@@ -5,7 +5,7 @@ require_relative "support"
 
 module RingPools
   module Endpoints
-    # Owns the question that a call asks: who had this number when it rang?
+    # The holder of a number at the time of a call.
     class Numbers < Elah::API
       format :json
       helpers Support

@@ -5,7 +5,7 @@ require_relative "../failure"
 
 module RingPools
   module Endpoints
-    # Owns the errors of the original's API: a class and what is invalid, 403 for whatever is wrong with an argument.
+    # The errors of the original's API: a class and the invalid data, 403 for every invalid argument.
     module Original
       JSON_TYPE = { "content-type" => "application/json" }.freeze
       STATUSES = { 422 => 403, 409 => 403 }.freeze

@@ -5,7 +5,7 @@ require_relative "support"
 
 module RingPools
   module Endpoints
-    # Owns /pools: create, list, show with occupancy and forecast, change, delete.
+    # The routes of /pools: create, list, show with occupancy and forecast, change, delete.
     class Pools < Elah::API
       PAGE_MAX = 1000
 

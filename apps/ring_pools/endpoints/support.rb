@@ -7,7 +7,7 @@ require_relative "../timestamp"
 
 module RingPools
   module Endpoints
-    # Owns what the endpoints of today's API share: who may call them, and how they name things.
+    # Helpers shared by the current API's endpoints: authorization and path parameters.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -16,10 +16,10 @@ module RingPools
       def service = RingPools.service
       def directory = service.directory.tap(&:refresh)
 
-      # Ends the request with 401 unless the key of the service, if there is one, comes with it.
+      # Ends the request with 401 unless it has the key of the service, if one is set.
       def authorize!(*keys) = service.api_key.nil? || super(service.api_key, *keys, realm: "ring_pools")
 
-      # Lets also those in who have the key of the pool.
+      # Also accepts the key of the pool.
       #
       # @param definition [Definition]
       def authorize_for!(definition) = service.api_key.nil? || authorize!(Elah::ApiKey.new(definition.api_key))

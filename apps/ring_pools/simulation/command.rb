@@ -7,9 +7,9 @@ require_relative "table"
 require_relative "traffic"
 
 module RingPools
-  # Sizes pools from what was asked of them, or will be.
+  # Sizes pools by simulating recorded or expected traffic.
   module Simulation
-    # Owns the command `simulate`.
+    # The command `simulate`.
     class Command
       DEFAULTS = { numbers: 50, lifetime_seconds: 1800.0, quarantine_seconds: 0.0, policy: Definition::POLICIES.first, target: 0.01, seed: 1 }.freeze
 

@@ -4,14 +4,14 @@ require "cgi/escape"
 
 module RingPools
   module Simulation
-    # Owns the forecast as a picture: for each pool the share that overflows over the number of numbers, and a dot for what the simulation
-    # came to.
+    # The forecast as a drawing: for each pool the overflowing share over the number of numbers, and a dot for the simulation's
+    # result.
     class Drawing
       WIDTH = 720
       HEIGHT = 400
       MARGIN = 60
       POINTS = 120
-      # Shares below are drawn at the lower edge: the axis is logarithmic.
+      # Smaller shares are drawn at the lower edge, because the axis is logarithmic.
       SHARE_MIN = 0.0001
       COLOURS = %w[#1b6ca8 #c0392b #1e8449 #8e44ad #b9770e #2c3e50].freeze
       MARKS = { 1.0 => "100 %", 0.1 => "10 %", 0.01 => "1 %", 0.001 => "0.1 %", SHARE_MIN => "0.01 %" }.freeze

@@ -4,7 +4,8 @@ require_relative "../forecast"
 
 module RingPools
   module Simulation
-    # Owns one pool's simulation: the arrivals of the file against the pool that the app serves, with a clock that jumps from one to the next.
+    # The simulation of one pool: the arrivals of the file against the pool code of the app, with a clock that jumps from one
+    # arrival to the next.
     class Run
       BEGINNING = 1_700_000_000_000_000
       FIRST_NUMBER = 12_000_000_000
@@ -12,13 +13,14 @@ module RingPools
       # The time of the simulation.
       Clock = Struct.new(:now)
 
-      # name, numbers, arrivals, overflows, hours: what the file came to · hourly: arrivals and overflows of each hour · busiest: arrivals of
-      # the busiest hour
+      # name, numbers, arrivals, overflows, hours: the results · hourly: arrivals and overflows of each hour · busiest: arrivals
+      # of the busiest hour
       Outcome = Struct.new(:name, :numbers, :hold_seconds, :arrivals, :overflows, :hours, :hourly, keyword_init: true) do
         # @return [Float] share of the arrivals that overflowed
         def share = arrivals.zero? ? 0.0 : overflows / arrivals.to_f
 
-        # Each hour's share by Erlang's B at the hour's rate, weighed by its arrivals: what a pool comes to whose rate changes slowly.
+        # Each hour's share by Erlang's B at the hour's rate, weighted by its arrivals: the forecast for a pool whose rate changes
+        # slowly.
         #
         # @param count [Integer] of numbers
         # @return [Float]

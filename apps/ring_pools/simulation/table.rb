@@ -2,7 +2,7 @@
 
 module RingPools
   module Simulation
-    # Owns how outcomes are printed: a line per pool, and for each a plot of its hours.
+    # The printed results: a line per pool, and a plot of its hours.
     class Table
       HEAD = ["pool", "numbers", "arrivals", "busiest hour", "overflow", "forecast", "numbers for"].freeze
       BAR_WIDTH = 50
@@ -22,7 +22,7 @@ module RingPools
             .join("\n")
       end
 
-      # The hours of a pool: a bar for its arrivals, of which the dark part overflowed.
+      # The hours of a pool: a bar for its arrivals, with a dark part for overflows.
       #
       # @param outcome [Run::Outcome]
       # @return [String]

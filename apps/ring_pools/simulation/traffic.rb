@@ -5,18 +5,18 @@ require_relative "../definition"
 
 module RingPools
   module Simulation
-    # Owns a traffic file: comma-separated lines under a head line with the columns `pool` and either
+    # A traffic file: comma-separated lines under a header line with the columns `pool` and either
     #
-    #   time            when somebody asked for a number: ISO 8601, or seconds from the beginning
-    #   hour, per_hour  how many ask in that hour of the simulated time (0, 1, ...); they come independently of each other
+    #     time            when somebody requested a number: ISO 8601, or seconds from the beginning
+    #     hour, per_hour  the number of requests in that hour of the simulated time (0, 1, ...), at independent times
     #
-    # and, if you like, numbers, lifetime_seconds, quarantine_seconds and policy, which count where a pool first has them.
+    # and optionally numbers, lifetime_seconds, quarantine_seconds and policy, which count in the first line of a pool.
     class Traffic
       LINES_MAX = 5_000_000
       PER_HOUR_MAX = 10_000_000
       HOURS_MAX = 24 * 366
 
-      # The file cannot be read; the message is a sentence with the line.
+      # The file cannot be parsed; the message is a sentence with the line.
       class Broken < StandardError; end
 
       # One pool of the file. arrivals: seconds from the beginning, in order
@@ -86,7 +86,7 @@ module RingPools
         raise Broken, "Line #{number}: #{text.inspect} is neither seconds nor a time as 2030-01-31T23:59:59Z."
       end
 
-      # A Poisson process of that rate, an hour long.
+      # A Poisson process with that rate, an hour long.
       def spread(pool, row, number)
         hour = Integer(row["hour"], exception: false)
         rate = Float(row["per_hour"], exception: false)

@@ -6,7 +6,7 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the route that takes many events at once and says of each what became of it.
+    # The route for many events at once, with a result for each.
     class Batches < Elah::API
       format :json
       helpers Support, Accepting
@@ -21,7 +21,7 @@ module Stats
 
         def minimal? = Elah::Sink::Preference.parse(request.header("prefer"))["return"] == "minimal"
 
-        # Accepts a body with nothing but good events without a look at each.
+        # Accepts a body that has only valid events, without parsing each.
         #
         # @return [Array(Object), nil] the answer; nil when it was no such body
         def accept_whole(body, type, key)
@@ -41,7 +41,7 @@ module Stats
           service.pulse.took(now - started_at)
           service.pulse.noted(count)
           results = minimal? ? [] : receipt.ids.map { |id| { status: 202, id: id } }
-          [answer(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
+          [respond(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
         rescue Elah::Sink::TooLarge
           nil
         end
@@ -50,8 +50,8 @@ module Stats
           batch = Batch.read(body, type, service.batch_events_max)
           receipt = accept_batch(batch, key) { |sender, item| sender.event("batch", request.path, item) }
           status = batch.rejected.zero? ? 200 : receipt ? 207 : 422
-          answer(status, { accepted: batch.size - batch.rejected, rejected: batch.rejected, durability: receipt&.durability,
-                           results: minimal? ? batch.refusals : results(batch, receipt) }, receipt)
+          respond(status, { accepted: batch.size - batch.rejected, rejected: batch.rejected, durability: receipt&.durability,
+                            results: minimal? ? batch.refusals : results(batch, receipt) }, receipt)
         end
       end
 

@@ -6,8 +6,8 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns what pages of other origins use: a picture of one transparent pixel, a target for `navigator.sendBeacon`, and what a browser asks
-    # before it sends.
+    # The routes for pages of other origins: an image of one transparent pixel, a target for `navigator.sendBeacon`, and preflight
+    # requests.
     class Browsers < Elah::API
       format :json
       helpers Support, Accepting
@@ -26,7 +26,7 @@ module Stats
         end
       end
 
-      desc "Records the parameters and answers with a picture of one pixel"
+      desc "Records the parameters and responds with an image of one pixel"
       get "stats/pixel.gif", raw: true do
         params, key = keyed_query
         receipt = push("pixel", params, offered: key)

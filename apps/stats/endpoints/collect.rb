@@ -6,7 +6,7 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the two routes that take one event each: whatever comes is recorded, and the answer says how safe it is by then.
+    # The two routes for single events. Every request is recorded, and the response reports its durability.
     class Collect < Elah::API
       format :json
       helpers Support, Accepting

@@ -4,12 +4,12 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns what load balancers and supervisors ask: of the process, and apart from it of the destination.
+    # The health checks of load balancers and supervisors, for the process and, separately, for the destination.
     class Health < Elah::API
       format :json
       helpers Support
 
-      desc "Tells that the process answers"
+      desc "Reports that the process runs"
       get(:livez) { { status: "alive" } }
 
       desc "Tells that the process accepts and delivers events"

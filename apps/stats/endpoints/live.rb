@@ -6,12 +6,12 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the live page: its three files, and the stream of events that they show.
+    # The live page: its three files, and its stream of events.
     class Live < Elah::API
       helpers Support
 
       helpers do
-        # A browser asks its user for the key when it is challenged so: the password is the key, the name does not matter.
+        # A browser that gets this challenge asks its user for the key: the password is the key, the name does not matter.
         def authorize_browser!
           key = service.api_key
           return if key.nil? || authorized?(key) || key.match?(Stats::Live::Page.password(request))

@@ -6,13 +6,13 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the sums that can be asked for, with the number of events that they are exact to.
+    # The queries of sums, with the number of events that they include.
     class RollupQueries < Elah::API
       format :json
       helpers Support
 
       ROWS_MAX = 1000
-      # How many buckets are shown unless a time is given.
+      # The default number of buckets.
       BUCKETS = 60
       # A time, then a value.
       PLACE_BYTES = (4..4 + Rollups::VALUE_BYTES_MAX).freeze

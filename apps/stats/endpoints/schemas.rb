@@ -6,9 +6,9 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the rules for events, and the events that did not fit.
+    # The schemas of events, and the events that did not match.
     class SchemaResources < Elah::API
-      # Levels of a definition: the list of all has some more around it.
+      # Levels of a definition; the list of all definitions adds some.
       DEPTH_MAX = 90
 
       format :json

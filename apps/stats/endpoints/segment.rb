@@ -7,8 +7,8 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns the routes of Segment's HTTP Tracking API, so that its libraries need another host alone. As there, the answer is 200 for all that is
-    # accepted, and 400 for what is too large or no JSON.
+    # The routes of Segment's HTTP Tracking API, so that its libraries only need another host. As in Segment's own, the response
+    # is 200 for everything accepted, and 400 for what is too large or not JSON.
     class Segment < Elah::API
       format :json
       helpers Support, Accepting
@@ -29,7 +29,7 @@ module Stats
           sender = Sender.of(request, service)
           receipt = service.sink.push(one.event(sender, request.path), stream: key&.name, id: one.id(key), **preference(service))
           service.pulse.accepted(one.path || request.path)
-          answer(200, { success: true }, receipt)
+          respond(200, { success: true }, receipt)
         end
 
         def accept_messages(message)
@@ -43,7 +43,7 @@ module Stats
             SegmentMessage.new(item["type"], item, message).event(sender, request.path)
           end
           refused = batch.refusals.map { |refusal| refusal.except(:status) }
-          answer(200, refused.empty? ? { success: true } : { success: batch.rejected < batch.size, rejected: refused }, receipt)
+          respond(200, refused.empty? ? { success: true } : { success: batch.rejected < batch.size, rejected: refused }, receipt)
         end
       end
 

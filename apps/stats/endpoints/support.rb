@@ -4,7 +4,7 @@ require_relative "../errors"
 
 module Stats
   module Endpoints
-    # Owns what the endpoints share: who may call them, and how they speak of errors.
+    # Helpers shared by the endpoints: authorization and error responses.
     module Support
       include Elah::ApiKey::Authorization
 
@@ -13,10 +13,10 @@ module Stats
 
       def service = Stats.service
 
-      # Ends the request with 401 unless the key that is set, if one is, comes with it.
+      # Ends the request with 401 unless it has the API key, if one is set.
       def authorize! = service.api_key.nil? || super(service.api_key, realm: "stats")
 
-      # Says what the errors of this app, of its sink and of its store are to clients.
+      # Maps the errors of this app, its sink and its store to responses.
       #
       # @param api [Class]
       def self.rescue_errors(api)
@@ -30,7 +30,7 @@ module Stats
         end
       end
 
-      # A page that may not read the answer would not learn what is wrong.
+      # A page that may not read the response could not see the error.
       def self.cors(request) = Stats.service.cors.headers(request.header("origin"))
     end
   end

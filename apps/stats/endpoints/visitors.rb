@@ -7,7 +7,7 @@ require_relative "support"
 
 module Stats
   module Endpoints
-    # Owns what a person may ask for: what is known of a visitor, and to be forgotten.
+    # The rights of a visitor: to see the stored data, and to have it erased.
     class VisitorResources < Elah::API
       format :json
       helpers Support

@@ -2,9 +2,9 @@
 
 module Stats
   module Live
-    # Owns the files of the live page, as they are sent. They are read once, and load nothing from elsewhere.
+    # The files of the live page, read once. They load nothing from elsewhere.
     module Page
-      # The browser runs and shows what comes from here alone, and frames it nowhere.
+      # The browser runs and shows only content from here, and frames it nowhere.
       POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       COMMON = { "content-security-policy" => POLICY, "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer",
@@ -23,7 +23,7 @@ module Stats
       end
       private_class_method :read
 
-      # By their paths below the page's own.
+      # By their paths relative to the page.
       FILES = { "" => read("page.html"), "page.css" => read("page.css"), "page.js" => read("page.js") }.freeze
 
       # @param request [Elah::Request]

@@ -4,13 +4,13 @@ require_relative "workers"
 
 module Stats
   module Live
-    # Owns the tick of the live page in one process: once per second it makes one event of what all workers see, for all who look on.
+    # The tick of the live page in one process: once per second it makes one event with the sums of all workers, for all viewers.
     class Ticker
       SECONDS = 1
-      # The conservation law is read from the disk: every so many ticks, and only while somebody looks on.
+      # The conservation law is read from the disk, so only on every LAW_TICKS-th tick, and only while there are viewers.
       LAW_TICKS = 2
       ENTITY = "all"
-      # How long the other workers are waited for.
+      # How long to wait for the other workers.
       EXCHANGE_SECONDS = 0.5
 
       # @return [Elah::Broadcast]
@@ -29,7 +29,8 @@ module Stats
         @is_alone = false
       end
 
-      # Begins to tick, once in each process: in its loop or, under a server that has none, in a thread, which shows this process alone.
+      # Starts the tick, once in each process: in its loop or, under a server without one, in a thread, which shows this process
+      # only.
       #
       # @return [void]
       def start
@@ -52,14 +53,14 @@ module Stats
 
       private
 
-      # Who comes first sees none rather than an old one.
+      # The first viewer gets no law rather than an old one.
       def refresh_law
         return @law = nil unless @is_alone || @broadcast.listeners.positive?
 
         read_law if @law.nil? || (@ticks % LAW_TICKS).zero?
       end
 
-      # While the others cannot be asked, what this one sees is shown.
+      # While the others cannot be reached, it shows this worker only.
       def of_all_workers
         own = @service.pulse.snapshot.except("total")
         return Workers.sum([own]) if @is_alone
@@ -79,5 +80,5 @@ module Stats
   end
 end
 
-# Every worker tells the others what it sees, whoever looks on.
+# Every worker reports to the others, with or without viewers.
 Elah::Config.at(:before_worker_boot) { Stats.service&.live&.start }

@@ -2,8 +2,8 @@
 
 module Stats
   module Live
-    # Adds up what the workers of a server see: each tells its own figures once per second and gets those of all. It lives in one worker and
-    # in memory alone; a worker that is silent for {SECONDS} counts no more.
+    # The sums of a server's workers: each reports its figures once per second and gets those of all. The entity is in memory
+    # only; a worker that is silent for {SECONDS} no longer counts.
     class Workers < Elah::Entity
       SECONDS = 4
       TOP = 10

@@ -1,5 +1,5 @@
-//! Clients of database servers, without Ruby: connections, pools, deadlines and typed errors over well-kept crates; and a writer of
-//! Parquet files. Each is a feature of its own, because the embedded store needs none of them.
+//! Clients of database servers, without Ruby: connections, pools, deadlines and typed errors over well-maintained crates; and a
+//! writer of Parquet files. Each is a feature of its own, because the embedded store needs none of them.
 
 #[cfg(feature = "mongo")]
 pub mod mongo;

@@ -1,8 +1,7 @@
-//! A client of servers that speak MongoDB's protocol, over the `mongodb` crate: documents are bytes of BSON on both sides.
+//! A client of servers that speak MongoDB's protocol, over the `mongodb` crate. Documents are bytes of BSON on both sides.
 //!
-//! A client belongs to the runtime on which it is used first: the driver keeps its pool and its monitors in tasks of their own. A
-//! future that is dropped in mid-operation closes the connection that it used, because the driver takes none back that still owes
-//! an answer.
+//! A client belongs to the runtime of its first use, because the driver runs its pool and monitors in tasks. A future dropped in
+//! the middle of an operation closes its connection: the driver takes no connection back that has a reply outstanding.
 
 mod bulk;
 mod client;

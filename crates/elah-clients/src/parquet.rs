@@ -1,7 +1,7 @@
-//! Folders of Parquet files: columns of values become a file that is whole from the moment it can be seen.
+//! Folders of Parquet files: columns of values become files that are complete from the moment they are visible.
 //!
-//! The files lie in partitions below the folder. Each is written in `.unfinished`, synced, and renamed into its place, which a batch that
-//! comes again finds by the ids in it.
+//! The files are in partitions below the folder. Each is written in `.unfinished`, synced, and renamed into place. A repeated
+//! batch finds its earlier file by the IDs in it.
 
 mod encoding;
 mod folder;
@@ -15,9 +15,9 @@ pub use folder::Folder;
 /// Why a file was not written.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused: the disk is full, the folder is not writable.
+    /// An error of the system, such as a full disk or a folder that is not writable.
     Io(io::Error),
-    /// The columns have no form as a file.
+    /// The columns cannot be encoded.
     Encoding(String),
 }
 

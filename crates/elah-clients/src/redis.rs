@@ -1,7 +1,8 @@
-//! The client of Redis: one connection that many callers share, so that what waits leaves in one write; a subscription; a cluster.
+//! The client of Redis: one connection shared by all callers, so that waiting commands leave in one write; subscriptions;
+//! clusters.
 //!
-//! One server is spoken to by this module's own multiplexer, because a command then costs no task and no channel. A cluster is the
-//! affair of the crate `redis`, which knows slots, moves and failovers.
+//! One server is served by this module's own multiplexer, so a command costs no task and no channel. Clusters use the crate
+//! `redis`, which handles slots, moves and failovers.
 
 mod client;
 mod cluster;

@@ -1,5 +1,5 @@
-//! A client of PostgreSQL and of MySQL and MariaDB: one pool of connections, opened when they are first needed, and a bound of time for
-//! everything that a server may be slow with.
+//! A client of PostgreSQL, MySQL and MariaDB: one pool of connections, opened on demand, and a time limit for everything that a
+//! server may delay.
 
 mod calendar;
 mod client;

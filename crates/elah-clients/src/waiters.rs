@@ -1,12 +1,12 @@
-//! Counts those who wait for a connection.
+//! The count of callers that wait for a connection.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many wait at this moment.
+/// The current number.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters(AtomicUsize);
 
-/// One who waits, for as long as it lives.
+/// A waiting caller, counted while it lives.
 pub(crate) struct Waiter<'w>(&'w Waiters);
 
 impl Waiters {
@@ -14,7 +14,7 @@ impl Waiters {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// One more, and how many waited before it.
+    /// Counts one more, and returns the number before it.
     pub(crate) fn enter(&self) -> (Waiter<'_>, usize) {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         (Waiter(self), before)

@@ -1,10 +1,10 @@
-//! The wall clock that decides what has expired, and one that tests and simulations move by hand.
+//! The wall clock by which entries expire, and one that tests and simulations set by hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Milliseconds since 1970. Wall-clock time, because a time of expiry must outlive the process.
+/// A clock in milliseconds since 1970. It is wall-clock time because an expiry must outlive the process.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     /// The system's clock.
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// When something that lives for `ttl` from now expires.
+    /// The time at which something with the lifetime `ttl` expires.
     pub fn expiry(&self, ttl: Duration) -> u64 {
         self.now_ms().saturating_add(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
     }

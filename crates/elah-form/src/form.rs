@@ -8,13 +8,13 @@ use std::fmt;
 pub use self::params::{Param, Params};
 use crate::percent::{DecodeError, Plus, decode};
 
-/// How much of a name or a value an error says.
+/// Characters of a name or a value that an error message quotes.
 const SHOWN_CHARS: usize = 80;
 
-/// How much one query string or form may hold.
+/// Limits of one query string or form.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Pairs, empty ones included.
+    /// Number of pairs, including empty ones.
     pub params_max: usize,
     /// Levels of a nested name; `a` is one, `a[b]` is two.
     pub depth_max: usize,
@@ -35,7 +35,7 @@ impl Separators {
     }
 }
 
-/// Why a text is no form, or a name does not fit to the others.
+/// Why a text is not a form, or a name conflicts with the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormError {
@@ -66,10 +66,10 @@ impl fmt::Display for FormError {
 
 impl std::error::Error for FormError {}
 
-/// Reads `text` into nested parameters. A name without `=` has no value, which is not the empty text.
+/// Parses `text` into nested parameters. A name without `=` has no value, which differs from an empty text.
 ///
 /// # Errors
-/// [`FormError`] for text that cannot be decoded, conflicting names, and what is beyond `bounds`.
+/// [`FormError`] for text that cannot be decoded, conflicting names, and anything beyond `bounds`.
 pub fn parse(text: &[u8], separators: Separators, bounds: Bounds) -> Result<Params<String>, FormError> {
     let mut params = Params::default();
     if text.is_empty() {
@@ -80,7 +80,7 @@ pub fn parse(text: &[u8], separators: Separators, bounds: Bounds) -> Result<Para
         return Err(FormError::TooMany { count, params_max: bounds.params_max });
     }
     for (index, pair) in text.split(|byte| separators.contains(*byte)).enumerate() {
-        // Spaces behind a separator belong to it.
+        // Spaces after a separator belong to it.
         let spaces = if index == 0 { 0 } else { pair.iter().take_while(|byte| **byte == b' ').count() };
         let pair = &pair[spaces..];
         if pair.is_empty() {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(read(&"&".repeat(100)), Err("there are 101 parameters, and at most 100 are accepted".to_owned()));
     }
 
-    /// A name of twelve megabytes was looked through at every level, and was the error's text in full.
+    /// A name of twelve megabytes was once scanned at every level, and quoted in full by the error.
     #[test]
     fn an_error_says_the_beginning_of_a_long_name() {
         let error = read(&format!("a{}=1", "[b]".repeat(10_000))).expect_err("it is too deep");
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// What nests as in Rack is compared with Rack in `test/fuzz/form_test.rb`.
+    /// `test/fuzz/form_test.rb` compares the nesting with Rack's.
     #[test]
     fn fuzz_changed_forms() {
         const SAMPLES: [&str; 4] =
@@ -216,7 +216,7 @@ mod tests {
                 return;
             };
             let params = Param::Map(params);
-            // A list is no level of its own: `a[]` is one level as `a` is.
+            // A list is not a level of its own: `a[]` is one level, like `a`.
             assert!(levels(&params) <= 2 * bounds.depth_max, "{}", text.escape_ascii());
             assert!(values(&params) <= bounds.params_max, "{}", text.escape_ascii());
         });

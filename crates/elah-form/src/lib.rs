@@ -1,4 +1,4 @@
-//! Parsers of what a form sends: query strings, URL-encoded and multipart bodies, percent escapes.
+//! Form parsers: query strings, URL-encoded and multipart bodies, percent escapes.
 
 pub mod form;
 pub mod multipart;

@@ -1,5 +1,5 @@
-//! Reads the parts of a `multipart/form-data` body that is in memory. multer finds the parts; what their heads say is
-//! read here, as Rack reads it.
+//! A reader of the parts of a `multipart/form-data` body in memory. multer finds the parts; this module reads their heads as Rack
+//! does.
 
 mod disposition;
 
@@ -13,7 +13,7 @@ use multer::{Field, Multipart};
 
 use self::disposition::{Disposition, parameters};
 
-/// How much of the body is handed to multer at once; it searches that much anew while it waits for a boundary.
+/// Bytes of the body passed to multer at once. It searches them again while it waits for a boundary.
 const CHUNK_BYTES: usize = 256 * 1024;
 /// RFC 2046, section 5.1.1.
 const BOUNDARY_BYTES_MAX: usize = 70;
@@ -26,9 +26,9 @@ pub enum MultipartError {
     Boundary { reason: &'static str },
     /// The body ends before its last boundary, or has no boundary at all.
     Truncated,
-    /// The head of a part breaks the format.
+    /// The head of a part is malformed.
     Head { part: usize, reason: String },
-    /// The head of a part gives no name, or one that is not UTF-8.
+    /// The head of a part has no name, or one that is not UTF-8.
     Unnamed { part: usize },
     /// More parts than the bound.
     TooMany { parts_max: usize },
@@ -52,8 +52,8 @@ impl std::error::Error for MultipartError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHead {
     pub name: String,
-    /// Set for a file; empty when a form was sent without choosing one. Whatever the client sent, it is the name of a file in a folder:
-    /// without folders and control characters, and neither `.` nor `..`.
+    /// Set for a file; empty when a form was sent without choosing one. It is safe as the name of a file in a folder, whatever
+    /// the client sent: it has no folders and no control characters, and is neither `.` nor `..`.
     pub filename: Option<String>,
     /// As it was sent.
     pub content_type: Option<String>,
@@ -77,7 +77,7 @@ pub struct PartReader<'b> {
     field: Option<Field<'b>>,
     count: usize,
     parts_max: usize,
-    /// Polls that may still find nothing: multer needs at most one per chunk, so that more of them would never end.
+    /// Polls that may still find nothing. multer needs at most one per chunk; more would mean an endless loop.
     patience: usize,
 }
 
@@ -91,7 +91,7 @@ impl<'b> PartReader<'b> {
         Ok(Self { parts: Multipart::new(chunks, boundary), field: None, count: 0, parts_max, patience })
     }
 
-    /// The head of the next part; what is left of the part before is skipped.
+    /// The head of the next part. Skips the rest of the previous part.
     ///
     /// # Errors
     /// All but [`MultipartError::Boundary`].
@@ -109,7 +109,7 @@ impl<'b> PartReader<'b> {
         Ok(Some(head))
     }
 
-    /// The next bytes of the part whose head came last, `None` at its end.
+    /// The next bytes of the current part, `None` at its end.
     ///
     /// # Errors
     /// [`MultipartError::Truncated`].
@@ -130,7 +130,7 @@ impl<'b> PartReader<'b> {
     }
 }
 
-/// Polls what is never really pending: the body is in memory.
+/// Polls a future that never waits for I/O, because the body is in memory.
 fn wait<T>(patience: &mut usize, mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Result<T, MultipartError> {
     let mut context = Context::from_waker(Waker::noop());
     loop {
@@ -141,7 +141,7 @@ fn wait<T>(patience: &mut usize, mut poll: impl FnMut(&mut Context<'_>) -> Poll<
     }
 }
 
-/// The body as a stream that rests after each chunk; multer would otherwise take it all before it looks at any of it.
+/// The body as a stream that pauses after each chunk. Otherwise multer would read it all before it parses any of it.
 struct Chunks<'b> {
     body: &'b [u8],
     is_due: bool,
@@ -194,7 +194,7 @@ fn head(field: &Field<'_>) -> Option<PartHead> {
     Some(PartHead { name: disposition.name?, filename: disposition.filename, content_type, text })
 }
 
-/// `content-type` → `Content-Type`, as clients write it; the parser keeps lower case.
+/// `content-type` → `Content-Type`, the spelling of clients; the parser keeps lower case.
 fn write_title_case(out: &mut Vec<u8>, name: &str) {
     let mut starts_word = true;
     for byte in name.bytes() {

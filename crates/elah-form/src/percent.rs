@@ -1,9 +1,9 @@
-//! Percent-decoding of URL text, strict: a broken escape or text that is not UTF-8 is an error, never guessed at.
+//! Strict percent-decoding of URL text: a broken escape or text that is not UTF-8 is an error.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a piece of URL text cannot be decoded. Positions are byte offsets into the text that was given.
+/// Why a piece of URL text cannot be decoded. Positions are byte offsets into the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -24,17 +24,17 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// What a `+` stands for: itself in a path, a space in a query string or a form.
+/// What `+` means: itself in a path, a space in a query string or a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plus {
     Literal,
     Space,
 }
 
-/// Decodes `text`, borrowing it when there is nothing to decode.
+/// Decodes `text`; borrows it if nothing needs decoding.
 ///
 /// # Errors
-/// [`DecodeError`] for a broken escape or for a result that is not UTF-8.
+/// [`DecodeError`] for a broken escape or a result that is not UTF-8.
 pub fn decode(text: &[u8], plus: Plus) -> Result<Cow<'_, str>, DecodeError> {
     let special = |byte: &u8| *byte == b'%' || (plus == Plus::Space && *byte == b'+');
     let Some(first) = text.iter().position(special) else {

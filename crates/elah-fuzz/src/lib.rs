@@ -32,7 +32,7 @@ pub use random::Random;
 
 /// How long a test runs when `ELAH_FUZZ_SECONDS` is not set.
 const SECONDS: u64 = 20;
-/// A case that runs longer hangs: the process ends. Cases take milliseconds at most.
+/// A case that runs longer counts as hanging, and the process ends. Cases take milliseconds at most.
 const HANGS_AFTER: Duration = Duration::from_secs(300);
 
 /// Runs `case` again and again, each time with other random numbers, until the time is over; at least once.
@@ -63,7 +63,7 @@ fn setting(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number: {text}")))
 }
 
-/// Tells how to repeat the case that panics.
+/// Prints how to repeat a case that panics.
 struct OnPanic<'a> {
     name: &'a str,
     seed: u64,
@@ -94,7 +94,7 @@ fn watch(name: &str) -> Sender<u64> {
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
-        // Written past the test framework, which would keep the line until the test ends.
+        // Written past the test framework, which would hold the line back until the test ends.
         let _ = writeln!(io::stderr(), "The case does not end. {}", repeat_line(&name, running));
         process::abort();
     });

@@ -1,13 +1,13 @@
-//! How samples are changed into inputs that no one has written.
+//! The mutations that make new inputs out of samples.
 
 use crate::Random;
 
 /// The most changes of one input.
 const CHANGES_MAX: usize = 6;
-/// The most bytes that one change puts in or takes out.
+/// The most bytes that one change inserts or removes.
 const SPAN_MAX: usize = 64;
 
-/// Makes inputs out of samples: pieces are moved, repeated, taken out, and replaced by words of the format.
+/// Makes inputs out of samples by moving, repeating, removing and replacing parts; replacements are words of the format.
 #[derive(Debug, Clone)]
 pub struct Mutator {
     samples: Vec<Vec<u8>>,
@@ -15,7 +15,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// `samples` are inputs that are valid, or nearly so; `words` are pieces that mean something in the format.
+    /// `samples` are valid or nearly valid inputs; `words` are parts with a meaning in the format.
     ///
     /// # Panics
     /// Panics without samples or words.
@@ -25,7 +25,7 @@ impl Mutator {
         Self { samples, words: words.iter().map(|word| word.as_ref().to_vec()).collect() }
     }
 
-    /// A sample with up to six changes; one in eight stays as it is.
+    /// A sample with up to six changes; one in eight stays unchanged.
     pub fn mutated(&self, random: &mut Random) -> Vec<u8> {
         let mut bytes = random.pick(&self.samples).clone();
         if !random.once_in(8) {
@@ -47,20 +47,20 @@ impl Mutator {
             3 => drop(bytes.drain(at..end)),
             4 => bytes.truncate(at),
             5 => {
-                // A piece stands once more, here or elsewhere.
+                // Repeats a part, here or elsewhere.
                 let piece = bytes[at..end].to_vec();
                 let to = random.below(bytes.len() + 1);
                 bytes.splice(to..to, piece);
             }
             6 => {
-                // The end of another sample.
+                // Appends the end of another sample.
                 let other = random.pick(&self.samples);
                 bytes.truncate(at);
                 bytes.extend_from_slice(&other[random.below(other.len() + 1)..]);
             }
             7 => drop(bytes.splice(at..at, random.pick(&self.words).clone())),
             _ => {
-                // A word in the place of as many bytes.
+                // Replaces bytes by a word of the same length.
                 let word = random.pick(&self.words).clone();
                 let end = (at + word.len()).min(bytes.len());
                 bytes.splice(at..end, word);

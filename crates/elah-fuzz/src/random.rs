@@ -22,11 +22,11 @@ impl Random {
 
     /// A number from 0 to `end - 1`; 0 when `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
-        // The high half of the product is spread evenly over 0..end, but for a difference that no test can notice.
+        // The high half of the product is uniform over 0..end, except for a difference that no test can notice.
         ((u128::from(self.number()) * end as u128) >> 64) as usize
     }
 
-    /// Whether something happens that happens once in `times`.
+    /// True once in `times` on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -50,7 +50,7 @@ impl Random {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// A number that is small, near a power of two, or any.
+    /// A number that is small, near a power of two, or arbitrary.
     pub fn odd_number(&mut self) -> u64 {
         match self.below(4) {
             0 => self.below(20) as u64,

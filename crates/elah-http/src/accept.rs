@@ -1,9 +1,10 @@
-//! The choice of a media type by an `Accept` header, as Grape makes it.
+//! The choice of a media type by an `Accept` header, made as Grape makes it.
 //!
-//! Nothing is remembered between requests: the work grows with the length of the header alone.
+//! Nothing is cached between requests. The work grows with the length of the header alone.
 
-/// The first of the accepted media types that `find` knows, by falling quality. A type without a quality counts as 0, as in Grape,
-/// and a vendor's type (`application/vnd.acme-v1+json`) also stands for its suffix (`application/json`). Wildcards name no type.
+/// The first of the accepted media types that `find` knows, in descending order of quality. As in Grape, a type without a quality
+/// counts as 0. A vendor's type (`application/vnd.acme-v1+json`) also stands for its suffix (`application/json`). Wildcards match
+/// no type.
 pub fn best<T>(accept: &[u8], find: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
     let mut best: Option<(f64, T)> = None;
     for range in accept.split(|byte| *byte == b',') {
@@ -45,7 +46,7 @@ fn length(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !belongs(*byte)).unwrap_or(bytes.len())
 }
 
-/// Whether a letter beyond ASCII stands before `start`: no word begins there.
+/// Whether a letter beyond ASCII precedes `start`, so no word begins there.
 fn follows_letter(range: &[u8], start: usize) -> bool {
     let Some(before) = start.checked_sub(1).filter(|index| !range[*index].is_ascii()) else { return false };
     let first = (before.saturating_sub(3)..=before).rev().find(|index| range[*index] & 0xC0 != 0x80).unwrap_or(before);
@@ -61,7 +62,7 @@ fn without_vendor(name: &[u8]) -> Option<Vec<u8>> {
     Some([&name[..=slash], &vendor[plus + 1..]].concat())
 }
 
-/// The number after the first `;q=`, blanks allowed after the semicolon; 0 when there is none.
+/// The number after the first `;q=`, with optional blanks after the semicolon; 0 if there is none.
 fn quality(range: &[u8]) -> f64 {
     let mut rest = range;
     while let Some(semicolon) = rest.iter().position(|byte| *byte == b';') {

@@ -1,4 +1,4 @@
-//! Who may run: requests that have a fiber, requests that wait for one or before a gate, and requests that are past their deadline.
+//! Admission control: tracks running, queued and expired requests.
 
 mod gate;
 
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 pub use gate::GateSettings;
 use gate::{Gates, Passage};
 
-/// Names a request for as long as its handler runs. The serial number makes a name that is no longer in use miss.
+/// Identifies a request while its handler runs. The serial number makes stale IDs miss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
     key: u32,
@@ -35,7 +35,7 @@ impl RequestId {
 /// How far a request has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It waits until the gate of its route lets it pass.
+    /// It waits until the gate of its route admits it.
     AtGate,
     /// It waits for a fiber.
     Queued,
@@ -48,9 +48,9 @@ struct Entry {
     stage: Stage,
     /// The gate before its route.
     gate: Option<usize>,
-    /// The application has the connection: what it does with it is not the server's affair any more.
+    /// The application has taken over the connection. The server no longer applies timeouts to it.
     is_taken_over: bool,
-    /// It was reported that nobody reads its streamed answer.
+    /// The client of its streamed response has disconnected, and that was reported.
     is_known_unread: bool,
     exchange: Rc<Exchange>,
 }
@@ -61,15 +61,15 @@ pub(crate) struct Admission {
     next_serial: Cell<u32>,
     running: Cell<usize>,
     taken_over: Cell<usize>,
-    /// Admitted and not yet taken by the worker.
+    /// Admitted, but not yet picked up by the worker.
     ready: RefCell<VecDeque<RequestId>>,
     /// Waiting for a fiber, with the time at which each began to wait.
     queue: RefCell<VecDeque<(RequestId, u64)>>,
     gates: Gates,
 }
 
-/// A request that has waited too long, for how many milliseconds and for what.
-pub(crate) struct GivenUp {
+/// A request that waited too long: its ID, the wait in milliseconds and what it waited for.
+pub(crate) struct TimedOut {
     pub(crate) exchange: Rc<Exchange>,
     pub(crate) bound_ms: u64,
     pub(crate) awaited: &'static str,
@@ -80,7 +80,7 @@ impl Admission {
         Admission { gates: Gates::new(gates), ..Admission::default() }
     }
 
-    /// Takes a request in: to run now, to wait, or, with the reason, not at all.
+    /// Admits a request: to run now, or to wait. Returns the reason if it is refused.
     pub(crate) fn admit(&self, exchange: &Rc<Exchange>, limits: &Limits, now_ms: u64) -> Result<RequestId, Problem> {
         let gate = self.gates.before(exchange.route.as_ref().map(|route| route.id));
         let stage = self.first_stage(gate, limits)?;
@@ -145,7 +145,7 @@ impl Admission {
         Some(Rc::clone(&entry.exchange))
     }
 
-    /// Removes a request whose handler has ended, and lets the next one run.
+    /// Removes a request whose handler has ended, and admits the next one.
     pub(crate) fn finish(&self, id: RequestId, limits: &Limits, now_ms: u64) -> Option<Rc<Exchange>> {
         let entry = self.remove(id)?;
         if entry.stage == Stage::Running {
@@ -156,7 +156,7 @@ impl Admission {
         Some(entry.exchange)
     }
 
-    /// Removes a request that no fiber has begun with; true if there was one.
+    /// Removes a request that no fiber has started; true if there was one.
     pub(crate) fn abandon_waiting(&self, id: RequestId, limits: &Limits, now_ms: u64) -> bool {
         let Some(stage) = self.entry(id, |entry| entry.stage) else { return false };
         if stage != Stage::Running {
@@ -171,7 +171,7 @@ impl Admission {
         })
     }
 
-    /// True while a handler runs whose answer is the server's affair.
+    /// True while a handler runs and the server still owns the response.
     pub(crate) fn is_served(&self, id: RequestId) -> bool {
         self.entry(id, |entry| entry.stage == Stage::Running && !entry.is_taken_over).unwrap_or(false)
     }
@@ -180,14 +180,14 @@ impl Admission {
         self.entries.borrow().get(id.key as usize).filter(|entry| entry.serial == id.serial).map(read)
     }
 
-    /// The connections of all requests that wait or run, but those that the application took over.
+    /// The connections of all waiting and running requests, except those that the application took over.
     pub(crate) fn served_connections(&self) -> Vec<Rc<ConnectionState>> {
         let entries = self.entries.borrow();
         let served = entries.iter().filter(|(_, entry)| !entry.is_taken_over);
         served.map(|(_, entry)| Rc::clone(&entry.exchange.connection)).collect()
     }
 
-    /// The running requests whose streamed answer nobody reads any more. Each is reported once.
+    /// The running requests whose streamed response has lost its client. Each is reported once.
     pub(crate) fn take_unread(&self) -> Vec<RequestId> {
         let mut unread = Vec::new();
         for (key, entry) in self.entries.borrow_mut().iter_mut() {
@@ -208,13 +208,13 @@ impl Admission {
         Some(entry)
     }
 
-    /// Makes room at the gate that a request had passed, and lets those in line go on to the fibers.
+    /// Frees the place at the gate that a request had passed, and passes the next ones on to the queue for fibers.
     fn leave_gate(&self, entry: &Entry, limits: &Limits, now_ms: u64) {
         let Some(gate) = entry.gate.filter(|_| entry.stage != Stage::AtGate).map(|gate| self.gates.get(gate)) else { return };
         gate.leave();
         while let Some(id) = gate.next() {
             let mut entries = self.entries.borrow_mut();
-            // Those whose clients have gone are still in line.
+            // Requests whose clients have disconnected are still in line.
             let Some(entry) = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial) else { continue };
             gate.pass();
             if self.running.get() < limits.fibers_max {
@@ -227,7 +227,7 @@ impl Admission {
         }
     }
 
-    /// Notes that the application takes the connection of a request over.
+    /// Records that the application takes over the connection of a request.
     pub(crate) fn take_over(&self, id: RequestId) {
         let mut entries = self.entries.borrow_mut();
         if let Some(entry) = entries.get_mut(id.key as usize).filter(|entry| entry.serial == id.serial && !entry.is_taken_over) {
@@ -246,31 +246,31 @@ impl Admission {
         }
     }
 
-    /// The requests that have waited too long for a fiber or at a gate; they are removed.
-    pub(crate) fn take_impatient(&self, limits: &Limits, now_ms: u64) -> Vec<GivenUp> {
+    /// Removes and returns the requests that have waited too long for a fiber or at a gate.
+    pub(crate) fn take_timed_out(&self, limits: &Limits, now_ms: u64) -> Vec<TimedOut> {
         let mut given_up = Vec::new();
         for gate in self.gates.iter() {
-            while let Some(id) = gate.next_impatient(now_ms) {
+            while let Some(id) = gate.next_timed_out(now_ms) {
                 let (bound_ms, awaited) = (gate.settings.queue_ms, "its turn");
-                given_up.extend(self.remove(id).map(|entry| GivenUp { exchange: entry.exchange, bound_ms, awaited }));
+                given_up.extend(self.remove(id).map(|entry| TimedOut { exchange: entry.exchange, bound_ms, awaited }));
             }
         }
-        while let Some(id) = self.next_impatient(limits, now_ms) {
+        while let Some(id) = self.next_timed_out(limits, now_ms) {
             let Some(entry) = self.remove(id) else { continue };
             self.leave_gate(&entry, limits, now_ms);
-            given_up.push(GivenUp { exchange: entry.exchange, bound_ms: limits.queue_ms, awaited: "a free fiber" });
+            given_up.push(TimedOut { exchange: entry.exchange, bound_ms: limits.queue_ms, awaited: "a free fiber" });
         }
         given_up
     }
 
-    /// The first in line for a fiber, when it has waited too long.
-    fn next_impatient(&self, limits: &Limits, now_ms: u64) -> Option<RequestId> {
+    /// The first request in the queue for fibers, if it has waited too long.
+    fn next_timed_out(&self, limits: &Limits, now_ms: u64) -> Option<RequestId> {
         let mut queue = self.queue.borrow_mut();
         queue.front().filter(|(_, since)| now_ms.saturating_sub(*since) > limits.queue_ms)?;
         queue.pop_front().map(|(id, _)| id)
     }
 
-    /// The running requests whose answer has not begun and is overdue. Each is reported once.
+    /// The running requests that are past their deadline and have not begun a response. Each is reported once.
     pub(crate) fn take_overdue(&self, now_ms: u64) -> Vec<RequestId> {
         let mut overdue = Vec::new();
         for (key, entry) in self.entries.borrow().iter() {
@@ -283,17 +283,17 @@ impl Admission {
         overdue
     }
 
-    /// Requests whose handlers have begun.
+    /// The number of requests whose handlers have begun.
     pub(crate) fn handled(&self) -> usize {
         self.running.get() - self.ready.borrow().len()
     }
 
-    /// Requests that wait at a gate, or for a fiber.
+    /// The number of requests that wait at a gate or for a fiber.
     pub(crate) fn waiting(&self) -> usize {
         self.entries.borrow().len() - self.handled()
     }
 
-    /// Requests that the server still has to answer.
+    /// The number of requests that still need a response.
     pub(crate) fn open(&self) -> usize {
         self.entries.borrow().len() - self.taken_over.get()
     }

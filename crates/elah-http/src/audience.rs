@@ -1,4 +1,4 @@
-//! Those who listen to the same broadcast: answers without end that cost no fiber, and share the bytes of every piece.
+//! The listeners of a broadcast: endless responses that need no fiber and share the bytes of every piece.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use crate::response_stream::{StreamState, Written};
 #[derive(Debug)]
 pub(crate) struct Audience {
     listeners: RefCell<Vec<Rc<StreamState>>>,
-    /// Who has so many pieces unread is told nothing more until it has read some.
+    /// A listener with this many unread pieces misses further ones until it has read some.
     unread_max: usize,
     missed: Cell<u64>,
 }
 
-/// What became of a piece.
+/// The result of sending a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
-    /// Listeners that are there.
+pub struct Pushed {
+    /// Number of connected listeners.
     pub listeners: usize,
-    /// Pieces that listeners have missed since the audience was made, since they read too slowly.
+    /// Pieces that listeners have missed since the audience was created, because they read too slowly.
     pub missed: u64,
 }
 
@@ -34,8 +34,8 @@ impl Audience {
         self.listeners.borrow_mut().push(listener);
     }
 
-    /// Sends `piece` to all who can take it, and forgets those who have gone.
-    pub(crate) fn tell(&self, piece: &Bytes) -> Told {
+    /// Sends `piece` to all listeners with room for it, and removes disconnected ones.
+    pub(crate) fn push(&self, piece: &Bytes) -> Pushed {
         let mut listeners = self.listeners.borrow_mut();
         listeners.retain(|listener| {
             if listener.pieces() >= self.unread_max {
@@ -44,10 +44,10 @@ impl Audience {
             }
             listener.write(piece.clone()) != Written::ClientGone
         });
-        Told { listeners: listeners.len(), missed: self.missed.get() }
+        Pushed { listeners: listeners.len(), missed: self.missed.get() }
     }
 
-    /// Ends the answers of all.
+    /// Ends the responses of all listeners.
     pub(crate) fn leave(&self) {
         for listener in self.listeners.take() {
             listener.close();
@@ -79,7 +79,7 @@ mod tests {
         let listeners = [listener(), listener()];
         listeners.iter().for_each(|listener| audience.join(Rc::clone(listener)));
         let piece = Bytes::from_static(b"tick");
-        assert_eq!(audience.tell(&piece), Told { listeners: 2, missed: 0 });
+        assert_eq!(audience.push(&piece), Pushed { listeners: 2, missed: 0 });
         for listener in &listeners {
             assert_eq!(read(listener).unwrap().as_ptr(), piece.as_ptr());
         }
@@ -93,11 +93,11 @@ mod tests {
         audience.join(Rc::clone(&gone));
         gone.reader_left();
         for number in 0..5_u8 {
-            audience.tell(&Bytes::from(vec![number]));
+            audience.push(&Bytes::from(vec![number]));
         }
-        assert_eq!(audience.tell(&Bytes::from_static(b"x")), Told { listeners: 1, missed: 4 });
+        assert_eq!(audience.push(&Bytes::from_static(b"x")), Pushed { listeners: 1, missed: 4 });
         assert_eq!([read(&slow), read(&slow), read(&slow)], [Some(vec![0].into()), Some(vec![1].into()), None]);
-        audience.tell(&Bytes::from_static(b"y"));
+        audience.push(&Bytes::from_static(b"y"));
         assert_eq!(read(&slow), Some(Bytes::from_static(b"y")));
     }
 
@@ -106,8 +106,8 @@ mod tests {
         let audience = Audience::new(1);
         let slow = listener();
         audience.join(Rc::clone(&slow));
-        audience.tell(&Bytes::from_static(b"1"));
+        audience.push(&Bytes::from_static(b"1"));
         slow.reader_left();
-        assert_eq!(audience.tell(&Bytes::from_static(b"2")).listeners, 0);
+        assert_eq!(audience.push(&Bytes::from_static(b"2")).listeners, 0);
     }
 }

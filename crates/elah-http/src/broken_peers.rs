@@ -1,16 +1,16 @@
-//! Which sockets are broken: asked about those that nobody reads from, as their handlers have not answered yet.
+//! A check for broken sockets among those that hyper does not read, because their handlers are still running.
 
 use std::io;
 use std::os::fd::RawFd;
 
-/// For each descriptor, whether its peer has reset it or closed both directions. A peer that closed its sending side alone still
-/// waits for an answer and is not broken. Negative descriptors never are.
+/// For each descriptor, whether its peer has reset it or closed both directions. A peer that closed its sending side only still
+/// waits for a response, so it is not broken. Negative descriptors are never broken.
 #[expect(unsafe_code, reason = "one system call for all sockets, where the safe ways need one each")]
 pub(crate) fn find(descriptors: &[RawFd]) -> io::Result<Vec<bool>> {
     let mut polled: Vec<_> =
         descriptors.iter().map(|descriptor| libc::pollfd { fd: *descriptor, events: 0, revents: 0 }).collect();
     let count = libc::nfds_t::try_from(polled.len()).map_err(io::Error::other)?;
-    // SAFETY: `polled` holds `count` entries and is borrowed by nobody else; the call keeps nothing of it.
+    // SAFETY: `polled` holds `count` entries and is borrowed by nobody else; the call keeps no pointer to it.
     if unsafe { libc::poll(polled.as_mut_ptr(), count, 0) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -37,7 +37,7 @@ mod tests {
         let (half_closed, server_of_half_closed) = tcp_pair();
         half_closed.shutdown(Shutdown::Write).unwrap();
         let (resetting, mut server_of_resetting) = tcp_pair();
-        // Closing with unread bytes resets.
+        // Closing a socket with unread bytes resets it.
         server_of_resetting.write_all(b"unread").unwrap();
         resetting.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         resetting.peek(&mut [0]).unwrap();

@@ -1,4 +1,4 @@
-//! One connection from accept to close: hyper over the guarded socket, the connection's timers, and what happens when either says stop.
+//! One connection from accept to close: hyper over the guarded socket, and the connection's timers.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,8 +18,8 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use elah_loop::wake::WaitId;
 
-/// After a refusal the peer may still be sending: its bytes are read and dropped for so long, else the reset that closing causes
-/// would destroy the answer on its way.
+/// After a refusal the peer may still be sending. Its bytes are read and dropped for this long, because a close with unread bytes
+/// would reset the connection and could destroy the response in flight.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
@@ -61,7 +61,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
         End::Finished => {
             let refusal = state.take_refusal().filter(|_| guarded.ends_in_refusal());
             let lingers = refusal.is_some() || (guarded.has_unread() && !state.saw_end_of_stream.get());
-            // Boxed: what only refusals need would else be part of every connection.
+            // Boxed, so that the state for refusals is not part of every connection.
             if let Some(problem) = refusal {
                 shared.metrics.refused();
                 let _ = tokio::time::timeout(LINGER, Box::pin(send(guarded.socket(), refusal_bytes(&shared, &problem)))).await;

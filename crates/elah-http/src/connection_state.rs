@@ -1,4 +1,4 @@
-//! What is known of a connection outside its own task.
+//! The state of a connection that is visible outside its own task.
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -11,21 +11,22 @@ use crate::guard::Phase;
 use crate::limits::Limits;
 use crate::problem::Problem;
 
-/// What counts as progress of a request body. A client that sends fewer bytes in `body_ms` of waiting holds its connection on purpose.
+/// Bytes that count as progress of a request body. A client that sends fewer in `body_ms` of waiting holds its connection on
+/// purpose.
 const BODY_PROGRESS_BYTES: usize = 512;
 
-/// The state of one connection: its peer, its clocks, and the order that its task should follow next.
+/// The state of one connection: its peer, its clocks, and the next order for its task.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     pub(crate) key: usize,
     pub(crate) remote: Option<IpAddr>,
     pub(crate) local_port: u16,
-    /// Of the socket, for as long as the server has it; negative afterwards.
+    /// The socket's descriptor while the server owns it; negative afterwards.
     pub(crate) descriptor: Cell<RawFd>,
     opened_ms: u64,
-    /// Requests that are with the application.
+    /// Requests that the application is handling.
     in_flight: Cell<u32>,
-    answered: Cell<u64>,
+    responses_sent: Cell<u64>,
     /// Request heads that were passed to hyper.
     heads: Cell<u64>,
     phase: Cell<Phase>,
@@ -33,9 +34,9 @@ pub(crate) struct ConnectionState {
     head_since_ms: Cell<u64>,
     /// Since when the connection waits for bytes; 0 when it does not.
     read_wait_since_ms: Cell<u64>,
-    /// Milliseconds waited for the body, and bytes that came meanwhile, since it last made progress.
+    /// Milliseconds of waiting for the body, and bytes received meanwhile, since it last made progress.
     body_wait: Cell<(u64, usize)>,
-    /// Since when the peer takes nothing of what is sent; 0 when it does.
+    /// Since when the peer has not read anything; 0 if it reads.
     write_wait_since_ms: Cell<u64>,
     pub(crate) saw_end_of_stream: Cell<bool>,
     refusal: RefCell<Option<Problem>>,
@@ -44,13 +45,13 @@ pub(crate) struct ConnectionState {
     task: RefCell<Option<Waker>>,
 }
 
-/// What the connection's task is told from outside.
+/// An order from outside to the connection's task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     GoOn,
-    /// Close at once; nothing more can be said to this peer.
+    /// Close at once, without a response.
     Close,
-    /// Give the descriptor to the application, which ends the wait.
+    /// Hand the descriptor to the application and end the wait.
     HandOver(WaitId),
 }
 
@@ -63,7 +64,7 @@ impl ConnectionState {
             descriptor: Cell::new(-1),
             opened_ms: now_ms,
             in_flight: Cell::new(0),
-            answered: Cell::new(0),
+            responses_sent: Cell::new(0),
             heads: Cell::new(0),
             phase: Cell::new(Phase::BetweenMessages),
             head_since_ms: Cell::new(0),
@@ -82,21 +83,21 @@ impl ConnectionState {
         self.in_flight.set(self.in_flight.get() + 1);
     }
 
-    pub(crate) fn request_answered(&self) {
+    pub(crate) fn response_sent(&self) {
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
-        self.answered.set(self.answered.get() + 1);
+        self.responses_sent.set(self.responses_sent.get() + 1);
     }
 
     pub(crate) fn has_request_in_flight(&self) -> bool {
         self.in_flight.get() > 0
     }
 
-    /// True while requests that were read ahead are still to be answered.
+    /// True while requests that were read ahead still need a response.
     pub(crate) fn has_more_requests(&self) -> bool {
-        self.heads.get() > self.answered.get()
+        self.heads.get() > self.responses_sent.get()
     }
 
-    /// Notes where in the stream the guard stands after `heads` request heads.
+    /// Records the guard's position in the stream after `heads` request heads.
     pub(crate) fn note_progress(&self, phase: Phase, heads: u64, now_ms: u64) {
         self.phase.set(phase);
         let is_new = self.heads.replace(heads) != heads;
@@ -140,7 +141,7 @@ impl ConnectionState {
         self.saw_end_of_stream.set(true);
     }
 
-    /// Refuses what the peer sends next; the first refusal stands.
+    /// Refuses what the peer sends next. The first refusal counts.
     pub(crate) fn refuse(&self, problem: Problem) {
         self.is_refused.set(true);
         self.refusal.borrow_mut().get_or_insert(problem);
@@ -165,7 +166,7 @@ impl ConnectionState {
         }
     }
 
-    /// Remembers the task that serves the connection; it never changes, so the waker is cloned once.
+    /// Remembers the task that serves the connection. It never changes, so the waker is cloned once.
     pub(crate) fn register_task(&self, waker: &Waker) {
         let mut task = self.task.borrow_mut();
         if !task.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -173,14 +174,15 @@ impl ConnectionState {
         }
     }
 
-    /// A drain closes a connection between two requests at once, and a fresh one when its first request is not there soon. Where other
-    /// workers serve on nobody need be met by a close while the next request is on its way: a busy connection ends with its next answer.
+    /// During a drain, a connection between two requests closes at once, and a fresh one if its first request does not arrive
+    /// soon. Where other workers continue to serve, a close must not hit a client whose next request is in flight. So a busy
+    /// connection closes with its next response.
     pub(crate) fn may_close_for_drain(&self, leaves_backlog: bool) -> bool {
-        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.answered.get() > 0;
+        let is_between = self.in_flight.get() == 0 && self.phase.get() == Phase::BetweenMessages && self.responses_sent.get() > 0;
         is_between && !leaves_backlog
     }
 
-    /// Applies the time bounds; called on every tick of the worker. While the worker drains, a connection between two requests has
+    /// Applies the time limits, on every tick of the worker. While the worker drains, a connection between two requests has
     /// `drain_grace_ms` left.
     pub(crate) fn check_time(&self, limits: &Limits, now: u64, drain_grace_ms: Option<u64>) {
         let over = |since: u64, bound: u64| since > 0 && now.saturating_sub(since) > bound;
@@ -203,7 +205,7 @@ impl ConnectionState {
                 self.wake();
             }
             Phase::BetweenMessages if self.in_flight.get() == 0 => {
-                let (since, bound) = if self.answered.get() == 0 {
+                let (since, bound) = if self.responses_sent.get() == 0 {
                     (self.opened_ms, drain_grace_ms.unwrap_or(limits.header_ms))
                 } else {
                     (self.read_wait_since_ms.get(), drain_grace_ms.unwrap_or(limits.keepalive_ms))

@@ -1,4 +1,4 @@
-//! A request as the application gets it, and the place of its answer.
+//! A request as the application sees it, and the slot for its response.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -10,29 +10,30 @@ use crate::response::Response;
 use crate::response_stream::StreamState;
 use crate::router::Match;
 
-/// A request as the application gets it, and the place of its answer. The worker and the connection share it.
+/// A request as the application sees it, and the slot for its response. Worker and connection share it.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) parts: http::request::Parts,
     pub(crate) body: RefCell<RequestBody>,
-    /// Who reads a streamed body: one at a time, since a body wakes the last reader alone.
+    /// Locked by the reader of a streamed body. There is one at a time, because a body wakes its last reader only.
     pub(crate) body_reader: tokio::sync::Mutex<()>,
-    /// Bytes of the body may still be to come: after an answer the connection closes, as its next request cannot be found.
+    /// Bytes of the body may still arrive. Then the connection closes after the response, because the start of the next request
+    /// is unknown.
     pub(crate) is_body_unread: Cell<bool>,
     pub(crate) route: Option<Match>,
     pub(crate) connection: Rc<ConnectionState>,
     pub(crate) reply: ReplySlot,
-    /// When it is answered 504, in the worker's milliseconds; 0 before it is admitted and once its answer has begun.
+    /// The time of the 504, in the worker's milliseconds; 0 before the request is admitted and after its response has begun.
     pub(crate) deadline_ms: Cell<u64>,
-    /// The streamed answer that the handler has begun, and its key with the worker.
+    /// The streamed response that the handler has begun, and its key in the worker.
     pub(crate) stream: RefCell<Option<(usize, Rc<StreamState>)>>,
-    /// The id under which the log knows the request, once somebody has asked for it.
+    /// The ID of the request in the log, once somebody has asked for it.
     pub(crate) request_id: OnceCell<String>,
 }
 
 impl Exchange {
-    /// Gives the answer to the connection. False when there is one already or the client has gone.
-    pub(crate) fn answer(&self, response: Response) -> bool {
+    /// Passes the response to the connection. False if there is one already or the client has disconnected.
+    pub(crate) fn respond(&self, response: Response) -> bool {
         self.deadline_ms.set(0);
         let taken = self.reply.put(response);
         if taken {

@@ -1,8 +1,8 @@
-//! The hardening layer before hyper: decides, from raw bytes alone, what may reach it.
+//! The guard before hyper: decides from raw bytes alone what may reach it.
 //!
-//! A [`Guard`] follows one connection's byte stream message by message. It is stricter than hyper in what it lets
-//! through and agrees with it on where each message ends, so that no byte can be read as something else further in.
-//! It does no I/O and keeps no bytes: the connection holds what has not passed yet. `specs/http_limits.md` lists every rule.
+//! A [`Guard`] follows one connection's byte stream message by message. It is stricter than hyper and agrees with it on where
+//! each message ends, so no later parser can read the bytes differently. It does no I/O and stores no bytes: the connection holds
+//! those that have not passed yet. `specs/http_limits.md` lists every rule.
 
 mod bytes;
 mod framing;
@@ -16,31 +16,31 @@ use framing::{Body, ChunkScan};
 use head::HeadScan;
 pub(crate) use rejection::Rejection;
 
-/// The bounds that all connections of a worker share.
+/// The limits that all connections of a worker share.
 #[derive(Debug, Clone)]
 pub(crate) struct GuardLimits {
-    /// Bytes of a request line with all its header lines; at most 65,535, where hyper's header names end.
+    /// Bytes of a request line and its header lines; at most 65,535, the limit of hyper's header names.
     pub(crate) header_bytes_max: usize,
-    /// Header lines of one request, and trailer lines of one body. hyper must be told the same number.
+    /// Header lines of one request, and trailer lines of one body. hyper must get the same number.
     pub(crate) headers_max: usize,
-    /// Bytes of the request target; at most 65,534, where hyper's URI type ends.
+    /// Bytes of the request target; at most 65,534, the limit of hyper's URI type.
     pub(crate) uri_bytes_max: usize,
-    /// Bytes of a body, chunk framing not counted.
+    /// Bytes of a body, without chunk framing.
     pub(crate) body_bytes_max: u64,
 }
 
-/// What to do with the bytes that were shown to [`Guard::step`].
+/// What to do with the bytes passed to [`Guard::step`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The first n > 0 bytes may go to hyper. They hold at most one head, at the front.
     Pass(usize),
-    /// A head or a chunk line is incomplete: keep the bytes and call again with more after them.
+    /// A head or a chunk line is incomplete: keep the bytes and call again with more.
     NeedMore,
-    /// Nothing of these bytes may pass, now or later.
+    /// None of these bytes may pass, now or later.
     Reject(Rejection),
 }
 
-/// Where in the stream of messages the next byte belongs, so that the right timeout runs.
+/// The kind of bytes expected next, which selects the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     BetweenMessages,
@@ -54,14 +54,14 @@ pub(crate) struct Guard {
     limits: Rc<GuardLimits>,
     state: State,
     messages: u64,
-    /// Where the head that has just passed names a minor version above 1.
+    /// The position of a minor version above 1 in the head that has just passed.
     later_minor_at: Option<usize>,
 }
 
 #[derive(Debug)]
 enum State {
     Head(HeadScan),
-    /// Bytes of a Content-Length body that are still to come; never 0.
+    /// Remaining bytes of a Content-Length body; never 0.
     Length(u64),
     Chunked(ChunkScan),
     Refused {
@@ -75,10 +75,10 @@ impl Guard {
         Self { limits, state: State::Head(HeadScan::default()), messages: 0, later_minor_at: None }
     }
 
-    /// Judges `input`: the bytes that were read from the peer and have not passed, beginning where the last `Pass` ended.
+    /// Checks `input`: the bytes that were read from the peer and have not passed, from the end of the last `Pass` on.
     ///
-    /// One `Pass` holds at most one message (its head and what `input` has of its body), so that the caller can stop
-    /// reading ahead between two messages. A head passes only when it is whole. After `Reject` every later call rejects.
+    /// One `Pass` holds at most one message (its head and the part of its body that `input` has), so the caller can stop reading
+    /// ahead between two messages. A head passes only as a whole. After `Reject` every later call rejects.
     pub(crate) fn step(&mut self, input: &[u8]) -> Step {
         match self.passable(input) {
             Ok(0) => Step::NeedMore,
@@ -90,15 +90,15 @@ impl Guard {
         }
     }
 
-    /// Makes HTTP/1.1 of a later HTTP/1.x in the bytes that have just passed: a server reads the highest minor version that it knows
-    /// (RFC 9110 2.5), and hyper refuses any other.
+    /// Rewrites a later HTTP/1.x as HTTP/1.1 in the bytes that have just passed. A server treats it as the highest minor version
+    /// that it knows (RFC 9110 2.5), but hyper refuses any other.
     pub(crate) fn lower_version(&mut self, passed: &mut [u8]) {
         if let Some(at) = self.later_minor_at.take() {
             passed[at] = b'1';
         }
     }
 
-    /// Where the stream stands; after a refusal, where that found it.
+    /// The current phase of the stream; after a refusal, the phase of the refused bytes.
     pub(crate) fn phase(&self) -> Phase {
         match &self.state {
             State::Head(head) if !head.is_started() => Phase::BetweenMessages,
@@ -108,12 +108,12 @@ impl Guard {
         }
     }
 
-    /// Heads that have passed.
+    /// Number of heads that have passed.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// How many bytes at the front of `input` may pass; an error only when that is none and never will be.
+    /// How many bytes at the front of `input` may pass. An error only if none may, now or later.
     fn passable(&mut self, input: &[u8]) -> Result<usize, Rejection> {
         let mut passed = 0;
         if let State::Head(scan) = &mut self.state {
@@ -138,7 +138,7 @@ impl Guard {
                 (bytes, *left == 0)
             }
             State::Chunked(scan) => match scan.scan(body, &self.limits) {
-                // The head passes by itself; the next step meets the same fault with nothing before it.
+                // The head passes by itself. The next step finds the same fault with nothing before it.
                 Err(_) if passed > 0 => (0, false),
                 outcome => outcome?,
             },

@@ -1,4 +1,4 @@
-//! The stream that hyper reads: bytes of the peer pass through the guard first, and every wait of either direction is timed.
+//! The stream that hyper reads: the peer's bytes pass through the guard first, and every wait in either direction is timed.
 
 use std::io;
 use std::pin::Pin;
@@ -18,11 +18,11 @@ use crate::socket::Socket;
 pub(crate) struct GuardedSocket {
     socket: Socket,
     guard: Guard,
-    /// Bytes read and not yet handed on; empty nearly always, as a head that arrives whole passes straight through.
+    /// Bytes read but not passed on; nearly always empty, because a head that arrives whole passes straight through.
     held: BytesMut,
     /// How many bytes at the front of `held` the guard has passed.
     passed: usize,
-    /// Whether hyper was told that the stream ends where a message was refused, so that the refusal is the next answer.
+    /// Whether hyper has seen the end of the stream in place of a refused message. The refusal is then the next response.
     ends_in_refusal: bool,
     shared: Rc<Shared>,
     state: Rc<ConnectionState>,
@@ -33,18 +33,18 @@ impl GuardedSocket {
         GuardedSocket { socket, guard, held: BytesMut::new(), passed: 0, ends_in_refusal: false, shared, state }
     }
 
-    /// The stream and what was read of it and not used.
+    /// The stream, and the bytes that were read but not used.
     pub(crate) fn into_parts(self) -> (Socket, BytesMut) {
         (self.socket, self.held)
     }
 
-    /// True when the peer was in the middle of a message, or has sent more than was answered: closing now would reset the connection
-    /// and could take the answer with it.
+    /// True if the peer was in the middle of a message, or has sent more than got a response. Closing now would reset the
+    /// connection and could destroy the response in flight.
     pub(crate) fn has_unread(&self) -> bool {
         !self.held.is_empty() || self.guard.phase() != Phase::BetweenMessages
     }
 
-    /// True when everything before a refused message is answered, and the refusal itself is not.
+    /// True if everything before a refused message has its response and the refusal itself has not been sent.
     pub(crate) fn ends_in_refusal(&self) -> bool {
         self.ends_in_refusal
     }
@@ -60,7 +60,7 @@ impl GuardedSocket {
         self.passed -= count;
     }
 
-    /// Lets the guard look at `self.held` beyond what has passed already.
+    /// Runs the guard over the part of `self.held` that has not passed.
     fn inspect_held(&mut self) {
         let mut heads_left = self.shared.limits.pipeline_max;
         while self.passed < self.held.len() && heads_left > 0 {
@@ -89,9 +89,9 @@ impl GuardedSocket {
         self.state.note_progress(self.guard.phase(), self.guard.messages(), self.shared.clock.now_ms());
     }
 
-    /// What hyper reads where a message is refused: the end of the stream. A refused body ends at once, so that its request is
-    /// answered with the refusal. A refused head ends the stream only when nothing before it awaits an answer: until then the
-    /// end would mark those answers with `connection: close`.
+    /// What hyper reads in place of a refused message: the end of the stream. A refused body ends at once, so that the refusal is
+    /// its request's response. A refused head ends the stream only when no earlier request waits for a response. Until then the
+    /// end would add `connection: close` to those responses.
     fn poll_refused(&mut self) -> Poll<io::Result<()>> {
         if self.guard.phase() == Phase::InBody {
             return Poll::Ready(Ok(()));
@@ -103,7 +103,8 @@ impl GuardedSocket {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads once. What the guard passes at once goes to `buffer` without another copy; the rest is held. False at the peer's end.
+    /// Reads once. Bytes that the guard passes at once go to `buffer` without another copy; the rest is held. False at the peer's
+    /// end.
     fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBufCursor<'_>) -> Poll<io::Result<bool>> {
         let shared = Rc::clone(&self.shared);
         let mut scratch = shared.scratch.borrow_mut();
@@ -185,7 +186,7 @@ impl GuardedSocket {
             Poll::Ready(_) => {
                 self.state.note_written();
                 if self.state.is_refused() {
-                    // hyper waits for a read that nothing would end: it looks again when this answer is out.
+                    // hyper waits for a read that nothing else would end. It looks again after this response.
                     self.state.wake();
                 }
             }

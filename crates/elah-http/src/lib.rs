@@ -25,6 +25,6 @@ mod shared;
 mod socket;
 pub mod worker;
 
-pub use audience::Told;
+pub use audience::Pushed;
 pub use metrics::Counts;
 pub use response_stream::{StreamEnd, Written};

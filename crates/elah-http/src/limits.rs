@@ -1,6 +1,7 @@
-//! The bounds of a worker. Their defaults, ranges and sentences live in the options table of the Ruby library; this struct has no `Default`.
+//! The limits of a worker. Their defaults, ranges and descriptions are in the options table of the Ruby library; this struct has
+//! no `Default`.
 
-/// Every bound that the worker enforces before or around the application.
+/// Every limit that the worker enforces before or around the application.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Connections open at once; the next ones wait in the kernel's backlog.
@@ -9,7 +10,7 @@ pub struct Limits {
     pub fibers_max: usize,
     /// Requests that may wait for a fiber.
     pub queue_max: usize,
-    /// Milliseconds that a request may wait for a fiber before it is answered 503.
+    /// Milliseconds that a request may wait for a fiber before it gets a 503.
     pub queue_ms: u64,
     /// Bytes of a request head, request line included.
     pub header_bytes_max: usize,
@@ -17,7 +18,7 @@ pub struct Limits {
     pub headers_max: usize,
     /// Bytes of a request target.
     pub uri_bytes_max: usize,
-    /// Bytes of a request body, whatever its framing.
+    /// Bytes of a request body, with any framing.
     pub body_bytes_max: u64,
     /// Bytes of a request body kept in memory; a longer one is spooled to an unlinked file.
     pub body_memory_bytes: usize,
@@ -27,12 +28,12 @@ pub struct Limits {
     pub body_ms: u64,
     /// Milliseconds that a connection may idle between two requests.
     pub keepalive_ms: u64,
-    /// Milliseconds from a complete request to the start of its answer.
+    /// Milliseconds from a complete request to the start of its response.
     pub request_ms: u64,
-    /// Milliseconds without progress of an answer that the client does not read.
+    /// Milliseconds without progress of a response that the client does not read.
     pub write_ms: u64,
-    /// Bytes of a streamed answer that the client has not read yet.
+    /// Bytes of a streamed response that the client has not read yet.
     pub response_buffer_bytes: usize,
-    /// Requests read ahead of the one that is being answered on a connection.
+    /// Requests read ahead of the one in progress on a connection.
     pub pipeline_max: u64,
 }

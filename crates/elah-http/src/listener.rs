@@ -1,4 +1,4 @@
-//! Listening sockets: bound before a worker exists, accepted from inside its loop.
+//! Listening sockets: bound before a worker exists, accepted inside its loop.
 
 use std::fmt;
 use std::future::Future;
@@ -20,14 +20,14 @@ use crate::connection;
 use crate::shared::Shared;
 use crate::socket::Socket;
 
-/// How long `accept` rests when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
+/// The pause of `accept` when the process has no file descriptor left: long enough not to spin, short enough to recover at once.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 
-/// For how long a worker with more connections steps back, and how many it takes after that.
-const COURTESY_PAUSE: Duration = Duration::from_millis(1);
-const COURTESY_ACCEPTS: u32 = 16;
+/// How long a worker with more connections pauses, and how many it accepts after that.
+const FAIRNESS_PAUSE: Duration = Duration::from_millis(1);
+const FAIRNESS_ACCEPTS: u32 = 16;
 
-/// A bound, listening socket. It holds no runtime, so that it may cross a fork.
+/// A bound, listening socket. It holds no runtime, so it may cross a fork.
 #[derive(Debug)]
 pub struct Listener {
     socket: Bound,
@@ -39,12 +39,12 @@ enum Bound {
     Unix(UnixListener, PathBuf),
 }
 
-/// Why an address could not be listened on.
+/// Why listening on an address failed.
 #[derive(Debug)]
 pub enum ListenerError {
     /// Neither `tcp://HOST:PORT` nor `unix:///PATH`.
     UnknownAddress(String),
-    /// The system refused.
+    /// An error of the system.
     Refused { address: String, cause: io::Error },
 }
 
@@ -62,8 +62,8 @@ impl fmt::Display for ListenerError {
 impl std::error::Error for ListenerError {}
 
 impl Listener {
-    /// Binds `tcp://HOST:PORT` (port 0 takes a free one) or `unix:///PATH`, with room for `backlog` connections that nobody has
-    /// accepted yet. A socket file that no process listens on any more is replaced.
+    /// Binds `tcp://HOST:PORT` (port 0 picks a free one) or `unix:///PATH`, with a backlog of `backlog` connections. Replaces a
+    /// socket file on which no process listens any more.
     pub fn bind(address: &str, backlog: i32) -> Result<Listener, ListenerError> {
         let refused = |cause| ListenerError::Refused { address: address.to_owned(), cause };
         if let Some(host_and_port) = address.strip_prefix("tcp://") {
@@ -79,7 +79,7 @@ impl Listener {
         }
     }
 
-    /// Takes a socket that listens already.
+    /// Adopts a socket that listens already.
     pub fn adopt(descriptor: OwnedFd) -> io::Result<Listener> {
         let socket = socket2::Socket::from(descriptor);
         let unfit = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
@@ -104,7 +104,7 @@ impl Listener {
         }
     }
 
-    /// The address as `bind` takes it, with the port that was really bound.
+    /// The address in the form of `bind`, with the actual port.
     pub fn address(&self) -> String {
         match &self.socket {
             Bound::Tcp(socket) => socket.local_addr().map_or_else(|_| "tcp://?".to_owned(), |address| format!("tcp://{address}")),
@@ -112,7 +112,7 @@ impl Listener {
         }
     }
 
-    /// The path of a Unix socket, which whoever stops the server removes.
+    /// The path of a Unix socket. The code that stops the server removes it.
     pub fn socket_path(&self) -> Option<&Path> {
         match &self.socket {
             Bound::Tcp(_) => None,
@@ -120,7 +120,7 @@ impl Listener {
         }
     }
 
-    /// A second handle on the same socket, for a worker.
+    /// A second handle of the same socket, for a worker.
     pub(crate) fn accepting(&self) -> io::Result<Accepting> {
         Ok(match &self.socket {
             Bound::Tcp(socket) => {
@@ -171,21 +171,21 @@ impl Accepting {
     }
 }
 
-/// Accepts until the worker drains, and then whatever the kernel had already accepted for it, so that nobody is iterated away by a stop.
+/// Accepts until the worker drains, and then what the kernel has already accepted for it, so a stop loses no connection.
 pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
     let local_port = listener.local_port();
-    let mut courtesy = Courtesy::default();
+    let mut fairness = Fairness::default();
     loop {
         let accepted = std::future::poll_fn(|context| {
             shared.register_acceptor(context.waker());
             if shared.is_draining() && shared.leaves_backlog.get() {
                 return Poll::Ready(None);
             }
-            if !shared.is_draining() && (shared.connections_full() || courtesy.poll(&shared, context).is_pending()) {
+            if !shared.is_draining() && (shared.connections_full() || fairness.poll(&shared, context).is_pending()) {
                 return Poll::Pending;
             }
             let accepted = listener.poll_accept(context);
-            courtesy.accepted(accepted.is_ready());
+            fairness.accepted(accepted.is_ready());
             match accepted {
                 Poll::Ready(accepted) => Poll::Ready(Some(accepted)),
                 Poll::Pending if shared.is_draining() => Poll::Ready(None),
@@ -207,22 +207,22 @@ pub(crate) async fn accept(shared: Rc<Shared>, listener: Accepting) {
     }
 }
 
-/// Workers that accept from one socket are all woken, and the first would take everything. So one that has more connections than another
-/// steps back for a moment before it takes some more: what nobody else wants then is its own.
+/// A fair distribution of connections. All workers that accept from one socket are woken, and the first would take everything. So
+/// a worker with more connections than another pauses for a moment, and then accepts some that no other worker took.
 #[derive(Default)]
-struct Courtesy {
+struct Fairness {
     pause: Option<Pin<Box<tokio::time::Sleep>>>,
-    /// Connections that it accepts before it steps back again.
+    /// Connections that it accepts before it pauses again.
     accepts_left: u32,
 }
 
-impl Courtesy {
+impl Fairness {
     fn poll(&mut self, shared: &Shared, context: &mut Context<'_>) -> Poll<()> {
         if self.pause.is_none() {
             if self.accepts_left > 0 || !shared.should_leave_connections() {
                 return Poll::Ready(());
             }
-            self.pause = Some(Box::pin(tokio::time::sleep(COURTESY_PAUSE)));
+            self.pause = Some(Box::pin(tokio::time::sleep(FAIRNESS_PAUSE)));
         }
         if let Some(pause) = &mut self.pause
             && pause.as_mut().poll(context).is_pending()
@@ -230,7 +230,7 @@ impl Courtesy {
             return Poll::Pending;
         }
         self.pause = None;
-        self.accepts_left = COURTESY_ACCEPTS;
+        self.accepts_left = FAIRNESS_ACCEPTS;
         Poll::Ready(())
     }
 
@@ -239,7 +239,7 @@ impl Courtesy {
     }
 }
 
-/// Errors that concern one connection that came and went, not the listener.
+/// Errors of one connection that came and went, not of the listener.
 fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! What a worker counts. Cells of one thread: counting costs an addition.
+//! A worker's counters. They are cells of one thread, so counting costs an addition.
 
 use std::cell::Cell;
 
@@ -17,9 +17,9 @@ pub struct Counts {
     pub connections: u64,
     /// Requests that reached the application.
     pub requests: u64,
-    /// Requests that the server answered by itself: malformed, too large, too slow, too many.
+    /// Requests that the server refused by itself: malformed, too large, too slow, too many.
     pub refused: u64,
-    /// Turns of the loop, each one hand-over of Ruby's global lock.
+    /// Iterations of the loop; each releases Ruby's global lock once.
     pub iterations: u64,
 }
 

@@ -1,9 +1,9 @@
-//! The answers that the server gives by itself, as `application/problem+json` (RFC 9457).
+//! The server's own error responses, as `application/problem+json` (RFC 9457).
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// An error answer with a stable code. `detail` is a sentence for people; `code` is for programs and never changes.
+/// An error response with a stable code. `detail` is a sentence for people; `code` is for programs and never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub status: u16,
@@ -16,7 +16,7 @@ impl Problem {
         Problem { status, code: code.into(), detail: detail.into() }
     }
 
-    /// The JSON body, with the id under which the log knows the request.
+    /// The JSON body, with the request's ID in the log.
     pub fn to_json(&self, request_id: &str) -> String {
         let mut json = String::with_capacity(192 + self.detail.len());
         json.push_str("{\"type\":\"about:blank\",\"title\":");
@@ -32,7 +32,7 @@ impl Problem {
     }
 }
 
-/// The reason phrase of a status, "Unknown" for one that has none.
+/// The reason phrase of a status, "Unknown" if it has none.
 pub fn reason(status: u16) -> &'static str {
     http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("Unknown")
 }

@@ -1,5 +1,5 @@
-//! The one-shot slot in which an answer waits for the connection that asked. Both ends live on the worker's thread: no lock, no
-//! atomics, and no waker of its own, as the connection's task takes the answer.
+//! The one-shot slot in which a response waits for its connection. Both ends live on the worker's thread. So it needs no lock, no
+//! atomics, and no waker of its own, because the connection's task polls it.
 
 use std::cell::RefCell;
 
@@ -13,15 +13,15 @@ pub(crate) struct ReplySlot {
 #[derive(Debug)]
 enum State {
     Waiting,
-    Answered(Response),
-    /// The answer was taken, or nobody will ever take one.
+    Ready(Response),
+    /// The response was taken, or will never be taken.
     Closed,
 }
 
 /// What the connection finds in the slot.
 pub(crate) enum Reply {
     NotYet,
-    Answer(Response),
+    Response(Response),
     Closed,
 }
 
@@ -30,12 +30,12 @@ impl ReplySlot {
         ReplySlot { state: RefCell::new(State::Waiting) }
     }
 
-    /// Leaves the answer. False, and nothing happens, when there is one already or the client has gone.
+    /// Stores the response. Does nothing and returns false if there is one already or the client has disconnected.
     pub(crate) fn put(&self, response: Response) -> bool {
         let mut state = self.state.borrow_mut();
         let waits = matches!(&*state, State::Waiting);
         if waits {
-            *state = State::Answered(response);
+            *state = State::Ready(response);
         }
         waits
     }
@@ -44,7 +44,7 @@ impl ReplySlot {
         matches!(&*self.state.borrow(), State::Waiting)
     }
 
-    /// Nobody will take an answer: the connection is gone, or belongs to the application now.
+    /// Closes the slot: the connection has ended, or belongs to the application now.
     pub(crate) fn close(&self) {
         *self.state.borrow_mut() = State::Closed;
     }
@@ -54,8 +54,8 @@ impl ReplySlot {
         match &*state {
             State::Waiting => Reply::NotYet,
             State::Closed => Reply::Closed,
-            State::Answered(_) => match std::mem::replace(&mut *state, State::Closed) {
-                State::Answered(response) => Reply::Answer(response),
+            State::Ready(_) => match std::mem::replace(&mut *state, State::Closed) {
+                State::Ready(response) => Reply::Response(response),
                 State::Waiting | State::Closed => Reply::Closed,
             },
         }

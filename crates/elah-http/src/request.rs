@@ -1,4 +1,4 @@
-//! What a handler may read of a request, in the core's own terms.
+//! The parts of a request that a handler may read, in the core's own types.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -9,17 +9,17 @@ use crate::exchange::Exchange;
 use crate::request_body::RequestBody;
 use crate::router::Router;
 
-/// Among so few headers one is found by a scan in less time than its name takes to hash.
+/// With few headers, a scan is faster than hashing the name.
 const SCANNED_HEADERS_MAX: usize = 16;
 
-/// A look at a request for the length of one call.
+/// A view of a request for the length of one call.
 #[derive(Debug)]
 pub struct RequestView<'a> {
     exchange: &'a Exchange,
     router: &'a Router,
 }
 
-/// Where the body is.
+/// Where the body is stored.
 #[derive(Debug)]
 pub enum BodyPlace {
     Empty,
@@ -37,22 +37,22 @@ impl<'a> RequestView<'a> {
         self.exchange.parts.method.as_str()
     }
 
-    /// The path as it was sent, percent-encoded, without the query.
+    /// The path as sent, percent-encoded, without the query.
     pub fn path(&self) -> &'a str {
         self.exchange.parts.uri.path()
     }
 
-    /// The query as it was sent, without the question mark; empty when there is none.
+    /// The query as sent, without the question mark; empty if there is none.
     pub fn query(&self) -> &'a str {
         self.exchange.parts.uri.query().unwrap_or("")
     }
 
-    /// The path and the query as they were sent.
+    /// The path and the query as sent.
     pub fn path_and_query(&self) -> &'a str {
         self.exchange.parts.uri.path_and_query().map_or("", |path_and_query| path_and_query.as_str())
     }
 
-    /// The scheme and the authority, when the target is a whole URL.
+    /// The scheme and the authority, if the target is a whole URL.
     pub fn origin(&self) -> Option<(&'a str, &'a str)> {
         let uri = &self.exchange.parts.uri;
         Some((uri.scheme_str()?, uri.authority()?.as_str()))
@@ -77,17 +77,17 @@ impl<'a> RequestView<'a> {
         joined("accept", self.exchange.parts.headers.get_all(http::header::ACCEPT).iter().map(|value| value.as_bytes()))
     }
 
-    /// The value of the header `host`, which stands at most once.
+    /// The value of the header `host`, which occurs at most once.
     pub fn host(&self) -> Option<&'a [u8]> {
         self.exchange.parts.headers.get(http::header::HOST).map(http::HeaderValue::as_bytes)
     }
 
-    /// The names of the headers, lower-case, each once.
+    /// The names of the headers in lower case, each once.
     pub fn header_names(&self) -> impl Iterator<Item = &'a str> {
         self.exchange.parts.headers.keys().map(|name| name.as_str())
     }
 
-    /// Every header line in lower case; the lines of one name follow each other.
+    /// Every header line in lower case; lines with the same name are adjacent.
     pub fn header_lines(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         self.exchange.parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
@@ -127,7 +127,7 @@ impl<'a> RequestView<'a> {
         self.peer().map(|address| address.to_string())
     }
 
-    /// The port that the request came in on; 0 on a Unix socket.
+    /// The local port of the connection; 0 on a Unix socket.
     pub fn local_port(&self) -> u16 {
         self.exchange.connection.local_port
     }

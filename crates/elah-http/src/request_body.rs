@@ -1,4 +1,5 @@
-//! A request body: kept in memory while it is small, spooled to an unlinked file when it is not, or left with hyper to be read bit by bit.
+//! A request body: kept in memory while it is small, spooled to an unlinked file if it is large, or left with hyper to be read in
+//! pieces.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -19,7 +20,7 @@ pub(crate) enum RequestBody {
     Streamed(Incoming),
 }
 
-/// A read of the next piece of a streamed body, until somebody fetches what came of it.
+/// A read of the next piece of a streamed body, until its result is fetched.
 #[derive(Debug)]
 pub(crate) enum BodyRead {
     Running(AbortHandle),
@@ -27,7 +28,7 @@ pub(crate) enum BodyRead {
     Done(Result<Option<Bytes>, Problem>),
 }
 
-/// Reads the whole body. What goes beyond `memory_bytes` goes to a file that has no name, so that nothing is left behind by a crash.
+/// Reads the whole body. Bytes beyond `memory_bytes` go to an unlinked file, so a crash leaves nothing behind.
 pub(crate) async fn collect(mut body: Incoming, memory_bytes: usize) -> Result<RequestBody, Problem> {
     let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
     let mut memory = BytesMut::with_capacity(announced.min(memory_bytes));
@@ -52,7 +53,7 @@ pub(crate) async fn collect(mut body: Incoming, memory_bytes: usize) -> Result<R
     }
 }
 
-/// A body that ended before its announced end.
+/// The error for a body that ended early.
 pub(crate) fn incomplete(_: hyper::Error) -> Problem {
     Problem::new(400, "incomplete_body", "The request body ended before its announced length.")
 }
@@ -65,13 +66,13 @@ fn unspoolable(cause: &io::Error) -> Problem {
     )
 }
 
-/// Smaller pieces are gathered before they are written: a client may send each byte as a chunk of its own.
+/// Smaller pieces are joined before they are written, because a client may send each byte as a chunk of its own.
 const WRITE_BYTES_MIN: usize = 64 * 1024;
 
-/// The file of one body. Its writes happen on tokio's blocking threads, as a disk may be slow.
+/// The file of one body. It is written on tokio's blocking threads, because a disk may be slow.
 struct Spool {
     file: Option<File>,
-    /// What is not written yet.
+    /// Bytes that are not written yet.
     gathered: BytesMut,
     bytes: u64,
 }

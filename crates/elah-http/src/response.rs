@@ -1,4 +1,4 @@
-//! An answer on its way from the application to hyper: status, headers and one of four kinds of body.
+//! A response on its way from the application to hyper: status, headers and one of four kinds of body.
 
 use std::fmt;
 use std::fs::File;
@@ -18,16 +18,16 @@ use crate::response_stream::StreamState;
 /// Bytes read from a file at a time.
 const FILE_CHUNK_BYTES: usize = 64 * 1024;
 
-/// A body at hand that is longer should be sent as a stream: complete, a second copy of it would wait for each slow client.
+/// A longer body should be sent as a stream. Otherwise a second copy of it would wait for each slow client.
 pub const LONG_BODY_BYTES: usize = 256 * 1024;
 
-/// Headers that were checked once and may be sent many times.
+/// Headers that are checked once and may be sent many times.
 #[derive(Debug, Clone, Default)]
 pub struct Headers {
     map: HeaderMap,
 }
 
-/// A header that HTTP does not allow: its name or value has bytes that would end the line or the head.
+/// An invalid header: its name or value has bytes that would end the line or the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidHeader {
     name: String,
@@ -47,8 +47,8 @@ impl Headers {
         Headers { map: HeaderMap::new() }
     }
 
-    /// Adds a header; a name that is there already gets a second value. The framing headers (`connection: keep-alive`,
-    /// `transfer-encoding`, `keep-alive`) are the server's and are left out. `content-length` is kept: it must be true.
+    /// Appends a header; an existing name gets a second value. Drops the framing headers (`connection: keep-alive`,
+    /// `transfer-encoding`, `keep-alive`), which the server sets. Keeps `content-length`, which must be true.
     pub fn append(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
         let (header, value) = checked(name, value)?;
         if header == http::header::TRANSFER_ENCODING || header.as_str() == "keep-alive" {
@@ -61,15 +61,15 @@ impl Headers {
         Ok(())
     }
 
-    /// As `append`, but takes framing headers too: for a program that goes on with the connection itself.
+    /// Like `append`, but accepts framing headers too: for a program that takes the connection over.
     pub fn append_unframed(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
         let (header, value) = checked(name, value)?;
         self.map.append(header, value);
         Ok(())
     }
 
-    /// The head of an answer as it goes over the wire to a client of `protocol`. A connection whose use is not said is closed after the
-    /// answer. `None` when `status` is neither 101 nor one of 200 to 599.
+    /// The head of a response in wire format for a client of `protocol`. It has `connection: close` unless a header says
+    /// otherwise. `None` if `status` is neither 101 nor one of 200 to 599.
     pub fn to_head(&self, protocol: &str, status: u16) -> Option<Vec<u8>> {
         let status = http::StatusCode::from_u16(status).ok().filter(|_| status == 101 || (200..600).contains(&status))?;
         let mut head = format!("{protocol} {} {}\r\n", status.as_str(), status.canonical_reason().unwrap_or("")).into_bytes();
@@ -90,12 +90,12 @@ impl Headers {
         self.map.contains_key(name)
     }
 
-    /// Says how long the body is, whatever was said before.
+    /// Sets the length of the body; replaces an earlier value.
     pub fn set_content_length(&mut self, bytes: usize) {
         self.map.insert(http::header::CONTENT_LENGTH, bytes.into());
     }
 
-    /// Says where to go, whatever was said before.
+    /// Sets the Location; replaces an earlier value.
     pub fn set_location(&mut self, location: &[u8]) -> Result<(), InvalidHeader> {
         let location =
             HeaderValue::from_bytes(location).map_err(|_| InvalidHeader { name: "location".to_owned(), part: "value" })?;
@@ -116,7 +116,7 @@ fn checked(name: &[u8], value: &[u8]) -> Result<(HeaderName, HeaderValue), Inval
     Ok((header, value))
 }
 
-/// A complete answer, or the head of a streamed one.
+/// A complete response, or the head of a streamed one.
 #[derive(Debug)]
 pub struct Response {
     pub(crate) status: http::StatusCode,
@@ -125,12 +125,12 @@ pub struct Response {
 }
 
 impl Response {
-    /// An answer whose body is at hand. `None` when `status` is not one of 200 to 599.
+    /// A response with a complete body. `None` if `status` is not one of 200 to 599.
     pub fn new(status: u16, headers: Headers, body: Bytes) -> Option<Self> {
         Some(Response { status: final_status(status)?, headers: headers.map, body: ResponseBody::Full(Some(body)) })
     }
 
-    /// An answer that sends `file` from its current position. `None` when `status` is not one of 200 to 599.
+    /// A response that sends `file` from its current position. `None` if `status` is not one of 200 to 599.
     pub fn from_file(status: u16, headers: Headers, file: File, bytes: u64) -> Option<Self> {
         let body = ResponseBody::File(FileBody { file: Some(file), reading: None, bytes_left: bytes });
         Some(Response { status: final_status(status)?, headers: headers.map, body })
@@ -151,7 +151,7 @@ impl Response {
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         if self.status.canonical_reason().is_none() {
-            // RFC 9112 4: a reason phrase may be empty. hyper would write one of its own.
+            // RFC 9112 4 allows an empty reason phrase. hyper would write one of its own.
             response.extensions_mut().insert(ReasonPhrase::from_static(b""));
         }
         response
@@ -173,7 +173,7 @@ pub(crate) enum ResponseBody {
 #[derive(Debug)]
 pub(crate) struct StreamBody {
     stream: Rc<StreamState>,
-    /// What a content-length header of the application promises.
+    /// The length that the application's content-length header promises.
     bytes: Option<u64>,
 }
 

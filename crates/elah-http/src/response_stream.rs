@@ -1,4 +1,4 @@
-//! The channel between a handler that writes its answer bit by bit and the connection that sends it: bounded in bytes.
+//! The channel between a handler that writes its response in pieces and the connection that sends it, bounded in bytes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use elah_loop::wake::WaitId;
 
-/// One streamed answer. Both ends live on the worker's thread.
+/// One streamed response. Both ends live on the worker's thread.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     chunks: RefCell<VecDeque<Bytes>>,
@@ -21,7 +21,7 @@ pub(crate) struct StreamState {
     reader_is_gone: Cell<bool>,
     /// The fiber that waits for room, and how to end its wait.
     writer: Cell<Option<WaitId>>,
-    /// The fibers that wait until the connection has taken all, or is gone.
+    /// The fibers that wait until the connection has taken everything or is closed.
     end_watchers: RefCell<Vec<WaitId>>,
     was_delivered: Cell<bool>,
     end_wait: elah_loop::wake::LocalWaker,
@@ -31,11 +31,12 @@ pub(crate) struct StreamState {
 enum End {
     Open,
     Complete,
-    /// The handler failed after the head was sent: the connection must break, so that nobody takes the part for the whole.
+    /// The handler failed after the head was sent. The connection must break, so that the client does not take the part for the
+    /// whole.
     Broken,
 }
 
-/// The end of a stream to come: `wait` ends with it.
+/// The future end of a stream: `wait` ends with it.
 #[derive(Debug)]
 pub struct StreamEnd {
     pub wait: WaitId,
@@ -48,20 +49,20 @@ impl StreamEnd {
         StreamEnd { wait, stream }
     }
 
-    /// Whether the connection took the whole answer.
+    /// Whether the connection took the whole response.
     pub fn was_delivered(&self) -> bool {
         self.stream.was_delivered.get()
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// There is room for more.
     Room,
-    /// Taken, but the buffer is full: wait before the next write.
+    /// Accepted, but the buffer is full: wait before the next write.
     Full,
-    /// The client has gone; nothing was taken.
+    /// The client has disconnected; nothing was accepted.
     ClientGone,
 }
 
@@ -93,7 +94,7 @@ impl StreamState {
         if self.buffered_bytes.get() > self.buffer_bytes_max { Written::Full } else { Written::Room }
     }
 
-    /// Ends the wait `id` as soon as there is room, or nobody reads any more.
+    /// Ends the wait `id` as soon as there is room, or the client has disconnected.
     pub(crate) fn wait_for_room(&self, id: WaitId) {
         self.writer.set(Some(id));
         if self.reader_is_gone.get() || self.has_room() {
@@ -125,7 +126,7 @@ impl StreamState {
         }
     }
 
-    /// Ends the wait `id` when the connection has taken the whole answer, or is gone.
+    /// Ends the wait `id` when the connection has taken the whole response or is closed.
     pub(crate) fn wait_for_end(&self, id: WaitId) {
         if self.reader_is_gone.get() {
             self.end_wait.end_wait(id);
@@ -134,7 +135,7 @@ impl StreamState {
         }
     }
 
-    /// True when the handler has not ended the answer, and nobody reads it any more.
+    /// True if the handler has not ended the response and the client has disconnected.
     pub(crate) fn is_unread(&self) -> bool {
         self.end.get() == End::Open && self.reader_is_gone.get()
     }
@@ -154,7 +155,7 @@ impl StreamState {
         }
         match self.end.get() {
             End::Complete => Poll::Ready(None),
-            End::Broken => Poll::Ready(Some(Err(io::Error::other("the handler failed after it had begun to answer")))),
+            End::Broken => Poll::Ready(Some(Err(io::Error::other("the handler failed after it had begun the response")))),
             End::Open => {
                 *self.reader.borrow_mut() = Some(context.waker().clone());
                 Poll::Pending
@@ -167,7 +168,7 @@ impl StreamState {
         self.chunks.borrow().len()
     }
 
-    /// Half the bound, so that a writer wakes for more than a few bytes.
+    /// Half the limit, so that a writer wakes for more than a few bytes.
     fn has_room(&self) -> bool {
         self.buffered_bytes.get() <= self.buffer_bytes_max / 2
     }

@@ -1,4 +1,4 @@
-//! The routes of paths without parameters, kept as they were resolved: the search through the tree costs five times a look-up.
+//! A cache of the routes of paths without parameters. A search through the tree costs five times as much as a look-up.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use http::Method;
 
 use crate::router::{Match, Resolution, Router};
 
-/// Entries at most. Only paths that lead to a route are kept, but a route may be written with any number of slashes.
+/// Maximum number of entries. Only paths with a route are cached, but one route matches any number of slashes.
 const ENTRIES_MAX: usize = 1024;
 
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct RouteCache {
 }
 
 impl RouteCache {
-    /// As `Router::resolve`, quicker for a GET that was asked for before.
+    /// Like `Router::resolve`, but faster for a GET of a known path.
     pub(crate) fn resolve<'r>(&self, router: &'r Router, method: &Method, path: &str) -> Resolution<'r> {
         if *method != Method::GET {
             return router.resolve(method.as_str(), path);
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_as_the_router_does_the_first_time_and_later() {
+    fn resolves_as_the_router_does_the_first_time_and_later() {
         let mut router = Router::new();
         for (method, pattern, number) in [("GET", "/links", 1), ("POST", "/links", 2), ("GET", "/links/:code", 3)] {
             router.add(method, pattern, number, &Requirements::new()).expect("a pattern");

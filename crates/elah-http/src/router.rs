@@ -30,7 +30,7 @@ use self::segment::{Capture, Class, Shape};
 use self::tree::{Found, Hit, MethodIndex, Query, RouteIndex, Step, Tree};
 use elah_form::percent::{DecodeError, Plus, decode};
 
-/// The method name under which a route answers every method that has no route of its own there.
+/// The method name of a route for every method that has no route of its own there.
 pub const ANY_METHOD: &str = "*";
 
 /// Requirements of a pattern's parameters: name → regular expression (syntax of the `regex-lite` crate).
@@ -43,7 +43,7 @@ struct Route {
     names: Vec<Box<str>>,
 }
 
-/// A set of routes. Cheap to search from many threads; routes are added before serving begins.
+/// A set of routes. Routes are added before serving begins; any thread may search.
 #[derive(Debug, Clone)]
 pub struct Router {
     tree: Tree,
@@ -51,7 +51,7 @@ pub struct Router {
     methods: Vec<Box<str>>,
 }
 
-/// The answer of [`Router::resolve`].
+/// The result of [`Router::resolve`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution<'r> {
     /// A route, or a mount when [`Match::path_info_at`] is set.
@@ -60,15 +60,15 @@ pub enum Resolution<'r> {
     /// where GET implies it.
     MethodNotAllowed(Vec<&'r str>),
     NotFound,
-    /// The path leads to a route, but the value of a parameter cannot be decoded.
+    /// The path matches a route, but the value of a parameter cannot be decoded.
     BadPath(DecodeError),
 }
 
-/// A route that was found. It borrows nothing, so that it may travel with the request; the values are read with the
-/// same path that was resolved.
+/// A route that was found. It borrows nothing, so it can travel with the request. To read the values, pass the path that was
+/// resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
-    /// The id that was given with the route.
+    /// The ID that was passed with the route.
     pub id: u32,
     /// For a mount: the byte offset in the path where the part below the mount begins.
     pub path_info_at: Option<usize>,
@@ -115,7 +115,7 @@ impl Router {
     /// Adds a route for `method` (or [`ANY_METHOD`]) at `pattern`.
     ///
     /// # Errors
-    /// [`PatternError`] when the method, the pattern or a requirement cannot be one.
+    /// [`PatternError`] if the method, the pattern or a requirement is invalid.
     pub fn add(&mut self, method: &str, pattern: &str, id: u32, requirements: &Requirements) -> Result<(), PatternError> {
         let method = self.intern_method(method)?;
         for (steps, names) in compile(pattern, requirements)? {
@@ -125,10 +125,10 @@ impl Router {
         Ok(())
     }
 
-    /// Answers `prefix` and every path below it, with any method, where no route does. `/` answers all the rest.
+    /// Serves `prefix` and every path below it, with any method, if no route matches. `/` serves everything else.
     ///
     /// # Errors
-    /// [`PatternError`] when the prefix cannot be a pattern or contains a wildcard.
+    /// [`PatternError`] if the prefix is not a valid pattern or contains a wildcard.
     pub fn mount(&mut self, prefix: &str, id: u32) -> Result<(), PatternError> {
         for (steps, names) in compile(prefix, &Requirements::new())? {
             if matches!(steps.last(), Some(Step::Rest(_))) {
@@ -140,7 +140,7 @@ impl Router {
         Ok(())
     }
 
-    /// Finds the route for a request. `path` is as it stands in the request line, without the query string.
+    /// Finds the route for a request. `path` is the path of the request line, without the query string.
     pub fn resolve(&self, method: &str, path: &str) -> Resolution<'_> {
         let trimmed = normalized(path);
         let query = Query {
@@ -199,7 +199,7 @@ impl Router {
     }
 }
 
-/// Reads the captured text. Ranges are of the query's path; they are copied when that path is not the caller's own.
+/// Reads the captured text. Ranges refer to the query's path; they are copied if that path is not the caller's own.
 fn values(query: &Query<'_>, found: &Found, must_copy: bool) -> Result<SmallVec<[Value; 4]>, DecodeError> {
     let value = |&(start, end): &(u32, u32)| {
         let text = &query.path[start as usize..end as usize];
@@ -231,7 +231,7 @@ fn normalized(path: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// The offset in `path` behind its first `count` segments.
+/// The offset in `path` after its first `count` segments.
 fn after_segments(path: &str, count: usize) -> usize {
     let bytes = path.as_bytes();
     let mut at = 0;
@@ -244,7 +244,7 @@ fn after_segments(path: &str, count: usize) -> usize {
 
 type Compiled = (Vec<Step>, Vec<Box<str>>);
 
-/// A requirement that every segment meets: the usual one for values with a point.
+/// A requirement that every segment satisfies: the usual one for values with a dot.
 const ANY_SEGMENT: &str = r"\A(?:[^/]+)\z";
 
 fn compile(pattern: &str, requirements: &Requirements) -> Result<Vec<Compiled>, PatternError> {
@@ -275,7 +275,7 @@ fn compile_requirements(
     Ok(compiled)
 }
 
-/// Cuts a plain pattern into steps: a segment without a parameter, a segment with some, or the rest from a wildcard on.
+/// Splits a plain pattern into steps: a segment without a parameter, a segment with some, or the rest from a wildcard on.
 fn compile_plain(plain: &[Token], requirements: &HashMap<String, Regex>) -> Compiled {
     let is_wildcard = |token: &Token| matches!(token, Token::Wildcard(_));
     let wildcard_at = plain.iter().position(is_wildcard).unwrap_or(plain.len());
@@ -322,7 +322,7 @@ fn shape(tokens: &[Token], requirements: &HashMap<String, Regex>) -> Shape {
     shape
 }
 
-/// Text beside a parameter is compared with the path as it was sent, where a character that may not stand in a path is
+/// Text beside a parameter is compared with the path as sent, in which characters that are not allowed in a path are
 /// percent-encoded.
 fn as_in_path(text: &str) -> String {
     let mut encoded = String::new();

@@ -1,4 +1,4 @@
-//! The way of a request from hyper to the worker, and of its answer back.
+//! The path of a request from hyper to the worker, and of its response back.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::convert::Infallible;
@@ -36,7 +36,7 @@ impl ExchangeService {
 
 type Collecting = Pin<Box<dyn Future<Output = Result<RequestBody, Problem>>>>;
 
-/// The answer to come: first the body is read, then the application is waited for.
+/// The future response: it reads the body first, then waits for the application.
 pub(crate) struct ExchangeFuture {
     shared: Rc<Shared>,
     connection: Rc<ConnectionState>,
@@ -82,7 +82,7 @@ impl ExchangeService {
     }
 }
 
-/// Gives the request to the worker, which may turn it away.
+/// Passes the request to the worker, which may refuse it.
 fn enter(
     shared: &Rc<Shared>,
     connection: &Rc<ConnectionState>,
@@ -128,7 +128,7 @@ impl Future for ExchangeFuture {
                     continue;
                 }
                 Stage::Waiting { exchange, .. } => match exchange.reply.take() {
-                    Reply::Answer(mut response) => {
+                    Reply::Response(mut response) => {
                         if exchange.is_body_unread.get() {
                             response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
                         }
@@ -148,31 +148,31 @@ impl Future for ExchangeFuture {
                 Stage::Over => return Poll::Pending,
             };
             this.stage = Stage::Over;
-            this.connection.request_answered();
+            this.connection.response_sent();
             let mut response = response.into_http();
             if this.shared.is_draining() && !this.connection.has_more_requests() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             if this.is_http_1_0 {
-                say_close_in_http_1_0(&mut response);
+                set_close_for_http_1_0(&mut response);
             }
             return Poll::Ready(Ok(response));
         }
     }
 }
 
-/// A client of HTTP/1.0 sees the end of a body of unknown length by the end of the connection.
-fn say_close_in_http_1_0(response: &mut http::Response<ResponseBody>) {
+/// A client of HTTP/1.0 recognises the end of a body of unknown length by the end of the connection.
+fn set_close_for_http_1_0(response: &mut http::Response<ResponseBody>) {
     if response.body().size_hint().exact().is_none() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if response.headers().contains_key(CONNECTION) {
-        // Else hyper would add `keep-alive` for a client that asks for it.
+        // Otherwise hyper would add `keep-alive` for a client that asks for it.
         *response.version_mut() = http::Version::HTTP_10;
     }
 }
 
-/// After these the rest of the stream cannot be trusted or is not wanted.
+/// After these statuses the rest of the stream cannot be trusted or is not wanted.
 fn closes_connection(status: u16) -> bool {
     matches!(status, 400 | 408 | 413 | 507)
 }

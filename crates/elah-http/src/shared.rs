@@ -1,4 +1,4 @@
-//! What the tasks of one worker share: bounds, clock, router, requests, connections. Nothing here leaves the worker's thread.
+//! State shared by the tasks of one worker: limits, clock, router, requests, connections. It never leaves the worker's thread.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hyper::server::conn::http1;
 use slab::Slab;
 
-use crate::admission::{Admission, GateSettings, GivenUp, RequestId};
+use crate::admission::{Admission, GateSettings, TimedOut, RequestId};
 use crate::broken_peers;
 use crate::connection_state::{ConnectionState, Order};
 use crate::exchange::Exchange;
@@ -33,23 +33,23 @@ use elah_scoreboard::{PUBLISH_PERIOD, Report, Row};
 /// Bytes read from a socket at a time; one buffer serves all connections.
 const SCRATCH_BYTES: usize = 64 * 1024;
 
-/// What hyper reads at least at a time, and the number of headers for which it has room on its stack.
+/// hyper's minimum read size, and the number of headers for which it has room on its stack.
 const HYPER_READ_BYTES: usize = 8 * 1024;
 const HYPER_HEADERS_MAX: usize = 100;
 
-/// A longer id of a request that came with it is not taken over.
+/// A longer request ID from the client is ignored.
 const GIVEN_ID_BYTES_MAX: usize = 128;
 
-/// How often time bounds are checked: the precision of every time-out that is not a fiber's timer.
+/// How often time limits are checked. It is the precision of every timeout that is not a fiber's timer.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// How long a connection without a request is given to send one when the worker drains.
+/// How long a connection without a request may take to send one while the worker drains.
 const DRAIN_GRACE_MS: u64 = 500;
 
-/// Every so many ticks the connections whose handlers run are asked whether they are broken.
+/// Ticks between two checks for broken connections among those whose handlers run.
 const BROKEN_CHECK_TICKS: u32 = 4;
 
-/// What the tasks of one worker share. Nothing here leaves the worker's thread.
+/// State shared by the tasks of one worker. It never leaves the worker's thread.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) guard_limits: Rc<GuardLimits>,
@@ -65,12 +65,12 @@ pub(crate) struct Shared {
     pub(crate) connections: RefCell<Slab<Rc<ConnectionState>>>,
     pub(crate) acceptors: RefCell<Vec<Waker>>,
     pub(crate) draining: Cell<bool>,
-    /// Other workers accept from the same sockets: a drain leaves them what is not accepted yet.
+    /// Other workers accept from the same sockets, so a drain leaves them the backlog.
     pub(crate) leaves_backlog: Cell<bool>,
-    /// The loop goes on when it has drained, until this is taken back.
+    /// The loop continues after the drain until this is reset.
     pub(crate) lingers: Cell<bool>,
     pub(crate) row: OnceCell<Row>,
-    /// Requests whose handlers should be cancelled, with the reason.
+    /// Requests whose handlers must be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
     pub(crate) hijacked: RefCell<HashMap<WaitId, HandedOver>>,
     pub(crate) body_reads: RefCell<HashMap<WaitId, BodyRead>>,
@@ -83,13 +83,13 @@ pub(crate) struct Shared {
 /// Why a handler is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancelled {
-    /// Its deadline is past; the client has its 504.
+    /// Its deadline has passed; the client has got a 504.
     Overdue,
-    /// Its client has gone: nobody waits for the answer any more.
+    /// Its client has disconnected.
     Gone,
 }
 
-/// A connection that the application took over: its descriptor, and what had been read of it already.
+/// A connection that the application took over: its descriptor, and the bytes read from it so far.
 pub type HandedOver = io::Result<(OwnedFd, Vec<u8>)>;
 
 impl Shared {
@@ -139,7 +139,7 @@ impl Shared {
         self.connections.borrow().len() >= self.limits.connections_max
     }
 
-    /// Whether new connections had better be left to another worker.
+    /// Whether new connections should be left to another worker.
     pub(crate) fn should_leave_connections(&self) -> bool {
         self.row.get().is_some_and(|row| row.should_leave_connections(self.connections.borrow().len()))
     }
@@ -191,7 +191,7 @@ impl Shared {
         Ok(id)
     }
 
-    /// The connection of `id` broke. A request that has not run yet never will; the handler of one that runs is cancelled.
+    /// The connection of `id` broke. A request that has not started is dropped; a running handler is cancelled.
     pub(crate) fn client_gone(&self, id: RequestId) {
         if !self.admission.abandon_waiting(id, &self.limits, self.clock.now_ms()) && self.admission.is_served(id) {
             self.cancel(id, Cancelled::Gone);
@@ -201,13 +201,13 @@ impl Shared {
         }
     }
 
-    /// Has the handler of a request cancelled.
+    /// Cancels the handler of a request.
     fn cancel(&self, id: RequestId, reason: Cancelled) {
         self.cancelled.borrow_mut().push((id, reason));
         self.local_waker.wake_iteration();
     }
 
-    /// Nobody reads from a connection whose handler has not answered yet: whether it is broken has to be asked.
+    /// hyper does not read a connection whose handler runs, so broken ones must be checked for.
     fn close_broken_connections(&self) {
         let connections = self.admission.served_connections();
         if connections.is_empty() {
@@ -230,19 +230,19 @@ impl Shared {
         self.local_waker.end_wait(wait);
     }
 
-    /// An id under which a request can be found in the log: the worker's random prefix and a number.
+    /// An ID under which the log shows a request: the worker's random prefix and a number.
     pub(crate) fn new_request_id(&self) -> String {
         let number = self.next_request_number.get();
         self.next_request_number.set(number + 1);
         format!("{}-{number}", self.request_id_prefix)
     }
 
-    /// What the log calls a request: as a proxy does in `X-Request-Id`, else by an id that is made when it is first asked for.
+    /// The ID of a request in the log: a proxy's `X-Request-Id`, else one created on demand.
     pub(crate) fn id_of<'e>(&self, exchange: &'e Exchange) -> &'e str {
         exchange.request_id.get_or_init(|| given_id(&exchange.parts.headers).unwrap_or_else(|| self.new_request_id()))
     }
 
-    /// The same, of a request that is not finished.
+    /// The same for an unfinished request.
     pub(crate) fn request_id(&self, id: RequestId) -> Option<String> {
         Some(self.id_of(&*self.admission.get(id)?).to_owned())
     }
@@ -250,11 +250,11 @@ impl Shared {
     pub(crate) fn tick(&self) {
         let now = self.clock.refresh();
         self.report(now);
-        for GivenUp { exchange, bound_ms, awaited } in self.admission.take_impatient(&self.limits, now) {
+        for TimedOut { exchange, bound_ms, awaited } in self.admission.take_timed_out(&self.limits, now) {
             self.metrics.refused();
             let seconds = bound_ms as f64 / 1000.0;
             let detail = format!("The request waited {seconds} s for {awaited}: try again later.");
-            exchange.answer(self.problem_response(Some(self.id_of(&exchange)), &Problem::new(503, "overloaded", detail)));
+            exchange.respond(self.problem_response(Some(self.id_of(&exchange)), &Problem::new(503, "overloaded", detail)));
         }
         if self.admission.has_ready() {
             self.local_waker.wake_iteration();
@@ -263,7 +263,7 @@ impl Shared {
             let seconds = self.limits.request_ms as f64 / 1000.0;
             let problem = Problem::new(504, "deadline_exceeded", format!("The request took longer than {seconds} s."));
             let response = self.problem_response(self.request_id(id).as_deref(), &problem);
-            if self.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+            if self.admission.get(id).is_some_and(|exchange| exchange.respond(response)) {
                 self.cancel(id, Cancelled::Overdue);
             }
         }
@@ -278,7 +278,7 @@ impl Shared {
         }
     }
 
-    /// Writes to the worker's row on the scoreboard, where it has one.
+    /// Writes to the worker's row on the scoreboard, if it has one.
     fn report(&self, now: u64) {
         let Some(row) = self.row.get() else { return };
         let since_last = now.saturating_sub(self.last_tick_ms.replace(now));
@@ -296,7 +296,7 @@ impl Shared {
             iterations: counts.iterations,
             connections_accepted: counts.connections,
             requests: counts.requests,
-            answered: counts.requests.saturating_sub(fibers),
+            responses: counts.requests.saturating_sub(fibers),
             refused: counts.refused,
             open_requests: self.admission.open() as u64,
             waiting_requests: self.admission.waiting() as u64,
@@ -305,7 +305,7 @@ impl Shared {
         });
     }
 
-    /// The problem as an answer, with the id of its request or a new one.
+    /// The problem as a response, with the ID of its request or a new one.
     pub(crate) fn problem_response(&self, request_id: Option<&str>, problem: &Problem) -> Response {
         let mut headers = Headers::new();
         // Both values are static and valid.
@@ -325,26 +325,27 @@ impl Shared {
     }
 }
 
-/// How hyper serves a connection. Half-closed connections are served to the end: many simple clients close their side first.
-/// `pipeline_flush` stays off: with it hyper buffers a streamed answer without any bound.
+/// How hyper serves a connection. Half-closed connections are served to the end, because many simple clients close their side
+/// first. `pipeline_flush` stays off: with it hyper buffers a streamed response without a limit.
 fn http_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.half_close(true).max_buf_size((limits.header_bytes_max + HYPER_READ_BYTES).max(64 * 1024));
     if limits.headers_max > HYPER_HEADERS_MAX {
-        // Costs hyper an allocation per request, so not unless it is needed.
+        // Costs an allocation in hyper per request, so it is set only if needed.
         builder.max_headers(limits.headers_max);
     }
     builder
 }
 
-/// An id that came with a request, unless it could be mistaken for something else where it is shown.
+/// A request ID from the client, unless it could be misread where it is shown.
 fn given_id(headers: &http::HeaderMap) -> Option<String> {
     let given = headers.get("x-request-id")?.to_str().ok()?;
     let is_plain = given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:@=+/".contains(&byte));
     (is_plain && (1..=GIVEN_ID_BYTES_MAX).contains(&given.len())).then(|| given.to_owned())
 }
 
-/// Six characters that tell this worker's request ids from another's, also from those of a fork: it has the same keys for its hashes.
+/// Six characters that distinguish this worker's request IDs from another's, also from those of a fork, which has the same hash
+/// keys.
 fn random_prefix() -> String {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new().hash_one(std::process::id());

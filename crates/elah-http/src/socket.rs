@@ -54,7 +54,7 @@ impl Socket {
         }
     }
 
-    /// The bare descriptor (still non-blocking, as Ruby keeps its own sockets), for a program that takes the connection over.
+    /// The bare descriptor (still non-blocking, like Ruby's own sockets), for a program that takes the connection over.
     pub(crate) fn into_descriptor(self) -> io::Result<std::os::fd::OwnedFd> {
         Ok(match self {
             Socket::Tcp(stream) => stream.into_std()?.into(),

@@ -1,4 +1,4 @@
-//! The loop of one worker: a current-thread runtime that is iterated from Ruby's thread.
+//! The loop of one worker: a current-thread runtime that Ruby's thread runs one iteration at a time.
 
 mod exchanges;
 mod iteration_waker;
@@ -41,7 +41,7 @@ use elah_store::iteration;
 use iteration_waker::IterationWaker;
 use write_coalescing::{Unsynced, WriteCoalescing};
 
-/// Ends a wait however the work for it ends.
+/// Ends a wait, however its work ends.
 struct EndOnDrop {
     waker: LocalWaker,
     wait: WaitId,
@@ -66,15 +66,15 @@ pub struct Worker {
     next_wait: Cell<WaitId>,
     streams: RefCell<Slab<Rc<StreamState>>>,
     audiences: RefCell<Slab<Audience>>,
-    /// Links by their keys, which are not used again.
+    /// Links by their keys, which are never reused.
     links: RefCell<Vec<Option<Rc<Links>>>>,
-    /// Waits for syncs that have not been asked for, by journal.
+    /// Waits for syncs that have not been requested yet, by journal.
     unsynced: RefCell<Vec<Unsynced>>,
     write_coalescing: WriteCoalescing,
 }
 
 impl Worker {
-    /// Builds the runtime. Must not be called before the last fork: a runtime does not survive one.
+    /// Builds the runtime. Must not be called before the last fork, because a runtime does not survive one.
     pub fn new(
         limits: Limits,
         router: Arc<Router>,
@@ -144,19 +144,20 @@ impl Worker {
                 called = called
                     || remote.as_mut().poll(context).is_ready()
                     || timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready());
-                // Right after a look at the sockets, and not after the tasks: tokio forgets whom it has put off when the runtime stops.
+                // Right after the sockets were polled, and not after the tasks: tokio drops its deferred wake-ups when the
+                // runtime stops.
                 if sockets_were_asked && is_over(called) {
                     return Poll::Ready(());
                 }
                 let _ = tasks.as_mut().poll(&mut Context::from_waker(waker));
                 if is_over(called) {
-                    // Answers have gone out, and the next requests come in, as a batch; nothing is waited for.
+                    // Responses leave and the next requests arrive as a batch, so do not wait.
                     context.waker().wake_by_ref();
                 } else if are_writes_put_off && sockets_were_asked {
                     self.begin_writes();
                     are_writes_put_off = false;
                 } else if are_writes_put_off {
-                    // The sockets are asked for requests, and none is waited for.
+                    // Poll the sockets for requests without waiting for one.
                     context.waker().wake_by_ref();
                 }
                 sockets_were_asked = true;
@@ -188,7 +189,7 @@ impl Worker {
         Some(id)
     }
 
-    /// Whether there is anything but requests to attend to: waits that have ended, requests to cancel, or that the worker is drained.
+    /// Whether there is work besides requests: ended waits, requests to cancel, or a finished drain.
     pub fn has_news(&self) -> bool {
         !self.shared.local_waker.is_empty()
             || !self.shared.cancelled.borrow().is_empty()
@@ -226,7 +227,7 @@ impl Worker {
         Task::new(handle.abort_handle())
     }
 
-    /// A name for a wait; whoever takes one sees to its end.
+    /// The ID of a new wait. Its creator makes sure that it ends.
     pub fn new_wait(&self) -> WaitId {
         let id = self.next_wait.get();
         self.next_wait.set(id + 1);
@@ -235,12 +236,12 @@ impl Worker {
 
     /// Ends `wait` after `duration`, unless something else ends it first.
     pub fn start_timer(&self, wait: WaitId, duration: Duration) {
-        // A century stands for "never": adding more could overflow the clock.
+        // A century means "never"; adding more could overflow the clock.
         let capped = duration.min(Duration::from_secs(100 * 365 * 24 * 3600));
         self.timers.start(wait, Instant::now() + capped);
     }
 
-    /// Ends `wait` when `descriptor` is ready. The caller keeps the file behind it open meanwhile.
+    /// Ends `wait` when `descriptor` is ready. The caller keeps the file open meanwhile.
     pub fn watch(&self, wait: WaitId, descriptor: OwnedFd, readiness: Readiness) -> io::Result<()> {
         let _runtime = self.runtime.enter();
         let task = Rc::clone(&self.watches).watch(wait, descriptor, readiness)?;
@@ -256,32 +257,32 @@ impl Worker {
         Ok(())
     }
 
-    /// What the descriptor of `wait` was ready for; `None` when its wait has not ended.
+    /// The readiness of the descriptor of `wait`; `None` if its wait has not ended.
     pub fn take_readiness(&self, wait: WaitId) -> Option<Readiness> {
         self.watches.take(wait)
     }
 
-    /// Forgets the timer and the descriptor of a wait that ended otherwise.
+    /// Removes the timer and the descriptor of a wait that ended otherwise.
     pub fn cancel_wait(&self, wait: WaitId) {
         self.timers.cancel(wait);
         self.watches.cancel(wait);
     }
 
-    /// Writes on the scoreboard from now on, at every tick of the loop.
+    /// Reports to `row` of the scoreboard from now on, at every tick of the loop.
     pub fn take_row(&self, row: Row) {
         if self.shared.row.set(row).is_ok() {
             self.shared.publish();
         }
     }
 
-    /// Whether the loop goes on when it has drained, for what other workers may still ask of it.
+    /// Whether the loop continues after the drain, to serve calls of other workers.
     pub fn linger(&self, lingers: bool) {
         self.shared.lingers.set(lingers);
         self.shared.local_waker.wake_iteration();
     }
 
-    /// Stops accepting; what has been accepted is still served. `leaves_backlog` says that others accept from the same sockets: what
-    /// the kernel alone has accepted is left to them.
+    /// Stops accepting; accepted connections are still served. `leaves_backlog` means that others accept from the same sockets,
+    /// so the backlog is left to them.
     pub fn drain(&self, leaves_backlog: bool) {
         self.shared.leaves_backlog.set(leaves_backlog);
         self.shared.draining.set(true);

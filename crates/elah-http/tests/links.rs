@@ -1,4 +1,4 @@
-//! Links of one worker to itself: who gets which answer, what is never run, what is said when the other end goes.
+//! Links of a worker to itself: the order of replies, calls that never run, and the end of a connection.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -69,8 +69,8 @@ impl World {
         Ok(wait)
     }
 
-    /// Turns the loop until it is so.
-    fn turn_until<R>(&self, mut look: impl FnMut() -> Option<R>) -> R {
+    /// Iterates the loop until `look` returns something.
+    fn iterate_until<R>(&self, mut look: impl FnMut() -> Option<R>) -> R {
         let give_up_at = Instant::now() + PATIENCE;
         loop {
             if let Some(found) = look() {
@@ -84,11 +84,11 @@ impl World {
     }
 
     fn next_call(&self) -> IncomingCall {
-        self.turn_until(|| self.owner().next_incoming())
+        self.iterate_until(|| self.owner().next_incoming())
     }
 
     fn outcome(&self, wait: WaitId) -> Outcome {
-        self.turn_until(|| self.caller().is_settled(wait).then(|| self.caller().take(wait).expect("it was not taken")))
+        self.iterate_until(|| self.caller().is_settled(wait).then(|| self.caller().take(wait).expect("it was not taken")))
     }
 }
 
@@ -101,7 +101,7 @@ fn texts(outcome: &Outcome) -> Vec<&[u8]> {
 }
 
 #[test]
-fn answers_find_their_calls_in_any_order_and_in_parts() {
+fn replies_find_their_calls_in_any_order_and_in_parts() {
     let world = World::new(bounds());
     let waits: Vec<_> = (0..3_u8).map(|number| world.call(&[number], 2, LONG).unwrap()).collect();
     let mut calls: Vec<_> = waits.iter().map(|_| world.next_call()).collect();
@@ -110,17 +110,17 @@ fn answers_find_their_calls_in_any_order_and_in_parts() {
     calls.reverse();
     for part in [10, 20] {
         for call in &calls {
-            assert!(world.owner().answer(call.key, 1, &[part + call.payload[0]]));
+            assert!(world.owner().reply(call.key, 1, &[part + call.payload[0]]));
         }
     }
     for (number, wait) in waits.into_iter().enumerate() {
         let number = u8::try_from(number).unwrap();
         let outcome = world.outcome(wait);
-        assert_eq!(outcome.fate, Fate::Answered);
+        assert_eq!(outcome.fate, Fate::Replied);
         assert_eq!(texts(&outcome), [[10 + number], [20 + number]]);
         assert!(world.caller().take(wait).is_none(), "it is taken once");
     }
-    assert!(!world.owner().answer(calls[0].key, 1, b"more"));
+    assert!(!world.owner().reply(calls[0].key, 1, b"more"));
     assert_eq!((world.owner().open_incoming(), world.owner().unread_bytes()), (0, 0));
 }
 
@@ -128,14 +128,14 @@ fn answers_find_their_calls_in_any_order_and_in_parts() {
 fn what_is_cancelled_before_it_is_handed_out_is_never_run() {
     let world = World::new(bounds());
     let (first, second) = (world.call(b"first", 1, LONG).unwrap(), world.call(b"second", 1, LONG).unwrap());
-    assert_eq!(world.caller().take(first).unwrap().fate, Fate::Unanswered);
+    assert_eq!(world.caller().take(first).unwrap().fate, Fate::Pending);
     let call = world.next_call();
     assert_eq!(&call.payload[..], b"second");
     assert!(world.owner().is_awaited(call.key));
-    assert_eq!(world.caller().take(second).unwrap().fate, Fate::Unanswered);
-    assert_eq!(world.turn_until(|| world.owner().take_cancelled().pop()), call.key);
+    assert_eq!(world.caller().take(second).unwrap().fate, Fate::Pending);
+    assert_eq!(world.iterate_until(|| world.owner().take_cancelled().pop()), call.key);
     assert!(!world.owner().is_awaited(call.key));
-    assert!(!world.owner().answer(call.key, 1, b"late"));
+    assert!(!world.owner().reply(call.key, 1, b"late"));
     assert!(world.owner().take_cancelled().is_empty(), "each once");
 }
 
@@ -153,7 +153,7 @@ fn bounds_refuse_at_once() {
     assert!(matches!(world.call(&[0; 5001], 1, LONG), Err(Refusal::TooLong { bytes: 5001, max: 5000 })));
     let waits: Vec<_> = (0..2).map(|_| world.call(&[0; 4900], 1, LONG).unwrap()).collect();
     assert!(matches!(world.call(&[0; 1000], 1, LONG), Err(Refusal::BytesFull { max: 10_000 })));
-    world.turn_until(|| (world.caller().states()[0].waiting_bytes == 0).then_some(()));
+    world.iterate_until(|| (world.caller().states()[0].waiting_bytes == 0).then_some(()));
     world.call(b"third", 1, LONG).unwrap();
     world.call(b"fourth", 1, LONG).unwrap();
     assert!(matches!(world.call(b"fifth", 1, LONG), Err(Refusal::CallsFull { max: 4 })));
@@ -165,7 +165,7 @@ fn bounds_refuse_at_once() {
 }
 
 #[test]
-fn an_owner_refuses_what_is_beyond_its_own_bound_and_drops_answers_that_nobody_reads() {
+fn an_owner_refuses_what_is_beyond_its_own_bound_and_drops_replies_that_nobody_reads() {
     let world = World::new(Bounds { calls_max: 2, payload_bytes_max: 9000, ..bounds() });
     let generous = Bounds { calls_max: 100, payload_bytes_max: 9000, ..bounds() };
     let caller = world.worker.open_links(&world.folder.path().join("links/generous.sock"), generous).unwrap();
@@ -174,12 +174,12 @@ fn an_owner_refuses_what_is_beyond_its_own_bound_and_drops_answers_that_nobody_r
     for wait in &waits {
         caller.call(world.owner_path().to_str().unwrap(), b"x", 1, LONG, *wait).unwrap();
     }
-    let third = world.turn_until(|| caller.is_settled(waits[2]).then(|| caller.take(waits[2]).unwrap()));
+    let third = world.iterate_until(|| caller.is_settled(waits[2]).then(|| caller.take(waits[2]).unwrap()));
     assert_eq!(third.fate, Fate::Failed(Reason::Overloaded));
     let calls = [world.next_call(), world.next_call()];
-    assert!(world.owner().answer(calls[0].key, 1, &[0; 9000]));
-    assert!(!world.owner().answer(calls[1].key, 1, &[0; 9000]), "both do not fit");
-    let second = world.turn_until(|| caller.is_settled(waits[1]).then(|| caller.take(waits[1]).unwrap()));
+    assert!(world.owner().reply(calls[0].key, 1, &[0; 9000]));
+    assert!(!world.owner().reply(calls[1].key, 1, &[0; 9000]), "both do not fit");
+    let second = world.iterate_until(|| caller.is_settled(waits[1]).then(|| caller.take(waits[1]).unwrap()));
     assert_eq!(second.fate, Fate::Failed(Reason::Unread));
 }
 
@@ -194,7 +194,7 @@ fn who_cannot_be_reached_has_run_nothing_and_who_is_lost_may_have() {
     assert!(!path.exists(), "the socket goes with the links");
     let unreached = world.call(b"x", 1, LONG).unwrap();
     assert!(matches!(world.outcome(unreached).fate, Fate::NotRun(cause) if cause.contains("No such file")));
-    let refused = world.turn_until(|| match world.call(b"x", 1, LONG) {
+    let refused = world.iterate_until(|| match world.call(b"x", 1, LONG) {
         Err(refusal) => Some(refusal),
         Ok(wait) => {
             assert!(matches!(world.outcome(wait).fate, Fate::NotRun(_)));
@@ -204,10 +204,10 @@ fn who_cannot_be_reached_has_run_nothing_and_who_is_lost_may_have() {
     assert!(matches!(refused, Refusal::Unreachable { .. }), "the back-off says so at once");
     let again = world.worker.open_links(&path, bounds()).unwrap();
     let again = world.worker.links(again).unwrap();
-    let wait = world.turn_until(|| world.call(b"x", 1, LONG).ok());
-    let next = world.turn_until(|| again.next_incoming());
+    let wait = world.iterate_until(|| world.call(b"x", 1, LONG).ok());
+    let next = world.iterate_until(|| again.next_incoming());
     assert_eq!(&call.payload, &next.payload);
-    again.answer(next.key, 1, b"back");
+    again.reply(next.key, 1, b"back");
     assert_eq!(texts(&world.outcome(wait)), [b"back"]);
 }
 
@@ -217,5 +217,5 @@ fn the_calls_of_a_caller_that_goes_are_cancelled() {
     world.call(b"x", 1, LONG).unwrap();
     let call = world.next_call();
     world.worker.close_links(world.caller);
-    assert_eq!(world.turn_until(|| world.owner().take_cancelled().pop()), call.key);
+    assert_eq!(world.iterate_until(|| world.owner().take_cancelled().pop()), call.key);
 }

@@ -1,4 +1,4 @@
-//! The router's answers: Grape's pattern language, priorities, methods, mounts, and a comparison with a naive matcher.
+//! The router: Grape's pattern language, priorities, methods, mounts, and a comparison with a naive matcher.
 
 use elah_http::router::{ANY_METHOD, Requirements, Resolution, Router};
 use regex_lite::Regex;
@@ -11,8 +11,8 @@ fn router(routes: &[(&str, &str)]) -> Router {
     router
 }
 
-/// What `Router::resolve` answers, in a form that is easy to write down.
-fn answer(router: &Router, method: &str, path: &str) -> String {
+/// The result of `Router::resolve` in a compact form.
+fn resolved(router: &Router, method: &str, path: &str) -> String {
     match router.resolve(method, path) {
         Resolution::Route(found) => {
             let params: Vec<String> = found.params(router, path).map(|(name, value)| format!("{name}={value}")).collect();
@@ -26,9 +26,9 @@ fn answer(router: &Router, method: &str, path: &str) -> String {
 }
 
 #[track_caller]
-fn assert_answers(router: &Router, expected: &[(&str, &str, &str)]) {
+fn assert_resolves(router: &Router, expected: &[(&str, &str, &str)]) {
     for (method, path, expected) in expected {
-        assert_eq!(answer(router, method, path), *expected, "{method} {path}");
+        assert_eq!(resolved(router, method, path), *expected, "{method} {path}");
     }
 }
 
@@ -41,7 +41,7 @@ fn literal_text_wins_over_parameters_and_parameters_over_wildcards() {
         ("GET", "/users/u-:number"),
         ("GET", "/"),
     ]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/users/me", "1 "),
@@ -60,7 +60,7 @@ fn literal_text_wins_over_parameters_and_parameters_over_wildcards() {
 #[test]
 fn parameter_names_belong_to_the_route() {
     let router = router(&[("GET", "/:a/list"), ("GET", "/:b/show"), ("GET", "/a/:id"), ("PUT", "/a/:key")]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[("GET", "/x/list", "0 a=x"), ("GET", "/x/show", "1 b=x"), ("GET", "/a/list", "2 id=list"), ("PUT", "/a/7", "3 key=7")],
     );
@@ -69,7 +69,7 @@ fn parameter_names_belong_to_the_route() {
 #[test]
 fn a_place_without_the_method_is_passed_over() {
     let router = router(&[("GET", "/users/me"), ("PUT", "/users/:key"), (ANY_METHOD, "/*path"), ("GET", "/only")]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("PUT", "/users/me", "1 key=me"),
@@ -93,7 +93,7 @@ fn methods_that_exist_are_listed_for_one_that_does_not() {
         ("HEAD", "/c"),
         ("GET", "/c"),
     ]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("PATCH", "/a", "405 OPTIONS,GET,POST,DELETE,HEAD"),
@@ -110,7 +110,7 @@ fn methods_that_exist_are_listed_for_one_that_does_not() {
 #[test]
 fn the_first_route_of_a_method_and_pattern_stays() {
     let router = router(&[("GET", "/dup"), ("GET", "/dup"), ("GET", "/u/:a"), ("GET", "/u/:b")]);
-    assert_answers(&router, &[("GET", "/dup", "0 "), ("GET", "/u/1", "2 a=1")]);
+    assert_resolves(&router, &[("GET", "/dup", "0 "), ("GET", "/u/1", "2 a=1")]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn several_parameters_and_text_may_share_a_segment() {
         ("GET", "/opt(/:x(/:y))"),
         ("GET", "/img-:n.png"),
     ]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/f/a.b", "0 id=a,ext=b"),
@@ -152,7 +152,7 @@ fn several_parameters_and_text_may_share_a_segment() {
 #[test]
 fn repeated_and_final_slashes_do_not_count() {
     let router = router(&[("GET", "/links/:code"), ("GET", "/files/*path")]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "//links///abc//", "0 code=abc"),
@@ -167,7 +167,7 @@ fn repeated_and_final_slashes_do_not_count() {
 #[test]
 fn values_are_decoded_and_what_cannot_be_is_a_bad_path() {
     let router = router(&[("GET", "/links/:code"), ("GET", "/sp ace/x"), ("GET", "/caf\u{e9}/:n-\u{e9}")]);
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/links/a%20b%2Fc+d", "0 code=a b/c+d"),
@@ -183,12 +183,12 @@ fn values_are_decoded_and_what_cannot_be_is_a_bad_path() {
 }
 
 #[test]
-fn a_mount_answers_what_lies_below_it_and_no_route_does() {
+fn a_mount_serves_what_lies_below_it_and_no_route_does() {
     let mut router = router(&[("GET", "/blog/new"), ("GET", "/a"), ("GET", "/t/:tenant/admin/x")]);
     router.mount("/blog", 10).expect("a prefix");
     router.mount("/blog", 11).expect("a prefix");
     router.mount("/t/:tenant/admin", 12).expect("a prefix");
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/blog", "10  below=\"\""),
@@ -204,7 +204,7 @@ fn a_mount_answers_what_lies_below_it_and_no_route_does() {
         ],
     );
     router.mount("/", 13).expect("a prefix");
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/", "13  below=\"/\""),
@@ -224,7 +224,7 @@ fn requirements_choose_between_routes() {
     router.add("GET", "/r/:id", 1, &requirement("id", "[0-9]+|new")).expect("a route");
     router.add("GET", "/d/:file", 2, &requirement("file", r"[^\/]+")).expect("a route");
     router.add("GET", "/w/*path", 3, &requirement("path", "(?:[a-z]+/)*[a-z]+")).expect("a route");
-    assert_answers(
+    assert_resolves(
         &router,
         &[
             ("GET", "/r/12", "1 id=12"),
@@ -272,7 +272,7 @@ impl Choices {
     }
 }
 
-/// A route as the naive matcher keeps it: a regular expression and, per segment, how specific it is.
+/// A route of the naive matcher: a regular expression and the specificity of each segment.
 struct NaiveRoute {
     method: Option<String>,
     regex: Regex,
@@ -293,7 +293,7 @@ const SEGMENTS: [(&str, &str, (u8, i32)); 7] = [
 const TAILS: [(&str, &str, (u8, i32)); 4] =
     [("", "", (0, 0)), ("/*w.json", r"/(.+)\.json", (2, -5)), ("/*w/end", "/(.+)/end", (2, -4)), ("/*w", "/(.+)", (2, 0))];
 
-fn naive_answer(routes: &[NaiveRoute], method: &str, path: &str) -> String {
+fn naive_result(routes: &[NaiveRoute], method: &str, path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let normal = segments.iter().map(|segment| format!("/{segment}")).collect::<String>();
     let mut matching: Vec<usize> = (0..routes.len()).filter(|id| routes[*id].regex.is_match(&normal)).collect();
@@ -319,7 +319,7 @@ fn naive_answer(routes: &[NaiveRoute], method: &str, path: &str) -> String {
     format!("405 {}", allowed.join(","))
 }
 
-fn tree_answer(router: &Router, method: &str, path: &str) -> String {
+fn tree_result(router: &Router, method: &str, path: &str) -> String {
     match router.resolve(method, path) {
         Resolution::Route(found) => {
             let values: Vec<&str> = found.params(router, path).map(|(_, value)| value).collect();
@@ -355,7 +355,7 @@ fn random_routes_and_paths_resolve_as_a_naive_matcher_does() {
             }
             let pattern = pattern.replace('\u{1}', ":").replace('\u{2}', "*");
             let regex: String = parts.iter().map(|(_, regex, _)| format!("/{regex}")).collect();
-            // The text of a literal is part of its place; that of a parameter is told apart by its specificity.
+            // The text of a literal is part of its place; parameters differ by their specificity.
             let mut key: Vec<(u8, i32)> = Vec::new();
             for (text, _, (kind, rank)) in &parts {
                 key.push((*kind, if *kind == 0 { text.len() as i32 * 1000 + i32::from(text.as_bytes()[0]) } else { *rank }));
@@ -378,7 +378,7 @@ fn random_routes_and_paths_resolve_as_a_naive_matcher_does() {
             ];
             let path = choices.joined(&texts, 5) + choices.of(&["", "/"]);
             let method = choices.of(&["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]);
-            let expected = naive_answer(&naive, method, &path);
+            let expected = naive_result(&naive, method, &path);
             kinds[if expected == "404" {
                 0
             } else if expected.starts_with("405") {
@@ -386,7 +386,7 @@ fn random_routes_and_paths_resolve_as_a_naive_matcher_does() {
             } else {
                 2
             }] += 1;
-            assert_eq!(tree_answer(&router, method, &path), expected, "{method} {path}");
+            assert_eq!(tree_result(&router, method, &path), expected, "{method} {path}");
         }
     }
     assert!(kinds.iter().all(|count| *count > 1000), "the cases are too much alike: {kinds:?}");

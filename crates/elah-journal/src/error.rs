@@ -1,16 +1,16 @@
-//! What can go wrong with a journal, one variant per thing that a caller can do about it.
+//! The errors of a journal, one variant per possible reaction of the caller.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A failed operation. Nothing of it was stored.
+/// A failed operation. It stored nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The journal has reached its bound, or the disk has no room. Works again when events are delivered, or there is room.
+    /// The journal has reached its limit, or the disk is full. It accepts events again once some are delivered, or there is room.
     Full { what: String },
-    /// The event is over its bound.
+    /// The event exceeds its limit.
     TooLarge { bytes: usize, bytes_max: usize },
     /// The name of a stream is over its bound.
     StreamTooLong { bytes: usize },

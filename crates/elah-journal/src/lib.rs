@@ -1,11 +1,12 @@
-//! The journal of a sink: an append-only log of events in segment files, written by one process and read by whoever delivers it.
+//! The journal of a sink: an append-only log of events in segment files, with one writing process.
 //!
-//! An append is a copy into the mapped last segment, which the kernel keeps when the process is killed. A writer thread syncs: at once
-//! when somebody asks for it, and otherwise within `sync_pause`. There is no timer in front of a waiter: all that was appended while one
-//! sync ran shares the next. A loop asks by [`SinkLog::when_synced`] when its iteration ends, for all fibers that wait: a sync takes as much CPU
-//! time as several requests, so that one for each would be most of their cost. Segments whose events are delivered are deleted.
+//! An append is a copy into the mapped last segment, which the kernel keeps if the process is killed. A writer thread syncs: at
+//! once when a caller waits, otherwise within `sync_pause`. There is no timer before a sync: everything appended during one sync
+//! shares the next. A loop calls [`SinkLog::when_synced`] when its iteration ends, for all waiting fibers. A sync takes as much
+//! CPU time as several requests, so one per event would dominate the cost. Segments with delivered events are deleted.
 //!
-//! A journal is a folder `journal-N` with a lock file. Whoever holds the lock owns it; the journal of a dead process has none.
+//! A journal is a folder `journal-N` with a lock file. The process that holds the lock owns it; the journal of a dead process has
+//! no owner.
 
 mod error;
 mod id;
@@ -38,24 +39,24 @@ use elah_clock::Clock;
 use log::Log;
 use segment::Segment;
 
-/// How a journal is opened.
+/// The options of an open journal.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The size of a segment's file, which lies whole on the disk before it is used.
+    /// The size of a segment's file, which is allocated on the disk before it is used.
     pub segment_bytes: u32,
-    /// The segments that may be there at once.
+    /// The most segments at once.
     pub segments_max: usize,
-    /// The bytes that one event may have.
+    /// The most bytes of one event.
     pub event_bytes_max: usize,
-    /// The time in which an event is synced that nobody waits for.
+    /// The time within which an event is synced if nobody waits for it.
     pub sync_pause: Duration,
-    /// Says when an event was accepted.
+    /// The clock for the times of events.
     pub clock: Clock,
-    /// The machine's boot: what a segment of an earlier one does not hold may never have been on the disk.
+    /// The ID of the machine's boot. Bytes that a segment of an earlier boot lacks may never have reached the disk.
     pub boot: u64,
 }
 
-/// A place between two records: the number of a segment and an offset in it. Later places are greater.
+/// A place between two records: the number of a segment and an offset in it. Later places compare greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 
@@ -73,7 +74,7 @@ impl Position {
     }
 }
 
-/// Told once when something has happened, or will not any more.
+/// Called once with the result when something has happened, or will never happen.
 pub type Done = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The events that [`SinkLog::read`] found.
@@ -81,16 +82,16 @@ pub type Done = Box<dyn FnOnce(Result<(), Error>) + Send>;
 pub struct Batch {
     /// The records, each with the place after it.
     pub records: Vec<(Position, Record<'static>)>,
-    /// Where to read on.
+    /// The place where the next read continues.
     pub next: Position,
 }
 
-/// Where the journal was left by whoever had it before.
+/// The place up to which the previous owner has processed the journal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Everything before it is delivered, or parked as a dead letter.
+    /// Everything before it is delivered, or is a dead letter.
     pub released: Position,
-    /// Everything before it is in the counters of accepted events.
+    /// Everything before it is included in the counters of accepted events.
     pub counted: Position,
 }
 
@@ -99,7 +100,7 @@ pub struct SinkLog {
     dir: PathBuf,
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// Who opened it.
+    /// The process that opened it.
     process_id: u32,
 }
 
@@ -115,9 +116,9 @@ impl Shared {
 }
 
 impl SinkLog {
-    /// Opens or creates the journal in the folder `dir`, and checks every record that it holds after `progress`.
+    /// Opens or creates the journal in the folder `dir`, and checks every record after `progress`.
     ///
-    /// Returns `None` when another process, or another opening in this one, owns it.
+    /// Returns `None` if another process, or another opening in this one, owns it.
     pub fn open(dir: &Path, progress: Progress, options: Options) -> Result<Option<Self>, Error> {
         fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
         let Some(lock) = lock(dir)? else { return Ok(None) };
@@ -133,12 +134,12 @@ impl SinkLog {
         Ok(Some(SinkLog { dir: dir.to_owned(), shared, writer: Mutex::new(Some(writer)), process_id: std::process::id() }))
     }
 
-    /// A new id: ordered by time among those of this process, unique among all.
+    /// A new ID: in time order within this process, unique among all.
     pub fn next_id(&self) -> Id {
         self.shared.lock().next_id()
     }
 
-    /// Several new ids, in order.
+    /// Several new IDs, in order.
     pub fn next_ids(&self, count: usize) -> Vec<Id> {
         self.shared.lock().next_ids(count)
     }
@@ -148,9 +149,9 @@ impl SinkLog {
         self.shared.lock().options.clock.now_ms()
     }
 
-    /// Appends one event and returns the place after it. It survives this process from here on.
+    /// Appends one event and returns the place after it. From here on the event survives this process.
     ///
-    /// `id` and `accepted_ms` are made when they are not given; an event that comes a second time brings its own.
+    /// Assigns `id` and `accepted_ms` unless they are passed; a repeated event has its own.
     pub fn append(
         &self,
         id: Option<Id>,
@@ -165,7 +166,7 @@ impl SinkLog {
         Ok(end)
     }
 
-    /// Appends all of these or, when there is no room for all, none. Each is a stream, an id and a payload.
+    /// Appends all of these events, or none if there is no room for all. Each is a stream, an ID and a payload.
     pub fn append_all<'a>(
         &self,
         events: impl Iterator<Item = (&'a [u8], Id, Kind, &'a [u8])> + Clone,
@@ -181,8 +182,8 @@ impl SinkLog {
         Ok(end)
     }
 
-    /// Appends an event of JSON for each item, all or, when there is no room for all, none. Its payload is `head`, the item, and `tail`.
-    /// Returns the place after the last and the ids, 16 bytes for each.
+    /// Appends a JSON event for each item, or none if there is no room for all. Its payload is `head`, the item, and `tail`.
+    /// Returns the place after the last event, and the IDs, 16 bytes for each.
     pub fn append_framed<'a>(
         &self,
         stream: &[u8],
@@ -215,13 +216,13 @@ impl SinkLog {
         }
     }
 
-    /// Tells `done` when everything before `position` is on the disk.
+    /// Calls `done` when everything before `position` is on the disk.
     pub fn when_synced(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         self.when_next_synced(position, done);
         self.sync_up_to(position);
     }
 
-    /// The same, without asking for a sync.
+    /// The same, without requesting a sync.
     fn when_next_synced(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         let settled = self.shared.lock().wait_for_sync(position, Box::new(done));
         if let Some((done, result)) = settled {
@@ -229,7 +230,7 @@ impl SinkLog {
         }
     }
 
-    /// Whether everything before `position` is on the disk; the error when it never will be.
+    /// Whether everything before `position` is on the disk; an error if it never will be.
     pub fn is_synced(&self, position: Position) -> Result<bool, Error> {
         self.shared.lock().is_synced_up_to(position)
     }
@@ -245,7 +246,7 @@ impl SinkLog {
         }
     }
 
-    /// Tells `done` when there is something to read after `position`. One reader waits at a time; a later one takes its place.
+    /// Calls `done` when there is an event to read after `position`. One reader waits at a time; a later one replaces it.
     pub fn when_appended(&self, position: Position, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         let settled = self.shared.lock().wait_for_append(position, Box::new(done));
         if let Some((done, result)) = settled {
@@ -253,7 +254,7 @@ impl SinkLog {
         }
     }
 
-    /// Tells `done` when everything before `position` is released. `ticket` is for [`SinkLog::forget`].
+    /// Calls `done` when everything before `position` is released. `ticket` is for [`SinkLog::forget`].
     pub fn when_released(&self, position: Position, ticket: u64, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         let settled = self.shared.lock().wait_for_release(position, ticket, Box::new(done));
         if let Some((done, result)) = settled {
@@ -261,28 +262,29 @@ impl SinkLog {
         }
     }
 
-    /// Forgets what waits for a release under this position and ticket.
+    /// Removes the waiter for a release with this position and ticket.
     pub fn forget(&self, position: Position, ticket: u64) {
         self.shared.lock().forget(position, ticket);
     }
 
-    /// Up to so many records after `position`, of one segment, with up to about `bytes_max` bytes; one at least, if there is one.
+    /// Up to `records_max` records after `position`, of one segment, with up to about `bytes_max` bytes; at least one, if there
+    /// is one.
     pub fn read(&self, position: Position, records_max: usize, bytes_max: usize) -> Result<Batch, Error> {
         let source = self.shared.lock().source(position)?;
         let Some(source) = source else { return Ok(Batch { records: Vec::new(), next: position }) };
         source.read(&self.dir, records_max, bytes_max)
     }
 
-    /// How many events were accepted since the last call, by stream and minute, and the place that they reach up to.
+    /// The events accepted since the last call, by stream and minute, and the place up to which they are counted.
     pub fn take_tally(&self) -> (Position, Vec<Tallied>) {
         self.shared.lock().take_tally()
     }
 
-    /// Says that everything before `position` needs to be kept no longer: deletes the segments before its own.
+    /// Releases everything before `position`: deletes the segments before its own.
     pub fn release(&self, position: Position) {
         let (delivered, waiters) = self.shared.lock().release(position);
         for number in delivered {
-            // One that stays is found and deleted by the next opening.
+            // The next opening finds and deletes a file that remains.
             let _ = Segment::delete(&self.dir, number);
         }
         for waiter in waiters {
@@ -300,20 +302,20 @@ impl SinkLog {
         self.shared.lock().released()
     }
 
-    /// Bytes of the files.
+    /// Total size of the files.
     pub fn bytes(&self) -> u64 {
         self.shared.lock().bytes()
     }
 
-    /// The damage that was found when it was opened.
+    /// The damage found when the journal was opened.
     pub fn damages(&self) -> Vec<Damage> {
         self.shared.lock().damages().to_vec()
     }
 
-    /// Makes sure that an event as large as the last one can be appended.
+    /// Checks that an event as large as the last one can be appended.
     ///
     /// # Errors
-    /// What an append would fail with.
+    /// The error that an append would return.
     pub fn check(&self) -> Result<(), Error> {
         self.shared.lock().make_room()
     }
@@ -323,8 +325,8 @@ impl SinkLog {
         self.shared.lock().is_closing()
     }
 
-    /// Syncs, ends the writer and gives the lock back. Whoever waits is told `Closed`. A journal whose events are all released leaves
-    /// no segment. In a fork this does nothing: thread, lock and files are those of its parent.
+    /// Syncs, ends the writer and releases the lock. Waiters get `Closed`. If all events are released, no segment remains. In a
+    /// fork this does nothing, because thread, lock and files belong to the parent.
     pub fn close(&self) {
         if std::process::id() != self.process_id {
             return;
@@ -333,7 +335,7 @@ impl SinkLog {
         self.shared.changed.notify_one();
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // A writer that panicked has failed the log.
+            // A writer that panicked has marked the log as failed.
             let _ = writer.join();
         }
         let waiters = self.shared.lock().close();

@@ -1,4 +1,4 @@
-//! What the owner of a journal knows of it: its segments, how far it is appended, synced and released, and who waits for that.
+//! The state of an open journal: its segments, how far it is appended, synced and released, and the waiters for that.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -15,59 +15,59 @@ use super::segment::{Files, HEADER_BYTES, Segment};
 use super::tally::{Tallied, Tally};
 use super::{Batch, Done, Error, Options, Position, Progress, STREAM_BYTES_MAX};
 
-/// What a waiter is told.
+/// A waiter with its result.
 pub(super) type Settled = (Done, Result<(), Error>);
 
 pub(super) struct Log {
     dir: PathBuf,
-    /// Holds the journal while it is open.
+    /// Locked while the journal is open.
     lock: Option<File>,
-    /// The folder itself, open as long: no sync is to fail because there is no descriptor left.
+    /// The folder itself, open for the same time, so that a sync never fails for lack of a descriptor.
     folder: Option<Arc<File>>,
     pub(super) options: Options,
     ids: Ids,
     tally: Tally,
     sealed: VecDeque<Filled>,
-    /// Sealed ones that are not on the disk yet. Only a file that stays open is sure to be told of a write that failed.
+    /// Sealed segments that are not synced. Only a file that stays open reports a failed write reliably.
     unsynced: Vec<Arc<Segment>>,
     active: Option<Active>,
-    /// Segments that a batch is sure to need.
+    /// Prepared segments that a batch will need.
     spares: VecDeque<Active>,
     next_number: u64,
     end: Position,
     synced: Position,
-    /// Up to where a sync is asked for.
+    /// The place up to which a sync is requested.
     wanted: Position,
     released: Position,
-    /// Whether a segment was made whose name is not on the disk yet.
+    /// Whether a new segment's name is not synced yet.
     has_new_name: bool,
     reader: Option<(Position, Done)>,
     sync_waiters: Vec<(Position, Done)>,
     release_waiters: BTreeMap<(Position, u64), Done>,
     damages: Vec<Damage>,
-    /// The bytes of the stream's name and of the payload of the last event that was small enough, whether there was room for it or not.
+    /// The bytes of stream name and payload of the last event that was small enough, whether there was room for it or not.
     last_event: (usize, usize),
     failure: Option<Error>,
     is_closing: bool,
-    /// Whether the writer has to be told that something was appended.
+    /// Whether the writer must be woken by an append.
     pub(super) writer_sleeps: bool,
 }
 
-/// A segment that takes no more records, and the offset of its end. There can be thousands while a destination is down, so that its file is
-/// open only while it is read.
+/// A full segment and the offset of its end. There can be thousands while a destination is down, so a file is open only while it
+/// is read.
 struct Filled {
     number: u64,
     end: u32,
 }
 
-/// The segment that is appended to.
+/// The segment to which records are appended.
 struct Active {
     segment: Arc<Segment>,
     map: MmapMut,
     end: u32,
 }
 
-/// What one sync is to bring to the disk.
+/// The work of one sync.
 pub(super) struct Unsynced {
     pub(super) up_to: Position,
     pub(super) segments: Vec<Arc<Segment>>,
@@ -114,13 +114,13 @@ impl Log {
         Ok(log)
     }
 
-    /// Takes over what a process has left. Nobody knows how much of it is on the disk; all of it is when this returns.
+    /// Takes over what an earlier process has left. It is unknown how much of it is on the disk; when this returns, all of it is.
     fn recover_all(&mut self, progress: Progress) -> io::Result<()> {
         let files = Files::list(&self.dir)?;
-        // One of another format is refused before anything is changed.
+        // A segment of another format is refused before anything changes.
         files.segments.iter().try_for_each(|number| Segment::open(&self.dir, *number)?.header().map(drop))?;
         files.new.iter().try_for_each(fs::remove_file)?;
-        // A number that no position can name is that of a file which somebody has renamed.
+        // A number that no position can hold belongs to a file that somebody has renamed.
         let last = files.segments.iter().chain(&files.damaged).filter(|number| **number < u64::from(u32::MAX)).max();
         self.next_number = last.map_or(self.next_number, |last| self.next_number.max(last + 1));
         for (at, number) in files.segments.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Log {
         self.folder.iter().filter(|_| !self.sealed.is_empty()).try_for_each(|folder| folder.sync_all())
     }
 
-    /// Takes over all records of a segment up to the first that is not whole. What is released need not be whole any more.
+    /// Takes over all records of a segment up to the first incomplete one. Released records need not be complete.
     fn recover(&mut self, number: u64, later: &[u64], progress: Progress) -> io::Result<()> {
         let offset = |position: Position| if number == position.segment() { position.offset() } else { HEADER_BYTES };
         let expected = Expected { from: offset(progress.released), to: offset(progress.counted) };
@@ -156,7 +156,7 @@ impl Log {
         self.next_id_at(self.options.clock.now_ms())
     }
 
-    /// The same for whoever has read the clock.
+    /// The same for a caller that has read the clock.
     pub(super) fn next_id_at(&mut self, now_ms: u64) -> Id {
         self.ids.next(now_ms)
     }
@@ -190,7 +190,7 @@ impl Log {
         Ok(self.end)
     }
 
-    /// The bytes of a record that may be appended.
+    /// The size of a record that may be appended, or an error.
     fn check(&mut self, stream_bytes: usize, payload_bytes: usize) -> Result<u32, Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -210,12 +210,12 @@ impl Log {
         Ok(bytes as u32)
     }
 
-    /// Makes sure that an event as large as the last one can be appended.
+    /// Makes room for an event as large as the last one.
     pub(super) fn make_room(&mut self) -> Result<(), Error> {
         self.reserve(std::iter::once(self.last_event))
     }
 
-    /// Makes sure that all these records can be appended.
+    /// Makes room for all these records.
     pub(super) fn reserve(&mut self, records: impl Iterator<Item = (usize, usize)>) -> Result<(), Error> {
         let segment_bytes = self.options.segment_bytes;
         let mut end = self.active.as_ref().map_or(segment_bytes, |active| active.end);
@@ -282,7 +282,7 @@ impl Log {
         (self.end, self.tally.take())
     }
 
-    /// The numbers of the segments that are not needed any more, and the waiters whose events are released.
+    /// The numbers of the segments that are no longer needed, and the waiters whose events are released.
     pub(super) fn release(&mut self, position: Position) -> (Vec<u64>, Vec<Done>) {
         self.released = self.released.max(position);
         let needed = self.sealed.partition_point(|filled| filled.number < position.segment());
@@ -303,7 +303,7 @@ impl Log {
         }
     }
 
-    /// Whoever waits to read what has just been appended.
+    /// The reader that waits for what has just been appended.
     pub(super) fn take_reader(&mut self) -> Option<Done> {
         self.reader.take().map(|(_, done)| done)
     }
@@ -359,7 +359,7 @@ impl Log {
         self.segments() as u64 * u64::from(self.options.segment_bytes)
     }
 
-    /// What the opening found.
+    /// The damage that the opening found.
     pub(super) fn damages(&self) -> &[Damage] {
         &self.damages
     }
@@ -368,7 +368,7 @@ impl Log {
         self.synced >= self.end
     }
 
-    /// Asks for a sync of everything before `position`.
+    /// Requests a sync of everything before `position`.
     pub(super) fn want_sync(&mut self, position: Position) {
         self.wanted = self.wanted.max(position);
     }
@@ -392,7 +392,7 @@ impl Log {
         Unsynced { up_to: self.end, segments, folder }
     }
 
-    /// The waiters that a sync has settled. After one that failed nothing is appended any more.
+    /// The waiters that a sync has settled. After a failed sync nothing is appended any more.
     pub(super) fn settle_sync(&mut self, up_to: Position, result: Result<(), Error>) -> Vec<Settled> {
         match result {
             Ok(()) => {
@@ -414,12 +414,12 @@ impl Log {
         self.is_closing = true;
     }
 
-    /// Lets everything go and returns whoever still waits.
+    /// Drops everything and returns the remaining waiters.
     pub(super) fn close(&mut self) -> Vec<Done> {
         if self.released >= self.end && self.lock.is_some() {
             let sealed = self.sealed.iter().map(|filled| filled.number);
             for number in sealed.chain(self.active.iter().chain(&self.spares).map(|active| active.segment.number)) {
-                // One that stays is found and deleted by the next opening.
+                // The next opening finds and deletes a file that remains.
                 let _ = Segment::delete(&self.dir, number);
             }
         }

@@ -1,7 +1,8 @@
-//! How an event lies in a segment: a word with length and checksum, then time, id, kind, stream and payload, padded to 8 bytes.
+//! The layout of an event in a segment: a word with length and checksum, then time, ID, kind, stream and payload, padded to 8
+//! bytes.
 //!
-//! The first word is written last; until then it says that the record is unfinished. So a process that is killed half-way leaves that mark, and a
-//! zero is the end.
+//! The first word is written last; until then it marks the record as unfinished. So a process that is killed in the middle leaves
+//! that mark, and a zero means the end.
 
 use std::borrow::Cow;
 use std::sync::atomic::{Ordering, compiler_fence, fence};
@@ -13,53 +14,53 @@ pub const STREAM_BYTES_MAX: usize = 255;
 pub(super) const WORD_BYTES: usize = 8;
 /// Time, id, kind and the length of the stream's name.
 const FIXED_BYTES: usize = 8 + 16 + 1 + 1;
-/// The first word of a record while it is written. No record is so long.
+/// The first word of a record while it is written. No record has this length.
 const UNFINISHED: u64 = u32::MAX as u64 | (u32::from_le_bytes(*b"open") as u64) << 32;
 
-/// What a payload is.
+/// The kind of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The text of a JSON value.
     Json,
-    /// Bytes that mean something to their receiver alone.
+    /// Bytes with a meaning to their receiver only.
     Bytes,
 }
 
-/// An event as it was accepted.
+/// An accepted event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     /// When it was accepted, in milliseconds since 1970.
     pub accepted_ms: u64,
-    /// Unique; the same when the event comes again.
+    /// Unique; the same if the event is repeated.
     pub id: Id,
     /// What the payload is.
     pub kind: Kind,
-    /// Up to `STREAM_BYTES_MAX` bytes; empty when the event has no stream.
+    /// Up to `STREAM_BYTES_MAX` bytes; empty if the event has no stream.
     pub stream: Cow<'a, [u8]>,
     /// The event itself.
     pub payload: Cow<'a, [u8]>,
 }
 
-/// What begins at a place of a segment.
+/// The content at a place of a segment.
 pub(super) enum Parsed<'a> {
-    /// A whole record and the bytes that it takes.
+    /// A complete record and its size in bytes.
     Record(Record<'a>, usize),
     /// Nothing was written here.
     End,
-    /// A record that a process began to write and did not finish. Nothing was written behind it.
+    /// A record that a process did not finish. Nothing follows it.
     Unfinished,
-    /// A record that takes so many bytes, more than were given.
+    /// A record of this many bytes, more than were passed.
     Longer(usize),
-    /// Something that was not written so, which would take so many bytes.
+    /// Damaged bytes, which would have this length.
     Damaged(usize),
 }
 
-/// The bytes that a record takes.
+/// The size of a record in bytes.
 pub(super) fn size(stream_bytes: usize, payload_bytes: usize) -> usize {
     (WORD_BYTES + FIXED_BYTES + stream_bytes + payload_bytes).next_multiple_of(WORD_BYTES)
 }
 
-/// Writes a record to the start of `into`, which has room for it. The payload comes in pieces.
+/// Writes a record to the start of `into`, which has room for it. The payload consists of pieces.
 pub(super) fn write(into: &mut [u8], accepted_ms: u64, id: &Id, kind: Kind, stream: &[u8], payload: &[&[u8]]) {
     let (word, rest) = into.split_at_mut(WORD_BYTES);
     word.copy_from_slice(&UNFINISHED.to_le_bytes());
@@ -87,12 +88,12 @@ pub(super) fn write(into: &mut [u8], accepted_ms: u64, id: &Id, kind: Kind, stre
     word.copy_from_slice(&(u64::from(check) << 32 | body_bytes as u64).to_le_bytes());
 }
 
-/// The bytes of a payload in pieces.
+/// The total size of the pieces of a payload.
 pub(super) fn bytes_of(payload: &[&[u8]]) -> usize {
     payload.iter().map(|piece| piece.len()).sum()
 }
 
-/// Reads what begins at the start of `bytes`.
+/// Parses the start of `bytes`.
 pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some((word, rest)) = bytes.split_first_chunk::<WORD_BYTES>() else { return Parsed::Longer(WORD_BYTES) };
     let word = u64::from_le_bytes(*word);
@@ -125,7 +126,7 @@ fn read_body(body: &[u8]) -> Option<Record<'_>> {
 }
 
 impl Record<'_> {
-    /// The same record without the bytes that it was read from.
+    /// An owned copy of the record.
     pub fn into_owned(self) -> Record<'static> {
         Record {
             accepted_ms: self.accepted_ms,

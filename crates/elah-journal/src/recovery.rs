@@ -1,11 +1,11 @@
-//! What an opening makes of a segment that a process has left: how far its records go, and whether what lies behind them is damage.
+//! Recovery of a segment from an earlier process: how far its records reach, and whether the bytes after them are damage.
 //!
-//! A killed process leaves every record whole but the last, which says that it is unfinished. A machine that stops leaves of what it had not
-//! synced any part, and of what it had synced everything. So something else in a segment of this boot is damage. In the last segment of an
-//! earlier boot it may be damage or what was not synced, and it is taken for that when no record can be read behind it.
+//! A killed process leaves every record complete except the last, which is marked as unfinished. After a power loss everything
+//! that was synced is there, and any part of the rest. So anything else in a segment of this boot is damage. In the last segment
+//! of an earlier boot it may be damage or unsynced data; it counts as unsynced if no record after it can be read.
 //!
-//! One kind of damage looks like an end: zeros in place of all that follows a record, up to the end of the file. It is found only when the
-//! place up to which the ledger has counted lies there.
+//! One kind of damage looks like an end: zeros from a record to the end of the file. It is found only if the place up to which
+//! the ledger has counted lies there.
 
 use std::fs;
 use std::io;
@@ -15,39 +15,39 @@ use super::record::Record;
 use super::salvage;
 use super::segment::{HEADER_BYTES, Header, Segment, Stop, Walked};
 
-/// A segment that ends before its time.
+/// A segment that ends too early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The file: one that was set aside, or the segment itself when it was only cut.
+    /// The file: one that was set aside, or the segment itself if it was only truncated.
     pub path: PathBuf,
-    /// Where the last readable record before the damage ends.
+    /// The end of the last readable record before the damage.
     pub offset: u32,
-    /// Whether this is what a machine leaves that stops before a sync. Nothing that was synced is missing then.
+    /// Whether a power loss before a sync explains it. Then nothing that was synced is missing.
     pub is_torn: bool,
 }
 
-/// A segment that was looked through.
+/// A segment that was checked.
 pub(super) struct Recovered {
-    /// Where its last record ends. A segment that ends with its header is gone.
+    /// The end of its last record. A segment that ends with its header is deleted.
     pub(super) end: u32,
     pub(super) damage: Option<Damage>,
 }
 
-/// The id of the machine's boot; 0 where the system does not tell.
+/// The ID of the machine's boot; 0 where the system does not report it.
 pub fn boot_id() -> u64 {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).take(16).collect();
     u64::from_str_radix(&digits, 16).unwrap_or_default()
 }
 
-/// What the ledger knows of a segment: records begin at `from`, and reach up to `to` at least.
+/// What the ledger knows about a segment: records begin at `from`, and reach at least up to `to`.
 pub(super) struct Expected {
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
-/// Hands over each record with the offset after it, sets the file aside if it is damaged, and deletes it if it has no record.
-/// `later` are the numbers of the segments that were made after it.
+/// Passes on each record with the offset after it. Sets the file aside if it is damaged, and deletes it if it has no record.
+/// `later` are the numbers of the segments created after it.
 pub(super) fn recover(
     dir: &Path,
     number: u64,
@@ -67,7 +67,7 @@ pub(super) fn recover(
         let is_cut = bytes != len;
         let is_followed =
             || Ok::<_, io::Error>(walked.stop == Stop::End && segment.rest(walked.end)?.iter().any(|byte| *byte != 0));
-        // An earlier opening that found damage has left a shorter file, and the ledger does not know.
+        // An earlier opening that found damage has left a shorter file, of which the ledger does not know.
         if is_cut || walked.end < to.min(bytes) || is_followed()? {
             walked.stop = Stop::Damaged;
         }
@@ -83,7 +83,7 @@ pub(super) fn recover(
         return Ok(Recovered { end, damage: None });
     }
     let is_torn = may_be_torn && are_empty(dir, later)? && !salvage::has_record(&segment.rest(end)?);
-    // What is released of this segment says nothing of another.
+    // The released position of this segment says nothing about another one.
     let offset = if segment.is_another()? { HEADER_BYTES } else { end };
     let path = if is_torn { Segment::path(dir, number) } else { Segment::keep_damaged(dir, number, offset)? };
     if end == HEADER_BYTES {
@@ -94,7 +94,7 @@ pub(super) fn recover(
     Ok(Recovered { end, damage: Some(Damage { path, offset, is_torn }) })
 }
 
-/// Deletes a segment whose events are released, and keeps its file when that is another one under its name.
+/// Deletes a segment whose events are released. Keeps the file if another segment has its name.
 pub(super) fn delete(dir: &Path, number: u64) -> io::Result<Option<Damage>> {
     let offset = HEADER_BYTES;
     let is_another = Segment::open(dir, number)?.is_another()?;
@@ -103,7 +103,7 @@ pub(super) fn delete(dir: &Path, number: u64) -> io::Result<Option<Damage>> {
     Ok(kept.map(|path| Damage { path, offset, is_torn: false }))
 }
 
-/// A disk without room for a copy is no obstacle: the next opening does the same again.
+/// A disk without room for a copy is not an error: the next opening does the same again.
 fn replace(segment: &Segment, dir: &Path, this_boot: u64, end: u32) -> io::Result<()> {
     match segment.replace(dir, this_boot, end) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => segment.sync(),

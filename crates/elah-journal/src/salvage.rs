@@ -1,4 +1,4 @@
-//! Reads what can be read of a damaged segment: every record behind the damage whose checksum is right, and which bytes are lost.
+//! Salvage of a damaged segment: every record after the damage with a correct checksum, and the lost byte ranges.
 
 use std::fs;
 use std::ops::Range;
@@ -11,16 +11,16 @@ use super::segment::{self, HEADER_BYTES, Header};
 /// What [`salvage`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvaged {
-    /// The records behind the damage, in their order.
+    /// The records after the damage, in order.
     pub records: Vec<Record<'static>>,
-    /// The parts of the file that hold no record that can be read.
+    /// The parts of the file without a readable record.
     pub lost: Vec<Range<u64>>,
 }
 
-/// Reads a segment that an opening has set aside, from where its damage begins. The records before that are in the journal.
+/// Reads a segment that an opening has set aside, from the start of the damage. The records before that are in the journal.
 ///
 /// # Errors
-/// `CannotOpen` when the file cannot be read, or its name is not that of a segment that was set aside.
+/// `CannotOpen` if the file cannot be read, or its name is not that of a segment set aside.
 pub fn salvage(path: &Path) -> Result<Salvaged, Error> {
     let Some(from) = segment::damaged_from(path) else {
         return Err(Error::cannot_open(path, "it is not a segment that was set aside"));
@@ -44,7 +44,7 @@ pub fn salvage(path: &Path) -> Result<Salvaged, Error> {
     Ok(salvaged)
 }
 
-/// Whether a record can be read in `bytes`, wherever it begins.
+/// Whether a record can be read in `bytes`, at any offset.
 pub(super) fn has_record(bytes: &[u8]) -> bool {
     parts(bytes).any(|part| matches!(part, Part::Record(_)))
 }
@@ -54,7 +54,7 @@ enum Part<'a> {
     Lost(Range<usize>),
 }
 
-/// Records, and what lies between them; what was never written behind the last is no part.
+/// Records and the gaps between them, without the unwritten rest.
 fn parts(bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let mut at = 0;
@@ -75,7 +75,8 @@ fn parts(bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// How far to go to what may be the next record. One whose length is right is passed as a whole: the bytes of its event may look like a record.
+/// The distance to the next possible record. Skips a record with a correct length as a whole, because the bytes of its event may
+/// look like a record.
 fn step(bytes: &[u8]) -> usize {
     match record::parse(bytes) {
         Parsed::Damaged(size) if matches!(record::parse(&bytes[size..]), Parsed::Record(..) | Parsed::Unfinished) => size,

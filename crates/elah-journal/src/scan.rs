@@ -1,4 +1,4 @@
-//! Counts what a journal holds without owning it, while its owner appends: for reports and for the command line.
+//! A count of a journal's events by a process that does not own it, while its owner appends: for reports and the command line.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use super::{Error, Position, Progress};
 pub struct Queued {
     /// Those that are not released.
     pub queued: Tallied,
-    /// Those of them and of the released that are not in the counters of accepted events.
+    /// Queued and released events that the counters of accepted events do not include yet.
     pub uncounted: u64,
 }
 
@@ -22,12 +22,13 @@ pub struct Queued {
 pub struct Scanned {
     /// The events that are queued.
     pub events: Vec<Queued>,
-    /// The segments that are damaged: those that were set aside, and those that the next opening will.
+    /// The number of damaged segments: those set aside, and those that the next opening will set aside.
     pub damaged: usize,
 }
 
-/// Counts the records of the journal in `dir` after `progress`. `None` when a segment is gone that `progress` says is there: it is older
-/// than the files, or, if it has not changed when asked for again, the journal was closed with nothing in it; then scan without `is_strict`.
+/// Counts the records of the journal in `dir` after `progress`. `None` if a segment that `progress` names is missing. Then either
+/// `progress` is older than the files, or the journal was closed empty. If a repeated read of `progress` returns the same, scan
+/// without `is_strict`.
 pub fn scan(dir: &Path, progress: Progress, is_strict: bool) -> Result<Option<Scanned>, Error> {
     match count(dir, progress, is_strict) {
         Ok(counted) => Ok(counted),
@@ -41,7 +42,7 @@ fn count(dir: &Path, progress: Progress, is_strict: bool) -> io::Result<Option<S
     let Files { segments, damaged, .. } = Files::list(dir)?;
     let numbers: Vec<u64> = segments.into_iter().filter(|number| *number >= released.segment()).collect();
     let mut damaged = damaged.len();
-    // The owner keeps the segment that `released` stands in.
+    // The owner keeps the segment that contains `released`.
     if is_strict && released != Position::default() && numbers.first() != Some(&released.segment()) {
         return Ok(None);
     }

@@ -1,8 +1,10 @@
-//! One file of a journal: a header and then records. Its bytes lie on the disk before it is mapped, so that no append meets a disk that is
-//! full, which would end the process with SIGBUS. It gets its name when its header is written: a file of that name without one is damaged.
+//! One file of a journal: a header and then records. Its space is allocated on the disk before it is mapped. Otherwise an append
+//! on a full disk would end the process with SIGBUS. The file gets its name when its header is written, so a named file without a
+//! header is damaged.
 //!
-//! The header has 32 bytes: `ELAHSNK` and the digit of the format, the segment's number, the id of the machine's boot in which it was made, the
-//! length of the file, and a CRC-32 of all that. It is the same in every later format, so that each version knows which it can read.
+//! The header has 32 bytes: `ELAHSNK` and the digit of the format, the segment's number, the ID of the machine's boot in which it
+//! was created, the length of the file, and a CRC-32 of all that. Later formats must keep it, so that each version can tell which
+//! files it can read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,7 +22,7 @@ const MAGIC: &[u8; 7] = b"ELAHSNK";
 const FORMAT: u8 = b'2';
 const CHECKED_BYTES: usize = 28;
 const SUFFIX: &str = "log";
-/// Of a file that is being made.
+/// The suffix of an unfinished new file.
 const NEW_SUFFIX: &str = "new";
 const DAMAGED_SUFFIX: &str = "damaged";
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -31,11 +33,11 @@ pub(super) struct Segment {
     file: File,
 }
 
-/// What the header of a segment says.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     number: u64,
-    /// The boot of the machine in which it was written.
+    /// The machine's boot in which it was written.
     pub(super) boot: u64,
     /// The length of the file.
     pub(super) bytes: u32,
@@ -44,11 +46,11 @@ pub(super) struct Header {
 /// Why a walk over records ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// There is nothing more, or no more was wanted.
+    /// There is nothing more, or the caller wanted no more.
     End,
-    /// At a record that a process was killed in the middle of.
+    /// At a record that a killed process has not finished.
     Unfinished,
-    /// At something that was not written so.
+    /// At damaged bytes.
     Damaged,
 }
 
@@ -64,9 +66,9 @@ pub(super) struct Walked {
 pub(super) struct Files {
     /// The numbers of the segments, in their order.
     pub(super) segments: Vec<u64>,
-    /// The numbers of those that were set aside.
+    /// The numbers of the segments set aside.
     pub(super) damaged: Vec<u64>,
-    /// What was left of a process that was killed while it made a file.
+    /// Unfinished files of a killed process.
     pub(super) new: Vec<PathBuf>,
 }
 
@@ -90,7 +92,7 @@ impl Files {
 }
 
 impl Segment {
-    /// A new file of so many bytes, and the map to write to it.
+    /// A new file of this size, and the map for writing to it.
     pub(super) fn create(dir: &Path, number: u64, boot: u64, bytes: u32) -> io::Result<(Self, MmapMut)> {
         let path = Segment::path(dir, number);
         let new = path.with_extension(NEW_SUFFIX);
@@ -103,12 +105,12 @@ impl Segment {
         made.inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
-    /// A file that is there.
+    /// An existing file.
     pub(super) fn open(dir: &Path, number: u64) -> io::Result<Self> {
         Ok(Segment { number, file: File::open(Segment::path(dir, number))? })
     }
 
-    /// Hands over each record between `from` and `to` with the offset after it, until `each` says no.
+    /// Passes on each record between `from` and `to` with the offset after it, until `each` returns false.
     pub(super) fn walk(&self, from: u32, to: Option<u32>, mut each: impl FnMut(u32, Record<'_>) -> bool) -> io::Result<Walked> {
         let to = match to {
             Some(to) => to,
@@ -151,15 +153,15 @@ impl Segment {
         Ok(self.file.metadata()?.len().min(u64::from(u32::MAX)) as u32)
     }
 
-    /// `None` when it is not as it was written.
+    /// `None` if it is damaged.
     ///
     /// # Errors
-    /// Also `Unsupported` when another version wrote the file, in a format that this one cannot read.
+    /// Also `Unsupported` if another version wrote the file in a format that this one cannot read.
     pub(super) fn header(&self) -> io::Result<Option<Header>> {
         Ok(self.any_header()?.filter(|header| header.number == self.number))
     }
 
-    /// Whether it is another segment that somebody has given this one's name.
+    /// Whether somebody has given another segment this name.
     pub(super) fn is_another(&self) -> io::Result<bool> {
         Ok(self.any_header()?.is_some_and(|header| header.number != self.number))
     }
@@ -173,7 +175,7 @@ impl Segment {
         }
     }
 
-    /// Everything from `from` on.
+    /// All bytes from `from` on.
     pub(super) fn rest(&self, from: u32) -> io::Result<Vec<u8>> {
         let mut rest = vec![0; self.len()?.saturating_sub(from) as usize];
         self.file.read_exact_at(&mut rest, u64::from(from))?;
@@ -192,7 +194,7 @@ impl Segment {
         fs::remove_file(Segment::path(dir, number))
     }
 
-    /// Gives the file a second name, under which it stays: that says where the damage begins.
+    /// Gives the file a second name, under which it is kept. The name has the offset of the damage.
     pub(super) fn keep_damaged(dir: &Path, number: u64, offset: u32) -> io::Result<PathBuf> {
         let kept = dir.join(format!("{number:016x}-{offset:08x}.{DAMAGED_SUFFIX}"));
         match fs::hard_link(Segment::path(dir, number), &kept) {
@@ -201,7 +203,7 @@ impl Segment {
         }
     }
 
-    /// Puts a file in its place that has nothing after `end`.
+    /// Replaces the file by one that ends at `end`.
     pub(super) fn replace(&self, dir: &Path, boot: u64, end: u32) -> io::Result<()> {
         let path = Segment::path(dir, self.number);
         let new = path.with_extension(NEW_SUFFIX);
@@ -217,7 +219,7 @@ impl Segment {
     }
 }
 
-/// Where the name of a segment that was set aside says that the damage begins.
+/// The offset of the damage in the name of a segment set aside.
 pub(super) fn damaged_from(path: &Path) -> Option<u32> {
     let digits = path.file_stem()?.to_str()?.split_once('-')?.1;
     u32::from_str_radix(digits, 16).ok()
@@ -236,7 +238,7 @@ impl Header {
         bytes
     }
 
-    /// Reads what a file begins with, as [`Segment::header`].
+    /// Parses the start of a file; see [`Segment::header`].
     pub(super) fn read(bytes: &[u8]) -> io::Result<Option<Self>> {
         let Some((checked, rest)) = bytes.split_at_checked(CHECKED_BYTES) else { return Ok(None) };
         let number = |at| checked[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -260,7 +262,7 @@ fn other_format(number: u64, format: u8) -> String {
     )
 }
 
-/// A new file of so many bytes, all of which are on the disk.
+/// A new file of this size, allocated on the disk.
 fn allocated(path: &Path, bytes: u32) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     allocate(&file, bytes).map(|()| file)
@@ -268,7 +270,7 @@ fn allocated(path: &Path, bytes: u32) -> io::Result<File> {
 
 #[allow(unsafe_code)]
 fn allocate(file: &File, bytes: u32) -> io::Result<()> {
-    // SAFETY: a call on an open descriptor of our own, without pointers.
+    // SAFETY: a call on our own open descriptor, without pointers.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes.into()) } {
         0 => Ok(()),
         code => Err(io::Error::from_raw_os_error(code)),
@@ -277,9 +279,11 @@ fn allocate(file: &File, bytes: u32) -> io::Result<()> {
 
 #[allow(unsafe_code)]
 fn map(file: &File, bytes: u32) -> io::Result<MmapMut> {
-    // SAFETY: the journal's lock keeps other processes from writing, and this one writes through this map alone; nobody truncates it.
+    // SAFETY: the journal's lock keeps other processes from writing, and this one writes through this map only; nobody truncates
+    // the file.
     let map = unsafe { MmapOptions::new().len(bytes as usize).map_mut(file) }?;
-    // Else the first append may bring in as much as the system reads ahead, which can be the whole segment: 2 ms, and no request meanwhile.
+    // Otherwise the first append may load as much as the system reads ahead, up to the whole segment. That takes 2 ms without any
+    // request.
     map.advise(Advice::Random)?;
     Ok(map)
 }

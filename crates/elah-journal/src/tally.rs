@@ -1,10 +1,10 @@
-//! Counts events by stream and minute, cheaply when the next event is in the stream and minute of the last.
+//! Counts of events by stream and minute, cheap if the next event has the stream and minute of the last one.
 
 use hashbrown::HashMap;
 
 const MINUTE_MS: u64 = 60_000;
 
-/// So many events of a stream in one minute since 1970.
+/// The number of events of a stream in one minute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tallied {
     /// The stream's name.

@@ -1,4 +1,4 @@
-//! The journal as its users see it, and what it makes of files that a crash has left.
+//! The journal's public interface, and recovery from the files of a crash.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Folder {
         SinkLog::open(&self.0, progress, options()).expect("opens").expect("is free")
     }
 
-    /// How many of its segments this process has open.
+    /// The number of segments that this process has open.
     fn open_segments(&self) -> usize {
         let descriptors = fs::read_dir("/proc/self/fd").expect("lists");
         let paths = descriptors.filter_map(|entry| fs::read_link(entry.expect("reads").path()).ok());
@@ -159,7 +159,7 @@ fn items_in_a_frame_are_taken_whole_or_not_at_all() {
     assert_eq!(append(&[half; 10]).expect("has room").1.len(), 160);
 }
 
-/// Cuts and overwrites the segment at every byte of its second record: the first is always found, never a wrong one.
+/// Truncates and overwrites the segment at every byte of its second record: the first record is always found, never a wrong one.
 #[test]
 fn a_torn_or_damaged_tail_costs_nothing_before_it() {
     for at in 0..60 {
@@ -279,7 +279,7 @@ fn one_request_for_a_sync_is_for_all_that_was_appended_before() {
     assert_eq!(receiver.try_recv(), Ok((3, Ok(()))), "what is on the disk needs no sync");
 }
 
-/// A worker whose destination was down for long had a descriptor for each segment, and none was left for connections.
+/// A worker whose destination was down for long once had a descriptor for each segment, and none was left for connections.
 #[test]
 fn a_long_backlog_takes_no_descriptors() {
     let folder = Folder::new();
@@ -305,7 +305,7 @@ fn a_long_backlog_takes_no_descriptors() {
     assert_eq!(folder.segments().len(), 1);
 }
 
-/// Where no descriptor was left for the folder a sync failed, and the journal took no more events.
+/// A sync once failed because no descriptor was left for the folder, and the journal accepted no more events.
 #[test]
 fn a_sync_opens_nothing() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
-//! The thread that brings a journal to the disk.
+//! The thread that syncs a journal.
 //!
-//! After a sync it looks again within `sync_pause`, and goes to sleep only when nothing was appended meanwhile: under load an append
+//! After a sync it checks again within `sync_pause`, and sleeps only if nothing was appended meanwhile. So under load an append
 //! wakes nobody.
 
 use std::sync::PoisonError;
@@ -22,7 +22,7 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// Waits until there is something to sync that somebody waits for, or that has lain for up to `sync_pause`.
+/// Waits until a caller waits for a sync, or appended bytes are `sync_pause` old.
 fn next(shared: &Shared) -> Option<Unsynced> {
     let mut log = shared.lock();
     let mut due = Instant::now() + log.options.sync_pause;
@@ -56,7 +56,7 @@ fn sync(unsynced: Unsynced) -> std::io::Result<()> {
     }
 }
 
-/// A writer that panics leaves nobody waiting.
+/// If the writer panics, all waiters get an error.
 struct FailOnPanic<'s>(&'s Shared);
 
 impl Drop for FailOnPanic<'_> {

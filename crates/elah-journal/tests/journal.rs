@@ -1,4 +1,4 @@
-//! A sink's journal from outside: what an opening makes of files that a crash has left or a disk has damaged, and random changes of files.
+//! A sink's journal from outside: openings after a crash or disk damage, and random changes of files.
 
 mod journal {
     pub mod damage;

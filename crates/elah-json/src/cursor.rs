@@ -1,10 +1,10 @@
-//! The walk over a text.
+//! A cursor over JSON text.
 
 use crate::fault::{Fault, Reason};
 use crate::number::{Number, SHORT_DIGITS};
 use crate::raw::Raw;
 
-/// No shorter number without an exponent is too large for a float.
+/// A shorter number without an exponent always fits a float.
 const FINITE_DIGITS: usize = 300;
 
 /// A value, or the opening bracket of one.
@@ -18,12 +18,12 @@ pub enum Token<'t> {
     Object,
 }
 
-/// Where the walk stands. A copy goes its own way.
+/// A position in a text. A copy advances independently.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'t> {
     text: &'t str,
     at: usize,
-    /// Whether the bracket of an array or object is the last thing that was read.
+    /// Whether the last thing read was the bracket of an array or object.
     is_opened: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'t> Cursor<'t> {
         self.at
     }
 
-    /// Goes past blanks; gives the byte that follows, `None` at the end of the text.
+    /// Skips blanks and returns the byte that follows, `None` at the end of the text.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
@@ -143,10 +143,10 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Goes past a value with at most so many levels of nesting. It recurses once for each.
+    /// Skips a value with at most this many levels of nesting. It recurses once for each.
     ///
     /// # Errors
-    /// A fault when no such value stands there.
+    /// A fault if there is no such value.
     pub fn skip(&mut self, levels: usize) -> Result<(), Fault> {
         match self.next()? {
             Token::Array => {
@@ -247,7 +247,7 @@ impl<'t> Cursor<'t> {
         Ok(number)
     }
 
-    /// Reads one digit at least. Gives `number` with these appended; of too many the last ones.
+    /// Reads at least one digit. Returns `number` with the digits appended; of too many, the last ones.
     #[inline]
     fn digits(&mut self, mut number: u64) -> Result<u64, Fault> {
         let bytes = self.text.as_bytes();
@@ -292,7 +292,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// What follows a backslash. A surrogate must stand in a pair.
+    /// The rest of an escape, after its backslash. A surrogate must be in a pair.
     fn escape(&mut self) -> Result<(), Fault> {
         match self.escaped_byte()? {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
@@ -343,7 +343,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
         let word = u64::from_le_bytes(eight);
         let quote = word ^ (ONES * b'"' as u64);
         let backslash = word ^ (ONES * b'\\' as u64);
-        // A subtraction borrows from the high bit of each byte that was too small; what is above the first such byte does not matter.
+        // A subtraction borrows from the high bit of each byte that was too small; bytes above the first such byte do not matter.
         let found = (word.wrapping_sub(ONES * 0x20) & !word)
             | (quote.wrapping_sub(ONES) & !quote)
             | (backslash.wrapping_sub(ONES) & !backslash);

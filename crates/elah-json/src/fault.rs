@@ -1,4 +1,4 @@
-//! Where and why a text is not JSON.
+//! The place and reason of a fault in a text that is not JSON.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A reason and the offset, in bytes, of what it is about.
+/// A reason, and the offset of its cause in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub reason: Reason,
@@ -65,8 +65,8 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The line, from 1 on, and the column of the byte at offset `at`: the bytes of its line up to it, itself included. Behind the end
-/// of the text, those of the last line.
+/// The line, counted from 1, and the column of the byte at offset `at`: the number of bytes of its line up to it, itself
+/// included. For an offset after the end, the place of the last byte.
 pub fn place(text: &str, at: usize) -> (usize, usize) {
     let before = &text.as_bytes()[..text.len().min(at + 1)];
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -1,25 +1,25 @@
-//! A number as it is written.
+//! A number as written in the text.
 
 /// A number that fits a 64-bit float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number<'t> {
     pub(crate) text: &'t str,
-    /// Its digits before an exponent, without the point, where they are at most [`SHORT_DIGITS`].
+    /// Its digits before an exponent, without the point, if they are at most [`SHORT_DIGITS`].
     pub(crate) digits: u64,
-    /// How many of these stand behind the point; `None` when there are more digits, or an exponent.
+    /// How many of these are after the point; `None` if there are more digits, or an exponent.
     pub(crate) decimals: Option<usize>,
     pub(crate) is_integer: bool,
 }
 
-/// So many digits fit an `i64`, whatever they are.
+/// This many digits always fit an `i64`.
 pub(crate) const SHORT_DIGITS: usize = 18;
-/// Up to here a float has every whole number.
+/// A float represents every whole number up to this one.
 const EXACT_MAX: u64 = 1 << 53;
 const POWERS_OF_TEN: [f64; SHORT_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 
 impl<'t> Number<'t> {
-    /// As it is written.
+    /// As written.
     pub fn text(&self) -> &'t str {
         self.text
     }
@@ -39,7 +39,7 @@ impl<'t> Number<'t> {
         }
     }
 
-    /// The nearest float. A whole number that a float has exactly, divided by a power of ten that it has too, is rounded once.
+    /// The nearest float. A whole number that fits a float exactly, divided by such a power of ten, is rounded once.
     #[inline]
     pub fn float(&self) -> f64 {
         match self.decimals {

@@ -1,8 +1,8 @@
-//! A string as it is written.
+//! A string as written in the text.
 
 use std::borrow::Cow;
 
-/// What stands between the quotes of a string that was checked.
+/// The checked text between the quotes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw<'t> {
     pub(crate) text: &'t str,
@@ -10,7 +10,7 @@ pub struct Raw<'t> {
 }
 
 impl<'t> Raw<'t> {
-    /// What the string says. Borrowed unless it has escapes.
+    /// The string's value. Borrowed unless it has escapes.
     #[inline]
     pub fn read(self) -> Cow<'t, str> {
         if self.is_escaped { Cow::Owned(self.unescaped()) } else { Cow::Borrowed(self.text) }

@@ -1,4 +1,4 @@
-//! Writes JSON strings and numbers. Structure (objects, arrays, order, depth) is the caller's.
+//! A writer of JSON strings and numbers. Structure (objects, arrays, order, depth) is the caller's.
 
 use std::io::Write;
 
@@ -56,9 +56,8 @@ fn write_escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// Appends a finite number in the form that Ruby's `Float#to_s` gives: the fewest digits that read back as the same
-/// number, with a point, and with an exponent below 0.0001 and from 10^15 on
-/// (10^16 for a number with a fraction).
+/// Appends a finite number in the form of Ruby's `Float#to_s`: the fewest digits that read back as the same number, with a point,
+/// and with an exponent below 0.0001 and from 10^15 on (10^16 for a number with a fraction).
 ///
 /// Infinite numbers and NaN have no form in JSON; the caller refuses them.
 pub fn write_float(out: &mut Vec<u8>, number: f64) {

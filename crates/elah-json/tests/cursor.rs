@@ -1,9 +1,9 @@
-//! The cursor reads what serde_json reads, and refuses what it refuses.
+//! The cursor accepts and refuses the same texts as serde_json, with the same values.
 
 use elah_json::{Cursor, Fault, Number, Reason, Token, place};
 use serde_json::Value;
 
-/// More than any text of these tests has.
+/// More levels than any text of these tests has.
 const LEVELS: usize = 1000;
 
 fn value(cursor: &mut Cursor<'_>) -> Result<Value, Fault> {
@@ -29,7 +29,7 @@ fn value(cursor: &mut Cursor<'_>) -> Result<Value, Fault> {
     })
 }
 
-/// An integer beyond 64 bits, and -0, is a float to serde_json.
+/// serde_json reads an integer beyond 64 bits, and -0, as a float.
 fn as_serde_reads_it(number: Number<'_>) -> serde_json::Number {
     let unsigned = || number.text().parse::<u64>().ok().filter(|_| number.is_integer());
     match number.integer() {

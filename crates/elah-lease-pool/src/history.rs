@@ -1,4 +1,4 @@
-//! Who held an item at some time, from the last snapshot before it and the steps since.
+//! The holder of an item at some time, from the last snapshot before it and the steps since.
 
 use crate::pool::State;
 use crate::{Action, Error, LeasePool, Step};
@@ -9,7 +9,7 @@ pub struct Holder {
     pub serial: u64,
     /// When the hold began, which is the time of the step that has the data.
     pub begun: i64,
-    /// Until when, as far as it was known then.
+    /// The planned end, as known then.
     pub due: i64,
     pub session: Option<Vec<u8>>,
 }

@@ -1,4 +1,4 @@
-//! What is asked of a pool, and what it returns.
+//! Requests to a pool, and its results.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub const ITEM_MAX: i64 = (1 << 62) - 1;
 /// Bytes of a session.
 pub const SESSION_BYTES_MAX: usize = 255;
 
-/// What is asked for: any free item, or one of them, for nobody or for a session.
+/// A request: for any free item or a certain one, for nobody or for a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'r> {
     pub session: Option<&'r [u8]>,
@@ -22,7 +22,7 @@ pub struct Request<'r> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease<'p> {
     pub item: i64,
-    /// Counts the leases of the pool, so that the name of a lease that is over does not name the one after it.
+    /// Counts the leases of the pool, so that the ID of an ended lease does not match the next one.
     pub serial: u64,
     pub begun: i64,
     /// When the hold ends.
@@ -46,7 +46,7 @@ pub struct Statistics {
     pub leases: u64,
     /// Requests that found no free item since the pool was made, as far as the last snapshot knew after a restart.
     pub overflows: u64,
-    /// When an item is free; `None` when the pool has none.
+    /// When the next item is free; `None` if the pool has no items.
     pub next_free_at: Option<i64>,
 }
 

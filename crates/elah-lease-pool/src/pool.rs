@@ -25,7 +25,7 @@ pub(crate) struct Slot {
     /// When the hold or the quarantine ends; of a free slot, since when it is free.
     pub(crate) due: i64,
     pub(crate) serial: u64,
-    /// Whose it is, or was last.
+    /// The session of the current or last holder.
     pub(crate) session: Option<Box<[u8]>>,
 }
 
@@ -228,13 +228,13 @@ impl LeasePool {
         held.into_iter().chain(first(&self.quarantined)).min()
     }
 
-    /// Moves the time to that of the next step.
+    /// Advances the time to that of the next step.
     pub(crate) fn step(&mut self, now: i64) {
         self.now = now.max(self.now.saturating_add(1));
         self.expire();
     }
 
-    /// All holds first: one that ended a while ago may be out of quarantine before another.
+    /// All holds first: one that ended a while ago may leave quarantine before another.
     fn expire(&mut self) {
         while let Some(&(due, slot)) = self.held.first().filter(|(due, _)| *due <= self.now) {
             self.held.remove(&(due, slot));
@@ -295,7 +295,7 @@ impl LeasePool {
         last.filter(|slot| self.slots[*slot as usize].state == State::Free).or_else(|| self.free.choose())
     }
 
-    /// Lends a slot, whatever it is at the moment.
+    /// Lends a slot, in any state.
     fn lend(&mut self, slot: u32, due: i64, serial: u64, session: Option<&[u8]>) {
         self.leave_state(slot, true);
         if self.slots[slot as usize].session.as_deref() != session {
@@ -313,7 +313,7 @@ impl LeasePool {
         self.serial = self.serial.max(serial);
     }
 
-    /// Takes a slot out of the set in which it stands.
+    /// Removes a slot from its set.
     fn leave_state(&mut self, slot: u32, is_lent: bool) {
         let Slot { state, due, .. } = self.slots[slot as usize];
         match state {
@@ -367,7 +367,7 @@ impl LeasePool {
         self.free.insert(number, self.now);
     }
 
-    /// Lets an item leave; when it has left.
+    /// Marks an item as leaving; returns when it has left.
     fn dismiss(&mut self, number: u32) -> i64 {
         let slot = &mut self.slots[number as usize];
         let (state, due) = (slot.state, slot.due);
@@ -389,7 +389,7 @@ impl LeasePool {
         self.vacant.insert(number);
     }
 
-    /// Builds the set of free slots as the policy needs it, and forgets the sessions of free slots unless it is sticky.
+    /// Builds the set of free slots for the policy, and forgets the sessions of free slots unless the policy is sticky.
     pub(crate) fn arrange_free(&mut self, next: u32) {
         self.free = Free::new(self.terms.policy, self.seed, next);
         for number in 0..self.slots.len() as u32 {
@@ -403,7 +403,7 @@ impl LeasePool {
         }
     }
 
-    /// Adds a slot as a snapshot says it was. False when its item or its session has another slot.
+    /// Adds a slot of a snapshot. False if its item or its session has another slot.
     pub(crate) fn place(&mut self, slot: Slot) -> bool {
         let number = self.slots.len() as u32;
         if slot.state == State::Vacant {
@@ -425,21 +425,21 @@ impl LeasePool {
         true
     }
 
-    /// Does a lease again that a row tells of.
+    /// Repeats a lease of a row.
     pub(crate) fn lend_again(&mut self, item: i64, due: i64, serial: u64, session: Option<&[u8]>) -> bool {
         let Some(slot) = self.by_item.get(&item).copied() else { return false };
         self.lend(slot, due, serial, session);
         true
     }
 
-    /// Does a renewal again, unless the item has another lease.
+    /// Repeats a renewal, unless the item has another lease.
     pub(crate) fn prolong_again(&mut self, item: i64, due: i64, serial: u64) {
         if let Some(slot) = self.slot_of(item, serial) {
             self.prolong(slot, due);
         }
     }
 
-    /// Does a release again, unless the item has another lease.
+    /// Repeats a release, unless the item has another lease.
     pub(crate) fn release_again(&mut self, item: i64, serial: u64) {
         if let Some(slot) = self.slot_of(item, serial) {
             self.end_early(slot);

@@ -1,12 +1,13 @@
-//! For how long a worker that cannot be reached is not tried again.
+//! The backoff after failed connections to a worker.
 
 use std::time::Duration;
 
-/// After the second failure in a row; the time doubles with every further one. A worker that is replaced is back within a third of a second.
+/// The pause after the second failure in a row; it doubles with each further one. A replaced worker is back within a third of a
+/// second.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 
-/// The pause after so many failures in a row: none after the first.
+/// The pause after this many failures in a row: none after the first.
 pub(crate) fn pause(failures: u32) -> Duration {
     match failures {
         0 | 1 => Duration::ZERO,

@@ -1,12 +1,12 @@
-//! The frames of a link, and how they are read from bytes that come in any pieces.
+//! The frames of a link, and their parser, which accepts bytes in any pieces.
 //!
-//! A frame is its length (4 bytes, little-endian as all numbers, of what follows it), its kind (1 byte), and:
+//! A frame is its length (4 bytes, little-endian like all numbers, without itself), its kind (1 byte), and:
 //!
 //! | kind | then |
 //! |---|---|
 //! | hello 0 | `ELAHLINK`, the protocol's version (2 bytes) |
 //! | call 1 | id (8), items (4), microseconds until its deadline (8), payload |
-//! | answer 2 | id (8), items (4) that it answers, payload |
+//! | reply 2 | id (8), items (4) to which it replies, payload |
 //! | failure 3 | id (8), reason (1) |
 //! | cancel 4 | id (8) |
 
@@ -19,33 +19,33 @@ pub(crate) const VERSION: u16 = 1;
 
 const MAGIC: &[u8; 8] = b"ELAHLINK";
 const LENGTH_BYTES: usize = 4;
-/// The longest that comes between a frame's length and its payload.
+/// The most bytes between a frame's length and its payload.
 const HEADER_BYTES: usize = 1 + 8 + 4 + 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// The first frame in both directions.
     Hello { version: u16 },
-    /// Asks for answers to `items` questions, which are the payload's affair.
+    /// A call that expects replies to `items` items. Only the application knows the meaning of the payload.
     Call { id: u64, items: u32, remaining: Duration, payload: Bytes },
-    /// Answers `items` of the call's questions; a call may be answered in several parts.
-    Answer { id: u64, items: u32, payload: Bytes },
-    /// The call will not be answered.
+    /// Replies to `items` items of the call, which may get its replies in several parts.
+    Reply { id: u64, items: u32, payload: Bytes },
+    /// The call gets no reply.
     Failure { id: u64, reason: Reason },
-    /// Nobody waits for the answer any more.
+    /// Nobody waits for the reply any more.
     Cancel { id: u64 },
 }
 
-/// Why the worker at the other end does not answer a call.
+/// Why the worker at the other end does not reply to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It has as many calls of this link as it may: it has not run this one.
+    /// It has as many calls of this link as it may have. It has not run this one.
     Overloaded,
-    /// It has run the call, but so many bytes of answers wait to be read already that this one was dropped.
+    /// It has run the call but dropped the reply, because too many bytes of replies are unread.
     Unread,
 }
 
-/// What came is no frame of a link.
+/// Received bytes that are not a frame of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
     TooLong { bytes: usize, max: usize },
@@ -57,7 +57,7 @@ pub(crate) enum Malformed {
     SecondHello,
     WrongDirection,
     NoItems,
-    TooManyAnswers,
+    TooManyReplies,
     IdTaken,
 }
 
@@ -72,8 +72,8 @@ impl fmt::Display for Malformed {
             Malformed::OtherVersion(version) => write!(formatter, "it speaks version {version}, and this worker {VERSION}"),
             Malformed::SecondHello => formatter.write_str("it said hello twice"),
             Malformed::WrongDirection => formatter.write_str("it sent what only the other side sends"),
-            Malformed::NoItems => formatter.write_str("it sent a call or an answer of no items"),
-            Malformed::TooManyAnswers => formatter.write_str("it answered more than it was asked"),
+            Malformed::NoItems => formatter.write_str("it sent a call or a reply without items"),
+            Malformed::TooManyReplies => formatter.write_str("it sent more replies than it got calls"),
             Malformed::IdTaken => formatter.write_str("it used the id of a call that is open"),
         }
     }
@@ -86,7 +86,7 @@ impl Frame {
         match self {
             Frame::Hello { version } => hello(bytes, *version),
             Frame::Call { id, items, remaining, payload } => call(bytes, *id, *items, *remaining, payload),
-            Frame::Answer { id, items, payload } => answer(bytes, *id, *items, payload),
+            Frame::Reply { id, items, payload } => reply(bytes, *id, *items, payload),
             Frame::Failure { id, reason } => failure(bytes, *id, *reason),
             Frame::Cancel { id } => cancel(bytes, *id),
         }
@@ -108,7 +108,7 @@ pub(crate) fn call(bytes: &mut Vec<u8>, id: u64, items: u32, remaining: Duration
     bytes.extend_from_slice(payload);
 }
 
-pub(crate) fn answer(bytes: &mut Vec<u8>, id: u64, items: u32, payload: &[u8]) {
+pub(crate) fn reply(bytes: &mut Vec<u8>, id: u64, items: u32, payload: &[u8]) {
     begin(bytes, 2, 12 + payload.len());
     bytes.extend_from_slice(&id.to_le_bytes());
     bytes.extend_from_slice(&items.to_le_bytes());
@@ -129,13 +129,13 @@ pub(crate) fn cancel(bytes: &mut Vec<u8>, id: u64) {
     bytes.extend_from_slice(&id.to_le_bytes());
 }
 
-/// Bounds on payloads keep the length far below what 4 bytes hold.
+/// The limits of payloads keep the length far below 4 bytes.
 fn begin(bytes: &mut Vec<u8>, kind: u8, length: usize) {
     bytes.extend_from_slice(&u32::try_from(1 + length).unwrap_or(u32::MAX).to_le_bytes());
     bytes.push(kind);
 }
 
-/// Takes the first frame off `incoming`; `None` when it is not complete. Payloads share the memory of `incoming`.
+/// Removes the first frame from `incoming`; `None` if it is not complete. Payloads share the memory of `incoming`.
 pub(crate) fn take(incoming: &mut BytesMut, payload_bytes_max: usize) -> Result<Option<Frame>, Malformed> {
     let Some(length) = length(incoming) else { return Ok(None) };
     let max = HEADER_BYTES + payload_bytes_max;
@@ -151,7 +151,7 @@ pub(crate) fn take(incoming: &mut BytesMut, payload_bytes_max: usize) -> Result<
     read(kind, rest).map(Some)
 }
 
-/// How many bytes the frame at the front of `incoming` still lacks, as far as that is known.
+/// How many bytes the frame at the front of `incoming` still lacks, if known.
 pub(crate) fn missing_bytes(incoming: &BytesMut) -> usize {
     length(incoming).map_or(0, |length| (LENGTH_BYTES + length).saturating_sub(incoming.len()))
 }
@@ -179,7 +179,7 @@ fn read(kind: u8, mut rest: Bytes) -> Result<Frame, Malformed> {
             let remaining = Duration::from_micros(rest.try_get_u64_le().map_err(too_short)?);
             Frame::Call { id, items: some(items)?, remaining, payload: rest }
         }
-        2 => Frame::Answer { id, items: some(rest.try_get_u32_le().map_err(too_short)?)?, payload: rest },
+        2 => Frame::Reply { id, items: some(rest.try_get_u32_le().map_err(too_short)?)?, payload: rest },
         3 => Frame::Failure {
             id,
             reason: match rest.try_get_u8().map_err(too_short)? {

@@ -1,4 +1,4 @@
-//! Calls of other workers: those that wait to be run, those that run, and the connections that they came on.
+//! Calls of other workers: waiting and running ones, and the connections on which they arrived.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,23 +17,23 @@ use super::shared::Shared;
 /// A call to run.
 #[derive(Debug)]
 pub struct IncomingCall {
-    /// Names it in this worker, and never another.
+    /// Identifies the call in this worker; never reused.
     pub key: u64,
     pub payload: Part,
-    /// How many answers it expects.
+    /// How many replies the caller expects.
     pub items: u32,
-    /// For how long somebody waits for them.
+    /// How long the caller waits for them.
     pub remaining: Duration,
 }
 
-/// A connection that was accepted.
+/// An accepted connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     number: u64,
     outbox: Outbox,
-    /// The keys of its calls by the caller's ids.
+    /// The keys of its calls by the caller's IDs.
     keys: RefCell<HashMap<u64, u64>>,
-    /// Bytes of calls that wait to be run.
+    /// Bytes of calls that wait to run.
     waiting_bytes: Cell<usize>,
 }
 
@@ -42,7 +42,7 @@ struct OpenCall {
     connection: Rc<Connection>,
     id: u64,
     items_left: u32,
-    /// Gone when the call has been handed out.
+    /// `None` after the call has been handed out.
     payload: Option<Part>,
     due: Instant,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Incoming {
     shared: Rc<Shared>,
     connections: RefCell<HashMap<u64, Rc<Connection>>>,
     calls: RefCell<HashMap<u64, OpenCall>>,
-    /// Keys of the calls that wait to be run, among them some that are gone.
+    /// Keys of the calls that wait to run; some of these calls may be cancelled.
     ready: RefCell<VecDeque<u64>>,
     cancelled: RefCell<Vec<u64>>,
     next_number: Cell<u64>,
@@ -98,7 +98,7 @@ impl Incoming {
         connection
     }
 
-    /// Serves the connection until it ends; what it asked for and has no answer is cancelled then.
+    /// Serves the connection until it ends. Then the calls without a reply are cancelled.
     pub(crate) async fn serve(self: Rc<Self>, connection: Rc<Connection>, stream: UnixStream) {
         let served = Served { incoming: &self, connection: &connection };
         if let Ended::Malformed(malformed) = pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await {
@@ -125,7 +125,7 @@ impl Incoming {
         }
     }
 
-    pub(crate) fn answer(&self, key: u64, items: u32, payload: &[u8]) -> bool {
+    pub(crate) fn reply(&self, key: u64, items: u32, payload: &[u8]) -> bool {
         let mut calls = self.calls.borrow_mut();
         let Some(call) = calls.get_mut(&key) else { return false };
         let outbox = &call.connection.outbox;
@@ -134,7 +134,7 @@ impl Incoming {
         if is_unread {
             outbox.append(|bytes| frame::failure(bytes, call.id, Reason::Unread));
         } else {
-            outbox.append(|bytes| frame::answer(bytes, call.id, items, payload));
+            outbox.append(|bytes| frame::reply(bytes, call.id, items, payload));
         }
         call.items_left = call.items_left.saturating_sub(items);
         if is_unread || call.items_left == 0 {
@@ -188,7 +188,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Nobody waits for the call any more. One that has not been handed out is never run.
+    /// Nobody waits for the call any more. It never runs if it has not been handed out.
     fn cancel(&self, key: u64) {
         let Some(call) = self.remove(key) else { return };
         match call.payload {
@@ -220,7 +220,7 @@ impl End for Served<'_> {
         &self.connection.outbox
     }
 
-    /// Who does not read its answers, or calls faster than is run, is not read from.
+    /// Stops reading from a peer that does not read its replies, or that calls faster than its calls run.
     fn reads(&self) -> bool {
         let max = self.incoming.shared.bounds.waiting_bytes_max;
         self.connection.waiting_bytes.get() <= max && self.connection.outbox.len() <= max
@@ -254,7 +254,7 @@ impl End for Served<'_> {
     }
 }
 
-/// More than any deadline; adding more could overflow the clock.
+/// Longer than any deadline; adding more could overflow the clock.
 const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Drop for Served<'_> {

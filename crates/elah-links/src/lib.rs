@@ -1,8 +1,8 @@
 //! Calls between the workers of one machine: persistent, multiplexed connections over Unix sockets, on the worker's own loop.
 //!
-//! A worker listens on a socket of its own and opens one connection to each worker that it calls, when it calls it first. All frames that
-//! wait at one moment leave in one write. What a call means is the application's affair: here it is bytes, how many answers it
-//! expects, and the time that is left. Who calls waits for the wait of the call to end, with a timer of its own.
+//! A worker listens on its own socket and opens one connection to each worker that it calls, at the first call. All waiting
+//! frames leave in one write. A call is bytes, the number of expected replies and the remaining time; only the application knows
+//! its meaning. A caller waits on the wait of its call, with its own timer.
 
 mod backoff;
 mod frame;
@@ -32,14 +32,14 @@ use socket::SocketFile;
 
 use elah_loop::wake::{LocalWaker, WaitId};
 
-/// What bounds the links of a worker. The defaults are the options of the Ruby library.
+/// The limits of a worker's links. The defaults are options of the Ruby library.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Workers that are called, and connections that are accepted, each.
+    /// The number of workers called, and also of accepted connections.
     pub links_max: usize,
-    /// Calls of one link that have no answer yet, at both ends.
+    /// Calls of one link without a reply, at both ends.
     pub calls_max: usize,
-    /// Bytes of one link that wait to be written, and bytes of calls that wait to be run.
+    /// Bytes of one link that wait to be written, and bytes of calls that wait to run.
     pub waiting_bytes_max: usize,
     /// Bytes of one payload.
     pub payload_bytes_max: usize,
@@ -50,13 +50,13 @@ pub struct Links {
     shared: Rc<Shared>,
     outgoing: Rc<Outgoing>,
     incoming: Rc<Incoming>,
-    /// Removes the file when the links are gone.
+    /// Removes the file when the links are dropped.
     socket: SocketFile,
 }
 
 impl Links {
-    /// Listens on `path`, whose folder is made for this user alone when it is missing. Gives the work that the worker's loop has to
-    /// run. Must be called where tokio's runtime is entered.
+    /// Listens on `path`; creates its folder for this user alone if it is missing. Returns the work that the worker's loop has to
+    /// run. Must be called inside tokio's runtime.
     pub fn open(path: &Path, bounds: Bounds, waker: LocalWaker) -> io::Result<(Links, impl Future<Output = ()> + 'static)> {
         let (listener, socket) = SocketFile::bind(path)?;
         listener.set_nonblocking(true)?;
@@ -68,23 +68,24 @@ impl Links {
         Ok((Links { shared, outgoing, incoming, socket }, work))
     }
 
-    /// Sends a call to the worker that listens on `path`. The wait ends when all `items` are answered or will not be; then, or when
-    /// nobody waits any longer, `take` it.
+    /// Sends a call to the worker that listens on `path`. The wait ends when all `items` have a reply or will not get one. Then,
+    /// or when nobody waits any longer, `take` it.
     pub fn call(&self, path: &str, payload: &[u8], items: u32, remaining: Duration, wait: WaitId) -> Result<(), Refusal> {
         self.outgoing.call(path, payload, items, remaining, wait)
     }
 
-    /// Removes a call and gives what became of it; tells the other worker when it has not answered. `None` when there is none.
+    /// Removes a call and returns its outcome; cancels it at the other worker if it has no reply. `None` if there is no such
+    /// call.
     pub fn take(&self, wait: WaitId) -> Option<Outcome> {
         self.outgoing.take(wait)
     }
 
-    /// Whether no more answers will come to a call.
+    /// Whether the call gets no more replies.
     pub fn is_settled(&self, wait: WaitId) -> bool {
         self.outgoing.is_settled(wait)
     }
 
-    /// The next wait to end when there are calls to run, calls that were cancelled, or complaints; at once when there are.
+    /// Ends `wait` when there are calls to run, cancelled calls, or complaints; at once if there are some.
     pub fn expect(&self, wait: WaitId) {
         self.shared.expect(wait);
         if self.incoming.has_news() {
@@ -92,52 +93,52 @@ impl Links {
         }
     }
 
-    /// The next call to run. One that nobody waits for any more is passed over.
+    /// The next call to run. Skips calls that nobody waits for.
     pub fn next_incoming(&self) -> Option<IncomingCall> {
         self.incoming.next()
     }
 
-    /// Answers `items` of a call's questions; false when nobody waits for them any more.
-    pub fn answer(&self, key: u64, items: u32, payload: &[u8]) -> bool {
-        self.incoming.answer(key, items, payload)
+    /// Replies to `items` items of a call; false if nobody waits for them any more.
+    pub fn reply(&self, key: u64, items: u32, payload: &[u8]) -> bool {
+        self.incoming.reply(key, items, payload)
     }
 
-    /// Whether the one who made the call still waits.
+    /// Whether the caller still waits.
     pub fn is_awaited(&self, key: u64) -> bool {
         self.incoming.is_awaited(key)
     }
 
-    /// The calls that have been handed out and that nobody waits for any more, each once.
+    /// Running calls that nobody waits for any more, each once.
     pub fn take_cancelled(&self) -> Vec<u64> {
         self.incoming.take_cancelled()
     }
 
-    /// What a peer did wrong, as a sentence for the log.
+    /// A peer's mistake, as a sentence for the log.
     pub fn next_complaint(&self) -> Option<String> {
         self.shared.next_complaint()
     }
 
-    /// The workers that are called.
+    /// The state of the link to each called worker.
     pub fn states(&self) -> Vec<LinkState> {
         self.outgoing.states()
     }
 
-    /// Calls that are run or wait for it.
+    /// Calls that run or wait to run.
     pub fn open_incoming(&self) -> usize {
         self.incoming.open()
     }
 
-    /// Bytes of answers that wait to be read by whoever called.
+    /// Bytes of replies that the callers have not read.
     pub fn unread_bytes(&self) -> usize {
         self.incoming.unread_bytes()
     }
 
-    /// Closes the links to all workers but those that listen on `paths`.
+    /// Closes the links to all workers except those that listen on `paths`.
     pub fn retain(&self, paths: &[String]) {
         self.outgoing.retain(paths);
     }
 
-    /// Ends everything; what waits to be written is written if it goes at once.
+    /// Closes everything. Waiting frames are written if that works at once.
     pub fn close(&self) {
         self.shared.close();
         self.outgoing.retain(&[]);
@@ -152,5 +153,5 @@ impl Drop for Links {
     }
 }
 
-/// One part of an answer.
+/// One part of a reply.
 pub type Part = Bytes;

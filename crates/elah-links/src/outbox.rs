@@ -1,9 +1,10 @@
-//! What waits to be written on a connection, counted from its first byte, so that one knows of each frame whether it has left.
+//! The bytes that wait to be written on a connection, counted from its first byte, so that each frame is known to have left or
+//! not.
 
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
 
-/// Room that is kept when a burst is over.
+/// Capacity kept after a burst.
 const KEPT_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Default)]
@@ -11,13 +12,13 @@ pub(crate) struct Outbox {
     waiting: RefCell<Vec<u8>>,
     appended: Cell<u64>,
     written: Cell<u64>,
-    /// The pump, when it sleeps.
+    /// The pump, while it sleeps.
     pump: RefCell<Option<Waker>>,
     is_closed: Cell<bool>,
 }
 
 impl Outbox {
-    /// Appends what `encode` writes, and gives the position behind it.
+    /// Appends what `encode` writes, and returns the position after it.
     pub(crate) fn append(&self, encode: impl FnOnce(&mut Vec<u8>)) -> u64 {
         let mut waiting = self.waiting.borrow_mut();
         let before = waiting.len();
@@ -29,7 +30,7 @@ impl Outbox {
         end
     }
 
-    /// Bytes that have not left.
+    /// Number of bytes that have not left.
     pub(crate) fn len(&self) -> usize {
         usize::try_from(self.appended.get() - self.written.get()).unwrap_or(usize::MAX)
     }
@@ -39,7 +40,7 @@ impl Outbox {
         position <= self.written.get()
     }
 
-    /// Puts all that waits in place of `outgoing`, which is empty.
+    /// Moves all waiting bytes to `outgoing`, which is empty.
     pub(crate) fn swap(&self, outgoing: &mut Vec<u8>) {
         if outgoing.capacity() > KEPT_BYTES {
             *outgoing = Vec::new();
@@ -51,7 +52,7 @@ impl Outbox {
         self.written.set(self.written.get() + bytes as u64);
     }
 
-    /// Begins anew, for another connection.
+    /// Starts again for another connection.
     pub(crate) fn reset(&self) {
         self.waiting.borrow_mut().clear();
         self.appended.set(0);
@@ -68,7 +69,7 @@ impl Outbox {
         self.is_closed.get()
     }
 
-    /// Makes the pump look again.
+    /// Wakes the pump.
     pub(crate) fn wake(&self) {
         if let Some(pump) = self.pump.borrow_mut().take() {
             pump.wake();

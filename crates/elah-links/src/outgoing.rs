@@ -1,4 +1,4 @@
-//! Calls to other workers: who waits for which answers, and the connection to each worker.
+//! Calls to other workers: the callers that wait for replies, and the connection to each worker.
 
 mod link;
 
@@ -20,18 +20,18 @@ use super::shared::Shared;
 use super::socket::{connect, trusted};
 use elah_loop::wake::WaitId;
 
-/// Why a call was not sent. It has not been run.
+/// Why a call was not sent. It has not run.
 #[derive(Debug, Clone)]
 pub enum Refusal {
     /// Its payload is too long.
     TooLong { bytes: usize, max: usize },
-    /// So many calls of the link have no answer yet.
+    /// This many calls of the link have no reply yet.
     CallsFull { max: usize },
-    /// So many bytes of the link wait to be written.
+    /// This many bytes of the link wait to be written.
     BytesFull { max: usize },
-    /// So many workers are called already.
+    /// This many workers are called already.
     LinksFull { max: usize },
-    /// The worker could not be reached a moment ago.
+    /// A connection to the worker failed a moment ago.
     Unreachable { cause: String },
     /// The links of this worker are closed.
     Closed,
@@ -41,7 +41,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::TooLong { bytes, max } => write!(formatter, "The call takes {bytes} bytes, and {max} are allowed."),
-            Refusal::CallsFull { max } => write!(formatter, "{max} calls to this worker have no answer yet."),
+            Refusal::CallsFull { max } => write!(formatter, "{max} calls to this worker have no reply yet."),
             Refusal::BytesFull { max } => write!(formatter, "{max} bytes of calls wait to be sent to this worker."),
             Refusal::LinksFull { max } => write!(formatter, "{max} other workers are called already."),
             Refusal::Unreachable { cause } => write!(formatter, "The worker cannot be reached: {cause}."),
@@ -50,22 +50,22 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// All its items are answered.
-    Answered,
-    /// There is no answer yet to some.
-    Unanswered,
-    /// The connection was lost or not opened before the call had left: it has not been run.
+    /// All its items have a reply.
+    Replied,
+    /// Some items have no reply yet.
+    Pending,
+    /// The connection was lost, or not opened, before the call had left. It has not run.
     NotRun(String),
-    /// The connection was lost: it may have been run.
+    /// The connection was lost. The call may have run.
     Lost(String),
-    /// The other worker does not answer it.
+    /// The other worker does not reply.
     Failed(Reason),
 }
 
-/// The answers that came, and whether more were to come.
+/// The received replies, and whether more were expected.
 #[derive(Debug)]
 pub struct Outcome {
     pub fate: Fate,
@@ -75,7 +75,7 @@ pub struct Outcome {
 #[derive(Debug)]
 struct OpenCall {
     link: Rc<Link>,
-    /// The position behind its frame, in all that the connection writes.
+    /// The position after its frame, in all bytes of the connection.
     end: u64,
     items_left: u32,
     fate: Fate,
@@ -113,14 +113,14 @@ impl Outgoing {
         }
         let end = link.outbox.append(|bytes| frame::call(bytes, wait, items, remaining, payload));
         link.in_flight.set(link.in_flight.get() + 1);
-        let call = OpenCall { link, end, items_left: items, fate: Fate::Unanswered, parts: SmallVec::new() };
+        let call = OpenCall { link, end, items_left: items, fate: Fate::Pending, parts: SmallVec::new() };
         self.calls.borrow_mut().insert(wait, call);
         Ok(())
     }
 
     pub(crate) fn take(&self, wait: WaitId) -> Option<Outcome> {
         let call = self.calls.borrow_mut().remove(&wait)?;
-        if call.fate == Fate::Unanswered {
+        if call.fate == Fate::Pending {
             call.link.in_flight.set(call.link.in_flight.get() - 1);
             call.link.outbox.append(|bytes| frame::cancel(bytes, wait));
         }
@@ -128,7 +128,7 @@ impl Outgoing {
     }
 
     pub(crate) fn is_settled(&self, wait: WaitId) -> bool {
-        self.calls.borrow().get(&wait).is_none_or(|call| call.fate != Fate::Unanswered)
+        self.calls.borrow().get(&wait).is_none_or(|call| call.fate != Fate::Pending)
     }
 
     pub(crate) fn next_to_dial(&self) -> Option<Rc<Link>> {
@@ -166,7 +166,7 @@ impl Outgoing {
         Ok(link)
     }
 
-    /// Has the connection opened, unless that failed a moment ago.
+    /// Opens the connection, unless that failed a moment ago.
     fn dial(&self, link: &Rc<Link>) -> Result<(), Refusal> {
         if let Some(cause) = link.cause_of_pause(Instant::now()) {
             return Err(Refusal::Unreachable { cause });
@@ -205,7 +205,7 @@ impl Outgoing {
     fn end_calls(&self, link: &Rc<Link>, cause: &str) {
         let mut calls = self.calls.borrow_mut();
         for (wait, call) in calls.iter_mut().filter(|(_, call)| Rc::ptr_eq(&call.link, link)) {
-            if call.fate == Fate::Unanswered {
+            if call.fate == Fate::Pending {
                 let has_left = link.outbox.has_left(call.end);
                 call.fate = if has_left { Fate::Lost(cause.to_owned()) } else { Fate::NotRun(cause.to_owned()) };
                 self.shared.waker.end_wait(*wait);
@@ -214,23 +214,23 @@ impl Outgoing {
         link.in_flight.set(0);
     }
 
-    fn answered(&self, link: &Rc<Link>, id: WaitId, items: u32, payload: Part) -> Result<(), Malformed> {
+    fn replied(&self, link: &Rc<Link>, id: WaitId, items: u32, payload: Part) -> Result<(), Malformed> {
         let mut calls = self.calls.borrow_mut();
-        // Nobody waits any more for what is not there.
-        let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Unanswered && Rc::ptr_eq(&call.link, link)) else {
+        // Nobody waits any more for a missing call.
+        let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Pending && Rc::ptr_eq(&call.link, link)) else {
             return Ok(());
         };
-        call.items_left = call.items_left.checked_sub(items).ok_or(Malformed::TooManyAnswers)?;
+        call.items_left = call.items_left.checked_sub(items).ok_or(Malformed::TooManyReplies)?;
         call.parts.push(payload);
         if call.items_left == 0 {
-            self.settle(id, call, Fate::Answered);
+            self.settle(id, call, Fate::Replied);
         }
         Ok(())
     }
 
     fn failed(&self, link: &Rc<Link>, id: WaitId, reason: Reason) {
         let mut calls = self.calls.borrow_mut();
-        if let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Unanswered && Rc::ptr_eq(&call.link, link)) {
+        if let Some(call) = calls.get_mut(&id).filter(|call| call.fate == Fate::Pending && Rc::ptr_eq(&call.link, link)) {
             self.settle(id, call, Fate::Failed(reason));
         }
     }
@@ -242,7 +242,7 @@ impl Outgoing {
     }
 }
 
-/// The calling end of a connection. Its calls end with it, also when the runtime drops the work.
+/// The calling end of a connection. Its calls end with it, also if the runtime drops the work.
 struct Served<'a> {
     outgoing: &'a Rc<Outgoing>,
     link: &'a Rc<Link>,
@@ -263,7 +263,7 @@ impl End for Served<'_> {
 
     fn receive(&self, frame: Frame) -> Result<(), Malformed> {
         match frame {
-            Frame::Answer { id, items, payload } => self.outgoing.answered(self.link, id, items, payload),
+            Frame::Reply { id, items, payload } => self.outgoing.replied(self.link, id, items, payload),
             Frame::Failure { id, reason } => {
                 self.outgoing.failed(self.link, id, reason);
                 Ok(())

@@ -1,4 +1,4 @@
-//! The task that accepts connections of other workers and opens those to them.
+//! The task that accepts connections of other workers and opens connections to them.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use super::outgoing::{Link, Outgoing};
 use super::shared::Shared;
 use super::socket::trusted;
 
-/// How long `accept` rests when the process has no file descriptor left.
+/// The pause of `accept` when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 
 enum Event {

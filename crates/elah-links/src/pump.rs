@@ -1,4 +1,4 @@
-//! A connection at work: one write for all that waits, one read for all that has come.
+//! The I/O of a connection: one write for all waiting bytes, one read for all that have arrived.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -13,10 +13,10 @@ use tokio::time::{Sleep, sleep};
 use super::frame::{self, Frame, Malformed, VERSION};
 use super::outbox::Outbox;
 
-/// A read asks for so many bytes at least.
+/// The least size of a read.
 const READ_BYTES: usize = 16 * 1024;
 
-/// And for so many at most ahead of a long frame, so that its length alone takes no memory.
+/// The most bytes allocated ahead for a long frame, so that its length alone takes no memory.
 const READ_AHEAD_BYTES: usize = 256 * 1024;
 
 /// How long the other end may take to say hello.
@@ -26,16 +26,16 @@ const HELLO_TIME: Duration = Duration::from_secs(5);
 pub(crate) trait End {
     fn outbox(&self) -> &Outbox;
 
-    /// Whether it takes frames at the moment. When that changes, it wakes its outbox.
+    /// Whether it accepts frames at the moment. When that changes, it wakes its outbox.
     fn reads(&self) -> bool;
 
     /// The other end has said hello.
     fn greeted(&self);
 
-    /// Takes any other frame.
+    /// Handles any other frame.
     fn receive(&self, frame: Frame) -> Result<(), Malformed>;
 
-    /// All frames of one read have been taken.
+    /// Called after all frames of one read.
     fn received(&self);
 }
 
@@ -44,9 +44,9 @@ pub(crate) trait End {
 pub(crate) enum Ended {
     /// This end closed it.
     Closed,
-    /// The other end is gone; the cause, for a sentence.
+    /// The other end closed or failed; the cause, for a sentence.
     Gone(String),
-    /// The other end sent what makes no sense.
+    /// The other end sent invalid bytes.
     Malformed(Malformed),
 }
 
@@ -68,11 +68,11 @@ struct Pump<'a, E: End> {
     end: &'a E,
     stream: UnixStream,
     payload_bytes_max: usize,
-    /// What is being written, up to `written` already gone.
+    /// Bytes being written; those up to `written` have left.
     outgoing: Vec<u8>,
     written: usize,
     incoming: BytesMut,
-    /// Gone when the other end has said hello.
+    /// `None` after the other end has said hello.
     until_hello: Option<Pin<Box<Sleep>>>,
 }
 
@@ -98,7 +98,7 @@ impl<E: End> Pump<'_, E> {
         }
     }
 
-    /// Writes all that waits; ready when the connection has ended.
+    /// Writes all waiting bytes; ready when the connection has ended.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         let outbox = self.end.outbox();
         loop {
@@ -117,7 +117,7 @@ impl<E: End> Pump<'_, E> {
                     outbox.note_written(written);
                 }
                 Poll::Ready(Err(cause)) => return Poll::Ready(Ended::Gone(cause.to_string())),
-                // What closes does not wait for an end that does not read.
+                // A closing connection does not wait for an end that does not read.
                 Poll::Pending => return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending },
             }
         }
@@ -125,7 +125,7 @@ impl<E: End> Pump<'_, E> {
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         self.incoming.reserve(frame::missing_bytes(&self.incoming).clamp(READ_BYTES, READ_AHEAD_BYTES));
-        // Such a future holds nothing but the borrows: it may be dropped when it is not ready.
+        // Such a future holds only the borrows, so it may be dropped when it is not ready.
         let read = ready!(pin!(self.stream.read_buf(&mut self.incoming)).poll(context));
         Poll::Ready(match read {
             Ok(0) => Err(Ended::Gone("it closed the connection".to_owned())),

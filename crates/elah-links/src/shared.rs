@@ -1,4 +1,4 @@
-//! What both directions of a worker's links have in common: their bounds, who is told of news, and the complaints about peers.
+//! State shared by both directions of a worker's links: limits, notification, and complaints about peers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -7,16 +7,16 @@ use std::task::{Context, Waker};
 use super::Bounds;
 use elah_loop::wake::{LocalWaker, WaitId};
 
-/// Complaints that are kept for the log; the next ones are dropped.
+/// Complaints kept for the log; further ones are dropped.
 const COMPLAINTS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) bounds: Bounds,
-    /// The user whose processes may take part.
+    /// The user whose processes may connect.
     pub(crate) owner: u32,
     pub(crate) waker: LocalWaker,
-    /// Ended when there is news.
+    /// Ended on a notification.
     expecting: Cell<Option<WaitId>>,
     complaints: RefCell<VecDeque<String>>,
     /// The task that accepts and opens connections.
@@ -44,7 +44,7 @@ impl Shared {
         }
     }
 
-    /// Ends the wait of whoever expects news.
+    /// Ends the wait of `expect`.
     pub(crate) fn notify(&self) {
         if let Some(wait) = self.expecting.take() {
             self.waker.end_wait(wait);

@@ -1,4 +1,5 @@
-//! The sockets between workers: the file that a worker listens on, for processes of the same user alone, and connecting to another one.
+//! The sockets between workers: the file on which a worker listens, for processes of the same user only, and the connection to
+//! another worker.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -10,10 +11,11 @@ use tokio::net::UnixStream;
 
 use elah_loop::unix_socket;
 
-/// Connections that nobody has accepted yet; a paused worker has so many at most.
+/// The most connections in the backlog, also of a paused worker.
 const BACKLOG: i32 = 128;
 
-/// How long a worker whose backlog is full is tried, and the rest between two attempts. Callers have their own, shorter deadlines.
+/// How long a worker with a full backlog is retried, and the pause between two attempts. Callers have their own, shorter
+/// deadlines.
 const FULL_BACKLOG_MAX: Duration = Duration::from_secs(5);
 const FULL_BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 
@@ -27,7 +29,7 @@ pub(crate) struct SocketFile {
 }
 
 impl SocketFile {
-    /// Listens on `path`. A folder that others may enter, or that belongs to somebody else, is refused.
+    /// Listens on `path`. Refuses a folder that others may enter, or that belongs to another user.
     pub(crate) fn bind(path: &Path) -> io::Result<(BoundListener, SocketFile)> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no folder"))?;
@@ -52,7 +54,7 @@ impl SocketFile {
         self.owner
     }
 
-    /// Removes the file, unless this is a forked child or the path has become another's.
+    /// Removes the file, unless this is a forked child or the path belongs to another socket now.
     pub(crate) fn remove(&self) {
         let is_ours = std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode);
         if is_ours && std::process::id() == self.process_id {
@@ -61,8 +63,8 @@ impl SocketFile {
     }
 }
 
-/// Connects to the worker that listens on `path`. One whose backlog is full is there, and behind: Linux refuses such a connection
-/// with EAGAIN where the socket does not block, so it is tried again until `is_given_up`.
+/// Connects to the worker that listens on `path`. A full backlog means that the worker exists but is behind. Linux refuses such a
+/// non-blocking connection with EAGAIN, so it is retried until `is_given_up`.
 pub(crate) async fn connect(path: &str, is_given_up: impl Fn() -> bool) -> io::Result<UnixStream> {
     let give_up_at = Instant::now() + FULL_BACKLOG_MAX;
     loop {

@@ -1,4 +1,4 @@
-//! One keep-alive connection: sends a request, reads its whole answer, opens itself anew after a failure.
+//! One keep-alive connection: sends a request, reads its whole response, opens itself anew after a failure.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ enum Framing {
     UntilClose,
 }
 
-/// The parts of an answer's head that matter here.
+/// The parts of a response's head that matter here.
 struct Head {
     bytes: usize,
     status: u16,
@@ -57,7 +57,7 @@ impl Connection {
         self.stream = None;
     }
 
-    /// Sends `request` and reads the answer to its end.
+    /// Sends `request` and reads the response to its end.
     pub(crate) async fn exchange(&mut self, request: &[u8], expectation: &Expectation) -> Result<(), Failure> {
         self.open().await?;
         let outcome = self.try_exchange(request, expectation).await;
@@ -72,7 +72,7 @@ impl Connection {
         stream.write_all(request).await.map_err(|error| Failure::Reset(error.to_string()))?;
         let head = loop {
             match parse_head(&self.buffer, expectation.is_head)? {
-                // Answers such as 100 Continue come before the real one.
+                // Responses such as 100 Continue come before the real one.
                 Some(head) if head.status < 200 => {
                     self.buffer.drain(..head.bytes);
                 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::io;
 
-/// Why a request has no answer that counts.
+/// Why a request has no response that counts.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The connection could not be opened.
     Connect(io::Error),
-    /// No whole answer within `--timeout` of the planned send time.
+    /// No whole response within `--timeout` of the planned send time.
     Timeout,
-    /// The connection broke or was closed before the whole answer had come.
+    /// The connection broke or was closed before the whole response had come.
     Reset(String),
     /// What came back is not HTTP/1.1.
     Malformed(String),
@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// Whether the connection can carry the next request: the answer was read to its end.
+    /// Whether the connection can carry the next request: the response was read to its end.
     pub(crate) fn leaves_connection_usable(&self) -> bool {
         matches!(self, Self::Status { .. } | Self::Body { .. })
     }

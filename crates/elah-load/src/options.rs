@@ -66,11 +66,11 @@ pub(crate) struct Options {
     #[arg(long = "header")]
     pub(crate) headers: Vec<String>,
 
-    /// Status that counts as an answer; any other is an error
+    /// Status that counts as a response; any other is an error
     #[arg(long, default_value_t = 200)]
     pub(crate) expect_status: u16,
 
-    /// Body that every answer must have, byte for byte
+    /// Body that every response must have, byte for byte
     #[arg(long)]
     pub(crate) expect_body: Option<String>,
 

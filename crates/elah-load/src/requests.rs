@@ -5,12 +5,12 @@ use std::fs;
 
 use crate::options::Options;
 
-/// What an answer must look like to count.
+/// What a response must look like to count.
 #[derive(Debug)]
 pub(crate) struct Expectation {
     pub(crate) status: u16,
     pub(crate) body: Option<Vec<u8>>,
-    /// The method is HEAD: an answer has no body whatever its Content-Length says.
+    /// The method is HEAD: a response has no body whatever its Content-Length says.
     pub(crate) is_head: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Latencies, failures and the generator's own lag.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// From the planned send time to the end of the answer, in nanoseconds.
+    /// From the planned send time to the end of the response, in nanoseconds.
     pub(crate) latency: Histogram<u64>,
     /// From the planned send time to the moment at which this program got round to it, in nanoseconds.
     pub(crate) lag: Histogram<u64>,
@@ -42,7 +42,7 @@ impl Results {
         self.lag.saturating_record(nanoseconds(now.saturating_duration_since(planned)));
     }
 
-    /// Requests without an answer that counts.
+    /// Requests without a response that counts.
     pub(crate) fn failures_sum(&self) -> u64 {
         self.failures.iter().sum()
     }

@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
     pub(crate) results: Results,
     /// Seconds over which the results were taken.
     pub(crate) measured: Duration,
-    /// Seconds from the first connection to the last answer, warm-up included.
+    /// Seconds from the first connection to the last response, warm-up included.
     pub(crate) elapsed: Duration,
     /// CPU time that this program used in `elapsed`.
     pub(crate) cpu: Duration,
@@ -41,7 +41,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Sends one request that was planned for `planned` and waits for its answer.
+    /// Sends one request that was planned for `planned` and waits for its response.
     async fn send(&self, connection: &mut Connection, planned: Instant) -> Result<(), Failure> {
         let deadline = planned + self.options.timeout;
         if deadline <= Instant::now() {
@@ -124,7 +124,7 @@ async fn run_open(shared: &Rc<Shared>, rate: f64) -> io::Result<Duration> {
     Ok(options.duration)
 }
 
-/// Each connection sends as soon as it has its answer. Answers that arrive after the warm-up and before the end count.
+/// Each connection sends as soon as it has its response. Responses that arrive after the warm-up and before the end count.
 async fn run_closed(shared: &Rc<Shared>) -> Duration {
     let options = &shared.options;
     let counts_from = Instant::now() + options.warmup;

@@ -24,7 +24,7 @@ fn report(address: SocketAddr, arguments: &[&str]) -> Value {
 }
 
 fn answering(answer: Vec<u8>) -> Server {
-    Server::start(move |_| Action::Answer(answer.clone()))
+    Server::start(move |_| Action::Send(answer.clone()))
 }
 
 fn once<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -56,12 +56,12 @@ fn the_spectrum_climbs_to_the_slowest_answer() {
 
 #[test]
 fn a_stall_counts_for_every_request_that_was_planned_within_it() {
-    // The server answers one request of a second's load half a second late. A closed loop would see one slow request
+    // The server responds to one request of a second's load half a second late. A closed loop would see one slow request
     // in a thousand; an open one sees that half of all planned requests had to wait.
     let stall = Duration::from_millis(500);
     let server = Server::start(move |index| match index {
-        250 => Action::AnswerAfter(stall, ok("late")),
-        _ => Action::Answer(ok("hello")),
+        250 => Action::SendAfter(stall, ok("late")),
+        _ => Action::Send(ok("hello")),
     });
     let report = report(server.address, &["--rate", "1000", "--connections", "1", "--duration", "1", "--warmup", "0"]);
     assert_eq!(report["answered"], 1000);
@@ -107,7 +107,7 @@ fn a_refused_connection_is_a_connect_failure() {
 
 #[test]
 fn a_closed_connection_is_a_reset_and_the_next_request_opens_another() {
-    let server = Server::start(|index| if index == 0 { Action::Close } else { Action::Answer(ok("hello")) });
+    let server = Server::start(|index| if index == 0 { Action::Close } else { Action::Send(ok("hello")) });
     let report = report(server.address, &["--rate", "20", "--connections", "1", "--duration", "0.5", "--warmup", "0"]);
     assert_eq!(report["failures"]["reset"], 1);
     assert_eq!(report["answered"], 9);
@@ -115,7 +115,7 @@ fn a_closed_connection_is_a_reset_and_the_next_request_opens_another() {
 
 #[test]
 fn an_answer_cut_short_is_a_reset() {
-    let server = Server::start(|_| Action::AnswerAndClose(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello".to_vec()));
+    let server = Server::start(|_| Action::SendAndClose(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello".to_vec()));
     assert_eq!(report(server.address, &once(&[]))["failures"]["reset"], 1);
 }
 

@@ -1,4 +1,4 @@
-//! A runtime on a thread of its own, for those who wait where no worker's loop runs: a script, a console, another Ruby thread.
+//! A runtime on its own thread, for waits outside a worker's loop: in a script, a console or another Ruby thread.
 
 use std::future::{Future, pending};
 use std::io;
@@ -7,8 +7,8 @@ use tokio::runtime::{Builder, Handle};
 
 use crate::task::Task;
 
-/// Runs futures on its own thread until the process ends. It does not survive a fork: start another one in the child, and
-/// forget the old one, because its descriptors are shared with the parent's.
+/// Runs futures on its own thread until the process ends. It does not survive a fork. In the child, start another one and forget
+/// the old one, because the parent shares its descriptors.
 pub struct Background {
     runtime: Handle,
 }

@@ -1,4 +1,4 @@
-//! The worker's monotonic clock: read from the system once per iteration, so that a request can note the time for the price of a load.
+//! The worker's monotonic clock, read from the system once per iteration, so that reading the time costs a request one load.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -21,7 +21,7 @@ impl Clock {
         Clock { origin: Instant::now(), now_ms: Cell::new(1) }
     }
 
-    /// The time of the last `refresh`; at most one iteration or one tick old. Never 0, which callers use for "not since".
+    /// The time of the last `refresh`, at most one iteration or one tick ago. Never 0, which callers use for "not since".
     pub fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }

@@ -1,4 +1,4 @@
-//! Fibers that wait for a file descriptor of the application: a socket or pipe of a gem.
+//! Waits of fibers for a file descriptor of the application, such as a gem's socket or pipe.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::wake::{LocalWaker, WaitId};
 
-/// What a descriptor should be, or is, ready for.
+/// The readiness of a descriptor, wanted or actual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readiness {
     pub readable: bool,
@@ -53,7 +53,7 @@ impl DescriptorWatches {
                         priority: wanted.priority && ready.is_priority(),
                     }
                 }
-                // The next read or write of the application will meet the error itself.
+                // The application's next read or write will get the error itself.
                 Err(_) => wanted,
             };
             self.running.borrow_mut().remove(&wait);
@@ -62,7 +62,7 @@ impl DescriptorWatches {
         })
     }
 
-    /// The same for several descriptors: the wait ends when one of them is ready; which one is not kept.
+    /// The same for several descriptors: the wait ends when one of them is ready. It does not record which one.
     pub fn watch_any(
         self: Rc<Self>,
         wait: WaitId,

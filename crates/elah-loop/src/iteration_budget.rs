@@ -1,15 +1,15 @@
-//! How long the application goes on with requests in one iteration of the loop, before the answers that are there go out.
+//! The time for which requests may run in one iteration of the loop, before their responses leave.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Requests that come in together would all be answered when the last of them is. With this their answers go out in parts, and whoever
-/// sends the next request on an answer does so a little after the others.
+/// Without this limit, requests that arrive together would all get their responses when the last one has run. With it the
+/// responses leave in parts, and clients that send again on a response are spread over time.
 const SHARE: Duration = Duration::from_millis(2);
 
-/// What an iteration's requests have used of its share, from the first on: what waited in the loop goes on before them and is not counted. The
-/// clock is read before the first request, the second, the third, the fifth, the ninth and so on, so that it costs short requests nothing:
-/// they take at most twice the share, or as long as one.
+/// The time used by an iteration's requests, from the first one on. Work that waited in the loop runs before them and does not
+/// count. The clock is read before the first request, the second, the third, the fifth, the ninth and so on, so it costs short
+/// requests nothing. Together they take at most twice the budget, or as long as one request.
 #[derive(Debug)]
 pub struct IterationBudget {
     began: Cell<Instant>,
@@ -28,18 +28,18 @@ impl IterationBudget {
         IterationBudget { began: Cell::new(Instant::now()), requests: Cell::new(0), is_over: Cell::new(false) }
     }
 
-    /// An iteration has ended, perhaps with requests.
+    /// Begins a new iteration, which may run requests.
     pub fn begin(&self) {
         self.requests.set(0);
         self.is_over.set(false);
     }
 
-    /// Whether no request may begin in this iteration any more.
+    /// Whether no further request may begin in this iteration.
     pub fn is_over(&self) -> bool {
         self.is_over.get()
     }
 
-    /// Whether one more request may begin, which is counted.
+    /// Whether one more request may begin; counts it.
     pub fn admits(&self, now: impl FnOnce() -> Instant) -> bool {
         let requests = self.requests.get();
         if requests == 0 {
@@ -56,7 +56,7 @@ impl IterationBudget {
 mod tests {
     use super::*;
 
-    /// How many requests begin in an iteration when each takes so long.
+    /// How many requests begin in an iteration if each takes this long.
     fn requests(each: Duration) -> u32 {
         let share = IterationBudget::new();
         let (mut now, mut looks) = (Instant::now(), 0);

@@ -1,4 +1,4 @@
-//! The parts of a worker's event loop: its clock and timers, waking it from tasks and threads, watched descriptors, work in the background,
+//! Parts of a worker's event loop: its clock and timers, wake-ups from tasks and threads, watched descriptors, background work,
 //! and the watchdog of its shutdown.
 
 pub mod background;

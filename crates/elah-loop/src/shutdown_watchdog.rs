@@ -1,5 +1,6 @@
-//! The shutdown watchdog: a thread that ends the process when its server does not. It needs no lock of Ruby's, and learns of signals from its
-//! own handlers, which call the ones that they replace. So it works while Ruby code, or native code that keeps Ruby's lock, loops.
+//! The shutdown watchdog: a thread that ends the process if its server does not. It does not need Ruby's lock. It notices signals
+//! by its own handlers, which call the handlers that they replace. So it works while Ruby code, or native code that keeps Ruby's
+//! lock, loops.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often a worker looks whether its supervisor still lives.
+/// How often a worker checks whether its supervisor is alive.
 const PARENT_CHECK: Duration = Duration::from_secs(1);
 
 /// Bits of `EVENTS`.
@@ -20,40 +21,40 @@ const STOPPED: u8 = 1;
 const DRAINING: u8 = 2;
 const INTERRUPTED_AGAIN: u8 = 4;
 
-/// What has happened since the start.
+/// Events since the start.
 static EVENTS: AtomicU8 = AtomicU8::new(0);
 
 /// TERM and INT since the start.
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 
-/// Where a byte wakes the thread. It is never closed: a signal handler may be about to write to it.
+/// A descriptor that wakes the thread. It is never closed, because a signal handler may be about to write to it.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
-/// The handlers that ours replaced.
+/// The handlers that this module replaced.
 static REPLACED_TERM: Replaced = Replaced::new();
 static REPLACED_INT: Replaced = Replaced::new();
 
-/// The thread, and the process that has it: a fork has none.
+/// The thread and the process that owns it: a fork has none.
 static THREAD: Mutex<Option<(u32, JoinHandle<()>)>> = Mutex::new(None);
 
-/// When the process is ended, and how.
+/// When and how the process is ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// How long a drain may take.
+    /// The time limit of a drain.
     pub drain: Duration,
-    /// How long the server may take to end of itself when that time is over, or at the second INT.
+    /// How long the server may take to exit by itself after that time, or after the second INT.
     pub grace: Duration,
     /// The exit status.
     pub status: i32,
-    /// Whether the process is a worker: its supervisor handles INT, and its drain also begins when the supervisor has gone.
+    /// Whether the process is a worker. Its supervisor handles INT, and its drain also begins when the supervisor dies.
     pub is_worker: bool,
 }
 
-/// Starts the thread, and notices signals from now on. Call it after Ruby's handlers of TERM and INT have been set. A process has one watchdog:
-/// one that runs already is stopped first.
+/// Starts the thread, which from now on notices signals. Call it after Ruby's handlers of TERM and INT are set. A process has one
+/// watchdog; a running one is stopped first.
 ///
 /// # Errors
-/// When the system has no room for a thread or a socket.
+/// If the system has no room for a thread or a socket.
 pub fn start(settings: Settings) -> io::Result<()> {
     stop();
     EVENTS.store(0, Ordering::SeqCst);
@@ -71,12 +72,12 @@ pub fn start(settings: Settings) -> io::Result<()> {
     Ok(())
 }
 
-/// Notes that a drain has begun, for whatever reason.
+/// Records that a drain has begun.
 pub fn note_drain() {
     note(DRAINING);
 }
 
-/// Stops the thread: the server has ended.
+/// Stops the thread, because the server has ended.
 pub fn stop() {
     let thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner).take();
     match thread {
@@ -84,7 +85,7 @@ pub fn stop() {
             note(STOPPED);
             let _ = thread.join();
         }
-        // The system's handle is one of the parent's: to drop it would detach a thread that is not here.
+        // The handle belongs to the parent. Dropping it would detach a thread that does not exist here.
         Some(inherited) => std::mem::forget(inherited),
         None => {}
     }
@@ -122,7 +123,7 @@ impl Replaced {
     }
 }
 
-/// What the thread knows.
+/// The state of the thread.
 struct Watch {
     settings: Settings,
     parent: u32,
@@ -173,7 +174,7 @@ impl Watch {
     }
 }
 
-/// Leaves a trace of an event, and wakes the thread. A signal handler may call it.
+/// Records an event and wakes the thread. A signal handler may call it.
 #[expect(unsafe_code, reason = "a system call that a signal handler may make")]
 fn note(event: u8) {
     EVENTS.fetch_or(event, Ordering::SeqCst);
@@ -181,7 +182,7 @@ fn note(event: u8) {
     unsafe { libc::write(WAKE.load(Ordering::SeqCst), [0_u8].as_ptr().cast(), 1) };
 }
 
-/// Puts `notice` in front of the handler of a signal. A signal without a handler is left alone.
+/// Installs `notice` in front of the handler of a signal. Leaves a signal without a handler alone.
 #[expect(unsafe_code, reason = "sigaction has no safe form")]
 fn handle(signal: i32) {
     let replaced = Replaced::of(signal);
@@ -200,7 +201,7 @@ fn handle(signal: i32) {
     }
 }
 
-/// The handler of TERM and INT: atomics, one write, and the handler that it replaced.
+/// The handler of TERM and INT: atomics, one write, and a call of the handler that it replaced.
 #[expect(unsafe_code, reason = "errno, and a function that is known by its address")]
 extern "C" fn notice(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the address of this thread's errno, which the interrupted code may be about to read.
@@ -214,7 +215,7 @@ extern "C" fn notice(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
     if address == 0 {
         return;
     }
-    // SAFETY: `handle` keeps the address of a handler together with what it takes.
+    // SAFETY: `handle` stores the address of a handler together with its kind of parameters.
     unsafe {
         if replaced.takes_info.load(Ordering::SeqCst) {
             let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(address);
@@ -226,7 +227,7 @@ extern "C" fn notice(signal: i32, info: *mut libc::siginfo_t, context: *mut c_vo
     }
 }
 
-/// Says why, unless that would block, and ends the process: no `at_exit` block runs, and no buffer is flushed.
+/// Logs the reason, unless that would block, and ends the process: no `at_exit` block runs, and no buffer is flushed.
 #[expect(unsafe_code, reason = "system calls on the standard error, and an exit that runs nothing")]
 fn end_process(settings: &Settings, reason: Reason) -> ! {
     let Settings { grace, status, .. } = settings;
@@ -247,7 +248,7 @@ fn end_process(settings: &Settings, reason: Reason) -> ! {
     }
 }
 
-/// The time of day as the log writes it.
+/// The wall-clock time in the format of the log.
 #[expect(unsafe_code, reason = "the calendar is libc's")]
 fn timestamp() -> String {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! A future that runs on a loop or in the background, from the side of whoever started it.
+//! A handle to a future that runs on a loop or in the background.
 
-/// A running future. Dropping it lets the future go on.
+/// A running future. Dropping the handle does not stop it.
 #[derive(Debug)]
 pub struct Task {
     handle: tokio::task::AbortHandle,
@@ -11,7 +11,7 @@ impl Task {
         Task { handle }
     }
 
-    /// Drops the future where it waits; does nothing when it has ended.
+    /// Drops the future at its current wait; does nothing if it has ended.
     pub fn abort(&self) {
         self.handle.abort();
     }

@@ -1,4 +1,4 @@
-//! The timers of suspended fibers, in the order in which they are due.
+//! The timers of suspended fibers, in the order of their due times.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,7 @@ pub struct Timers {
     by_wait: RefCell<HashMap<WaitId, Instant, BuildHasherDefault<CountHasher>>>,
 }
 
-/// Spreads numbers that are counted up, which no client chooses.
+/// A hasher for counted numbers, which no client chooses.
 #[derive(Debug, Default)]
 struct CountHasher(u64);
 

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use socket2::{Domain, Type};
 
-/// Listens on `path`. A socket file that no process listens on any more is replaced.
+/// Listens on `path`. Replaces a socket file on which no process listens any more.
 ///
 /// # Errors
-/// `AddrInUse` when another process listens on it; those of the system.
+/// `AddrInUse` if another process listens on it; errors of the system.
 pub fn bind(path: &Path, backlog: i32) -> io::Result<UnixListener> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         match std::os::unix::net::UnixStream::connect(path) {

@@ -1,4 +1,4 @@
-//! Waking the loop: the list of waits that are over, filled by the loop's own tasks and, under a lock, by other threads.
+//! Wake-ups of the loop: the list of ended waits, filled by the loop's own tasks and, under a lock, by other threads.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use std::task::Waker;
 
 use tokio::sync::Notify;
 
-/// Names one suspended fiber. Never used twice in a worker's life, so a late wake-up finds nobody and does no harm.
+/// Identifies one wait of a suspended fiber. A worker never reuses one, so a late wake-up has no effect.
 pub type WaitId = u64;
 
 /// Wakes the loop from any thread. Cheap to clone.
@@ -66,7 +66,7 @@ impl RemoteWaker {
     }
 }
 
-/// The part of the loop that ends waits from its own thread: no lock.
+/// The loop's own wake-ups, without a lock.
 #[derive(Clone, Debug, Default)]
 pub struct LocalWaker {
     ended: Rc<Ended>,
@@ -92,7 +92,7 @@ impl LocalWaker {
         waits.append(&mut self.ended.waits.borrow_mut());
     }
 
-    /// Remembers the iteration that waits, so that it ends when there is work.
+    /// Registers the iteration that waits, so that work ends its wait.
     pub fn register_iteration(&self, waker: &Waker) {
         let mut iteration = self.ended.iteration.borrow_mut();
         match &mut *iteration {

@@ -1,7 +1,9 @@
-//! A keyed one-to-one mapping of a range of numbers onto itself: a counter's numbers become codes that look random and never repeat.
+//! A keyed one-to-one mapping of a range of numbers onto itself, by which a counter's numbers become codes that look random and
+//! never repeat.
 //!
-//! It is FF1 of NIST SP 800-38G, format-preserving encryption with AES-256. FF1 maps the numbers of a fixed count of digits in one radix, so the
-//! range is put into the smallest such domain that holds it, and a number that leaves the range is encrypted again until it is back inside.
+//! It is FF1 of NIST SP 800-38G, format-preserving encryption with AES-256. FF1 maps the numbers of a fixed count of digits in
+//! one radix. So the range is put into the smallest such domain that holds it, and a number that leaves the range is encrypted
+//! again until it is back inside.
 
 use std::fmt;
 
@@ -12,17 +14,17 @@ use sha2::{Digest, Sha256};
 /// The largest range: its numbers fit into a signed integer of 64 bits.
 pub const SIZE_MAX: u64 = i64::MAX as u64;
 
-/// The smallest range. NIST SP 800-38G Rev. 1 asks for domains of a million numbers, so a number of a range of a thousand is encrypted a thousand
-/// times on average; the codes of fewer could be guessed without any key.
+/// The smallest range. NIST SP 800-38G Rev. 1 asks for domains of a million numbers, so a number of a range of a thousand is
+/// encrypted a thousand times on average. The codes of a smaller range could be guessed without any key.
 pub const SIZE_MIN: u64 = 1_000;
 
-/// The least domain that FF1 has by NIST SP 800-38G Rev. 1.
+/// The smallest domain that NIST SP 800-38G Rev. 1 allows for FF1.
 const DOMAIN_MIN: u64 = 1_000_000;
 
 /// The largest radix of FF1.
 const RADIX_MAX: u64 = 1 << 16;
 
-/// What no permutation can be made of.
+/// Why a permutation cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
     NoSecret,
@@ -40,7 +42,8 @@ impl fmt::Display for Misuse {
     }
 }
 
-/// Maps the numbers below a size. The result depends on secret, size and number alone, and never changes: stores keep secrets.
+/// A permutation of the numbers below a size. The result depends on secret, size and number alone and never changes, because
+/// stores keep secrets.
 pub struct Permutation {
     size: u64,
     radix: u64,
@@ -66,12 +69,12 @@ impl Permutation {
         Ok(Permutation { size, radix, digits, cipher })
     }
 
-    /// How many numbers it maps: those from 0 to one below.
+    /// The size of the range: it maps the numbers from 0 to one below.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Another number of the range for each; `None` for one that is not in it.
+    /// A different number of the range for each number; `None` for one outside of it.
     pub fn call(&self, number: u64) -> Option<u64> {
         if number >= self.size {
             return None;
@@ -102,7 +105,7 @@ fn domain(size: u64) -> (u64, u32) {
     (radix, digits)
 }
 
-/// The digits of a number, without an allocation: the crate's own types are for numbers of any length.
+/// The digits of a number, without an allocation. The crate's own types are for numbers of any length.
 #[derive(Clone, Copy)]
 struct Numerals {
     value: u64,

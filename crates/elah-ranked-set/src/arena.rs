@@ -1,6 +1,7 @@
-//! Memory of large sets: blocks of one huge page each, so that a look-up at random misses the cache but not the table of pages too.
+//! Memory of large sets: blocks of one huge page each, so that a random look-up misses only the cache and not the page table too.
 //!
-//! A small set takes ordinary memory that grows with it. The kernel gives huge pages when asked; where it does not, nothing else changes.
+//! A small set uses ordinary memory that grows with it. The kernel provides huge pages on request; where it does not, everything
+//! else works the same.
 
 #![allow(unsafe_code)]
 
@@ -9,13 +10,13 @@ use std::sync::Once;
 
 use memmap2::{Advice, MmapMut};
 
-/// Of a huge page, and of a block.
+/// The size of a huge page, and of a block.
 pub(super) const BLOCK_BYTES: usize = 2 << 20;
-/// With so many blocks an arena is large: what the last one leaves unused is little beside all.
+/// From this many blocks on an arena is large: the unused part of the last block is small in comparison.
 const LARGE_BLOCKS: usize = 4;
-/// Who gets huge pages.
+/// The system's setting for huge pages.
 const SYSTEM_MODE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-/// An ordinary block grows by so much at least.
+/// The least growth of an ordinary block.
 const MORE_BYTES: usize = 256;
 const LINE_BYTES: usize = 64;
 
@@ -34,7 +35,7 @@ impl<T> Arena<T> {
         self.blocks.len()
     }
 
-    /// The last block and its number, or a new one when that has no room for so many items.
+    /// The last block and its number, or a new one if it has no room for this many items.
     pub(super) fn with_room(&mut self, items: usize) -> (usize, &mut Block<T>) {
         if self.blocks.last().is_none_or(|block| block.len() + items > Block::<T>::CAPACITY) {
             self.add_block();
@@ -53,7 +54,7 @@ impl<T> Arena<T> {
             self.blocks[0].take(first);
         }
         self.blocks.push(Block::whole());
-        // From here on it is worth it, for the blocks of before too.
+        // From here on huge pages pay off, for the earlier blocks too.
         let first = if number == LARGE_BLOCKS { 0 } else { number };
         if number >= LARGE_BLOCKS {
             self.blocks[first..].iter_mut().for_each(Block::use_huge_page);
@@ -82,7 +83,7 @@ impl<T> IndexMut<usize> for Arena<T> {
     }
 }
 
-/// A list of items that lies in ordinary memory, or in a mapping of its own.
+/// A list of items in ordinary memory, or in a mapping of its own.
 pub(super) struct Block<T> {
     items: *mut T,
     len: usize,
@@ -90,9 +91,9 @@ pub(super) struct Block<T> {
 }
 
 enum Memory<T> {
-    /// Holds the items itself.
+    /// Contains the items.
     Heap(Vec<T>),
-    /// Twice as long as a block, so that a whole one begins at a multiple of its size.
+    /// Twice as long as a block, so that a whole block fits at a multiple of its size.
     Mapped { mapping: MmapMut, is_huge: bool },
 }
 
@@ -128,10 +129,10 @@ impl<T> Block<T> {
         Block { items: items.as_mut_ptr(), len: items.len(), memory: Memory::Heap(items) }
     }
 
-    /// Adds an item.
+    /// Appends an item.
     ///
     /// # Panics
-    /// When the block has as many as it can hold.
+    /// If the block is full.
     pub(super) fn push(&mut self, item: T) {
         match &mut self.memory {
             Memory::Heap(items) => {
@@ -148,7 +149,7 @@ impl<T> Block<T> {
         self.len += 1;
     }
 
-    /// Takes the items of another block over.
+    /// Takes over the items of another block.
     fn take(&mut self, mut other: Block<T>) {
         match &mut other.memory {
             Memory::Heap(items) => items.drain(..).for_each(|item| self.push(item)),
@@ -156,11 +157,11 @@ impl<T> Block<T> {
         }
     }
 
-    /// Asks for a huge page: the first use of it takes all of its memory. What is there is moved to one, if the system knows how.
+    /// Requests a huge page, whose first use takes all of its memory. Existing content is moved to it if the system can.
     fn use_huge_page(&mut self) {
         if let Memory::Mapped { mapping, is_huge } = &mut self.memory {
             HUGE_PAGES.call_once(allow_huge_pages);
-            // Small pages do as well, only slower.
+            // Small pages work too, only slower.
             *is_huge = mapping.advise(Advice::HugePage).is_ok();
             if *is_huge && self.len > 0 {
                 // SAFETY: the pages of the block, whose contents stay what they are.
@@ -169,7 +170,7 @@ impl<T> Block<T> {
         }
     }
 
-    /// Memory that is taken, in bytes.
+    /// Allocated memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.memory {
             Memory::Heap(items) => items.capacity() * size_of::<T>(),
@@ -180,7 +181,7 @@ impl<T> Block<T> {
 }
 
 impl<T: Clone> Block<T> {
-    /// A block of so many items, in a huge page if they fill one.
+    /// A block of this many items, in a huge page if they fill one.
     pub(super) fn filled(item: T, count: usize) -> Self {
         if count < Self::CAPACITY {
             return Block::heap(vec![item; count]);
@@ -191,10 +192,10 @@ impl<T: Clone> Block<T> {
         block
     }
 
-    /// Adds so many clones of an item.
+    /// Appends this many clones of an item.
     ///
     /// # Panics
-    /// As `push`.
+    /// Like `push`.
     pub(super) fn grow(&mut self, item: T, count: usize) {
         match &mut self.memory {
             Memory::Heap(items) => {
@@ -214,7 +215,7 @@ impl<T: Clone> Block<T> {
     }
 }
 
-/// Room for some more items: twice as much as there is, as a Vec would take, is a lot beside a member's few bytes.
+/// Room for some more items. Doubling, as a Vec does, would be a lot beside a member's few bytes.
 fn make_room<T>(items: &mut Vec<T>, count: usize) {
     if items.len() + count > items.capacity() {
         items.reserve_exact((items.len() / 8).max(MORE_BYTES / size_of::<T>()).max(count));
@@ -250,23 +251,24 @@ impl<T> Drop for Block<T> {
 
 static HUGE_PAGES: Once = Once::new();
 
-/// Ruby forbids huge pages in its process, as its own heap would grow by them. Allows them to memory that asks for them, and to no other.
+/// Ruby disables huge pages in its process, because its own heap would grow by them. Allows them for memory that requests them,
+/// and for no other.
 fn allow_huge_pages() {
     /// Of Linux 6.18.
     const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
-    // SAFETY: settings of this process, which lead to no memory of it.
+    // SAFETY: settings of this process, which do not access its memory.
     let prctl = |option, value: libc::c_ulong, flags: libc::c_ulong| unsafe { libc::prctl(option, value, flags, 0_u64, 0_u64) };
     let is_forbidden = prctl(libc::PR_GET_THP_DISABLE, 0, 0) == 1;
     if !is_forbidden || prctl(libc::PR_SET_THP_DISABLE, 1, EXCEPT_ADVISED) == 0 {
         return;
     }
-    // An older system allows them to all or none, and must itself keep them from those who do not ask.
+    // An older system allows them for all or none. The system's own setting must then exclude memory that does not request them.
     if std::fs::read_to_string(SYSTEM_MODE).is_ok_and(|mode| mode.contains("[madvise]")) {
         prctl(libc::PR_SET_THP_DISABLE, 0, 0);
     }
 }
 
-/// Asks the core to bring an item near, without waiting for it.
+/// Prefetches an item into the cache.
 #[inline]
 pub(super) fn prefetch<T: ?Sized>(item: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -285,7 +287,7 @@ mod tests {
 
     use super::{Arena, Block, LARGE_BLOCKS};
 
-    /// Items stay what they are while blocks move into mappings and into huge pages, and are dropped once.
+    /// Items stay unchanged while blocks move into mappings and huge pages, and are dropped once.
     #[test]
     fn items_outlive_the_growth_of_their_arena() {
         let item = Rc::new(());

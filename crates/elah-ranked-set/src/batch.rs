@@ -1,5 +1,5 @@
-//! Many members in one call. Every step is taken for a group of them before the next: their waits for memory overlap, and a set of a
-//! million members is mostly waits for memory.
+//! Operations on many members in one call. Every step runs for a group of members before the next step. So their waits for memory
+//! overlap, and a set of a million members mostly waits for memory.
 
 use super::RankedSet;
 use super::error::Error;
@@ -30,14 +30,14 @@ impl RankedSet {
         names.iter().zip(tags).map(|(name, tag)| self.find(name, tag)).map(|found| found.map(|(_, place)| place)).collect()
     }
 
-    /// Submits scores one after the other, all of them or none, and returns how many changed the standing of their member.
+    /// Submits scores in order, all of them or none, and returns how many changed the standing of their member.
     ///
     /// # Errors
-    /// Those of [`RankedSet::submit`]. Every member has the standing that it had.
+    /// Those of [`RankedSet::submit`]. Then no standing has changed.
     pub fn submit_all(&mut self, submissions: &[(&[u8], Scores)], operator: Operator) -> Result<usize, Error> {
         let mut undo = Vec::with_capacity(submissions.len());
         for group in submissions.chunks(TOGETHER) {
-            // What they need comes nearer; where they are may change with each of them.
+            // Prefetches for each of them; a submission may move the others.
             let names: Group<&[u8]> = group.iter().map(|(name, _)| *name).collect();
             std::hint::black_box(self.places(&names));
             for (_, scores) in group.iter().filter(|(_, scores)| self.order.check(scores).is_ok()) {

@@ -1,4 +1,4 @@
-//! A slab of items under 32-bit numbers. It grows block by block, so that no growth ever copies much.
+//! A slab of items with 32-bit numbers. It grows block by block, so no growth copies much.
 
 use std::ops::{Index, IndexMut};
 
@@ -7,7 +7,7 @@ use super::arena::{Arena, Block};
 pub(super) struct Chunks<T> {
     arena: Arena<T>,
     free: Vec<u32>,
-    /// Items, and places that items have left.
+    /// Items and free places.
     places: usize,
 }
 
@@ -28,7 +28,7 @@ impl<T: Default> Chunks<T> {
         (number * Block::<T>::CAPACITY + block.len() - 1) as u32
     }
 
-    /// Drops an item; its number is given out again.
+    /// Drops an item; its number is reused.
     pub(super) fn remove(&mut self, number: u32) -> T {
         self.free.push(number);
         std::mem::take(&mut self[number])
@@ -39,7 +39,7 @@ impl<T: Default> Chunks<T> {
         self.places - self.free.len()
     }
 
-    /// Memory of the items themselves, free places included.
+    /// Memory of the items, including free places.
     pub(super) fn bytes(&self) -> usize {
         self.arena.bytes() + self.free.capacity() * size_of::<u32>()
     }

@@ -1,5 +1,5 @@
-//! Cursors: a place in the order that stays what it is while members move. It holds the key and the name of a member, who need
-//! not be there any more.
+//! Cursors: a position in the order that stays the same while members move. It contains the key and the name of a member, which
+//! may no longer exist.
 
 use super::error::Error;
 use super::key::Key;
@@ -8,7 +8,7 @@ use super::{CURSOR_BYTES_MAX, MEMBER_BYTES_MAX};
 
 const VERSION: u8 = 1;
 
-/// A place in the order of a set.
+/// A position in the order of a set.
 pub(super) struct Cursor<'c> {
     pub(super) key: Key,
     pub(super) name: &'c [u8],

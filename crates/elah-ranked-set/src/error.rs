@@ -1,4 +1,4 @@
-//! What can go wrong in a ranked set, one variant per thing that a caller can do about it.
+//! The errors of a ranked set, one variant per possible reaction of the caller.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use super::decimal::text_of;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A score is no number: NaN, an infinity, text that says none.
+    /// A score is not a number: NaN, an infinity, or invalid text.
     NotANumber { text: String },
-    /// A score has more decimal digits than its component keeps.
+    /// A score has more decimal digits than its component.
     TooPrecise { text: String, decimals: u8 },
     /// A score, or the sum that an increment would make, is outside of the 64 bits of its component.
     OutOfRange { text: String, decimals: u8 },
-    /// A score has another number of components than the set's order.
+    /// A score has a different number of components than the set's order.
     WrongComponents { given: usize, expected: usize },
     /// An order must have 1 to `COMPONENTS_MAX` components, each of up to `DECIMALS_MAX` decimal digits.
     InvalidOrder { components: usize, decimals: u8 },
     /// A member's name may have up to `MEMBER_BYTES_MAX` bytes.
     MemberTooLong { bytes: usize },
-    /// The set has as many members as it may.
+    /// The set has reached its maximum number of members.
     Full { members: usize },
     /// A cursor is not one of a set with this order.
     InvalidCursor { why: &'static str },
-    /// What stands before the keys of a stored set's rows is too long.
+    /// The prefix of a stored set's rows is too long.
     PrefixTooLong { bytes: usize },
     /// A stored row is damaged, or from a set with another order.
     InvalidRow { why: &'static str },
-    /// A member's name is no UTF-8, and so has no form in JSON.
+    /// A member's name is not UTF-8, so it has no form in JSON.
     NotText { name: String },
 }
 

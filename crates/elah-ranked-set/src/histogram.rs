@@ -1,9 +1,9 @@
-//! How many members have which score: the first component, divided at given numbers or into equal parts.
+//! Histograms of the first component, divided at given numbers or into equal parts.
 
 use super::RankedSet;
 use super::error::Error;
 
-/// Members whose first component is `from` or more and less than `to`; a missing end is open.
+/// Members whose first component is at least `from` and less than `to`; a missing end is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// The smallest number in it.
@@ -15,7 +15,7 @@ pub struct Bucket {
 }
 
 impl RankedSet {
-    /// The members below, between and above numbers, which are sorted first; equal ones count once.
+    /// The members below, between and above these numbers, which are sorted first; equal ones count once.
     ///
     /// # Errors
     /// None that depend on the numbers.
@@ -27,8 +27,8 @@ impl RankedSet {
         ends.windows(2).map(|ends| self.bucket(ends[0], ends[1])).collect()
     }
 
-    /// So many parts of equal width between the smallest and the largest score; the last may be narrower. Empty for an empty set.
-    /// There are fewer parts when the scores are fewer.
+    /// Parts of equal width between the smallest and the largest score; the last may be narrower. There are fewer parts if there
+    /// are fewer scores, and none for an empty set.
     ///
     /// # Errors
     /// None that depend on the number.
@@ -40,7 +40,7 @@ impl RankedSet {
         let mut from = i128::from(min);
         while from <= i128::from(max) {
             let to = from + width;
-            // The end of the last part may lie above all 64-bit numbers: it is open then.
+            // The end of the last part may exceed 64 bits; then it is open.
             parts.push(self.bucket(i64::try_from(from).ok(), i64::try_from(to).ok())?);
             from = to;
         }

@@ -1,24 +1,24 @@
-//! The index of members: from the hash of a name to the member's record and the leaf that it stands in, found in one line of memory.
+//! The index of members: from the hash of a name to the member's record and leaf, in one cache line.
 //!
-//! Tables of up to one huge page, which split in two when they are full (extendible hashing: Fagin, Nievergelt, Pippenger and Strong, 1979):
-//! no growth takes longer than filling one table, whatever the number of members.
+//! It consists of tables of up to one huge page, which split in two when they are full (extendible hashing: Fagin, Nievergelt,
+//! Pippenger and Strong, 1979). So no growth takes longer than filling one table, whatever the number of members.
 //!
-//! In a table, a member lies in the bucket that its hash gives or in the first one after it that had room (linear probing). All buckets
-//! between the two are full at all times: a removal moves a later member into the place that it leaves. So a search ends at the first bucket
-//! with room, and as no table is ever full, there is one.
+//! In a table, a member is in the bucket of its hash or in the first one after it that had room (linear probing). All buckets
+//! between the two are full at all times: a removal moves a later member into the free place. So a search ends at the first
+//! bucket with room. There always is one, because no table is ever full.
 
 use super::arena::{Block, prefetch};
 
-/// Members of a bucket: what fits into a line of memory.
+/// Members per bucket: as many as fit into a cache line.
 const SLOTS: usize = 5;
 const BUCKETS_MAX: usize = Block::<Bucket>::CAPACITY;
-/// Members of 100 places when a table grows or splits, and when that is done.
+/// Percentage of used places at which a table grows or splits.
 const FULL_PERCENT: usize = 85;
 const NEW_PERCENT: usize = 60;
-/// Members of a new table of the largest size.
+/// Members of a new table of maximum size.
 const SHARE_MAX: usize = BUCKETS_MAX * SLOTS * 80 / 100;
 
-/// What the index knows of a member.
+/// The index's data of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) handle: u32,
@@ -83,7 +83,7 @@ struct Table {
 }
 
 impl Table {
-    /// A table for so many members.
+    /// A table for this many members.
     fn new(members: usize, depth: u32) -> Self {
         let buckets = (members * 100 / NEW_PERCENT).div_ceil(SLOTS).clamp(1, BUCKETS_MAX);
         Table { buckets: Block::filled(EMPTY, buckets), len: 0, depth }
@@ -93,7 +93,7 @@ impl Table {
         self.len + 1 > self.buckets.len() * SLOTS * FULL_PERCENT / 100
     }
 
-    /// The bucket where a search for a tag begins: the bits behind those that all share, as a part of the buckets.
+    /// The bucket in which the search for a tag begins, from the bits after the shared ones.
     #[inline]
     fn home(&self, tag: u32) -> usize {
         ((u64::from(tag << self.depth) * self.buckets.len() as u64) >> 32) as usize
@@ -135,7 +135,7 @@ impl Table {
         self.buckets[found].remove(slot);
         self.len -= 1;
         let (mut room, mut at) = (found, found);
-        // Members that lie behind a full bucket may belong before it; none lie behind one with room.
+        // Members after a full bucket may belong before it; there are none after one with room.
         while is_crowded {
             at = self.next(at);
             is_crowded = self.buckets[at].is_full();
@@ -148,7 +148,7 @@ impl Table {
         }
     }
 
-    /// The slot, in a bucket, of a member whose search begins at the earlier bucket `from` or before that.
+    /// The slot, in a bucket, of a member whose search begins at the earlier bucket `from` or before it.
     fn slot_of_earlier(&self, bucket: usize, from: usize) -> Option<usize> {
         let steps_between =
             |first: usize, last: usize| if first <= last { last - first } else { last + self.buckets.len() - first };
@@ -180,7 +180,7 @@ impl Table {
     }
 }
 
-/// See the module. A tag is a hash of 32 bits, of which equal names have the same.
+/// See the module. A tag is a hash of 32 bits; equal names have equal tags.
 pub(super) struct Index {
     tables: Vec<Table>,
     /// The number of the table for each value of a tag's first `depth` bits.
@@ -206,7 +206,7 @@ impl Index {
             members.for_each(|(tag, member)| index.insert(tag, member));
             return index;
         }
-        // Table by table, so that each is filled while it is near.
+        // Table by table, so that each stays in the cache while it is filled.
         let share = members.len() >> index.depth;
         let mut shares: Vec<Vec<(u32, Member)>> = index.tables.iter().map(|_| Vec::with_capacity(share + share / 8)).collect();
         members.for_each(|(tag, member)| shares[index.place(tag)].push((tag, member)));
@@ -229,7 +229,7 @@ impl Index {
         &mut self.tables[number as usize]
     }
 
-    /// Brings near what a search for a tag reads first.
+    /// Prefetches the memory that a search for a tag reads first.
     #[inline]
     pub(super) fn prefetch(&self, tag: u32) {
         let table = self.table(tag);
@@ -263,14 +263,14 @@ impl Index {
             self.directory = self.directory.iter().flat_map(|number| [*number; 2]).collect();
             self.depth += 1;
         }
-        // The places of the old table lie together; the later half are those whose next bit is set.
+        // The places of the old table are adjacent; the later half has the next bit set.
         let (number, added) = (self.directory[self.place(tag)], self.tables.len() as u32);
         let places = self.directory.iter_mut().filter(|place| **place == number);
         places.skip(1 << (self.depth - depth - 1)).for_each(|place| *place = added);
         self.tables.push(high);
     }
 
-    /// Says in which leaf a member stands now.
+    /// Sets the leaf of a member.
     #[inline]
     pub(super) fn set_leaf(&mut self, tag: u32, member: Member) {
         let table = self.table_mut(tag);
@@ -294,7 +294,7 @@ mod tests {
 
     use super::{BUCKETS_MAX, FULL_PERCENT, Index, Member, SLOTS};
 
-    /// Tags as unlike as hashes are.
+    /// Tags as different as hashes.
     fn tag(number: u32) -> u32 {
         (u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
     }
@@ -303,7 +303,7 @@ mod tests {
         index.find(tag(number), |member| member.handle == number).map(|member| member.leaf)
     }
 
-    /// What every search relies on: each table has room, and each member lies in the first bucket that had room for it.
+    /// The invariant of every search: each table has room, and each member is in the first bucket that had room for it.
     fn check(index: &Index) {
         for table in &index.tables {
             assert!(table.len * 100 <= table.buckets.len() * SLOTS * FULL_PERCENT);
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// The buckets that a search for a missing member looks at, on average.
+    /// The average number of buckets that a search for a missing member reads.
     fn mean_search(index: &Index) -> f64 {
         let steps = (0..10_000).map(|number| {
             let tag = tag(u32::MAX - number);
@@ -331,7 +331,8 @@ mod tests {
         steps.sum::<usize>() as f64 / 10_000.0
     }
 
-    /// Few members that came and went left every bucket with a mark that members lay behind it, and a search for another one never ended.
+    /// A few members that came and went once marked every bucket as having members after it. A search for another one then never
+    /// ended.
     #[test]
     fn searches_end_and_stay_short_while_members_come_and_go() {
         for count in [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 40, 300, 5000, 90_000] {
@@ -340,7 +341,7 @@ mod tests {
             let mut members: Vec<u32> = (0..count).collect();
             let turns = (count * 20).max(20_000);
             for number in count..count + turns {
-                // Any of them goes, not the oldest.
+                // Removes any of them, not the oldest.
                 let place = &mut members[tag(number) as usize % count as usize];
                 index.remove(tag(*place), *place);
                 *place = number;
@@ -386,7 +387,7 @@ mod tests {
         assert!(index.tables.iter().all(|table| table.buckets.iter().all(|bucket| bucket.len == 0)));
     }
 
-    /// What is made at once finds the same as what has grown.
+    /// An index that is built at once finds the same as one that has grown.
     #[test]
     fn an_index_of_many_members_is_made_at_once() {
         for count in [0, 1, 4, 1000, 400_000] {
@@ -396,7 +397,7 @@ mod tests {
         }
     }
 
-    /// As many members of one tag as one likes: only slower.
+    /// Any number of members may share a tag; that is only slower.
     #[test]
     fn members_of_one_tag_are_told_apart() {
         let mut index = Index::new();

@@ -1,5 +1,5 @@
-//! Members as JSON, written straight from the set. An integer is a number; a score with decimals is a text that keeps its digits, since
-//! a number with a point is not exact in most programs; a score of several components is a list.
+//! JSON of members, written directly from the set. An integer is a number. A score with decimals is a string with all its digits,
+//! because most programs read decimal numbers inexactly. A score of several components is a list.
 
 use super::error::Error;
 use super::order::{Component, Order};
@@ -7,10 +7,10 @@ use super::{Rank, Row, Submission, number};
 use elah_json::text::{write_float, write_string};
 
 impl Row<'_> {
-    /// Appends `"rank":1,"member":"ann","score":120`, without the braces around it.
+    /// Appends `"rank":1,"member":"ann","score":120`, without braces.
     ///
     /// # Errors
-    /// `NotText` when the member's name is no UTF-8; what was appended is to be cut off then.
+    /// `NotText` if the member's name is not UTF-8; the caller must then truncate the output.
     pub fn write_json(&self, out: &mut Vec<u8>, order: &Order) -> Result<(), Error> {
         out.extend_from_slice(b"\"rank\":");
         write_rank(out, self.rank);

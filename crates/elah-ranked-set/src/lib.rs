@@ -1,8 +1,8 @@
-//! An ordered set that knows ranks: members with scores, where inserting, changing, removing, the rank of a member, the member at
-//! a rank and the number of members in a range of scores all take logarithmic time.
+//! An ordered set with ranks. Inserting, changing and removing a member, its rank, the member at a rank and the number of members
+//! in a range of scores all take logarithmic time.
 //!
 //! Scores are exact: signed 64-bit integers, or decimals with a fixed number of digits, of one or several components that are
-//! compared one after the other. One structure answers every style of rank, since it counts members and distinct scores.
+//! compared in order. One structure serves every style of rank, because it counts members and distinct scores.
 
 mod arena;
 mod batch;
@@ -53,12 +53,12 @@ pub struct RankedSet {
     version: u64,
 }
 
-/// What a member has.
+/// The score of a member, and its place among equal scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The score.
     pub scores: Scores,
-    /// When the score was reached, among all writes of the set; 0 in a set whose ties the name decides.
+    /// When the score was reached, as a number of the set's writes; 0 in a set whose ties are decided by the name.
     pub sequence: u64,
 }
 
@@ -69,29 +69,29 @@ impl Standing {
     }
 }
 
-/// What a submission will do, or `None` for a member whose standing stays. Making one changes nothing in the set.
+/// The effect of a submission, or `None` for a member whose standing stays. Deciding changes nothing in the set.
 pub type Decision = Option<Standing>;
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// The rank after it.
     pub rank: Rank,
-    /// The rank before it, of a member that was there.
+    /// The rank before it, of an existing member.
     pub previous_rank: Option<Rank>,
     /// The standing after it.
     pub standing: Standing,
-    /// The standing before it, of a member that was there.
+    /// The standing before it, of an existing member.
     pub previous: Option<Standing>,
     /// Whether the standing was changed.
     pub is_changed: bool,
 }
 
 impl RankedSet {
-    /// An empty set, which will take up to `members_max` members.
+    /// An empty set for up to `members_max` members.
     pub fn new(order: Order, members_max: usize) -> Self {
         let tree = Tree::new(order.components().len() + 1);
-        // Members are counted, and handles are, in 32 bits.
+        // The numbers of members and handles have 32 bits.
         let members_max = members_max.min(u32::MAX as usize - 1);
         RankedSet { order, members_max, tree, members: Members::new(), next_sequence: 1, version: 0 }
     }
@@ -116,7 +116,7 @@ impl RankedSet {
         self.tree.scores()
     }
 
-    /// A larger number after each change.
+    /// A number that grows with each change.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -131,7 +131,7 @@ impl RankedSet {
         self.members.name_bytes()
     }
 
-    /// A member and its place. The name and the leaf are waited for together, in most cases before it is known that the name is the right one.
+    /// A member and its place. The waits for the name and the leaf overlap, mostly before the name is known to match.
     #[inline]
     fn find(&self, name: &[u8], tag: u32) -> Option<(Member, Place)> {
         let member = self.members.find(name, tag, |member| self.tree.prefetch(member.leaf))?;
@@ -143,7 +143,7 @@ impl RankedSet {
         self.find(name, self.members.tag(name)).map(|(_, place)| place)
     }
 
-    /// The same for a member that will probably get these scores: the leaf where they belong comes near meanwhile.
+    /// The same for a member that will probably get these scores: prefetches the leaf where they belong.
     fn find_to_change(&self, name: &[u8], scores: &[i64]) -> (u32, Option<(Member, Place)>) {
         let tag = self.members.near_tag(name);
         self.tree.prefetch_for(Key::new(self.order.words(scores)).words(), &self.members);
@@ -183,7 +183,7 @@ impl RankedSet {
         Some(self.tree.score_position(self.tree.scores_through(place) - 1))
     }
 
-    /// What a submission would make of a member, without doing it. The sequence is the one that `place` will give the member.
+    /// The effect of a submission, without applying it. The sequence is the one that `place` will assign.
     ///
     /// # Errors
     /// `WrongComponents`, `MemberTooLong`, `Full`, and `OutOfRange` for a sum.
@@ -229,18 +229,18 @@ impl RankedSet {
         }
     }
 
-    /// Decides and does.
+    /// Decides and applies a submission.
     ///
     /// # Errors
-    /// Those of [`RankedSet::decide`]. Nothing has changed then.
+    /// Those of [`RankedSet::decide`]. Then nothing has changed.
     pub fn submit(&mut self, name: &[u8], scores: &[i64], operator: Operator, style: Style) -> Result<Submission, Error> {
         self.submit_stored(name, scores, operator, style, |_| Ok(()))
     }
 
-    /// Decides, has `store` keep the standing that was decided, and does it. A standing that stays is not stored.
+    /// Decides a submission, passes the new standing to `store`, and applies it. An unchanged standing is not stored.
     ///
     /// # Errors
-    /// Those of [`RankedSet::decide`] and of `store`. Nothing has changed then.
+    /// Those of [`RankedSet::decide`] and of `store`. Then nothing has changed.
     pub fn submit_stored<E: From<Error>>(
         &mut self,
         name: &[u8],
@@ -257,7 +257,7 @@ impl RankedSet {
         Ok(self.put(name, tag, found, standing, style))
     }
 
-    /// Gives a member a standing, whatever it has: one that was decided, or one of before.
+    /// Sets a member's standing: one that was decided, or an earlier one.
     ///
     /// # Errors
     /// `WrongComponents`, `MemberTooLong` and `Full`.
@@ -312,7 +312,7 @@ impl RankedSet {
         Submission { rank: rank.unwrap_or(Rank::Whole(0)), previous_rank: rank, standing, previous, is_changed: false }
     }
 
-    /// Removes a member, and returns what it had.
+    /// Removes a member, and returns its standing.
     pub fn delete(&mut self, name: &[u8]) -> Option<Standing> {
         let tag = self.members.tag(name);
         let (member, place) = self.find(name, tag)?;
@@ -323,19 +323,19 @@ impl RankedSet {
         Some(standing)
     }
 
-    /// Removes all members. Sequences go on.
+    /// Removes all members. Sequences continue.
     pub fn clear(&mut self) {
         self.tree = Tree::new(self.order.components().len() + 1);
         self.members = Members::new();
         self.version += 1;
     }
 
-    /// The positions of the members whose scores lie between two numbers, either of which may be missing. `from` is the smaller as
-    /// numbers go; with `excludes_to` the range ends before `to`. Ends of several components are compared in the set's order, and
-    /// may leave out components at the end.
+    /// The positions of the members whose scores are between two ends, either of which may be missing. `from` is the numerically
+    /// smaller one; with `excludes_to` the range ends before `to`. Ends of several components are compared in the set's order,
+    /// and may omit components at the end.
     ///
     /// # Errors
-    /// `WrongComponents` when an end has no component, or more than the set's scores.
+    /// `WrongComponents` if an end has no component, or more than the set's scores.
     pub fn span(&self, from: Option<&[i64]>, to: Option<&[i64]>, excludes_to: bool) -> Result<Range<usize>, Error> {
         let from = from.map(|scores| self.bound(scores)).transpose()?;
         let to = to.map(|scores| self.bound(scores)).transpose()?;

@@ -54,8 +54,8 @@ struct Unsorted {
 }
 
 impl RankedSet {
-    /// The set that was stored as rows whose keys begin with `prefix`. `each_row` reads them: it gets the bytes with which the keys begin, and
-    /// calls a function with the key and the value of each row until that returns false.
+    /// The set stored as rows whose keys begin with `prefix`. `each_row` reads them: it gets the beginning of the keys, and calls
+    /// a function with the key and the value of each row until that returns false.
     ///
     /// # Errors
     /// Those of `each_row`; `InvalidRow` for a row of another set or order, `PrefixTooLong`, `Full`.
@@ -82,7 +82,7 @@ impl RankedSet {
         unsorted.sort(&set.members);
         let Unsorted { words, entries, .. } = &unsorted;
         let sorted = entries.iter().map(|entry| (key_of(words, width, entry.number), entry.handle));
-        // In the order in which they came their names lie one after the other.
+        // In this order their names are adjacent.
         let mut members = vec![Member { handle: 0, leaf: 0 }; entries.len()];
         set.tree = Tree::build(width, sorted, |position, leaf| {
             let Entry { handle, number, .. } = entries[position];

@@ -9,17 +9,17 @@ use super::records::Records;
 
 pub(super) use super::index::Member;
 
-/// Members that are looked up together; a core can wait for about ten lines of memory at once.
+/// Members that are looked up together; a core can wait for about ten cache lines at once.
 pub(super) const TOGETHER: usize = 16;
 
 /// One value for each of them.
 pub(super) type Group<T> = SmallVec<[T; TOGETHER]>;
 
-/// A handle stands for a member, and is given out again when that has gone.
+/// A handle identifies a member, and is reused after its removal.
 pub(super) struct Members {
     records: Records,
     index: Index,
-    /// Keyed at random: names come from outside, and whoever sends them must not be able to make them collide.
+    /// Keyed at random, so that clients cannot send names that collide.
     hasher: RandomState,
 }
 
@@ -33,13 +33,13 @@ impl Members {
         self.records.name(handle)
     }
 
-    /// Brings the name of a member near.
+    /// Prefetches the name of a member.
     #[inline]
     pub(super) fn prefetch_name(&self, handle: u32) {
         self.records.prefetch(handle);
     }
 
-    /// By which the index knows a name.
+    /// The tag of a name in the index.
     #[inline]
     pub(super) fn tag(&self, name: &[u8]) -> u32 {
         let mut hasher = self.hasher.build_hasher();
@@ -47,7 +47,7 @@ impl Members {
         (hasher.finish() >> 32) as u32
     }
 
-    /// The tag of a name, whose bucket is brought near.
+    /// The tag of a name; prefetches its bucket.
     #[inline]
     pub(super) fn near_tag(&self, name: &[u8]) -> u32 {
         let tag = self.tag(name);
@@ -55,7 +55,7 @@ impl Members {
         tag
     }
 
-    /// The member with a name of this tag. What may be it is told to `bring` before the names are compared.
+    /// The member with this name and tag. Calls `bring` with candidates before the names are compared.
     #[inline]
     pub(super) fn find(&self, name: &[u8], tag: u32, bring: impl Fn(Member)) -> Option<Member> {
         self.index.find(tag, |member| {
@@ -64,13 +64,13 @@ impl Members {
         })
     }
 
-    /// A member that may well be the one with this tag.
+    /// A member that is probably the one with this tag.
     #[inline]
     pub(super) fn likely(&self, tag: u32) -> Option<Member> {
         self.index.find(tag, |_| true)
     }
 
-    /// Keeps a name. It is not found before it is entered.
+    /// Stores a name. It is found only after it is entered.
     pub(super) fn add(&mut self, name: &[u8]) -> u32 {
         self.records.add(name)
     }
@@ -80,18 +80,18 @@ impl Members {
         self.index.insert(tag, member);
     }
 
-    /// Makes the index of all members at once.
+    /// Builds the index of all members at once.
     pub(super) fn enter_all(&mut self, members: impl ExactSizeIterator<Item = Member>) {
         self.index = Index::of(members.map(|member| (self.tag(self.name(member.handle)), member)));
     }
 
-    /// Says in which leaf a member stands now.
+    /// Sets the leaf of a member.
     #[inline]
     pub(super) fn set_leaf(&mut self, tag: u32, member: Member) {
         self.index.set_leaf(tag, member);
     }
 
-    /// Says in which leaf some members stand now: all names are brought near first, then all buckets.
+    /// Sets the leaf of some members: prefetches all names first, then all buckets.
     pub(super) fn set_leaves(&mut self, handles: &[u32], leaf: u32) {
         for handles in handles.chunks(TOGETHER) {
             handles.iter().for_each(|handle| self.prefetch_name(*handle));
@@ -105,7 +105,7 @@ impl Members {
         self.records.remove(handle);
     }
 
-    /// Whether another name finds room in the 32 bits of handles.
+    /// Whether the 32 bits of handles have room for another name.
     pub(super) fn has_room(&self) -> bool {
         self.records.has_room()
     }

@@ -3,15 +3,15 @@
 pub use super::decimal::text_of;
 use super::error::Error;
 
-/// Digits that are sure to be out of range, whatever the decimals.
+/// Digits that are certainly out of range, with any number of decimals.
 const DIGITS_MAX: i64 = 40;
-/// The part of a refused text that an error repeats.
+/// Characters of a refused text that an error quotes.
 const QUOTED_CHARS: usize = 40;
 
-/// The number that a text says: digits with an optional sign, point and exponent, as in `-12.50` or `1e3`.
+/// Parses a number: digits with an optional sign, point and exponent, as in `-12.50` or `1e3`.
 ///
 /// # Errors
-/// `NotANumber`, `TooPrecise` when digits behind the last decimal are not 0, and `OutOfRange`.
+/// `NotANumber`, `TooPrecise` if digits after the last decimal are not 0, and `OutOfRange`.
 pub fn parse(text: &str, decimals: u8) -> Result<i64, Error> {
     let number = Digits::read(text).ok_or_else(|| Error::NotANumber { text: quoted(text) })?;
     let exponent = number.exponent + i64::from(decimals);
@@ -59,7 +59,7 @@ impl Digits {
     }
 }
 
-/// An exponent; what is far out of range is cut to a number that still is.
+/// An exponent; one far out of range is clamped to a number that still is.
 fn read_exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

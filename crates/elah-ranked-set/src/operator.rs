@@ -1,10 +1,10 @@
-//! How a submitted score meets the one that a member has.
+//! The combination of a submitted score with a member's current one.
 
 use super::error::Error;
 use super::number::text_of;
 use super::order::{Component, Scores};
 
-/// What a submission does with the score that a member has. A member without one gets what was submitted.
+/// How a submission changes a member's score. A new member gets the submitted score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// Keeps the one that ranks first.
@@ -17,12 +17,12 @@ pub enum Operator {
     Min,
     /// Keeps the larger: the first component that differs decides, whatever its direction.
     Max,
-    /// Replaces it, and counts as reached now even if it is the same: the member goes behind its equals.
+    /// Replaces it, and counts as reached now even if it is equal: the member moves behind its equals.
     Last,
 }
 
 impl Operator {
-    /// The score after the submission, or `None` when nothing changes. `ranks_first` tells whether the submitted score does.
+    /// The score after the submission, or `None` if nothing changes. `ranks_first` is whether the submitted score ranks first.
     pub(super) fn apply(
         self,
         components: &[Component],

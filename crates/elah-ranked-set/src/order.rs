@@ -1,4 +1,4 @@
-//! What is better than what: the components of a score, the direction of each, and what decides between equal scores.
+//! The order of a set: the components of a score, their directions, and the decision between equal scores.
 
 use smallvec::SmallVec;
 
@@ -27,10 +27,10 @@ pub struct Component {
     pub decimals: u8,
 }
 
-/// What decides between members of equal score.
+/// The decision between members of equal score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
-    /// Who has had the score for longer ranks first.
+    /// The member that has had the score for longer ranks first.
     Earliest,
     /// The bytes of the names, in their order.
     Member,
@@ -54,7 +54,7 @@ impl Order {
         Ok(Order { components, ties })
     }
 
-    /// The components, the weightiest first.
+    /// The components, the most significant first.
     pub fn components(&self) -> &[Component] {
         &self.components
     }
@@ -102,7 +102,7 @@ impl Order {
         }
     }
 
-    /// Bytes that are the same for orders alone that agree on all.
+    /// Bytes that are equal only for equal orders.
     pub(super) fn signature(&self) -> Vec<u8> {
         let ties = match self.ties {
             Ties::Earliest => b'e',

@@ -31,12 +31,12 @@ impl<'a> Point<'a> {
         Point { words, then: Then::After }
     }
 
-    /// Where the entry of a member stands, or would stand.
+    /// The position of a member's entry, existing or not.
     pub(super) fn at(key: &'a [u64], name: &'a [u8]) -> Self {
         Point { words: key, then: Then::At(name) }
     }
 
-    /// Just behind the entry of a member, or where that would stand.
+    /// The position just after a member's entry, existing or not.
     pub(super) fn past(key: &'a [u64], name: &'a [u8]) -> Self {
         Point { words: key, then: Then::Past(name) }
     }

@@ -1,12 +1,12 @@
-//! The five ways to number members of equal score, each computed when it is asked for from one structure.
+//! The five styles of rank, each computed on demand from one structure.
 
 use super::RankedSet;
 use super::tree::Place;
 
-/// How ranks are numbered. The examples are those of four members of whom the second and third have the same score.
+/// How ranks are numbered. The examples have four members, of whom the second and third have the same score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// 1 2 3 4: every member has a rank of its own, the order's ties deciding.
+    /// 1 2 3 4: every member has its own rank; ties decide.
     Ordinal,
     /// 1 2 2 3: the number of better scores, plus 1.
     Dense,

@@ -1,4 +1,4 @@
-//! A record for each member: its name. Records lie in runs of whole units that are used again when a member goes.
+//! The records of members: their names. Records occupy runs of whole units that are reused after a removal.
 
 use hashbrown::HashMap;
 
@@ -12,7 +12,7 @@ const HEAD_BYTES: usize = 2;
 /// A record's handle is the number of its first unit: its block's number times `BLOCK_UNITS` plus its place there.
 pub(super) struct Records {
     arena: Arena<u8>,
-    /// The first free run of so many units. The first unit of a free run is the handle of the next.
+    /// The first free run of this many units. The first unit of a free run contains the handle of the next.
     free: HashMap<u16, u32>,
     name_bytes: usize,
 }
@@ -41,7 +41,7 @@ impl Records {
         &record[HEAD_BYTES..HEAD_BYTES + usize::from(len)]
     }
 
-    /// Brings the beginning of a record near.
+    /// Prefetches the beginning of a record.
     #[inline]
     pub(super) fn prefetch(&self, handle: u32) {
         prefetch(&self.tail(handle)[..HEAD_BYTES]);
@@ -58,7 +58,7 @@ impl Records {
         handle
     }
 
-    /// Gives the run of a record back; its handle is given out again.
+    /// Frees the run of a record; its handle is reused.
     pub(super) fn remove(&mut self, handle: u32) {
         let name = self.name(handle);
         let (units, bytes) = (units(name), name.len());
@@ -89,12 +89,12 @@ impl Records {
         &mut self.arena[handle as usize / BLOCK_UNITS][start..start + units * UNIT_BYTES]
     }
 
-    /// Whether a name of any length is sure to find room: handles have 32 bits.
+    /// Whether a name of any length certainly fits: handles have 32 bits.
     pub(super) fn has_room(&self) -> bool {
         self.arena.len() < u32::MAX as usize / BLOCK_UNITS
     }
 
-    /// Memory of all records, the names among them.
+    /// Memory of all records, including the names.
     pub(super) fn bytes(&self) -> usize {
         self.arena.bytes()
     }

@@ -1,6 +1,6 @@
-//! How a member lies in a store: one row each, whose key comes from its name, so that a new score is one write.
+//! The stored row of a member. Its key is made from the name, so a new score is one write.
 //!
-//! | key, behind the length of the set's prefix and the prefix | value |
+//! | key, after the length of the set's prefix and the prefix | value |
 //! |---|---|
 //! | `=`, a name of up to `PLAIN_NAME_BYTES` | version, number of components, decimals of each, sequence, scores |
 //! | `#`, SHA-256 of a longer name | the same, then the name |
@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 const PLAIN: u8 = b'=';
 const HASHED: u8 = b'#';
 
-/// A member as its row has it.
+/// The content of a member's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row<'r> {
     pub(super) name: &'r [u8],
@@ -23,7 +23,7 @@ pub(super) struct Row<'r> {
     pub(super) sequence: u64,
 }
 
-/// What the keys of a set's rows begin with. The length makes sure that no prefix is the beginning of another.
+/// The beginning of the keys of a set's rows. Because of the length, no prefix is the beginning of another.
 pub(super) fn stem(prefix: &[u8]) -> Vec<u8> {
     [&[prefix.len() as u8], prefix].concat()
 }
@@ -59,7 +59,7 @@ pub(super) fn write_value(out: &mut Vec<u8>, order: &Order, name: &[u8], scores:
     }
 }
 
-/// Reads a row whose key has lost its stem.
+/// Parses a row, whose key comes without its stem.
 pub(super) fn decode<'r>(order: &Order, key: &'r [u8], value: &'r [u8]) -> Result<Row<'r>, Error> {
     let invalid = |why| Error::InvalidRow { why };
     let rest = value.strip_prefix(&[VERSION]).ok_or_else(|| invalid("it has another version"))?;

@@ -1,4 +1,4 @@
-//! Members in the order of their ranks: by position, around a member, behind a cursor.
+//! Members in the order of their ranks: by position, around a member, after a cursor.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::rank::{Rank, Style};
 use super::tree::Place;
 use super::{RankedSet, cursor};
 
-/// A member as it stands.
+/// The current data of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<'s> {
     /// The member's name.
     pub name: &'s [u8],
-    /// The rank, in the style that was asked for.
+    /// The rank, in the requested style.
     pub rank: Rank,
     /// The score.
     pub scores: Scores,
@@ -27,7 +27,7 @@ pub struct Rows<'s> {
     position: usize,
     end: usize,
     style: Style,
-    /// The rank of those with the score of the last row, unless each has its own.
+    /// The rank shared by members with the score of the last row, unless each has its own.
     shared: Option<Rank>,
 }
 
@@ -59,7 +59,7 @@ impl<'s> Iterator for Rows<'s> {
 
 impl ExactSizeIterator for Rows<'_> {}
 
-/// Names that are brought near before they are needed.
+/// How many names ahead are prefetched.
 const AHEAD: usize = 12;
 
 impl<'s> Rows<'s> {
@@ -71,13 +71,13 @@ impl<'s> Rows<'s> {
         rows
     }
 
-    /// Brings the first names of a leaf near, or those from a place on.
+    /// Prefetches the first names of a leaf, or those from a place on.
     fn bring_first(&self, place: Place) {
         let names = self.set.tree.handles_from(place, AHEAD.min(self.end - self.position));
         names.iter().for_each(|handle| self.set.members.prefetch_name(*handle));
     }
 
-    /// Brings what comes after `place` near: the name `AHEAD` places on, or what a new leaf begins with.
+    /// Prefetches what follows `place`: the name `AHEAD` places on, or the beginning of a new leaf.
     fn bring(&self, place: Place, next: Place) {
         if next.leaf != place.leaf {
             return self.bring_first(next);
@@ -91,7 +91,7 @@ impl<'s> Rows<'s> {
 }
 
 impl RankedSet {
-    /// The members at these positions, counted from 0; positions that nobody has are left out.
+    /// The members at these positions, counted from 0; skips positions beyond the end.
     pub fn rows(&self, positions: Range<usize>, style: Style) -> Rows<'_> {
         let end = positions.end.min(self.len());
         let position = positions.start.min(end);
@@ -99,12 +99,12 @@ impl RankedSet {
         Rows::new(self, next, position, end, style)
     }
 
-    /// A member between up to `distance` before it and up to `distance` behind it.
+    /// A member with up to `distance` members before and after it.
     pub fn rows_around(&self, name: &[u8], distance: usize, style: Style) -> Option<Rows<'_>> {
         let place = self.place_of(name)?;
         let (first, before) = self.tree.back(place, distance);
         let behind = distance.saturating_add(1);
-        // The names are on their way while the position is counted.
+        // The names arrive in the cache while the position is counted.
         let names = self.tree.handles_from(first, AHEAD.min(behind.saturating_add(before)));
         names.iter().for_each(|handle| self.members.prefetch_name(*handle));
         let position = self.tree.position(place);
@@ -131,10 +131,10 @@ impl RankedSet {
         Some(cursor::encode(&self.order, self.tree.key(place).words(), name))
     }
 
-    /// The positions of up to `limit` members behind a cursor.
+    /// The positions of up to `limit` members after a cursor.
     ///
-    /// A member that does not move between two pages is on exactly one of them; one that moves is where it then stands. The
-    /// member that a cursor was made from may have moved or gone.
+    /// A member that does not move between two pages is on exactly one of them; one that moves is at its new position. The member
+    /// of the cursor may have moved or been removed.
     ///
     /// # Errors
     /// `InvalidCursor`.

@@ -1,7 +1,7 @@
-//! A B+-tree that knows its numbers: each branch holds how many entries, and how many distinct scores, lie below each child.
+//! A counting B+-tree: each branch stores how many entries, and how many distinct scores, are below each child.
 //!
-//! Leaves and branches know their parents and members know their leaves, so a member's rank is found upwards, without
-//! comparing a key. A branch holds the exact first key of each child.
+//! Leaves and branches know their parents, and members know their leaves. So a member's rank is found upwards, without comparing
+//! a key. A branch has the exact first key of each child.
 
 mod branch;
 mod bulk;
@@ -21,11 +21,12 @@ use keys::Keys;
 use leaf::Leaf;
 use search::entries_before;
 
-/// Entries of a leaf and children of a branch. The bits of a leaf's heads are as many.
+/// Entries of a leaf and children of a branch; also the number of bits of a leaf's heads.
 const CAPACITY: usize = 64;
 const NONE: u32 = u32::MAX;
 
-/// The place of a number that is there once. Looks at all of them: one pass without branches, in 32-bit lanes that fill a register.
+/// The position of a number that occurs once. Checks all of them: one pass without branches, in 32-bit lanes that fill a
+/// register.
 #[inline]
 fn place_of(numbers: &[u32; CAPACITY], number: u32) -> usize {
     let places = numbers.iter().zip(0_u32..).map(|(other, place)| if *other == number { place } else { 0 });
@@ -70,7 +71,7 @@ impl Tree {
         self.leaves[place.leaf].key(place.at, self.width)
     }
 
-    /// Lends the words of an entry's key to `work`.
+    /// Passes the words of an entry's key to `work`.
     #[inline]
     pub(super) fn read_key<R>(&self, place: Place, work: impl FnOnce(&[u64]) -> R) -> R {
         self.leaves[place.leaf].keys().read(place.at, self.width, work)
@@ -90,19 +91,19 @@ impl Tree {
         Place { leaf: member.leaf, at: self.leaves[member.leaf].place(member.handle) }
     }
 
-    /// Brings near what tells where a member stands in its leaf.
+    /// Prefetches the data for finding a member in its leaf.
     #[inline]
     pub(super) fn prefetch(&self, leaf: u32) {
         self.leaves[leaf].prefetch();
     }
 
-    /// Brings a whole leaf near.
+    /// Prefetches a whole leaf.
     #[inline]
     pub(super) fn prefetch_all(&self, leaf: u32) {
         prefetch(&self.leaves[leaf]);
     }
 
-    /// Brings near the whole leaf where an entry belongs whose key begins with these words.
+    /// Prefetches the whole leaf where an entry with these first key words belongs.
     #[inline]
     pub(super) fn prefetch_for(&self, words: &[u64], members: &Members) {
         let mut node = self.root;
@@ -114,7 +115,7 @@ impl Tree {
         prefetch(&self.leaves[node]);
     }
 
-    /// The branches above a leaf, lowest first, with the place of the way down in each.
+    /// The branches above a leaf, lowest first, with the position of the child in each.
     #[inline]
     fn path(&self, leaf: u32) -> impl Iterator<Item = (&Branch, usize)> {
         let mut child = leaf;
@@ -148,8 +149,8 @@ impl Tree {
         before + place.at
     }
 
-    /// Where an entry at `point` belongs, and the number of entries before its leaf. `step` is told each branch on the way, and the place of
-    /// the way down in it.
+    /// The place of an entry at `point`, and the number of entries before its leaf. Calls `step` with each branch on the way
+    /// down, and the position of the child in it.
     #[inline]
     fn descend(&self, point: Point<'_>, members: &Members, mut step: impl FnMut(u32, usize)) -> (Place, usize) {
         let mut node = self.root;
@@ -166,7 +167,7 @@ impl Tree {
         (Place { leaf: node, at }, before)
     }
 
-    /// The entry with so many before it; there must be one.
+    /// The entry with this many entries before it, which must exist.
     pub(super) fn select(&self, position: usize) -> Place {
         let (mut node, mut rest) = (self.root, position);
         for _ in 0..self.height {
@@ -177,8 +178,8 @@ impl Tree {
         Place { leaf: node, at: rest }
     }
 
-    /// The position of the first entry of the distinct score number `number`, counted from 0; the number of entries when there
-    /// are not so many scores.
+    /// The position of the first entry of the distinct score number `number`, counted from 0; the number of entries if there are
+    /// fewer scores.
     pub(super) fn score_position(&self, number: usize) -> usize {
         if number >= self.scores() {
             return self.len;
@@ -193,7 +194,7 @@ impl Tree {
         before + self.leaves[node].head_place(rest)
     }
 
-    /// The entry so many places before this one, or the first one, and how many places that is.
+    /// The entry this many places before, or the first one, and the distance.
     pub(super) fn back(&self, place: Place, count: usize) -> (Place, usize) {
         let Place { mut leaf, mut at } = place;
         let mut rest = count;
@@ -223,7 +224,7 @@ impl Tree {
         (leaf.next != NONE).then_some(Place { leaf: leaf.next, at: 0 })
     }
 
-    /// Entries and heads below a node at a level; level 0 are the leaves.
+    /// Entries and heads below a node at a level; level 0 is the leaves.
     fn numbers(&self, level: u32, node: u32) -> (u32, u32) {
         match level {
             0 => (self.leaves[node].len() as u32, self.leaves[node].heads.count_ones()),
@@ -257,7 +258,7 @@ impl Tree {
         before
     }
 
-    /// Tells the branches above that the first entry below a node is another now.
+    /// Updates the branches above after the first entry below a node has changed.
     fn first_changed(&mut self, level: u32, node: u32) {
         let (mut level, mut child) = (level, node);
         loop {
@@ -290,7 +291,7 @@ impl Tree {
         }
     }
 
-    /// Writes down anew what a branch knows of the child at `at`.
+    /// Updates a branch's data of the child at `at`.
     fn refresh(&mut self, level: u32, parent: u32, at: usize) {
         let child = self.branches[parent].child(at);
         let (count, heads) = self.numbers(level, child);

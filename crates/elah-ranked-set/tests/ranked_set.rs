@@ -1,5 +1,5 @@
-//! Ranked sets from outside: a comparison with a model under random operations, sets that grow and shrink through all heights of
-//! the tree, pages while scores move, sets in a store, members as JSON, and the bounds of names, scores and memory.
+//! Ranked sets from outside: comparison with a model under random operations, growth and shrinking through all heights of the
+//! tree, pages while scores move, sets in a store, JSON, and the limits of names, scores and memory.
 
 mod ranked_set {
     pub mod bounds;

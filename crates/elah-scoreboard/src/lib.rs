@@ -1,9 +1,9 @@
-//! The scoreboard of a server: a mapped file of counters on which supervisor and workers write what they do, and which any process
-//! reads, whatever state its writers are in.
+//! The scoreboard of a server: a mapped file of counters. Supervisor and workers write what they do, and any process can read it,
+//! even while a writer hangs.
 //!
-//! All is unsigned 64-bit cells: a header; the slots, which are places of workers; the rows, one for each worker process; for each shard
-//! the slot that owns it; and for each row what its worker says of the workers at all slots. Every cell has one writer at a time, so a
-//! store is all that it takes.
+//! It consists of unsigned 64-bit cells: a header; a slot for each place of a worker; a row for each worker process; for each
+//! shard the slot that owns it; and for each row what its worker reports about the workers in all slots. Every cell has one
+//! writer at a time, so a plain store is enough.
 
 mod map;
 mod names;
@@ -21,7 +21,7 @@ pub use names::Area;
 use names::{PEER_CELLS, SERVER_CELLS, place};
 pub use row::{Report, Row};
 
-/// "ELAHBRD" and the layout's version: a reader of another one refuses the file.
+/// "ELAHBRD" and the layout's version: a reader of another version refuses the file.
 const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x02");
 
 const HEADER_CELLS: usize = 64;
@@ -29,21 +29,21 @@ const SLOT_CELLS_MAX: usize = 16;
 const ROW_CELLS_MAX: usize = 32;
 const PEER_STRIDE: usize = PEER_CELLS.len();
 
-/// Numbers that an application shows for its row, each with a name of three cells.
+/// Numbers that an application publishes in its row, each with a name of three cells.
 const EXTRAS_MAX: usize = 32;
 const EXTRA_NAME_CELLS: usize = 3;
 const EXTRA_NAME_BYTES: usize = EXTRA_NAME_CELLS * 8 - 1;
 const EXTRA_CELLS: usize = EXTRA_NAME_CELLS + 1;
 const ROW_STRIDE: usize = ROW_CELLS_MAX + EXTRAS_MAX * EXTRA_CELLS;
 
-/// The sizes stand in the header's first cells, before the named ones.
+/// The header's first cells hold the sizes, before the named cells.
 const MAGIC_CELL: usize = 0;
 const SLOTS_MAX_CELL: usize = 1;
 const ROWS_CELL: usize = 2;
 const SHARDS_CELL: usize = 3;
 const FIRST_SERVER_CELL: usize = 8;
 
-/// How many of each a scoreboard has room for.
+/// How many slots, rows and shards a scoreboard has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     pub slots_max: usize,
@@ -65,7 +65,8 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Makes the file, which nobody but its owner may read. Its space is taken at once: a full disk is an error here, not a fault later.
+    /// Creates the file, readable by its owner only. Allocates its space at once, so a full disk is an error here and not a fault
+    /// later.
     pub fn create(path: &Path, sizes: Sizes) -> io::Result<Scoreboard> {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&vec![0; sizes.cells() * size_of::<u64>()])?;
@@ -103,7 +104,7 @@ impl Scoreboard {
         self.sizes
     }
 
-    /// The cell of that name; `None` when the area is not on this scoreboard, or has no such cell.
+    /// The cell with that name; `None` if the scoreboard has no such area, or the area no such cell.
     pub fn cell(&self, area: Area, name: &str) -> Option<&AtomicU64> {
         let position = area.position(name)?;
         let first = match area {
@@ -118,19 +119,19 @@ impl Scoreboard {
         Some(self.map.cell(first + position))
     }
 
-    /// One more than the last row that a process has.
+    /// One more than the last row in use.
     fn rows_used(&self) -> usize {
         const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "rows_used");
         usize::try_from(self.map.cell(CELL).load(Ordering::Relaxed)).map_or(0, |used| used.min(self.sizes.rows))
     }
 
-    /// Another number whenever a shard has another owner, or a slot another generation.
+    /// A number that changes whenever a shard gets another owner, or a slot another generation.
     pub fn map_version(&self) -> u64 {
         const CELL: usize = FIRST_SERVER_CELL + place(SERVER_CELLS, "map_version");
         self.map.cell(CELL).load(Ordering::Acquire)
     }
 
-    /// A cell of a row that is there, by its place in `ROW_CELLS`.
+    /// A cell of an existing row, by its place in `ROW_CELLS`.
     fn row_cell(&self, row: usize, position: usize) -> u64 {
         self.map.cell(self.first_of_row(row) + position).load(Ordering::Relaxed)
     }
@@ -140,7 +141,7 @@ impl Scoreboard {
         self.shard(shard).map(|cell| cell.load(Ordering::Acquire))
     }
 
-    /// Gives a shard to a slot; false for a shard that does not exist.
+    /// Assigns a shard to a slot; false for a shard that does not exist.
     pub fn assign(&self, shard: usize, slot: u64) -> bool {
         self.shard(shard).map(|cell| cell.store(slot, Ordering::Release)).is_some()
     }
@@ -154,7 +155,8 @@ impl Scoreboard {
         }
     }
 
-    /// Shows a number of the application; false when the row does not exist, its numbers are all taken, or the name is empty or too long.
+    /// Publishes a number of the application; false if the row does not exist, all numbers are in use, or the name is empty or
+    /// too long.
     pub fn publish(&self, row: usize, name: &str, value: u64) -> bool {
         if row >= self.sizes.rows || name.is_empty() || name.len() > EXTRA_NAME_BYTES || name.contains('\0') {
             return false;
@@ -166,7 +168,7 @@ impl Scoreboard {
                 continue;
             }
             self.map.cell(extra + EXTRA_NAME_CELLS).store(value, Ordering::Relaxed);
-            // Whoever sees the first cell of a name sees the others and the value.
+            // A reader that sees the first cell of a name sees the others and the value.
             for cell in (0..EXTRA_NAME_CELLS).rev() {
                 self.map.cell(extra + cell).store(wanted[cell], Ordering::Release);
             }
@@ -175,7 +177,7 @@ impl Scoreboard {
         false
     }
 
-    /// The numbers of the application at a row.
+    /// The application's numbers in a row.
     pub fn extras(&self, row: usize) -> Vec<(String, u64)> {
         if row >= self.sizes.rows {
             return Vec::new();
@@ -215,7 +217,7 @@ fn name_cells(name: &str) -> Vec<u64> {
     bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect()
 }
 
-/// The time that all processes of this machine share, in milliseconds: heartbeats are told in it.
+/// Milliseconds of the clock that all processes of this machine share; heartbeats use it.
 pub fn now_ms() -> u64 {
     map::monotonic().as_millis().try_into().unwrap_or(u64::MAX)
 }

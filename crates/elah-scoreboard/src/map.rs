@@ -1,4 +1,4 @@
-//! A shared mapping of a file as cells that several processes read and write, and the clock that these have in common.
+//! A shared mapping of a file as cells that several processes read and write, and the clock that they share.
 
 #![allow(unsafe_code)]
 
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-/// All of a file, in cells of 8 bytes.
+/// The whole file, in cells of 8 bytes.
 #[derive(Debug)]
 pub(super) struct Map {
     map: MmapRaw,
 }
 
 impl Map {
-    /// The file must not be shortened while it is mapped. Boards are private to their user, and nothing of Elah shortens one.
+    /// The file must not be shortened while it is mapped. Scoreboards are private to their user, and Elah never shortens one.
     pub(super) fn new(file: &File) -> io::Result<Map> {
         Ok(Map { map: MmapOptions::new().map_raw(file)? })
     }
@@ -27,13 +27,13 @@ impl Map {
 
     pub(super) fn cell(&self, position: usize) -> &AtomicU64 {
         assert!(position < self.len(), "cell {position} of a map of {}", self.len());
-        // SAFETY: the position is inside the map, which begins at a page and so is aligned; the memory is valid as any bits are, lives as
-        // long as `self`, and is reached through atomics alone, here and in the other processes.
+        // SAFETY: the position is inside the map. The map begins at a page, so it is aligned. Any bits are valid, the memory
+        // lives as long as `self`, and every process accesses it through atomics only.
         unsafe { &*self.map.as_ptr().cast::<AtomicU64>().add(position) }
     }
 }
 
-/// CLOCK_MONOTONIC, which counts the same in every process; `Instant` does not show it.
+/// CLOCK_MONOTONIC, which is the same in every process; `Instant` does not expose it.
 pub(super) fn monotonic() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is ours; the clock exists on every system that Elah runs on.

@@ -1,6 +1,6 @@
-//! What the cells of a scoreboard are called. A cell's place is its place in these lists: they only ever grow at their ends.
+//! The names of a scoreboard's cells. A cell's place is its place in these lists, so append new names at the end.
 
-/// Of the whole server. The `retired_` ones are the sums of workers that have gone.
+/// Of the whole server. The `retired_` ones are the sums of workers that have exited.
 pub const SERVER_CELLS: &[&str] = &[
     "supervisor_pid",
     "started_ms",
@@ -16,10 +16,10 @@ pub const SERVER_CELLS: &[&str] = &[
     "retired_refused",
 ];
 
-/// Of a slot: which generation owns its shards and in which row its process writes, and how often a worker of it was replaced, by reason.
+/// Of a slot: the generation that owns its shards, the row in which its process writes, and the number of replacements by reason.
 pub const SLOT_CELLS: &[&str] = &["generation", "row", "crashes", "hangs", "memory", "restarts", "boot_failures"];
 
-/// Of a worker process. `state` is 0 for nobody, then booting, ready, releasing and draining.
+/// Of a worker process. `state` is 0 for an unused row, then booting, ready, releasing and draining.
 pub const ROW_CELLS: &[&str] = &[
     "pid",
     "slot",
@@ -30,7 +30,7 @@ pub const ROW_CELLS: &[&str] = &[
     "iterations",
     "connections_accepted",
     "requests",
-    "answered",
+    "responses",
     "refused",
     "open_requests",
     "waiting_requests",
@@ -46,11 +46,11 @@ pub const ROW_CELLS: &[&str] = &[
     "calls_sent",
 ];
 
-/// Of a worker as another one sees it that calls it. `state` is 0 while it was never called, then open, limited and probing; `allowance` is 0
-/// when it is not bounded; `calls` are on the way.
+/// Of a worker as seen by another one that calls it. `state` is 0 until the first call, then open, limited and probing;
+/// `allowance` is 0 for no limit; `calls` are in flight.
 pub const PEER_CELLS: &[&str] = &["state", "allowance", "calls", "late_calls", "limited_calls"];
 
-/// The place of a name that is known when this is compiled.
+/// The place of a name that is known at compile time.
 pub(super) const fn place(names: &[&str], name: &str) -> usize {
     let mut position = 0;
     while !is_same(names[position].as_bytes(), name.as_bytes()) {
@@ -73,7 +73,7 @@ pub enum Area {
     Server,
     WorkerSlot(usize),
     Row(usize),
-    /// What the worker in a row says of the one at a slot.
+    /// What the worker in a row reports about the worker in a slot.
     Peer(usize, usize),
 }
 
@@ -88,7 +88,7 @@ impl Area {
         }
     }
 
-    /// Where in its area the cell is.
+    /// The cell's position in its area.
     pub(super) fn position(self, name: &str) -> Option<usize> {
         self.names().iter().position(|known| *known == name)
     }

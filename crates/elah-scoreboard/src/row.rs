@@ -1,4 +1,4 @@
-//! A worker's own place on the scoreboard: its loop writes there at its ticks, never anybody else in its name, so that a loop that is stuck shows.
+//! A worker's own row on the scoreboard. Only its loop writes there, at its ticks, so that a stuck loop shows.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,32 +7,33 @@ use std::sync::atomic::Ordering;
 use super::names::{ROW_CELLS, place};
 use super::{Area, Scoreboard, now_ms};
 
-/// A worker whose loop has not written for longer does not count when connections are shared out.
+/// A worker whose loop has not written for longer does not count when connections are distributed.
 const FRESH_MS: u64 = 600;
 
 /// The state `ready`, see `ROW_CELLS`.
 const READY: u64 = 2;
 
-/// Connections by which a worker may exceed the least loaded one before it leaves new ones to the others; an eighth more when those are many.
+/// Connections by which a worker may exceed the least loaded one before it leaves new ones to the others; one eighth is added for
+/// many.
 const SURPLUS_MIN: u64 = 2;
 const SURPLUS_SHARE: u64 = 8;
 
-/// What a loop tells of itself.
+/// What a loop reports about itself.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Report {
     pub iterations: u64,
     pub connections_accepted: u64,
     pub requests: u64,
-    pub answered: u64,
+    pub responses: u64,
     pub refused: u64,
     pub open_requests: u64,
     pub waiting_requests: u64,
     pub fibers: u64,
-    /// A request may have a fiber, and has none yet.
+    /// A request may start and has no fiber yet.
     pub has_ready: bool,
 }
 
-/// A row, with the lag of its loop since it last wrote.
+/// A row, with the lag of its loop since the last report.
 #[derive(Debug)]
 pub struct Row {
     scoreboard: Arc<Scoreboard>,
@@ -42,7 +43,7 @@ pub struct Row {
     unserved: Cell<Unserved>,
 }
 
-/// Since when requests might have had a fiber and none got one, 0 for not at all; and how many had one by then.
+/// Since when a request could have got a fiber and none did, 0 for not at all; and how many had one by then.
 #[derive(Debug, Default, Clone, Copy)]
 struct Unserved {
     since_ms: u64,
@@ -50,7 +51,7 @@ struct Unserved {
 }
 
 impl Row {
-    /// `None` when the scoreboard has no such row.
+    /// `None` if the scoreboard has no such row.
     pub fn new(scoreboard: Arc<Scoreboard>, number: usize) -> Option<Row> {
         (number < scoreboard.sizes().rows).then(|| Row {
             scoreboard,
@@ -67,12 +68,12 @@ impl Row {
         }
     }
 
-    /// Notes by how much a tick came late.
+    /// Records by how much a tick was late.
     pub fn note_lag(&self, lag_ms: u64) {
         self.lag_ms.set(self.lag_ms.get().max(lag_ms));
     }
 
-    /// Connections are shared out by this number, so it is written at once.
+    /// Connections are distributed by this number, so it is written at once.
     pub fn set_connections(&self, open: usize) {
         self.set("connections", open as u64);
     }
@@ -84,7 +85,7 @@ impl Row {
             ("iterations", report.iterations),
             ("connections_accepted", report.connections_accepted),
             ("requests", report.requests),
-            ("answered", report.answered),
+            ("responses", report.responses),
             ("refused", report.refused),
             ("open_requests", report.open_requests),
             ("waiting_requests", report.waiting_requests),
@@ -113,7 +114,7 @@ impl Row {
         since_ms
     }
 
-    /// True when another worker has so many fewer of the connections that the next ones had better be left to it.
+    /// True if another worker has so many fewer connections that the next ones should be left to it.
     pub fn should_leave_connections(&self, open: usize) -> bool {
         const STATE: usize = place(ROW_CELLS, "state");
         const HEARTBEAT: usize = place(ROW_CELLS, "heartbeat_ms");
@@ -128,7 +129,7 @@ impl Row {
     }
 }
 
-/// What this process holds in memory; `None` where the system does not tell.
+/// Resident memory of this process; `None` where the system does not report it.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     text.split(' ').nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE_BYTES)

@@ -1,4 +1,4 @@
-//! A scoreboard as its readers and writers see it.
+//! A scoreboard from the side of its readers and writers.
 
 use super::*;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Writes that are stored together, packed one after the other into one buffer: none of them is an allocation of its own.
+//! Batches of writes that are stored together, packed into one buffer, so that no write is an allocation of its own.
 //!
-//! A packed write is its head (tag, number of the table, length of the key (2), length of the value (4), time of expiry (8), all
-//! little endian), then key and value.
+//! A packed write is its head (tag, number of the table, length of the key (2), length of the value (4), expiry (8), all little
+//! endian), then key and value.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const PUT: u8 = 0;
 const DELETE: u8 = 1;
 const HEAD_BYTES: usize = 16;
 
-/// One write, as it lies in a buffer.
+/// One write in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packed<'a> {
     pub(super) table: u8,
@@ -27,19 +27,19 @@ pub(super) struct Packed<'a> {
     pub(super) expires_at_ms: Option<u64>,
 }
 
-/// The writes that one call has gathered, in their order.
+/// The writes of one call, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     bytes: Vec<u8>,
 }
 
 impl Gathered {
-    /// Gathers a value for the key `prefix` + `key` of the table with the number `table`.
+    /// Adds a value for the key `prefix` + `key` of the table with the number `table`.
     pub fn put(&mut self, table: u8, prefix: &[u8], key: &[u8], value: &[u8], expires_at_ms: Option<u64>) -> Result<(), Error> {
         push(&mut self.bytes, PUT, table, [prefix, key], [value], expires_at_ms)
     }
 
-    /// As `put`, for a row whose key and value are appended where it is gathered. After an error nothing of it is.
+    /// Like `put`, for a row whose key and value are appended in place. After an error the row is removed.
     pub fn put_joined<E: From<Error>>(
         &mut self,
         table: u8,
@@ -65,27 +65,27 @@ impl Gathered {
         joined
     }
 
-    /// Gathers the end of a key.
+    /// Adds the removal of a key.
     pub fn delete(&mut self, table: u8, prefix: &[u8], key: &[u8]) -> Result<(), Error> {
         push(&mut self.bytes, DELETE, table, [prefix, key], [], None)
     }
 
-    /// Whether there is nothing.
+    /// Whether there are no writes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Forgets everything.
+    /// Removes all writes.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// What was gathered last for a key: a value, or `Some(None)` for its end. `None` when nothing was.
+    /// The last write for a key: a value, or `Some(None)` for its removal. `None` if there is none.
     pub fn get(&self, table: u8, key: &[u8]) -> Option<Option<&[u8]>> {
         self.writes().filter(|write| write.table == table && write.key == key).last().map(|write| write.value)
     }
 
-    /// What was gathered last for each key of a table.
+    /// The last write for each key of a table.
     pub(super) fn by_key(&self, table: u8) -> Keys<Pending> {
         let writes = self.writes().filter(|write| write.table == table).map(|write| {
             let pending = Pending { value: write.value.map(<[u8]>::to_vec), expires_at_ms: write.expires_at_ms };
@@ -99,7 +99,7 @@ impl Gathered {
     }
 }
 
-/// Packs a write whose key and value come in parts.
+/// Packs a write whose key and value consist of parts.
 fn push<const K: usize, const V: usize>(
     bytes: &mut Vec<u8>,
     tag: u8,
@@ -158,14 +158,14 @@ impl<'a> Iterator for Unpacked<'a> {
     }
 }
 
-/// What calls have gathered, each under the claim on its shard. The writes of a call are stored together or not at all; a call whose
-/// claim does not hold takes nothing from the others.
+/// The writes of calls, each under the claim on its shard. The writes of a call are stored together or not at all. A call with an
+/// invalid claim does not affect the others.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Counts the batches of one owner, from 1.
     pub(super) number: u64,
     pub(super) tables: Arc<[Arc<TableName>]>,
-    /// How long it may wait for others that go to the disk with it.
+    /// How long it may wait to share a commit with others.
     pub(super) commit_delay: Duration,
     bytes: Vec<u8>,
     calls: Vec<(Arc<Claim>, usize)>,
@@ -176,7 +176,7 @@ impl Batch {
         Batch { number, tables, commit_delay, bytes: Vec::new(), calls: Vec::new() }
     }
 
-    /// Takes what a call has gathered.
+    /// Adds the writes of a call.
     pub(super) fn add(&mut self, claim: &Arc<Claim>, gathered: &mut Gathered) {
         self.bytes.extend_from_slice(&gathered.bytes);
         gathered.clear();
@@ -191,7 +191,7 @@ impl Batch {
         self.bytes.len() + 32 * self.calls.len()
     }
 
-    /// Each call's claim and writes.
+    /// The claim and the writes of each call.
     pub(super) fn calls(&self) -> impl Iterator<Item = (&Claim, Unpacked<'_>)> {
         let mut start = 0;
         self.calls.iter().map(move |(claim, end)| {
@@ -201,7 +201,7 @@ impl Batch {
         })
     }
 
-    /// Notes that nothing of it was stored.
+    /// Records that nothing was stored.
     pub(super) fn fail(&self, error: &Error) {
         for (claim, _) in &self.calls {
             claim.fail(self.number, error);

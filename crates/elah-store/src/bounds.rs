@@ -1,6 +1,6 @@
-//! What bounds a store.
+//! The limits of a store.
 
-/// The longest key, in bytes. LMDB takes 511; the expiry index needs some of them.
+/// The longest key, in bytes. LMDB allows 511; the expiry index needs some of them.
 pub const KEY_BYTES_MAX: usize = 480;
 /// The longest value, in bytes.
 pub const VALUE_BYTES_MAX: usize = 64 * 1024 * 1024;

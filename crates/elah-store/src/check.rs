@@ -33,11 +33,11 @@ const LEAF: u16 = 2;
 const OVERFLOW: u16 = 4;
 const META: u16 = 8;
 const IN_OTHER_PAGES: u16 = 1;
-/// The root of a tree without entries.
+/// The root of an empty tree.
 const NO_PAGE: u64 = u64::MAX;
-/// Maps the file at an address that it says itself.
+/// The map is at an address that the file names.
 const FIXED_MAP: u16 = 1;
-/// The tree of the free pages has whole numbers as keys.
+/// The keys of the tree of free pages are whole numbers.
 const WHOLE_NUMBERS: u16 = 8;
 
 /// Why a file cannot be used.
@@ -45,9 +45,9 @@ const WHOLE_NUMBERS: u16 = 8;
 pub(super) enum Fault {
     /// It cannot be read.
     Io(io::Error),
-    /// It is not what LMDB writes.
+    /// It is not an LMDB file.
     NotLmdb,
-    /// It was, and has changed since.
+    /// It is an LMDB file that was changed by something else.
     Damaged(String),
 }
 
@@ -61,12 +61,12 @@ fn damaged<T>(why: String) -> Result<T, Fault> {
     Err(Fault::Damaged(why))
 }
 
-/// What was looked at.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Pages of the two trees and of long values.
     pub pages: u64,
-    /// Entries of all tables, with those that the store has for itself.
+    /// Entries of all tables, including the store's own.
     pub entries: u64,
 }
 
@@ -86,13 +86,13 @@ struct Meta {
     transaction: u64,
 }
 
-/// Looks at the two metas, which LMDB reads when it opens the file.
+/// Checks the two metas, which LMDB reads when it opens the file.
 pub(super) fn check_metas(file: &File) -> Result<(), Fault> {
     metas(file).map(|_| ())
 }
 
-/// Looks at up to `pages_max` pages, those nearest to the roots first, as they are in the transaction of that number. Somebody must read it
-/// meanwhile, so that its pages stay as they are. `None` when its meta is gone already, since others have committed.
+/// Checks up to `pages_max` pages, those nearest to the roots first, as of the transaction with this number. A reader must hold
+/// that transaction, so that its pages stay unchanged. `None` if others have committed meanwhile and its meta is gone.
 pub(super) fn check_pages(file: &File, transaction: u64, pages_max: u64) -> Result<Option<Checked>, Fault> {
     let Some(meta) = metas(file)?.into_iter().find(|meta| meta.transaction == transaction) else { return Ok(None) };
     let mut walk = Walk { file, meta: &meta, seen: HashSet::new(), checked: Checked::default(), pages_max };
@@ -152,7 +152,7 @@ fn impossible_header<T>() -> Result<T, Fault> {
 }
 
 impl Meta {
-    /// The meta that is not the newest need not be sound: LMDB puts parts of an older one back when it could not write it.
+    /// The older meta need not be valid: LMDB partly restores it after a failed write.
     fn check(&self) -> Result<(), Fault> {
         let is_sound = |tree: Tree| {
             let is_empty = tree.root == NO_PAGE;
@@ -163,12 +163,12 @@ impl Meta {
     }
 }
 
-/// A page that is to be looked at.
+/// A page to check.
 struct Due {
     number: u64,
-    /// How many pages lie between it and the entries.
+    /// Number of levels between it and the entries.
     height: u16,
-    /// Between which keys its own must be; none has no end.
+    /// The range of its keys; `None` is unbounded.
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,
 }
@@ -245,7 +245,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Looks at the value of an entry.
+    /// Checks the value of an entry.
     fn value(&mut self, number: u64, page: &[u8], at: usize, value_at: usize, is_free: bool) -> Result<(), Fault> {
         self.checked.entries += 1;
         let (length, flags) = (u32_at(page, at) as usize, u16_at(page, at + 4));
@@ -274,7 +274,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a value of the free tree is what it should be: how many pages there are, and their numbers, the highest first.
+    /// Whether a value of the free tree is valid: the number of pages, then their numbers in descending order.
     fn is_list_of_pages(&self, value: &[u8]) -> bool {
         let (words, rest) = value.as_chunks::<8>();
         let Some((count, pages)) = words.split_first().map(|(count, pages)| (u64::from_le_bytes(*count), pages)) else {
@@ -287,7 +287,7 @@ impl Walk<'_> {
             && pages.is_sorted_by(|page, next| page > next)
     }
 
-    /// The bytes of some pages, of which the first is seen for the first time and has its own number.
+    /// The bytes of some pages. The first must have its own number and must not have been seen before.
     fn read(&mut self, number: u64, pages: u64) -> Result<Vec<u8>, Fault> {
         if !(2..=self.meta.last_page).contains(&number) {
             return damaged(format!("there is no page {number}"));
@@ -302,7 +302,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a key comes behind another in its tree.
+/// Whether a key follows another one in its tree.
 fn follows(last: &[u8], key: &[u8], is_free: bool) -> bool {
     if !is_free {
         return last < key;

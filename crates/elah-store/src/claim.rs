@@ -1,8 +1,9 @@
-//! Who may write what belongs to a shard: the *fence* that keeps an owner out that was replaced while it was paused.
+//! The *fence*: it keeps a paused and replaced owner from writing to its former shards.
 //!
-//! Everything that entities store belongs to one of a fixed number of shards. Before its first write an owner *claims* the shard: the
-//! writer raises the shard's epoch by one, durably, and notes by whom. Each later batch carries the epoch of its owner, and the writer
-//! compares it with the stored one inside the transaction that would store the batch: an owner with an older epoch stores nothing.
+//! Everything that entities store belongs to one of a fixed number of shards. Before its first write an owner *claims* the shard:
+//! the writer raises the shard's epoch by one, durably, and records the owner. Each later batch carries its owner's epoch. The
+//! writer compares it with the stored one inside the transaction that would store the batch, and stores nothing of an owner with
+//! an older epoch.
 //!
 //! | key | value |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | 0, 5 | number of shards (4, little endian), set by the first claim and never changed |
 //! | 0, 6 | number of takeovers (8, little endian), one more with each transaction that claims shards |
 //!
-//! An owner that only reads never meets the fence. It compares the number of takeovers, which it looks up once for each commit of the store,
-//! and looks at its shard's epoch when that number has changed.
+//! A read does not pass the fence. Instead its owner compares the number of takeovers, which it looks up once for each commit of
+//! the store. When the number has changed, it checks its shard's epoch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,21 +20,21 @@ use std::sync::{Arc, OnceLock};
 use super::error::Error;
 use super::layout::{CLAIMS, SHARDS, TAKEOVERS};
 
-/// The most shards that a store can be divided into.
+/// The most shards of a store.
 pub const SHARDS_MAX: u32 = 65_536;
 
-/// An owner's right to write to one shard, for as long as nobody else claims it.
+/// An owner's right to write to one shard, until somebody else claims it.
 ///
-/// It is also what the owner's batches have in common: the first that is not stored fails the claim and, with it, every later batch that
-/// may build on what was lost, also those that wait already.
+/// The owner's batches share it. The first batch that is not stored fails the claim, and with it every later batch that may build
+/// on it, including waiting ones.
 #[derive(Debug)]
 pub struct Claim {
     shard: u16,
     epoch: u64,
     failure: OnceLock<(u64, Error)>,
-    /// The number of takeovers at which the epoch was found to be the stored one.
+    /// The number of takeovers at the last check that found the epoch valid.
     checked_at: AtomicU64,
-    /// Whether it was found that another owner has claimed the shard.
+    /// Whether another owner is known to have claimed the shard.
     is_taken: AtomicBool,
 }
 
@@ -48,7 +49,7 @@ impl Claim {
         })
     }
 
-    /// The shard that it is for.
+    /// The shard of the claim.
     pub fn shard(&self) -> u16 {
         self.shard
     }
@@ -58,22 +59,22 @@ impl Claim {
         self.epoch
     }
 
-    /// Why the batch `number`, or one before it, was not stored.
+    /// Why the batch `number`, or an earlier one, was not stored.
     pub fn failure(&self, number: u64) -> Option<&Error> {
         self.failure.get().filter(|(failed_at, _)| *failed_at <= number).map(|(_, error)| error)
     }
 
-    /// Whether nothing can be stored under it any more.
+    /// Whether nothing can be stored under the claim any more.
     pub fn has_failed(&self) -> bool {
         self.has_lost_writes() || self.is_taken.load(Ordering::Acquire)
     }
 
-    /// Whether a batch under it was not stored.
+    /// Whether a batch under the claim was lost.
     pub(super) fn has_lost_writes(&self) -> bool {
         self.failure.get().is_some()
     }
 
-    /// Whether nobody else had claimed the shard when there had been so many `takeovers`; `stored` looks up the shard's epoch.
+    /// Whether nobody else had claimed the shard at this number of `takeovers`; `stored` looks up the shard's epoch.
     pub(super) fn check(&self, takeovers: u64, stored: impl FnOnce() -> Result<u64, Error>) -> Result<bool, Error> {
         if self.checked_at.load(Ordering::Acquire) != takeovers {
             if stored()? != self.epoch {
@@ -84,7 +85,7 @@ impl Claim {
         Ok(!self.is_taken.load(Ordering::Acquire))
     }
 
-    /// The same right for batches that build on nothing that was lost. `None` when another owner has the shard.
+    /// The same right for batches that do not build on lost ones. `None` if another owner has the shard.
     pub fn renewed(&self) -> Option<Arc<Self>> {
         match self.failure.get() {
             Some((_, Error::Fenced { .. })) => None,
@@ -98,11 +99,11 @@ impl Claim {
     }
 }
 
-/// What an owner asks for when it claims shards.
+/// An owner's request for shards.
 #[derive(Clone, Debug)]
 pub(super) struct Takeover {
     pub(super) shards: Vec<u16>,
-    /// How many there are; a store keeps the number of its first claim.
+    /// The number of shards; a store keeps that of its first claim.
     pub(super) of: u32,
     pub(super) generation: u64,
 }
@@ -120,7 +121,7 @@ pub(super) fn takeovers_key() -> &'static [u8] {
     &TAKEOVERS
 }
 
-/// The number of takeovers that is stored; 0 before the first.
+/// The stored number of takeovers; 0 before the first.
 pub(super) fn stored_takeovers(row: Option<&[u8]>) -> u64 {
     row.and_then(|row| Some(u64::from_le_bytes(row.try_into().ok()?))).unwrap_or(0)
 }
@@ -132,7 +133,7 @@ pub(super) fn encode_claim(epoch: u64, generation: u64) -> [u8; 16] {
     row
 }
 
-/// The epoch that a stored claim says.
+/// The epoch in a stored claim.
 pub(super) fn stored_epoch(row: &[u8]) -> Result<u64, Error> {
     let epoch = row.first_chunk::<8>().ok_or_else(|| Error::Failed { why: "the claim of a shard is damaged".to_owned() })?;
     Ok(u64::from_le_bytes(*epoch))

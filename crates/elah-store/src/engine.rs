@@ -241,7 +241,7 @@ impl Engine {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a job to the writer, which answers from its own thread; a job that is refused is answered here.
+    /// Submits a job to the writer, which reports from its own thread; a refused job is reported here.
     pub(super) fn submit(self: &Arc<Self>, job: Job) {
         let checked = if let Job::Change(work, _) = &job { work.check() } else { Ok(()) };
         let owned = if self.is_of_this_process() { Ok(()) } else { Err(Error::Closed) };

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, one variant per thing that a caller can do about it.
+//! The errors of the store, one variant per possible reaction of the caller.
 
 use std::fmt;
 use std::io;
@@ -20,30 +20,30 @@ pub enum Error {
     TooManyTables,
     /// A counter would leave the range of a signed 64-bit integer.
     CounterOverflow { value: i64, by: i64 },
-    /// The file has reached its limit, or the disk has no room. Works again when there is room.
+    /// The file has reached its limit, or the disk is full. Writes work again when there is room.
     Full { what: String },
-    /// The disk failed a write or a sync, so what it holds is unknown until the store is opened anew. Reads go
-    /// on, unless it was the record of the last commit that failed.
+    /// The disk failed a write or a sync, so its content is unknown until the store is reopened. Reads continue, unless the
+    /// record of the last commit failed.
     Failed { why: String },
     /// More writes are waiting than the store admits.
     Overloaded { waiting: usize, bytes: usize },
-    /// All slots for readers are taken.
+    /// All reader slots are in use.
     TooManyReaders { readers_max: u32 },
     /// A transaction may use the tables of its own store only.
     ForeignTable { name: String },
-    /// A transaction may do `OPERATIONS_MAX` things.
+    /// A transaction may have `OPERATIONS_MAX` operations.
     TransactionTooLarge { operations: usize },
-    /// Something that the transaction had read was changed by another before it was committed.
+    /// Another commit changed something that the transaction had read.
     Conflict,
-    /// Another owner has claimed the shard since; what was to be stored under the older epoch was not.
+    /// Another owner has claimed the shard; the write under the older epoch was not stored.
     Fenced { shard: u16, epoch: u64, stored: u64 },
-    /// A store is divided into as many shards as its first owner said.
+    /// The store has the number of shards of its first owner.
     OtherShards { stored: u32, asked: u32 },
     /// The store was closed.
     Closed,
     /// The directory cannot be used as a store.
     CannotOpen { path: PathBuf, why: String },
-    /// Its file is not what was written.
+    /// Its file is damaged.
     Damaged { path: PathBuf, why: String },
 }
 
@@ -103,7 +103,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// The sentence about a store that takes no writes, without what concerns the operation that met it.
+    /// A sentence about a store that accepts no writes, without the details of one operation.
     pub fn state(&self) -> String {
         match self {
             Error::Full { what } => format!("The store is full: {what}."),
@@ -122,13 +122,13 @@ impl Error {
     }
 }
 
-/// Whether the system says that there is no room: on the disk, in the quota, or in the file's size limit.
+/// Whether the system reports a lack of room: on the disk, in the quota, or by the file's size limit.
 pub(super) fn means_no_room(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
-/// What LMDB says about a read or a write of an open store. Whatever is not plainly a lack of room or of readers means that
-/// the file or the disk cannot be trusted.
+/// LMDB's error for a read or a write of an open store. Anything that is not clearly a lack of room or of readers means that the
+/// file or the disk cannot be trusted.
 impl From<heed::Error> for Error {
     fn from(error: heed::Error) -> Self {
         match error {

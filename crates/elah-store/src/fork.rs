@@ -1,8 +1,8 @@
-//! Notices that this process is a fork of the one that opened the store, for the price of reading one byte.
+//! A mark by which a process detects that it is a fork of the one that opened the store, by reading one byte.
 
 use std::io;
 
-/// A page that the kernel hands to a forked child filled with zeros.
+/// A page that the kernel fills with zeros in a forked child.
 #[derive(Debug)]
 pub(super) struct ForkMark {
     #[cfg(target_os = "linux")]

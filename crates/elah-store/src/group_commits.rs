@@ -1,4 +1,4 @@
-//! Gathers what many calls write into one batch after the other, numbers the batches, and tells when each is settled.
+//! Group commits: gathers the writes of many calls into numbered batches, and reports when each is settled.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,16 +26,16 @@ pub struct GroupCommits {
 
 #[derive(Default)]
 struct Progress {
-    /// Each batch up to this number is stored, or has failed its claims.
+    /// Every batch up to this number is stored, or has failed its claims.
     settled: u64,
-    /// What the batches hold that are under way.
+    /// Total size of the unsettled batches.
     bytes: usize,
     waiting: Vec<(u64, Told)>,
 }
 
 impl GroupCommits {
-    /// Over tables of one store; writes name them by their place in the list. A batch may wait `commit_delay` for others that go to the
-    /// disk with it, unless somebody waits for it: one transaction of many writes costs far less than many of few.
+    /// Writes refer to a table by its position in the list. A batch may wait `commit_delay` for others to share a commit, unless
+    /// somebody waits for it: one transaction of many writes costs far less than many of few.
     pub fn new(tables: &[Table], commit_delay: Duration) -> Result<Self, Error> {
         let (Some(first), true) = (tables.first(), tables.len() <= 256) else {
             return Err(Error::InvalidName { bytes: 0 });
@@ -74,19 +74,19 @@ impl GroupCommits {
         self.handle.submit(Job::Change(Work::Claim(takeover), done));
     }
 
-    /// Whether nobody else has claimed the shard since, as far as this process can read the store.
+    /// Whether nobody else has claimed the shard, as far as this process can read the store.
     pub fn still_owns(&self, claim: &Claim) -> bool {
         self.handle.with(|engine| engine.still_owns(claim)).unwrap_or(true)
     }
 
-    /// Adds what a call has gathered to the open batch, and returns that batch's number.
+    /// Adds the writes of a call to the open batch, and returns that batch's number.
     pub fn gather(&self, claim: &Arc<Claim>, gathered: &mut Gathered) -> u64 {
         let mut open = self.open();
         open.add(claim, gathered);
         open.number
     }
 
-    /// Hands the open batch to the writer, unless it is empty, and returns the number of the last one that the writer was given.
+    /// Submits the open batch to the writer, unless it is empty, and returns the number of the last submitted batch.
     pub fn submit(&self) -> u64 {
         let batch = {
             let mut open = self.open();
@@ -109,12 +109,12 @@ impl GroupCommits {
         lock(&self.progress).settled
     }
 
-    /// The bytes of the batches that the writer has not settled.
+    /// Total size of the unsettled batches.
     pub fn waiting_bytes(&self) -> usize {
         lock(&self.progress).bytes
     }
 
-    /// Calls `told` when the batch `number` is settled, on the writer's thread or at once. A batch that is open must be submitted.
+    /// Calls `told` when the batch `number` is settled, on the writer's thread or at once. An open batch must be submitted first.
     pub fn when_settled(&self, number: u64, told: impl FnOnce() + Send + 'static) {
         let mut progress = lock(&self.progress);
         if number > progress.settled {
@@ -129,12 +129,12 @@ impl GroupCommits {
         }
     }
 
-    /// The time of expiry of something that lives for `ttl` from now.
+    /// The expiry of something with the lifetime `ttl` from now.
     pub fn expiry(&self, ttl: Duration) -> u64 {
         self.handle.clock().expiry(ttl)
     }
 
-    /// The value of a key of a table, as it is stored and changed by `gathered`; appended to `into`.
+    /// Appends the value of a key of a table to `into`, as stored and changed by `gathered`.
     pub fn get(&self, table: u8, key: &[u8], gathered: &Gathered, into: &mut Vec<u8>) -> Result<bool, Error> {
         match gathered.get(table, key) {
             Some(own) => {
@@ -145,7 +145,7 @@ impl GroupCommits {
         }
     }
 
-    /// A range of a table, as it is stored and changed by `gathered`.
+    /// A range of a table, as stored and changed by `gathered`.
     pub fn range(&self, table: u8, range: &Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
         let own = gathered.by_key(table);
         self.handle.with(|engine| engine.range_with(self.table(table)?, range, &own))
@@ -164,7 +164,7 @@ fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Batches are settled in their order, since the writer keeps it.
+/// Batches are settled in order, because the writer keeps it.
 fn settle(progress: &Mutex<Progress>, number: u64, bytes: usize) {
     let due = {
         let mut progress = lock(progress);

@@ -1,9 +1,9 @@
-//! Increments that are answered before they reach LMDB: a file in the store's directory, mapped into memory.
+//! The journal of a process: memory-mapped increments of counters that LMDB does not have yet.
 //!
-//! Each process has a journal of its own, locked while it lives. An increment is a store into mapped memory, which the kernel keeps
-//! when the process is killed. The writer adds the sums to the counters now and then ("folds" them), and notes in the same LMDB
-//! transaction up to which generation it has done so: each increment counts exactly once, whenever the process dies. The journal
-//! of a dead process has no lock, and whoever meets it folds the rest.
+//! Each process has a journal, locked while it lives. An increment is a store into mapped memory, which the kernel keeps if the
+//! process is killed. The writer regularly adds the sums to the counters ("folds" them) and records their generation in the same
+//! LMDB transaction. So each increment counts exactly once, whenever the process dies. The journal of a dead process has no lock;
+//! the next process that finds it folds the rest.
 
 mod recovery;
 mod segment;
@@ -27,7 +27,7 @@ pub(super) use segment::Sum;
 use segment::{SEGMENT_BYTES, Segment};
 
 const SUFFIX: &str = ".journal";
-/// A journal that is being made. Without a lock it was given up, or is about to be locked.
+/// The suffix of an unfinished journal. Without a lock it was abandoned, or is about to be locked.
 const DRAFT_SUFFIX: &str = ".journal-draft";
 
 /// The journal of this process.
@@ -35,7 +35,7 @@ const DRAFT_SUFFIX: &str = ".journal-draft";
 pub(super) struct Journal {
     path: PathBuf,
     name: String,
-    /// Holds the lock that says that the owner lives.
+    /// Locked while the owner lives.
     _file: File,
     hasher: DefaultHashBuilder,
     active: Segment,
@@ -43,11 +43,11 @@ pub(super) struct Journal {
     spare: Option<Segment>,
 }
 
-/// What became of an increment.
+/// The result of an increment.
 pub(super) enum Added {
     /// The counter's new value.
     To(i64),
-    /// The active segment has no room; the increment was not made.
+    /// The active segment has no room; nothing was added.
     NoRoom,
 }
 
@@ -59,7 +59,7 @@ impl Sealed {
         self.0.generation
     }
 
-    /// In the order of their place in LMDB, so that neighbours are written together.
+    /// In the order of their keys in LMDB, so that neighbours are written together.
     pub(super) fn sums(&self) -> Vec<Sum<'_>> {
         let mut sums = Vec::with_capacity(self.0.len());
         sums.extend(self.0.sums());
@@ -73,7 +73,7 @@ impl Journal {
     pub(super) fn create(dir: &Path) -> Result<Self, Error> {
         loop {
             match Self::try_create(dir) {
-                // Another process took the draft for a dead one's, in the moment before it was locked.
+                // Another process took the draft for that of a dead one, just before it was locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && dir.exists() => {}
                 Err(error) if means_no_room(&error) => {
                     return Err(Error::Full { what: format!("there is no room for a journal ({error})") });
@@ -84,7 +84,7 @@ impl Journal {
         }
     }
 
-    /// The journal bears its final name only once it is locked and whole.
+    /// The journal gets its final name when it is locked and complete.
     fn try_create(dir: &Path) -> io::Result<Self> {
         let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let name = format!("counters-{}-{nanos}{SUFFIX}", std::process::id());
@@ -112,17 +112,17 @@ impl Journal {
         self.active.is_empty() && self.sealed.is_none()
     }
 
-    /// Whether a segment waits for the writer that could not be folded before.
+    /// Whether a segment that could not be folded earlier is waiting.
     pub(super) fn has_sealed(&self) -> bool {
         self.sealed.is_some()
     }
 
-    /// True until the first increment of a generation, after which the writer must know that there is something to fold.
+    /// True until the first increment of a generation. The writer must be notified of that one.
     pub(super) fn is_active_empty(&self) -> bool {
         self.active.is_empty()
     }
 
-    /// Adds `by` to a counter; `base` tells what it stands at and is asked once for each key and generation.
+    /// Adds `by` to a counter. `base` looks up its value, once for each key and generation.
     pub(super) fn add(
         &mut self,
         table: TableId,
@@ -142,17 +142,18 @@ impl Journal {
         }
     }
 
-    /// What the active segment holds for a key.
+    /// The active segment's sum of a key.
     pub(super) fn active_total(&self, table: TableId, key: &[u8]) -> i64 {
         self.active.total(&self.hasher, table, key)
     }
 
-    /// What the sealed segment holds for a key, with its generation: it counts for those whose snapshot has it not yet.
+    /// The sealed segment's sum of a key, with its generation. It counts for snapshots that do not include it yet.
     pub(super) fn sealed_total(&self, table: TableId, key: &[u8]) -> Option<(u64, i64)> {
         self.sealed.as_ref().map(|sealed| (sealed.generation, sealed.total(&self.hasher, table, key)))
     }
 
-    /// Hands what has gathered to the writer; increments go on in the other segment. A segment that could not be folded comes again.
+    /// Passes the gathered sums to the writer; further increments go to the other segment. A segment that could not be folded is
+    /// returned again.
     pub(super) fn seal(&mut self) -> Option<Sealed> {
         if self.sealed.is_none()
             && !self.active.is_empty()
@@ -164,13 +165,13 @@ impl Journal {
         self.sealed.clone().map(Sealed)
     }
 
-    /// Takes back a segment that is part of the counters now.
+    /// Takes back a segment that has been folded.
     pub(super) fn release(&mut self, folded: Sealed) {
         self.sealed = None;
         self.spare = Arc::into_inner(folded.0);
     }
 
-    /// Removes the file of a journal that has been folded to the end.
+    /// Removes the file of a completely folded journal.
     pub(super) fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
@@ -178,6 +179,6 @@ impl Journal {
 
 #[allow(unsafe_code)]
 fn map(file: &File, at: usize) -> io::Result<MmapMut> {
-    // SAFETY: the file is this process's own, under a lock, of full length on the disk, and nobody truncates it.
+    // SAFETY: the file is this process's own, locked, allocated on the disk, and never truncated.
     unsafe { MmapOptions::new().offset(at as u64).len(SEGMENT_BYTES).map_mut(file) }
 }

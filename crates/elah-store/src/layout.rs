@@ -26,7 +26,7 @@ pub(super) const TAKEOVERS: [u8; 2] = [0, 6];
 pub(super) const PROBE: [u8; 2] = [0, 7];
 const FIRST_TABLE: u16 = 16;
 
-/// Names a table inside the file. Ids are given out once and never reused.
+/// Identifies a table inside the file. IDs are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct TableId(pub(super) u16);
 
@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-/// A key as LMDB sees it, on the stack: two bytes of table id, then the caller's key.
+/// A key in LMDB, on the stack: two bytes of table ID, then the caller's key.
 pub(super) struct FullKey {
     bytes: [u8; 2 + KEY_BYTES_MAX],
     len: usize,
@@ -95,7 +95,7 @@ pub(super) fn table_key(kind: Kind, name: &str) -> Vec<u8> {
     [&TABLES, &[kind.tag()][..], name.as_bytes()].concat()
 }
 
-/// The id and the number of entries of a table, as its row says them.
+/// The ID and the number of entries in a table's row.
 pub(super) fn table_row(row: &[u8]) -> Option<(TableId, u64)> {
     let (id, count) = row.split_first_chunk::<2>()?;
     Some((TableId(u16::from_be_bytes(*id)), u64::from_le_bytes(count.try_into().ok()?)))
@@ -116,7 +116,7 @@ pub(super) fn expiry_key(expires_at_ms: u64, table: TableId, key: &[u8]) -> Vec<
     [&EXPIRIES, &expires_at_ms.to_be_bytes()[..], &table.0.to_be_bytes(), key].concat()
 }
 
-/// The time, table and key that an entry of the expiry index speaks of.
+/// The time, table and key of an entry of the expiry index.
 pub(super) fn expiry_entry(entry: &[u8]) -> Option<(u64, TableId, &[u8])> {
     let (expires_at_ms, rest) = entry.strip_prefix(&EXPIRIES)?.split_first_chunk::<8>()?;
     let (table, key) = rest.split_first_chunk::<2>()?;
@@ -126,7 +126,7 @@ pub(super) fn expiry_entry(entry: &[u8]) -> Option<(u64, TableId, &[u8])> {
 const PLAIN: u8 = 0;
 const EXPIRING: u8 = 1;
 
-/// A table's value with its time of expiry, in milliseconds since 1970.
+/// A table's value with its expiry, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value<'a> {
     pub(super) bytes: &'a [u8],
@@ -152,7 +152,7 @@ impl<'a> Value<'a> {
         stored
     }
 
-    /// As `encode`, into a buffer that is used again.
+    /// Like `encode`, into a reused buffer.
     pub(super) fn encode_into(self, stored: &mut Vec<u8>) {
         stored.clear();
         stored.reserve(9 + self.bytes.len());

@@ -1,10 +1,12 @@
 //! The embedded store: ordered tables, counters and transactions over LMDB, for several processes on one directory.
 //!
-//! Reads look into mapped memory and block nobody. Writes go to a writer thread, which commits all that waits in one LMDB
-//! transaction and answers after the sync. Counters may also be increased in memory; see [`Counter::increment_in_memory`].
+//! Reads use mapped memory and block nobody. Writes go to a writer thread, which commits all waiting writes in one LMDB
+//! transaction and reports success after the sync. Counters can also be incremented in memory; see
+//! [`Counter::increment_in_memory`].
 //!
-//! A process opens a directory once; further calls of [`Store::open`] share that opening. A fork must not use its parent's opening:
-//! [`release_all`] ends those of this process before a fork, and each store opens its directory anew at its next use.
+//! A process opens a directory once; further calls of [`Store::open`] share that opening. A fork must not use its parent's
+//! opening. [`release_all`] closes the openings of this process before a fork, and each store reopens its directory at its next
+//! use.
 
 mod batch;
 mod bounds;
@@ -53,20 +55,20 @@ use shared::Handle;
 use table::TableName;
 use write::{Changes, Work, Write};
 
-/// How a store is opened.
+/// The options of an open store.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The size to which the file may grow. It is mapped, so it takes address space, not memory.
+    /// The maximum size of the file. It is mapped, so it takes address space, not memory.
     pub bytes_max: u64,
-    /// The time that increments in memory may stay there before they are folded into the counters.
+    /// How long increments may stay in memory before they are folded into the counters.
     pub fold_pause: Duration,
-    /// The time between two sweeps of what has expired, while something does expire.
+    /// The time between two sweeps of expired entries, while there are some.
     pub sweep_pause: Duration,
-    /// Decides what has expired.
+    /// The clock for expiry.
     pub clock: Clock,
 }
 
-/// An open store. Cheap to clone; the last clone to go closes it.
+/// An open store. It is cheap to clone; dropping the last clone closes it.
 #[derive(Clone)]
 pub struct Store {
     handle: Arc<Handle>,
@@ -78,7 +80,8 @@ impl Store {
         Ok(Store { handle: Arc::new(Handle::open(dir.as_ref(), options)?) })
     }
 
-    /// Looks at every page of the store in `dir`, which this process has not open, and says how much there is.
+    /// Checks every page of the store in `dir`, which this process must not have open, and returns the number of pages and
+    /// entries.
     pub fn check(dir: impl AsRef<Path>) -> Result<Checked, Error> {
         env::check(dir.as_ref())
     }
@@ -95,8 +98,8 @@ impl Store {
         Ok(Counter { handle: Arc::clone(&self.handle), name })
     }
 
-    /// The values of several keys, all seen at one moment. Appends them to `into`, one after the other, and tells `found` of each
-    /// where it lies there; `None` when there is none or it has expired.
+    /// The values of several keys, read at one moment. Appends them to `into`, and calls `found` with the position of each;
+    /// `None` if there is none or it has expired.
     pub fn values_at<'k>(
         &self,
         keys: impl IntoIterator<Item = (&'k Table, &'k [u8])>,
@@ -118,12 +121,12 @@ impl Store {
         })
     }
 
-    /// Begins a transaction on the store as it is now.
+    /// Begins a transaction on the current state of the store.
     pub fn begin(&self) -> Result<Transaction, Error> {
         self.handle.with(|engine| Transaction::begin(engine, &self.handle, None))
     }
 
-    /// Keeps the store's lock for a transaction that has lost often; `done` gets what it begins with.
+    /// Keeps the store's lock for a transaction that has lost often. `done` gets a reservation with which to begin it.
     pub fn reserve(&self, done: impl FnOnce(Result<Reservation, Error>) + Send + 'static) {
         match self.handle.with(|engine| Ok(Arc::clone(engine))) {
             Ok(engine) => Reservation::request(engine, Arc::clone(&self.handle), done),
@@ -131,17 +134,17 @@ impl Store {
         }
     }
 
-    /// Removes entries whose time has come; `done` gets their number. The writer does so by itself, too.
+    /// Removes expired entries; `done` gets their number. The writer does so by itself, too.
     pub fn sweep(&self, done: impl FnOnce(Result<usize, Error>) + Send + 'static) {
         self.handle.submit(Job::Sweep(Box::new(done)));
     }
 
-    /// Folds what this process has counted in memory; `done` is called when it is on disk.
+    /// Folds the increments that this process has in memory; `done` is called when they are on disk.
     pub fn flush(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         self.handle.submit(Job::Flush(Box::new(done)));
     }
 
-    /// Does what waits and closes. The file is closed with the last store of this process that uses it.
+    /// Finishes waiting work and closes. The file is closed with the last store of this process that uses it.
     pub fn close(&self) {
         self.handle.close();
     }
@@ -157,7 +160,7 @@ impl Store {
     }
 }
 
-/// Ordered keys with values. Keys have 1 to `KEY_BYTES_MAX` bytes.
+/// An ordered table of keys and values. Keys have 1 to `KEY_BYTES_MAX` bytes.
 #[derive(Clone)]
 pub struct Table {
     handle: Arc<Handle>,
@@ -170,34 +173,34 @@ impl Table {
         &self.name.name
     }
 
-    /// Appends the value of `key` to `into`; `false` when there is none or it has expired.
+    /// Appends the value of `key` to `into`; `false` if there is none or it has expired.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Error> {
         self.handle.with(|engine| engine.get(&self.name, key, into))
     }
 
-    /// The entries of a range, without those that have expired.
+    /// The entries of a range, without expired ones.
     pub fn range(&self, range: &Range) -> Result<Vec<Entry>, Error> {
         self.handle.with(|engine| engine.range(&self.name, range))
     }
 
-    /// Lends the entries of a range to `visit`, one after the other, until it returns `false`. The entries are those of one moment.
+    /// Passes the entries of a range to `visit` until it returns `false`. All are read at one moment.
     pub fn each(&self, range: &Range, mut visit: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Error> {
         self.handle.with(|engine| engine.each(&self.name, range, &mut visit))
     }
 
-    /// The number of entries, with those that have expired and were not swept yet.
+    /// The number of entries, including expired ones that were not swept yet.
     pub fn size(&self) -> Result<u64, Error> {
         self.handle.with(|engine| engine.size(&self.name))
     }
 
-    /// The number of entries, and whether one has the key `position` as 8 bytes, the highest first; its value is appended to `into`.
-    /// Both are seen at one moment. For tables whose keys are the positions from 0 to the number of entries less one.
+    /// The number of entries, and whether one has the key `position` as 8 bytes, big endian. Appends its value to `into`. Both
+    /// are read at one moment. For tables whose keys are the positions from 0 to the number of entries less one.
     pub fn at(&self, position: u64, into: &mut Vec<u8>) -> Result<(u64, bool), Error> {
         self.handle.with(|engine| engine.size_and_get(&self.name, &position.to_be_bytes(), into))
     }
 
-    /// Stores a value, which expires after `ttl`; with `only_new` only if the key has none. `done` is told whether it was stored,
-    /// after the sync.
+    /// Stores a value, which expires after `ttl`; with `only_new` only if the key has none. After the sync, `done` gets whether
+    /// it was stored.
     pub fn put(
         &self,
         key: Vec<u8>,
@@ -211,14 +214,14 @@ impl Table {
         self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Put(true))));
     }
 
-    /// Removes a key. `done` is told whether it was there, after the sync.
+    /// Removes a key. After the sync, `done` gets whether it existed.
     pub fn delete(&self, key: Vec<u8>, done: impl FnOnce(Result<bool, Error>) + Send + 'static) {
         let write = Write::Delete { table: Arc::clone(&self.name), key };
         self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Deleted(true))));
     }
 }
 
-/// Signed 64-bit integers under keys; a key that was never counted stands at 0.
+/// Signed 64-bit integers under keys; a new key has the value 0.
 #[derive(Clone)]
 pub struct Counter {
     handle: Arc<Handle>,
@@ -231,12 +234,12 @@ impl Counter {
         &self.name.name
     }
 
-    /// The value: what is stored, and what this process has counted in memory.
+    /// The value: the stored count plus this process's increments in memory.
     pub fn get(&self, key: &[u8]) -> Result<i64, Error> {
         self.handle.with(|engine| engine.count(&self.name, key))
     }
 
-    /// Adds `by`, unless that would pass `max`. `done` gets the new value, or `None`, after the sync.
+    /// Adds `by`, unless the sum would exceed `max`. After the sync, `done` gets the new value, or `None`.
     pub fn increment(
         &self,
         key: Vec<u8>,
@@ -253,22 +256,22 @@ impl Counter {
         });
     }
 
-    /// Sees to it that not even the first `increment_in_memory` ever has to wait for the disk. Does not wait; what fails now shows
-    /// when it is used.
+    /// Creates the counter, so that not even the first `increment_in_memory` waits for the disk. Does not wait; an error shows at
+    /// the next use.
     pub fn introduce(&self) {
         if self.handle.with(|engine| engine.knows(&self.name)) == Ok(false) {
             self.handle.write(Write::Introduce { counter: Arc::clone(&self.name) }, drop);
         }
     }
 
-    /// Adds `by` in memory that outlives the process but not the machine, and returns the new value as this process knows it:
-    /// what other processes have counted shows when they have folded it. `None` when only `increment` can do it: at a counter's
-    /// first use ever, or while more keys are waiting to be folded than there is room for.
+    /// Adds `by` in memory that survives the process but not the machine. Returns the new value as this process knows it;
+    /// increments of other processes appear after they are folded. `None` if only `increment` can do it: at a counter's first use
+    /// ever, or while too many keys wait to be folded.
     pub fn increment_in_memory(&self, key: &[u8], by: i64) -> Result<Option<i64>, Error> {
         self.handle.with(|engine| engine.count_in_memory(&self.name, key, by))
     }
 
-    /// Sets a key back to 0, with what this process has counted in memory. `done` is told whether it was there, after the sync.
+    /// Resets a key to 0, including this process's increments in memory. After the sync, `done` gets whether it existed.
     pub fn delete(&self, key: Vec<u8>, done: impl FnOnce(Result<bool, Error>) + Send + 'static) {
         let write = Write::Delete { table: Arc::clone(&self.name), key };
         self.handle.write(write, move |outcome| done(outcome.map(|outcome| outcome == Outcome::Deleted(true))));

@@ -1,4 +1,4 @@
-//! The writes that a transaction has not committed yet, and how they show in its ranges.
+//! The uncommitted writes of a transaction, merged into its ranges.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -7,7 +7,7 @@ use super::range::{Bounds, Entry, Range};
 
 pub(super) type Keys<T> = BTreeMap<Vec<u8>, T>;
 
-/// What a transaction will store under a key, or `None` if it will remove it.
+/// The value that a transaction will store under a key, or `None` for a removal.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) value: Option<Vec<u8>>,
@@ -16,7 +16,7 @@ pub(super) struct Pending {
 
 type OwnEntries<'a> = Box<dyn Iterator<Item = (&'a Vec<u8>, &'a Pending)> + 'a>;
 
-/// Joins a walk over the snapshot with the transaction's own writes, in the order of the walk.
+/// Merges a walk over the snapshot with the transaction's own writes, in the order of the walk.
 pub(super) struct Merge<'a> {
     own: Peekable<OwnEntries<'a>>,
     is_reverse: bool,
@@ -44,7 +44,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Takes the own entries that come before `key`; `false` when that fills the answer.
+    /// Adds the transaction's entries before `key`; `false` when the limit is reached.
     pub(super) fn own_before(&mut self, key: &[u8]) -> bool {
         while !self.is_full() {
             match self.own.peek() {
@@ -55,7 +55,7 @@ impl<'a> Merge<'a> {
         false
     }
 
-    /// Takes an entry of the snapshot, unless this transaction has changed it; `false` when that fills the answer.
+    /// Adds an entry of the snapshot, unless this transaction has changed it; `false` when the limit is reached.
     pub(super) fn stored(&mut self, key: &[u8], value: &[u8]) -> bool {
         match self.own.peek() {
             Some((own, _)) if own.as_slice() == key => self.push_own(),

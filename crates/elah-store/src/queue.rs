@@ -1,4 +1,4 @@
-//! What waits for the writer: bounded, and closed for good when the store is closed or the disk has failed.
+//! The writer's queue: bounded, and closed for good when the store is closed or the disk has failed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use super::error::Error;
 use super::write::{Outcome, Work};
 
-/// Jobs that may wait.
+/// The most waiting jobs.
 pub const WAITING_MAX: usize = 65_536;
-/// Bytes of keys and values that may wait; a single job may pass it when nothing else waits.
+/// The most bytes of waiting keys and values; a single job may exceed it if nothing else waits.
 pub const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes that may wait for others; when there are more, the writer begins.
+/// The most bytes that may wait to share a commit; beyond it the writer begins.
 pub const DELAYED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Told what came of a job.
+/// Called with the result of a job.
 pub(super) type Done<T = Vec<Outcome>> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 
 pub(super) enum Job {
@@ -81,7 +81,7 @@ pub(super) struct Queue {
     has_failed: AtomicBool,
 }
 
-/// Why the writer woke.
+/// The reason of a wake-up.
 pub(super) struct Woken {
     pub(super) jobs: Vec<Job>,
     /// The first increment of a generation of the journal has come.
@@ -144,7 +144,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// `Failed` once the disk has failed.
+    /// `Failed` after the disk has failed.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.has_failed.load(Ordering::Acquire)
             && let Some(failure) = &self.lock().failure
@@ -160,7 +160,7 @@ impl Queue {
         waiting.jobs.is_empty() && !waiting.is_closing
     }
 
-    /// True when something waits that is to be begun with now.
+    /// True if waiting work is due.
     pub(super) fn is_awaited(&self) -> bool {
         let waiting = self.lock();
         waiting.is_closing || waiting.due.is_some_and(|due| due <= Instant::now())
@@ -171,7 +171,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Refuses everything that waits and everything to come.
+    /// Refuses all waiting work, and all later work.
     pub(super) fn fail(&self, error: &Error) {
         let mut waiting = self.lock();
         waiting.failure.get_or_insert_with(|| error.clone());
@@ -185,7 +185,7 @@ impl Queue {
         }
     }
 
-    /// All that waits, as soon as something of it is due or `until` has come.
+    /// All waiting work, as soon as some of it is due or `until` has come.
     pub(super) fn take(&self, until: Option<Instant>) -> Woken {
         let mut waiting = self.lock();
         loop {

@@ -1,4 +1,4 @@
-//! Which part of a table a range means, and walking it.
+//! A range of a table, and a walk over it.
 
 use std::ops::Bound;
 
@@ -54,7 +54,7 @@ impl Range {
     }
 }
 
-/// The first string of bytes after all those that start with `prefix`; `None` when there is none.
+/// The first byte string after all those with the prefix `prefix`; `None` if there is none.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut successor = prefix[..=last].to_vec();
@@ -95,7 +95,7 @@ fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// What a walk calls for each key and stored value; `false` ends it.
+/// Called by a walk for each key and stored value; `false` ends it.
 pub(super) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<bool, Error> + 'v;
 
 /// Walks the entries of `table` between `bounds`.

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::queue::{Done, Job};
 use super::shared::Handle;
 
-/// See the module. The writer keeps the lock for 20 ms at most; a transaction that takes longer may lose.
+/// See the module. The writer keeps the lock for up to 20 ms; a transaction that takes longer may lose.
 pub struct Reservation {
     engine: Arc<Engine>,
     handle: Arc<Handle>,
@@ -19,7 +19,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// `done` gets the reservation when the writer has the lock. It ends when it is dropped.
+    /// `done` gets the reservation when the writer has the lock. Dropping the reservation ends it.
     pub(super) fn request(engine: Arc<Engine>, handle: Arc<Handle>, done: impl FnOnce(Result<Self, Error>) + Send + 'static) {
         let mut reservation = Reservation { engine: Arc::clone(&engine), handle, is_granted: false };
         let done: Done<()> = Box::new(move |granted| {
@@ -32,7 +32,7 @@ impl Reservation {
         engine.submit(Job::Reserve(done));
     }
 
-    /// Begins the transaction on the store as it is now and as it stays.
+    /// Begins the transaction on the current state of the store, which stays as it is.
     pub fn begin(self) -> Result<Transaction, Error> {
         let (engine, handle) = (Arc::clone(&self.engine), Arc::clone(&self.handle));
         Transaction::begin(&engine, &handle, Some(self))
@@ -41,7 +41,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // In a fork there is no writer, and the queue's lock may be held for ever.
+        // In a fork there is no writer, and the queue's lock may never be released.
         if self.is_granted && self.engine.is_of_this_process() {
             self.engine.queue.end_reservation();
         }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::engine::writer::PATIENCE_MAX;
 
-    /// As in `tests/store/serialisable.rs` a thread that gets no core for long enough may lose, but not each time.
+    /// As in `tests/store/serialisable.rs`, a thread that gets no core for long enough may lose, but not each time.
     #[test]
     fn the_wait_for_another_process_is_no_part_of_the_time_that_a_reservation_has() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -73,17 +73,17 @@ mod tests {
             store.reserve(move |reservation| sender.send(reservation).expect("somebody waits"));
             assert!(granted.recv_timeout(2 * PATIENCE_MAX).is_err(), "another has the lock");
             drop(of_another_process);
-            let mut transaction = granted.recv().expect("an answer").and_then(Reservation::begin).expect("a transaction");
+            let mut transaction = granted.recv().expect("a result").and_then(Reservation::begin).expect("a transaction");
             let (sender, stored) = mpsc::channel();
             table.put(b"k".to_vec(), vec![attempt], None, false, move |outcome| sender.send(outcome).expect("somebody waits"));
             transaction.get(&table, b"k").expect("a read");
-            // A writer that had not kept the lock would store it now.
+            // A writer without the lock would store it now.
             let early = stored.recv_timeout(PATIENCE_MAX / 4);
             transaction.put(&table, b"seen", vec![attempt], None).expect("a put");
             let (sender, committed) = mpsc::channel();
             transaction.commit(move |outcome| sender.send(outcome).expect("somebody waits"));
             assert_eq!(early.or_else(|_| stored.recv()), Ok(Ok(true)));
-            committed.recv().expect("an answer").is_ok()
+            committed.recv().expect("a result").is_ok()
         });
         assert!(has_won);
     }

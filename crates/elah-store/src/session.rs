@@ -21,7 +21,7 @@ pub(super) struct Session<'e> {
     txn: RwTxn<'e>,
     registry: Registry,
     now_ms: u64,
-    /// The epochs that were looked up, by shard.
+    /// Epochs looked up so far, by shard.
     epochs: HashMap<u16, u64>,
 }
 
@@ -33,8 +33,8 @@ impl<'e> Session<'e> {
         Ok(Session { env, tree, txn, registry, now_ms, epochs: HashMap::new() })
     }
 
-    /// Does `work` whole. After an error that `leaves_the_rest_alone` nothing of it was done and the session can go on; after any
-    /// other it must be dropped.
+    /// Applies `work` as a whole. After an error that `leaves_the_rest_alone` nothing of it was applied and the session can
+    /// continue; after any other it must be dropped.
     pub(super) fn apply(&mut self, work: &Work) -> Result<Vec<Outcome>, Error> {
         match work {
             Work::Changes(changes) => self.change(changes),
@@ -114,7 +114,7 @@ impl<'e> Session<'e> {
         }
     }
 
-    /// A key that is new, as most are that entities write, takes one way down the tree.
+    /// A new key, the usual case for entities, takes one search of the tree.
     pub(super) fn put(&mut self, id: TableId, key: &[u8], value: Value<'_>, only_new: bool) -> Result<bool, Error> {
         let full_key = FullKey::new(id, key)?;
         let stored = value.encode();
@@ -139,7 +139,7 @@ impl<'e> Session<'e> {
         Ok(true)
     }
 
-    /// Removes an entry; `false` when a reader would not have seen it.
+    /// Removes an entry; `false` if readers could not see it.
     pub(super) fn delete(&mut self, kind: Kind, id: TableId, key: &[u8]) -> Result<bool, Error> {
         let full_key = FullKey::new(id, key)?;
         let Some(stored) = self.tree.get(&self.txn, full_key.as_bytes())? else { return Ok(false) };
@@ -175,7 +175,7 @@ impl<'e> Session<'e> {
         Ok(Some(sum))
     }
 
-    /// Adds what a journal has gathered. Unlike `increment` it cannot refuse: a sum that does not fit stays at the end of the range.
+    /// Adds the sum of a journal. Unlike `increment` it cannot refuse: a sum out of range becomes the end of the range.
     pub(super) fn add(&mut self, id: TableId, key: &[u8], total: i64) -> Result<(), Error> {
         let full_key = FullKey::new(id, key)?;
         let old = self.count(&full_key)?;
@@ -187,7 +187,7 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
-    /// The last generation of the journal that is part of the counters.
+    /// The last generation of the journal that has been folded.
     pub(super) fn folded_generation(&self, journal: &str) -> Result<u64, Error> {
         folded_generation(self.tree, &self.txn, journal)
     }
@@ -201,7 +201,7 @@ impl<'e> Session<'e> {
         Ok(())
     }
 
-    /// Removes up to `limit` entries whose time has come, and returns how many there were.
+    /// Removes up to `limit` expired entries, and returns how many there were.
     pub(super) fn sweep(&mut self, limit: usize) -> Result<usize, Error> {
         let mut due = Vec::new();
         for entry in self.tree.prefix_iter(&self.txn, &EXPIRIES)?.take(limit) {
@@ -223,12 +223,12 @@ impl<'e> Session<'e> {
         self.commit()
     }
 
-    /// Makes everything durable and visible. An error means that nothing was stored.
+    /// Makes everything durable and visible. After an error nothing was stored.
     pub(super) fn commit(mut self) -> Result<(), Error> {
         self.registry.save(self.tree, &mut self.txn)?;
         match self.txn.commit() {
             Ok(()) => Ok(()),
-            // If it was the commit record that could not be written, LMDB refuses everything from now on, whatever the reason.
+            // If the commit record could not be written, LMDB refuses everything from now on.
             Err(error) if self.env.read_txn().is_err() => {
                 Err(Error::Failed { why: format!("the commit record could not be written ({error})") })
             }
@@ -240,12 +240,12 @@ impl<'e> Session<'e> {
     }
 }
 
-/// Whether `error` concerns the changes that met it and no others of the same session.
+/// Whether `error` concerns only the changes that caused it, and no others of the same session.
 pub(super) fn leaves_the_rest_alone(error: &Error) -> bool {
     matches!(error, Error::Conflict | Error::CounterOverflow { .. } | Error::TooManyTables | Error::OtherShards { .. })
 }
 
-/// What a reader sees of a stored value: a count as it is, a table's value unless it has expired.
+/// The visible value: a count unchanged, a table's value unless it has expired.
 pub(super) fn live(kind: Kind, stored: &[u8], now_ms: u64) -> Result<Option<&[u8]>, Error> {
     match kind {
         Kind::Counter => Ok(Some(stored)),

@@ -1,4 +1,4 @@
-//! The openings of this process: one for each directory, shared by all stores on it, and none across a fork.
+//! The openings of this process: one per directory, shared by all its stores, and none across a fork.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ fn opened() -> MutexGuard<'static, Option<HashMap<PathBuf, Weak<Shared>>>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every opening of this process: what waits is done, writers end, files are closed. Stores open their directory again when
-/// they are used. To be called before a fork, so that nothing of LMDB is inherited.
+/// Closes every opening of this process: finishes waiting work, ends the writers and closes the files. Stores reopen their
+/// directory at their next use. Call it before a fork, so that the child inherits nothing of LMDB.
 pub fn release_all() {
     let all: Vec<_> = opened().iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
     for shared in all {
@@ -26,12 +26,12 @@ pub fn release_all() {
     }
 }
 
-/// Why stores that this process has open take no writes, by their directories, as far as that is known.
+/// Known reasons why open stores of this process accept no writes, by directory.
 pub fn troubles() -> Vec<(PathBuf, Error)> {
     engines().into_iter().filter_map(|engine| Some((engine.dir.clone(), engine.trouble()?))).collect()
 }
 
-/// Looks whether the stores that this process has open take writes; `done` gets what `troubles` says then.
+/// Checks whether the open stores of this process accept writes; `done` gets the result of `troubles` afterwards.
 pub fn check_all(done: impl FnOnce(Vec<(PathBuf, Error)>) + Send + 'static) {
     let last = Arc::new(AtLast(Mutex::new(Some(done))));
     for engine in engines() {
@@ -40,7 +40,7 @@ pub fn check_all(done: impl FnOnce(Vec<(PathBuf, Error)>) + Send + 'static) {
     }
 }
 
-/// Tells when the last of its owners has gone.
+/// Calls its function when its last owner drops it.
 struct AtLast<F: FnOnce(Vec<(PathBuf, Error)>)>(Mutex<Option<F>>);
 
 impl<F: FnOnce(Vec<(PathBuf, Error)>)> Drop for AtLast<F> {
@@ -51,18 +51,18 @@ impl<F: FnOnce(Vec<(PathBuf, Error)>)> Drop for AtLast<F> {
     }
 }
 
-/// The openings of this process that are in use.
+/// The openings in use.
 fn engines() -> Vec<Arc<Engine>> {
     let all: Vec<_> = opened().iter().flatten().filter_map(|(_, shared)| shared.upgrade()).collect();
     let engine = |shared: &Arc<Shared>| shared.engine.read().unwrap_or_else(PoisonError::into_inner).clone();
     all.iter().filter_map(engine).filter(|engine| engine.is_of_this_process()).collect()
 }
 
-/// A directory that this process uses.
+/// A directory in use.
 struct Shared {
     dir: PathBuf,
     options: Options,
-    /// `None` before the first use, after a fork, and once all handles are closed.
+    /// `None` before the first use, after a fork, and when all handles are closed.
     engine: RwLock<Option<Arc<Engine>>>,
     handles: AtomicUsize,
 }
@@ -83,7 +83,7 @@ impl Shared {
         match &*engine {
             Some(engine) if engine.is_of_this_process() => Ok(Arc::clone(engine)),
             _ => {
-                // An inherited engine must go before LMDB opens the directory once more.
+                // An inherited engine must be dropped before LMDB reopens the directory.
                 if let Some(inherited) = engine.take() {
                     inherited.forget_kept();
                 }
@@ -95,7 +95,7 @@ impl Shared {
     }
 }
 
-/// One user's hold on a directory.
+/// A user's handle to a directory.
 pub(super) struct Handle {
     shared: Arc<Shared>,
     is_closed: AtomicBool,
@@ -136,7 +136,7 @@ impl Handle {
         Ok(Handle { shared, is_closed: AtomicBool::new(false) })
     }
 
-    /// Calls `work` with this process's opening, which is made anew if there is none or a fork has inherited it.
+    /// Calls `work` with this process's opening, and creates one if there is none or a fork has inherited it.
     pub(super) fn with<R>(&self, work: impl FnOnce(&Arc<Engine>) -> Result<R, Error>) -> Result<R, Error> {
         if self.is_closed() {
             return Err(Error::Closed);
@@ -165,7 +165,7 @@ impl Handle {
 
     /// Has the writer begin with what waits for it.
     pub(super) fn hurry(&self) {
-        // A store that is closed has nothing that waits.
+        // A closed store has no waiting work.
         let _ = self.with(|engine| {
             engine.hurry();
             Ok(())

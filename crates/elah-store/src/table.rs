@@ -1,4 +1,4 @@
-//! The names of tables and counters, and the ids that stand for them in the file.
+//! The names of tables and counters, and their IDs in the file.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use super::env::Tree;
 use super::error::Error;
 use super::layout::{Kind, TABLES, TableId, encode_table_row, table_key, table_row};
 
-/// A table or counter as its users name it. It gets its id with its first entry; the id is remembered for one opening of the file.
+/// A table or counter by name. It gets its ID with its first entry; the ID is cached for one opening of the file.
 #[derive(Debug)]
 pub(super) struct TableName {
     pub(super) kind: Kind,
@@ -21,7 +21,7 @@ pub(super) struct TableName {
     counted: Mutex<Counted>,
 }
 
-/// How many entries a table has in the snapshot `snapshot` of the opening `opening`.
+/// The number of a table's entries in the snapshot `snapshot` of the opening `opening`.
 #[derive(Debug, Default)]
 struct Counted {
     opening: u64,
@@ -37,13 +37,13 @@ impl TableName {
         Ok(TableName { kind, name: name.to_owned(), known: AtomicU64::new(0), counted: Mutex::default() })
     }
 
-    /// The id, if it was looked up in the opening `opening` of the file before.
+    /// The ID, if it was looked up in the opening `opening` of the file.
     pub(super) fn known_id(&self, opening: u64) -> Option<TableId> {
         let known = self.known.load(Ordering::Relaxed);
         (known >> 16 == opening).then_some(TableId(known as u16))
     }
 
-    /// The id in the opening `opening` of the file, looked up in `snapshot` the first time. `None` while the table has no entry.
+    /// The ID in the opening `opening` of the file, looked up in `snapshot` the first time. `None` while the table has no entry.
     pub(super) fn id(&self, opening: u64, tree: Tree, snapshot: &RoTxn<'_, AnyTls>) -> Result<Option<TableId>, Error> {
         if let Some(id) = self.known_id(opening) {
             return Ok(Some(id));
@@ -56,7 +56,7 @@ impl TableName {
         Ok(id)
     }
 
-    /// The number of entries, with those that have expired and are not swept yet. It is looked up once for each commit.
+    /// The number of entries, including expired ones that are not swept yet. It is looked up once for each commit.
     pub(super) fn size(&self, opening: u64, tree: Tree, snapshot: &RoTxn<'_, AnyTls>) -> Result<u64, Error> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         if (counted.opening, counted.snapshot) != (opening, snapshot.id()) {
@@ -72,7 +72,7 @@ fn damaged_row() -> Error {
     Error::Failed { why: "the row of a table is damaged".to_owned() }
 }
 
-/// The tables of a store as one write transaction sees and changes them.
+/// The tables of a store as seen and changed by one write transaction.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     rows: BTreeMap<Vec<u8>, Row>,
@@ -112,7 +112,7 @@ impl Registry {
         Ok(id)
     }
 
-    /// Notes that the table has one entry more, or one less.
+    /// Counts one entry more, or one less.
     pub(super) fn count(&mut self, table: TableId, is_added: bool) {
         if let Some(row) = self.rows.values_mut().find(|row| row.id == table) {
             row.entries = if is_added { row.entries + 1 } else { row.entries.saturating_sub(1) };
@@ -120,7 +120,7 @@ impl Registry {
         }
     }
 
-    /// Notes that the table has so many entries more.
+    /// Counts this many entries more.
     pub(super) fn count_added(&mut self, table: TableId, added: u64) {
         if let Some(row) = self.rows.values_mut().find(|row| row.id == table).filter(|_| added > 0) {
             row.entries += added;

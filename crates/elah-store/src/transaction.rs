@@ -1,4 +1,5 @@
-//! An optimistic transaction: reads one snapshot, gathers its writes, and lets the writer check that what it read still holds.
+//! An optimistic transaction: it reads one snapshot and collects its writes; the writer checks at the commit that the reads still
+//! hold.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -20,7 +21,7 @@ use super::table::TableName;
 use super::write::{Changes, Read, Work, Write};
 use super::{Counter, Table};
 
-/// What a transaction will do to a key of a counter: set it back, then add.
+/// A transaction's change of a counter's key: an optional reset, then an addition.
 #[derive(Clone, Copy, Debug, Default)]
 struct CountChange {
     is_reset: bool,
@@ -30,7 +31,7 @@ struct CountChange {
 /// Changes by the table's name.
 type ByTable<T> = BTreeMap<String, (Arc<TableName>, Keys<T>)>;
 
-/// See the module. Holds a reader's slot until it is committed or dropped, so it should not wait for anything else.
+/// See the module. It holds a reader slot until it is committed or dropped, so it should not wait for anything else.
 pub struct Transaction {
     handle: Arc<Handle>,
     engine: Arc<Engine>,
@@ -70,7 +71,7 @@ impl Transaction {
         Ok(name)
     }
 
-    /// The value of `key`, as this transaction sees it.
+    /// The value of `key` in this transaction.
     pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let table = self.own(&table.handle, &table.name)?;
         check_key(key)?;
@@ -80,7 +81,7 @@ impl Transaction {
         self.read(table, key)
     }
 
-    /// Reads the snapshot and notes what it saw.
+    /// Reads the snapshot and records the result.
     fn read(&mut self, table: &Arc<TableName>, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let seen = match table.id(self.engine.opening, self.tree(), &self.snapshot)? {
             None => None,
@@ -115,7 +116,7 @@ impl Transaction {
         self.pend(table, key, Pending { value: Some(value), expires_at_ms })
     }
 
-    /// Stores a value if the key has none, and tells whether it did.
+    /// Stores a value if the key has none, and returns whether it did.
     pub fn put_new(&mut self, table: &Table, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<bool, Error> {
         if self.get(table, key)?.is_some() {
             return Ok(false);
@@ -123,7 +124,7 @@ impl Transaction {
         self.put(table, key, value, ttl).map(|()| true)
     }
 
-    /// Removes a key, and tells whether it was there.
+    /// Removes a key, and returns whether it existed.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool, Error> {
         if self.get(table, key)?.is_none() {
             return Ok(false);
@@ -137,7 +138,7 @@ impl Transaction {
         self.check_size()
     }
 
-    /// What is stored of a counter, with what this transaction has added. Increments in memory that are not folded yet are not in it.
+    /// The stored count plus this transaction's additions, without increments in memory that are not folded.
     pub fn count(&mut self, counter: &Counter, key: &[u8]) -> Result<i64, Error> {
         let counter = self.own(&counter.handle, &counter.name)?;
         check_key(key)?;
@@ -150,7 +151,7 @@ impl Transaction {
         }
     }
 
-    /// Adds `by`, unless that would pass `max`; the new value, or `None`.
+    /// Adds `by`, unless the sum would exceed `max`; the new value, or `None`.
     pub fn increment(&mut self, counter: &Counter, key: &[u8], by: i64, max: Option<i64>) -> Result<Option<i64>, Error> {
         let value = self.count(counter, key)?;
         let sum = value.checked_add(by).ok_or(Error::CounterOverflow { value, by })?;
@@ -160,14 +161,14 @@ impl Transaction {
         self.add(counter, key, by).map(|()| Some(sum))
     }
 
-    /// Adds without looking, so that it never conflicts.
+    /// Adds without reading, so it never conflicts.
     pub fn add(&mut self, counter: &Counter, key: &[u8], by: i64) -> Result<(), Error> {
         let change = self.count_change(counter, key)?;
         change.added = change.added.checked_add(by).ok_or(Error::CounterOverflow { value: change.added, by })?;
         self.check_size()
     }
 
-    /// Sets a key back to 0 without looking, so that it never conflicts.
+    /// Resets a key to 0 without reading, so it never conflicts.
     pub fn delete_count(&mut self, counter: &Counter, key: &[u8]) -> Result<(), Error> {
         *self.count_change(counter, key)? = CountChange { is_reset: true, added: 0 };
         self.check_size()
@@ -180,7 +181,7 @@ impl Transaction {
         Ok(keys.entry(key.to_vec()).or_default())
     }
 
-    /// A range with this transaction's own writes in it. What is noted is the part of the snapshot that the answer depends on.
+    /// A range, including this transaction's own writes. Records the part of the snapshot on which the result depends.
     pub fn range(&mut self, table: &Table, range: &Range) -> Result<Vec<Entry>, Error> {
         let table = self.own(&table.handle, &table.name)?;
         let Some(bounds) = range.bounds()?.filter(|_| range.limit > 0) else { return Ok(Vec::new()) };
@@ -208,8 +209,8 @@ impl Transaction {
         Ok(entries)
     }
 
-    /// Hands the writes to the writer. `done` gets `Conflict` when something that was read has changed since. A transaction that
-    /// writes nothing has read one snapshot and needs no check.
+    /// Submits the writes to the writer. `done` gets `Conflict` if something that was read has changed. A transaction without
+    /// writes has read one snapshot and needs no check.
     pub fn commit(self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         let Transaction { engine, snapshot, reads, now_ms, puts, counts, reservation, .. } = self;
         drop(snapshot);

@@ -1,4 +1,4 @@
-//! What a caller wants changed, and what came of it.
+//! The changes of a caller, and their results.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ pub(super) enum Write {
     },
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A put stored its value (`false`: the key was there, and the put was only to be made if it was not).
+    /// A put stored its value (`false`: a put of a new key found the key taken).
     Put(bool),
     /// A delete found its key.
     Deleted(bool),
-    /// A counter's new value; `None` when it would have passed its maximum and was left alone.
+    /// A counter's new value; `None` if the maximum prevented the change.
     Counted(Option<i64>),
     /// The counter has an id.
     Introduced,
@@ -50,14 +50,14 @@ pub enum Outcome {
     Claimed(u64),
 }
 
-/// Something that a transaction saw and that must still be so when it is committed.
+/// Something that a transaction has read and that must be unchanged at the commit.
 #[derive(Clone, Debug)]
 pub(super) enum Read {
     Value { table: Arc<TableName>, key: Vec<u8>, seen: Option<Vec<u8>> },
     Range { table: Arc<TableName>, bounds: Bounds, seen: Vec<(Vec<u8>, Vec<u8>)> },
 }
 
-/// What the writer is asked to do in a transaction.
+/// Work for the writer in a transaction.
 #[derive(Debug)]
 pub(super) enum Work {
     Changes(Changes),
@@ -71,7 +71,7 @@ impl Work {
         if let Work::Changes(changes) = self { changes.check() } else { Ok(()) }
     }
 
-    /// The memory that waiting for the writer takes, about.
+    /// The approximate memory that it takes in the queue.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Work::Changes(changes) => changes.bytes(),
@@ -80,7 +80,7 @@ impl Work {
         }
     }
 
-    /// What calls of entities have gathered, if it is that.
+    /// The writes of entities' calls, if it is a batch.
     pub(super) fn batch(&self) -> Option<&Batch> {
         if let Work::Batch(batch) = self { Some(batch) } else { None }
     }
@@ -95,7 +95,7 @@ impl Work {
         matches!(self, Work::Changes(Changes { is_reserved: true, .. }))
     }
 
-    /// Takes note that nothing of it was stored, before anyone is told.
+    /// Records that nothing of it was stored, before anyone is notified.
     pub(super) fn fail(&self, error: &Error) {
         if let Work::Batch(batch) = self {
             batch.fail(error);
@@ -108,9 +108,9 @@ impl Work {
 pub(super) struct Changes {
     pub(super) reads: Vec<Read>,
     pub(super) writes: Vec<Write>,
-    /// The time by which the reads judged what had expired.
+    /// The time at which the reads judged expiry.
     pub(super) read_at_ms: u64,
-    /// The writer has kept the lock for these.
+    /// The writer has kept the lock for these changes.
     pub(super) is_reserved: bool,
 }
 
@@ -127,7 +127,7 @@ impl Changes {
         })
     }
 
-    /// The memory that waiting for the writer takes, about.
+    /// The approximate memory that they take in the queue.
     pub(super) fn bytes(&self) -> usize {
         let writes = self.writes.iter().map(|write| match write {
             Write::Put { key, value, .. } => key.len() + value.len(),
@@ -141,7 +141,7 @@ impl Changes {
         64 * (self.writes.len() + self.reads.len()) + writes.chain(reads).sum::<usize>()
     }
 
-    /// Whether these changes depend on a stored count, so that increments that still wait in memory must go first.
+    /// Whether these changes depend on a stored count, so that increments in memory must be folded first.
     pub(super) fn touch_counters(&self) -> bool {
         self.writes.iter().any(|write| match write {
             Write::Increment { .. } => true,

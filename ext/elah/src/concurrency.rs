@@ -1,4 +1,4 @@
-//! The event loop, and waiting in it.
+//! The event loop, and waits in it.
 
 pub(crate) mod audience;
 pub(crate) mod current_worker;

@@ -1,4 +1,4 @@
-//! The Ruby binding of the crates: one Ruby class per file, each registered by its `init`. It holds no policy.
+//! The Ruby binding of the crates: one Ruby class per file, each registered by its `init`. It decides nothing by itself.
 
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 mod clients;
@@ -15,7 +15,8 @@ mod store;
 use magnus::{Error, Module, Ruby};
 use mimalloc::MiMalloc;
 
-/// An iteration allocates for tens of requests and then frees for all of them, which takes it fewer instructions than glibc's malloc.
+/// An iteration allocates for tens of requests and then frees for all of them. mimalloc needs fewer instructions for that than
+/// glibc's malloc.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

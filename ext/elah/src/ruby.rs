@@ -1,4 +1,4 @@
-//! What the binding itself is made of: raw objects, receivers, errors, the release of Ruby's lock.
+//! The foundation of the binding: raw objects, receivers, errors, the release of Ruby's lock.
 
 pub(crate) mod errors;
 pub(crate) mod gvl;

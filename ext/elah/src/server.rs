@@ -1,4 +1,4 @@
-//! Requests and responses as Ruby has them, sockets, the router and the scoreboard.
+//! Requests and responses as Ruby objects, sockets, the router and the scoreboard.
 
 pub(crate) mod header_set;
 pub(crate) mod listening_socket;

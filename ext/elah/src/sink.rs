@@ -1,4 +1,4 @@
-//! A sink's journal, and what becomes an event without Ruby objects in between.
+//! A sink's journal, and the conversion of requests and bodies into events without intermediate Ruby objects.
 
 pub(crate) mod journal;
 pub(crate) mod name_counts;

@@ -1,4 +1,4 @@
-//! `Elah::Store`: opening and closing, and the methods that its Ruby half gives their keywords and words.
+//! `Elah::Store`: opening, closing and checking. The Ruby half adds keywords.
 
 mod clock;
 mod counter;
@@ -22,7 +22,7 @@ pub(crate) use errors::raised;
 pub(crate) use table::RubyTable;
 use transaction::RubyTransaction;
 
-/// Buffers larger than this are not kept between reads.
+/// Larger buffers are freed after a read.
 const KEPT_BUFFER_BYTES: usize = 64 * 1024;
 
 thread_local! {
@@ -95,7 +95,7 @@ impl RubyStore {
         })
     }
 
-    /// With `is_reserved` others wait until the transaction is over.
+    /// With `is_reserved`, other writers wait until the transaction is over.
     fn begin(ruby: &Ruby, store: Receiver<Self>, is_reserved: bool) -> Result<RubyTransaction, Error> {
         let transaction = match is_reserved {
             false => store.store.begin(),
@@ -109,7 +109,7 @@ impl RubyStore {
         suspend(ruby, |completer| store.store.sweep(|swept| completer.complete(swept)))?.map_err(|error| raised(ruby, &error))
     }
 
-    /// Why stores of this process take no writes: directories and sentences. With `is_to_look` the writers look first.
+    /// Why stores of this process accept no writes: directories and sentences. With `is_to_look` the writers check first.
     fn troubles(ruby: &Ruby, is_to_look: bool) -> Result<RArray, Error> {
         let troubles = match is_to_look {
             true => suspend(ruby, |completer| elah_store::check_all(|troubles| completer.complete(troubles)))?,
@@ -119,7 +119,7 @@ impl RubyStore {
         Ok(ruby.ary_from_iter(named))
     }
 
-    /// How many pages and entries the store in a directory has, when all of them are sound.
+    /// The number of pages and entries of the store in a directory, if all of them are sound.
     fn check(ruby: &Ruby, dir: String) -> Result<(u64, u64), Error> {
         let checked = Store::check(dir).map_err(|error| raised(ruby, &error))?;
         Ok((checked.pages, checked.entries))
@@ -142,7 +142,7 @@ impl RubyStore {
     }
 }
 
-/// Calls `work` with an empty buffer that this thread keeps.
+/// Calls `work` with an empty buffer that this thread reuses.
 fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFER.with(RefCell::take);
     buffer.clear();
@@ -153,7 +153,7 @@ fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     result
 }
 
-/// Makes a binary String of what `read` puts into a buffer when it returns true.
+/// A binary String of the bytes that `read` appends to a buffer, if it returns true.
 pub(crate) fn read_string<E>(ruby: &Ruby, read: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>) -> Result<Value, E> {
     with_buffer(|buffer| {
         Ok(match read(buffer)? {
@@ -167,7 +167,7 @@ fn table_of(value: &Value) -> Result<&RubyTable, Error> {
     table::CLASS.native(value).map_or_else(|| <&RubyTable>::try_convert(*value), Ok)
 }
 
-/// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
+/// Passes the bytes of a Ruby String to `work`, which must not run Ruby code.
 pub(crate) fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })

@@ -96,8 +96,8 @@ module Elah
 
       # Inner scopes come first; within a scope, the order of the definition counts.
       def settle_rescues(settings)
-        @rescues = settings.stack_inside_out(:rescue_handlers).flat_map(&:to_a)
-        @exact_rescues = settings.stack_inside_out(:exact_rescue_handlers).flat_map(&:to_a)
+        @rescues = settings.stack_from_innermost(:rescue_handlers).flat_map(&:to_a)
+        @exact_rescues = settings.stack_from_innermost(:exact_rescue_handlers).flat_map(&:to_a)
         @rescues_all = settings[:rescue_all]
         @rescues_own = settings[:rescue_own_exceptions]
         @rescue_all_handler = settings[:all_rescue_handler]

@@ -21,7 +21,7 @@ module Elah
         chosen = @endpoints.find { |endpoint| endpoint.serves?(request) }
         return chosen.handle(request) if chosen
 
-        @endpoints.size > 1 ? last_endpoint.handle(request) : @not_found.answer(request)
+        @endpoints.size > 1 ? last_endpoint.handle(request) : @not_found.send_not_found(request)
       end
     end
   end

@@ -35,9 +35,9 @@ module Elah
         id = request.route
         return @targets[id].handle(request) if id
 
-        answer_unrouted(request, @router.match(request.request_method, request.path))
+        respond_to_unrouted(request, @router.match(request.request_method, request.path))
       rescue Elah::Router::BadPath => e
-        @not_found.answer_bad_path(request, e)
+        @not_found.send_bad_path(request, e)
       end
 
       # Responds to a Rack request.
@@ -47,10 +47,10 @@ module Elah
       def call(env)
         request = RackRequest.new(env)
         found = @router.match(request.request_method, request.path)
-        response = found&.first ? routed(request, found) : answer_unrouted(request, found)
+        response = found&.first ? routed(request, found) : respond_to_unrouted(request, found)
         @not_found.cascades? ? response : without_cascade(response)
       rescue Elah::Router::BadPath => e
-        @not_found.answer_bad_path(request, e)
+        @not_found.send_bad_path(request, e)
       end
 
       private
@@ -67,9 +67,9 @@ module Elah
       end
 
       # @param found [Array(nil, Array<String>), nil] the verbs of the path, or nil
-      def answer_unrouted(request, found)
+      def respond_to_unrouted(request, found)
         endpoint = found && neighbor(request.path, found.last)
-        endpoint ? endpoint.refuse(request, found.last) : @not_found.answer(request)
+        endpoint ? endpoint.refuse(request, found.last) : @not_found.send_not_found(request)
       end
 
       # The endpoint that responds to the path's other verbs: the last one defined there.

@@ -103,7 +103,7 @@ module Elah
           #{preparation(version_of)}
           #{guarded}
           rescue ::Elah::API::Halt => e
-            _answer_halt(e)
+            _respond_with_halt(e)
           rescue ::UncaughtThrowError => e
             _rescue_throw(e)
           rescue ::Exception => e
@@ -149,12 +149,12 @@ module Elah
           validators.all? { |validator| validator.idle_without_names? && (validator.names & in_path).empty? }
       end
 
-      def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), answer]
+      def handling = ["result = #{@blueprint.handler ? '_handle' : 'nil'}", hook_calls(:after), plain_response]
 
       # A plain value is sent at once, with headers made at boot. A value with its own headers takes fewer steps than other results.
-      def answer
+      def plain_response
         status = STATUSES[@verb] or return "_finish(result)"
-        return answer_negotiated(status) unless formats.single?
+        return negotiated_response(status) unless formats.single?
 
         writer = WRITERS[formats.formatter(formats.fixed)] or return "_finish(result)"
 
@@ -162,8 +162,8 @@ module Elah
           "@request.respond(#{status}, @header ? @header.with_content_type(CONTENT_TYPE) : HEADERS, #{writer})"
       end
 
-      # Does the same as {#answer}, in the format that the request has chosen. The response's own headers may name another one.
-      def answer_negotiated(status)
+      # Does the same as {#plain_response}, in the format that the request has chosen. The response's own headers may name another one.
+      def negotiated_response(status)
         <<~RUBY
           return _finish(result) if @_changed || @header
           plain = PLAIN[@_format] or return _finish(result)

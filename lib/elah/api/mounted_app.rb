@@ -13,7 +13,7 @@ module Elah
       # @param request [Elah::Request, RackRequest]
       def handle(request)
         response = @app.call(request.env)
-        request.is_a?(RackRequest) ? response : Elah::Rack::Answer.deliver(request, response)
+        request.is_a?(RackRequest) ? response : Elah::Rack::ResponseSender.deliver(request, response)
       end
     end
   end

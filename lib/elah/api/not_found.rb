@@ -35,7 +35,7 @@ module Elah
       end
 
       # Responds with 404.
-      def answer(request)
+      def send_not_found(request)
         headers = @cascades && request.is_a?(RackRequest) ? PASS : NO_HEADERS
         respond(request, 404, headers, MESSAGE, detail: "No route fits #{request.path}.")
       end
@@ -43,7 +43,7 @@ module Elah
       # Responds with 400 to an invalid path.
       #
       # @param error [Elah::Router::BadPath]
-      def answer_bad_path(request, error)
+      def send_bad_path(request, error)
         respond(request, 400, NO_HEADERS, error.message, type: "text/plain", code: "invalid_path")
       end
 

@@ -38,7 +38,7 @@ module Elah
       def stack(key) = @layers.flat_map { |layer| layer.stacked.fetch(key, []) }
 
       # @return [Array] all values of the key, innermost scope first
-      def stack_inside_out(key) = @layers.reverse.flat_map { |layer| layer.stacked.fetch(key, []) }
+      def stack_from_innermost(key) = @layers.reverse.flat_map { |layer| layer.stacked.fetch(key, []) }
 
       # @return [Hash] the stacked hashes of the key in one, where the inner ones win
       def merged(key) = stack(key).reduce({}, :merge)

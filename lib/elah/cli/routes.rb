@@ -17,7 +17,7 @@ module Elah
 
         app = load(arguments)
         found = collect(app)
-        if found.empty? && !tells?(app)
+        if found.empty? && !lists_routes?(app)
           raise AppFileError, "Cannot list the routes of #{app.is_a?(Module) ? app : "a #{app.class}"}: it has no `routes` as an Elah::API has."
         end
 
@@ -28,13 +28,13 @@ module Elah
       # @param prefix [String] the path of the app
       # @return [Array<Array(String, Object)>] the routes, each with its prefix
       def self.collect(app, prefix = "")
-        return app.routes.map { |route| [prefix, route] } if tells?(app)
+        return app.routes.map { |route| [prefix, route] } if lists_routes?(app)
 
         within(app).flat_map { |part, inner| collect(inner, prefix + part) }
       end
 
       # A Rails or Sinatra app has `routes` of another kind.
-      def self.tells?(app)
+      def self.lists_routes?(app)
         app.respond_to?(:routes) && app.routes.respond_to?(:to_ary) && app.routes.all? { |route| route.respond_to?(:request_method) }
       end
 
@@ -70,7 +70,7 @@ module Elah
         widths = [0, 1].map { |column| rows.map { |row| row[column].size }.max.to_i }
         rows.each { |verb, path, text| out.puts "#{verb.ljust(widths[0])}  #{path.ljust(widths[1])}  #{text}".rstrip }
       end
-      private_class_method :collect, :tells?, :within, :join, :path, :load, :print_table
+      private_class_method :collect, :lists_routes?, :within, :join, :path, :load, :print_table
     end
   end
 end

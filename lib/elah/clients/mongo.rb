@@ -64,7 +64,7 @@ module Elah
       # @!method from_bson(bytes)
       #   @param bytes [String]
       #   @return [Hash{String=>Object}]
-      #   @raise [BadAnswer]
+      #   @raise [InvalidReply]
 
       private :open_native, :register_object_id, :generate_object_id
     end

@@ -140,8 +140,8 @@ module Elah
       yield batch = Batch.new
       return [] if batch.commands.empty?
 
-      answers = run_all(batch.commands, is_transaction)
-      exception ? answers.each { |answer| raise answer if answer.is_a?(Exception) } : answers
+      replies = run_all(batch.commands, is_transaction)
+      exception ? replies.each { |reply| raise reply if reply.is_a?(Exception) } : replies
     end
   end
 end

@@ -2,7 +2,7 @@
 
 # The Ruby half of ranked sets: keywords, defaults and documentation. The other half is native (ext/elah/src/collections/ranked_set.rs).
 require_relative "ranked_set/errors"
-require_relative "ranked_set/answers"
+require_relative "ranked_set/results"
 require_relative "ranked_set/arguments"
 require_relative "ranked_set/reads"
 require_relative "ranked_set/statistics"

@@ -41,7 +41,7 @@ module Elah
       @backlog = Backlog.new(unread_max)
       @listeners = @missed = 0
       @audience = @event_loop = @keep_alive = nil
-      @was_told = false
+      @was_pushed = false
       @last = ""
     end
 
@@ -53,12 +53,12 @@ module Elah
     def push(data, **named)
       frame = API::ServerSentEvents.frame(data, **named)
       @last = frame if @keeps_last
-      @was_told = true
+      @was_pushed = true
       @backlog.push(frame)
       return self unless @audience
 
       event_loop = @event_loop
-      Elah.current_loop.equal?(event_loop) ? tell(frame) : event_loop.post { tell(frame) }
+      Elah.current_loop.equal?(event_loop) ? send_frame(frame) : event_loop.post { send_frame(frame) }
       self
     end
 
@@ -112,13 +112,13 @@ module Elah
       @audience = Audience.open(@unread_max)
       @listeners = @missed = 0
       @keep_alive = Elah.every(@keepalive_seconds, detached: true) do
-        tell(KEEP_ALIVE) unless @was_told
-        @was_told = false
+        send_frame(KEEP_ALIVE) unless @was_pushed
+        @was_pushed = false
       end
     end
 
-    def tell(frame)
-      @listeners, @missed = @audience.tell(frame)
+    def send_frame(frame)
+      @listeners, @missed = @audience.push(frame)
     end
   end
 end

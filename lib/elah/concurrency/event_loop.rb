@@ -156,14 +156,14 @@ module Elah
     def spawn(task = Task.new, **options, &block)
       task.suspended = task.fiber = fiber = Fiber.new(**options) { run_spawned(task, block) }
       @spawned += 1 unless task.transient?
-      @current ? step_aside_for(task) : enter(task)
+      @current ? switch_to(task) : enter(task)
       fiber
     end
 
     # Suspends the current fiber until {#enter} is called with its task. The fiber is idle: it waits for nothing.
     #
     # @param task [Elah::Task]
-    def rest(task)
+    def park_idle(task)
       task.suspended = Fiber.current
       @root.transfer
     end
@@ -183,7 +183,7 @@ module Elah
     end
 
     # Resumes the cancelled tasks first.
-    def step_aside
+    def yield_to_others
       @current.suspended = Fiber.current
       @ready << @current
       @root.transfer
@@ -203,7 +203,7 @@ module Elah
       meter.stop
       @root.transfer
     ensure
-      meter.go_on
+      meter.start
     end
 
     def resume
@@ -217,7 +217,7 @@ module Elah
     end
 
     # Runs `task` first; the current fiber continues in the same iteration.
-    def step_aside_for(task)
+    def switch_to(task)
       current = @current
       current.suspended = Fiber.current
       @ready << current

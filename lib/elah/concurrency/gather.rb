@@ -24,7 +24,7 @@ module Elah
   # Scattered calls:
   #
   # [wait(seconds)] suspends the fiber until every call has ended, or the time is over (nil: no limit)
-  # [outcome(index)] the outcome of the call with this index: `[:answered, result, nil]` or `[outcome, nil, error]`, where the outcome is :failed,
+  # [outcome(index)] the outcome of the call with this index: `[:returned, result, nil]` or `[outcome, nil, error]`, where the outcome is :failed,
   # :limited or :late, and the error may be nil for :late
   # [cancel] cancels the calls without a result; may be called at any time, and repeatedly
   class Gather
@@ -103,9 +103,9 @@ module Elah
     def seconds_left = @due && [@due - Concurrency.now, 0.0].max
 
     def result(key, call, fallback)
-      outcome, answer, error = call.outcome
+      outcome, reply, error = call.outcome
       error ||= late if outcome == :late
-      Result.new(key, outcome, answer, error, fallback)
+      Result.new(key, outcome, reply, error, fallback)
     end
 
     def late = DeadlineExceeded.new("There was no result within #{@seconds} s.")

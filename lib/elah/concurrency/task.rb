@@ -38,7 +38,7 @@ module Elah
     # @return [Elah::Task, nil] the task that started it, and with which it ends
     attr_accessor :parent
 
-    # @return [#stop, #go_on, nil] notified when it waits, and when it continues
+    # @return [#stop, #start, nil] notified when it waits, and when it continues
     attr_accessor :meter
 
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.

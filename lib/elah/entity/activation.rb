@@ -51,17 +51,17 @@ module Elah
       # @param arguments [Array]
       # @return [Object] the method's value
       def run(task, name, arguments)
-        @runner ? wait_for_turn(task) : @runner = task
+        @runner ? wait_in_line(task) : @runner = task
         @outer = task.activation
         task.activation = self
         is_whole = false
         begin
-          given = (@entity && @state.admit(arguments)) || come_to_life(arguments)
-          answer = @state.finish(@entity.__send__(name, *given))
+          given = (@entity && @state.admit(arguments)) || restore_entity(arguments)
+          reply = @state.finish(@entity.__send__(name, *given))
           @run_batch = batch = @state.last_batch
           @commits.plan(batch) if batch > @commits.planned
           is_whole = true
-          answer
+          reply
         rescue Refusal
           is_whole = !@state&.gathered?
           raise
@@ -101,7 +101,7 @@ module Elah
       end
 
       # @return [Array] the arguments as the entity receives them
-      def come_to_life(arguments)
+      def restore_entity(arguments)
         @entity = nil
         @commits.settle(batch)
         report_loss if @state&.failed? && !@collection.durable?
@@ -118,7 +118,7 @@ module Elah
         @collection.event_loop&.report(lost)
       end
 
-      def wait_for_turn(task)
+      def wait_in_line(task)
         Chain.check(self, task)
         line = @line ||= []
         if line.size >= @collection.queue_max

@@ -105,8 +105,8 @@ module Elah
         return scatter(calls, deadline) unless deadline.nil? && alone?
 
         many = ManyCalls.new(self, calls)
-        answers = many.run(task)
-        many.failed? ? repeat_moved(calls, answers) : answers
+        replies = many.run(task)
+        many.failed? ? repeat_moved(calls, replies) : replies
       end
 
       # Runs calls in this worker.
@@ -167,7 +167,7 @@ module Elah
       # @api private
       def new_entity(key, state)
         @entity_class.new.tap do |entity|
-          entity.send(:come_to_life, key, state)
+          entity.send(:attach, key, state)
           entity.restore
         end
       end
@@ -196,9 +196,9 @@ module Elah
 
       private
 
-      def repeat_moved(calls, answers)
-        answers.each_with_index do |answer, index|
-          answers[index] = call_again(*calls[index]) if answer.is_a?(Moved) || answer.is_a?(Store::Fenced)
+      def repeat_moved(calls, replies)
+        replies.each_with_index do |reply, index|
+          replies[index] = call_again(*calls[index]) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
         end
       end
 
@@ -207,10 +207,10 @@ module Elah
       end
 
       def run_here(task, activation, name, arguments)
-        answer = activation.run(task, name, arguments)
+        reply = activation.run(task, name, arguments)
         batch = activation.run_batch
         conclude(activation.state, batch) if batch > @commits.settled
-        answer
+        reply
       end
 
       # A result is returned when its writes are as durable as required.

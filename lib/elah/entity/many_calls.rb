@@ -13,7 +13,7 @@ module Elah
         @is_durable = collection.durable?
         @settled = @commits.settled
         @calls = calls
-        @answers = Array.new(calls.size, NONE)
+        @replies = Array.new(calls.size, NONE)
         @states = []
         @batches = []
         @last = @settled
@@ -34,23 +34,23 @@ module Elah
         @calls.each_with_index { |call, index| run_one(task, index, call) }
         @collection.conclude_all(@last) if @last > @settled
         check_stored
-        @answers
+        @replies
       end
 
       # @return [Boolean] whether a call has ended with an exception
       def failed? = @is_failed
 
       # @return [Array, nil] the results when all calls have succeeded; otherwise nil
-      def answers = (@answers unless @is_failed)
+      def replies = (@replies unless @is_failed)
 
       # @param index [Integer]
       # @return [Array] outcome, result and error, also while others still run
       def outcome(index)
-        answer = @answers[index]
-        return [:late, nil, nil] if answer.equal?(NONE) || !@collection.safe?(@batches[index] || 0)
+        reply = @replies[index]
+        return [:late, nil, nil] if reply.equal?(NONE) || !@collection.safe?(@batches[index] || 0)
 
-        answer = failure(index) || answer
-        answer.is_a?(Exception) ? [:failed, nil, answer] : [:answered, answer, nil]
+        reply = failure(index) || reply
+        reply.is_a?(Exception) ? [:failed, nil, reply] : [:returned, reply, nil]
       end
 
       private
@@ -59,10 +59,10 @@ module Elah
         key, name, = call
         @name = @collection.check_name(name) unless name.equal?(@name)
         activation = @here[key] || @collection.resident!(key)
-        answer = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
+        reply = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.run_batch
         note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
-        @answers[index] = answer
+        @replies[index] = reply
       rescue StandardError => e
         note_failure(index, e)
       end
@@ -72,7 +72,7 @@ module Elah
         raise error if error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.deadline&.zero?
 
         @is_failed = true
-        @answers[index] = error
+        @replies[index] = error
       end
 
       # Results that do not wait for the disk are not checked again.
@@ -88,7 +88,7 @@ module Elah
         @states.each_index do |index|
           error = failure(index) or next
           @is_failed = true
-          @answers[index] = error
+          @replies[index] = error
         end
       end
 

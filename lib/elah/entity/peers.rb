@@ -28,8 +28,8 @@ module Elah
           collection = Collection.at(number)
           return collection.serve(callers, key, method, arguments) if key
 
-          answers = collection.serve_many(callers, arguments)
-          Shards.pack_answers(answers) || answers.map { |answer| answer.is_a?(Exception) ? PeerLinks::Failure.of(answer) : answer }
+          replies = collection.serve_many(callers, arguments)
+          Shards.pack_replies(replies) || replies.map { |reply| reply.is_a?(Exception) ? PeerLinks::Failure.of(reply) : reply }
         end
       end
 

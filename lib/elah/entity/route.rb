@@ -70,7 +70,7 @@ module Elah
         end
 
         # @return [Array, nil] the results of all calls; nil unless each has one
-        def answers = (@calls.answers unless @async.error || !@async.done?)
+        def replies = (@calls.replies unless @async.error || !@async.done?)
 
         # Cancels the calls that have not run.
         def cancel = @async.cancel
@@ -93,17 +93,17 @@ module Elah
         # @param index [Integer]
         # @return [Array] outcome, result and error
         def outcome(index)
-          outcome, answers, error = outcome_of_all
-          return [outcome, nil, error] unless outcome == :answered
+          outcome, replies, error = outcome_of_all
+          return [outcome, nil, error] unless outcome == :returned
 
-          answer = answers[index]
-          Route.outcome_of(answer.is_a?(PeerLinks::Failure) ? answer.to_exception(@path) : answer)
+          reply = replies[index]
+          Route.outcome_of(reply.is_a?(PeerLinks::Failure) ? reply.to_exception(@path) : reply)
         end
 
         # @return [Array, nil] the results of all calls; nil unless each has one
-        def answers
-          outcome, answers, = outcome_of_all
-          answers if outcome == :answered && @is_plain
+        def replies
+          outcome, replies, = outcome_of_all
+          replies if outcome == :returned && @is_plain
         end
 
         # Cancels the calls without a result.
@@ -115,9 +115,9 @@ module Elah
         def outcome_of_all
           return @outcome if @outcome
 
-          outcome, answers, error = @scattered.outcome(0)
-          @is_plain = answers.is_a?(String)
-          @outcome = [outcome, @is_plain ? Shards.unpack_answers(answers) : answers, error]
+          outcome, replies, error = @scattered.outcome(0)
+          @is_plain = replies.is_a?(String)
+          @outcome = [outcome, @is_plain ? Shards.unpack_replies(replies) : replies, error]
         end
       end
 
@@ -126,9 +126,9 @@ module Elah
       # @return [#wait, #outcome, #cancel]
       def scatter(deferred_calls, seconds) = scatter_calls(deferred_calls.map { |call| [call.key, call.name, *call.arguments] }, seconds)
 
-      # @param answer [Object, Exception] the reply
+      # @param reply [Object, Exception] the reply
       # @return [Array] outcome, result and error
-      def self.outcome_of(answer) = answer.is_a?(Exception) ? [:failed, nil, answer] : [:answered, answer, nil]
+      def self.outcome_of(reply) = reply.is_a?(Exception) ? [:failed, nil, reply] : [:returned, reply, nil]
     end
   end
 end

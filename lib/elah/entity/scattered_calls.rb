@@ -16,7 +16,7 @@ module Elah
         @seconds = seconds
         @due = seconds && Concurrency.now + seconds
         @scattered = []
-        @answers = Array.new(calls.size)
+        @replies = Array.new(calls.size)
         @is_failed = false
       end
 
@@ -27,7 +27,7 @@ module Elah
         @ways.partition { |route, _| route.remote? }.each { |ways| ways.each { |route, indexes| start(route, indexes) } }
         @scattered.each { |scattered, _| scattered.wait(seconds_left) }
         @scattered.each { |scattered, indexes| collect(scattered, indexes) }
-        @answers
+        @replies
       ensure
         @scattered.each { |scattered, _| scattered.cancel }
       end
@@ -46,7 +46,7 @@ module Elah
         start(route, sendable) if sendable.any?
       rescue StandardError => e
         @is_failed = true
-        indexes.each { |index| @answers[index] = e }
+        indexes.each { |index| @replies[index] = e }
       end
 
       # @return [Boolean] whether a call cannot be sent; the error is its outcome
@@ -56,20 +56,20 @@ module Elah
         false
       rescue NotSerializable => e
         @is_failed = true
-        @answers[index] = e
+        @replies[index] = e
         true
       end
 
       def collect(scattered, indexes)
-        answers = scattered.answers
-        return Shards.place_answers(@answers, indexes, answers) if answers
+        replies = scattered.replies
+        return Shards.place_replies(@replies, indexes, replies) if replies
 
         indexes.each_with_index do |index, place|
-          outcome, answer, error = scattered.outcome(place)
-          next @answers[index] = answer if outcome == :answered
+          outcome, reply, error = scattered.outcome(place)
+          next @replies[index] = reply if outcome == :returned
 
           @is_failed = true
-          @answers[index] = error || late
+          @replies[index] = error || late
         end
       end
 

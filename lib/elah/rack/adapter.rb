@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "uri" # Rack::Lint of Rack 2.2 uses it without loading it
-require_relative "answer"
+require_relative "response_sender"
 require_relative "environment"
 
 module Elah
@@ -38,7 +38,7 @@ module Elah
         rescue Exception => e # -- it is raised again
           raise refused(request, e)
         end
-        request.respond_to_rack(status, headers, body) or Answer.new(request, status, headers, body).give
+        request.respond_to_rack(status, headers, body) or ResponseSender.new(request, status, headers, body).give
       end
 
       private
@@ -47,8 +47,8 @@ module Elah
       def refused(request, exception)
         request.env["rack.hijack_io"]&.close
         is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async
-        exception = InvalidRackResponse.new("The app threw :async. #{Answer::NO_ASYNC}") if is_async
-        Answer.new(request, nil, nil, nil).finish(exception)
+        exception = InvalidRackResponse.new("The app threw :async. #{ResponseSender::NO_ASYNC}") if is_async
+        ResponseSender.new(request, nil, nil, nil).finish(exception)
         exception
       end
     end

@@ -79,7 +79,7 @@ module Elah
       end
 
       def start(length)
-        raise gone unless @request.awaits_answer?
+        raise gone unless @request.awaits_response?
 
         @stream = @request.start(@status, HeaderSet.from_rack(@headers, length))
       end

@@ -11,7 +11,7 @@ module Elah
       # @raise [Elah::ClientGone]
       # @raise [Elah::RequestFinished] when the request has its response already
       def self.call(request)
-        raise ClientGone, "The client closed the connection before it could be taken over." unless request.awaits_answer?
+        raise ClientGone, "The client closed the connection before it could be taken over." unless request.awaits_response?
 
         kind = request.remote_ip ? TCPSocket : UNIXSocket
         descriptor, unread = request.hijack

@@ -10,8 +10,8 @@ module Elah
       # @return [Integer, nil] nil before the response
       attr_reader :status
 
-      %i[respond redirect respond_with_file respond_with_problem respond_to_rack start].each do |answer|
-        define_method(answer) do |status, *rest|
+      %i[respond redirect respond_with_file respond_with_problem respond_to_rack start].each do |method|
+        define_method(method) do |status, *rest|
           @status = status
           super(status, *rest)
         end

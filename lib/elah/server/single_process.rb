@@ -3,7 +3,7 @@
 require_relative "run_dir"
 
 module Elah
-  # The scoreboard and the service manager of a single-process server: a scoreboard with one row. The counterpart of {Supervisor::Tether}.
+  # The scoreboard and the service manager of a single-process server: a scoreboard with one row. The counterpart of {Supervisor::SupervisorLink}.
   class SingleProcess
     # @param config [Elah::Config]
     # @param log [Elah::Log]

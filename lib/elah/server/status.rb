@@ -13,7 +13,7 @@ module Elah
     REASONS = %i[crashes hangs memory restarts boot_failures].freeze
 
     # What one worker is shown by, from its row.
-    CELLS = %i[pid slot generation iterations connections_accepted requests answered refused open_requests waiting_requests connections fibers
+    CELLS = %i[pid slot generation iterations connections_accepted requests responses refused open_requests waiting_requests connections fibers
                lag_ms lag_ms_max rss_bytes entities shards_claimed calls_received calls_sent].freeze
 
     # Sums over all workers, with those that have gone.

@@ -46,7 +46,7 @@ module Elah
       @signals.trap_all
       # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
       ShutdownWatchdog.start(@config.drain_seconds + Worker::GRACE_SECONDS, Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
-      inherited ? adopt(inherited) : begin_afresh
+      inherited ? adopt(inherited) : start_first_time
       supervise until @ended
       @log.info("All workers have exited; the server exits")
       exit(Worker::DRAIN_EXCEEDED) if @gave_up
@@ -65,14 +65,14 @@ module Elah
       @table = inherited ? Table.new(Scoreboard.open(@run_dir.scoreboard_path)) : Table.create(@run_dir, @config.shards)
       @run_dir.hold
       @watch = Watch.new(@table.scoreboard, @config, @log)
-      @workers = WorkerSet.new(@table, @run_dir, @config, @log) do |tether|
+      @workers = WorkerSet.new(@table, @run_dir, @config, @log) do |supervisor_link|
         @signals.leave_to_supervisor
-        @worker.run(@sockets, tether)
+        @worker.run(@sockets, supervisor_link)
       end
       @changes = Changes.new(@workers, @table, @config, @log)
     end
 
-    def begin_afresh
+    def start_first_time
       prepare_to_fork
       @table.divide(@config.workers)
       @workers.slots = @config.workers
@@ -90,18 +90,18 @@ module Elah
 
     def supervise
       IO.select([@signals.io, *@workers.ios], nil, nil, TICK_SECONDS)
-      @signals.take.each { |signal| obey(signal) }
+      @signals.take.each { |signal| handle_signal(signal) }
       @workers.listen { |child| ready(child) }
       @workers.reap { |child| ended(child) }
-      return go_on_stopping if @stopping
+      return continue_stopping if @stopping
 
       @changes.advance
-      look_after_workers
+      monitor_workers
       start_missing
       go if @restart.due?
     end
 
-    def obey(signal)
+    def handle_signal(signal)
       case signal
       when "INT", "TERM" then stop(signal)
       when "HUP", "USR1", "USR2" then restart
@@ -150,15 +150,15 @@ module Elah
 
     def ending(child) = child.status ? child.status.to_s.sub(/\Apid \d+ /, "") : "its process no longer exists"
 
-    def look_after_workers
+    def monitor_workers
       now = Concurrency.now
       @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
       @workers.children.each { |child| @watch.look(child, now) }
-      @workers.slots.each { |slot| outgrown(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
+      @workers.slots.each { |slot| replace_large(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
       @systemd.watchdog(now) { @watch.healthy?(@workers.children) }
     end
 
-    def outgrown(slot)
+    def replace_large(slot)
       @changes.replace(slot, slot.child, :memory) and
         @log.warn("#{slot.child} uses more than #{@config.worker_bytes_max} bytes: replacing it")
     end

@@ -31,11 +31,11 @@ module Elah
     # Serves on the sockets until INT or TERM, then finishes the accepted requests.
     #
     # @param sockets [Elah::Sockets]
-    # @param tether [Elah::SingleProcess, Elah::Supervisor::Tether] publishes its state
+    # @param supervisor_link [Elah::SingleProcess, Elah::Supervisor::SupervisorLink] publishes its state
     # @raise [SystemExit] with {DRAIN_EXCEEDED} when requests exceed `drain_seconds`, or at a second INT
-    def run(sockets, tether)
+    def run(sockets, supervisor_link)
       @sockets = sockets
-      @tether = tether
+      @supervisor_link = supervisor_link
       @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = @config.cancel_gone.to_sym
       @loop.in_forks do
@@ -48,11 +48,11 @@ module Elah
       Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
-      tether.attach(@loop, self)
+      supervisor_link.attach(@loop, self)
       Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
-      tether.ready(sockets.addresses)
+      supervisor_link.ready(sockets.addresses)
       @loop.run(@app, method(:failed))
       @log.info("Drained; the worker exits")
     ensure
@@ -69,13 +69,13 @@ module Elah
 
       @draining = true
       ShutdownWatchdog.note_drain
-      @tether.draining(leaves_backlog)
+      @supervisor_link.draining(leaves_backlog)
       deadline = @loop.new_wait
       @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
       @loop.start_timer(deadline, @config.drain_seconds)
       @loop.request_drain(leaves_backlog: leaves_backlog)
       # So that no client waits for a server that has exited.
-      @sockets.close if @tether.supervised? || !leaves_backlog
+      @sockets.close if @supervisor_link.supervised? || !leaves_backlog
     end
 
     private
@@ -98,9 +98,9 @@ module Elah
 
     def trap_signals
       @signal_listener = SignalListener.start
-      @tether.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
+      @supervisor_link.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
       # After the traps, because it runs before them.
-      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @tether.supervised?)
+      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @supervisor_link.supervised?)
     end
 
     def trap_signals_of_server
@@ -131,13 +131,13 @@ module Elah
     def failed(exception, request)
       return spawned_failed(exception) unless request
       return if ended_by_server(exception, request)
-      return @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun") unless request.awaits_answer?
+      return @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun") unless request.awaits_response?
 
-      answer_failure(exception, request)
+      respond_to_failure(exception, request)
     end
 
     # An error with a status for the client is logged without a backtrace, because a server that is down or a full store fails many requests.
-    def answer_failure(exception, request)
+    def respond_to_failure(exception, request)
       problem = exception.is_a?(Problem) ? exception : Adapters::ErrorMapping.of(exception)
       if problem
         @log.failure(exception, "#{place(request)} failed")
@@ -160,7 +160,7 @@ module Elah
     # The exceptions by which the server cancelled the handler: the client has its response, or has disconnected.
     def ended_by_server(exception, request)
       return stopped(request) if @ends && exception.is_a?(Cancelled)
-      return if request.awaits_answer?
+      return if request.awaits_response?
 
       case exception
       when DeadlineExceeded then @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s") || true

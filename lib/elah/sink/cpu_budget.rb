@@ -2,22 +2,22 @@
 
 module Elah
   class Sink
-    # The CPU budget of a delivery: a share of its thread's CPU time while requests arrive, and all idle time. After a batch the delivery rests
+    # The CPU budget of a delivery: a share of its thread's CPU time while requests arrive, and all idle time. After a batch the delivery pauses
     # until requests have used their share. Its own share grows with the backlog, so that no event is refused while it could be delivered.
     #
     # It counts CPU time, not elapsed time: a batch that waits for its destination costs requests nothing.
     class CpuBudget
-      # Longest single rest; after it the budget checks again whether requests arrive.
-      REST_SECONDS_MAX = 0.01
-      # Timers have a resolution of a millisecond: a shorter rest is not worth it.
-      REST_SECONDS_MIN = 0.0005
+      # Longest single pause; after it the budget checks again whether requests arrive.
+      PAUSE_SECONDS_MAX = 0.01
+      # Timers have a resolution of a millisecond: a shorter pause is not worth it.
+      PAUSE_SECONDS_MIN = 0.0005
       # A loop that is busy for a smaller share of the time has idle time.
       BUSY = 0.25
       # Pressure from which the share grows, and pressure at which it is 1.0.
       PRESSURE = (0.5..0.9).freeze
-      private_constant :REST_SECONDS_MAX, :REST_SECONDS_MIN, :BUSY, :PRESSURE
+      private_constant :PAUSE_SECONDS_MAX, :PAUSE_SECONDS_MIN, :BUSY, :PRESSURE
 
-      # @param share [Float] share of the CPU time of requests and delivery, above 0.0 and up to 1.0; with 1.0 the delivery never rests
+      # @param share [Float] share of the CPU time of requests and delivery, above 0.0 and up to 1.0; with 1.0 the delivery never pauses
       # @param pause [#call] waits for the given number of seconds
       # @param requests [#call] returns the number of requests that have begun
       # @param cpu [#call] returns the CPU time of this thread, in seconds
@@ -39,11 +39,11 @@ module Elah
       #
       # @param task [Elah::Task] the task that runs the block
       # @return [Object] the block's value
-      def take_turn(task)
-        rest
+      def run(task)
+        pay
         @used = 0.0
         task.meter = self
-        go_on
+        start
         yield
       ensure
         task.meter = nil
@@ -61,16 +61,16 @@ module Elah
       # The task uses the thread again.
       #
       # @return [void]
-      def go_on
+      def start
         @since = @cpu.call
       end
 
       private
 
-      def rest
+      def pay
         paid = 0.0
-        while requested? && (owed = (@used * ((1 / share) - 1)) - paid) > REST_SECONDS_MIN
-          paid += used_by_others([owed, REST_SECONDS_MAX].min)
+        while requested? && (owed = (@used * ((1 / share) - 1)) - paid) > PAUSE_SECONDS_MIN
+          paid += used_by_others([owed, PAUSE_SECONDS_MAX].min)
         end
       end
 
@@ -81,7 +81,7 @@ module Elah
         seen != @seen
       end
 
-      # The CPU time that a rest earns; infinite if the loop had idle time.
+      # The CPU time that other tasks use during a pause; infinite if the loop had idle time.
       def used_by_others(seconds)
         since = @clock.call
         before = @cpu.call

@@ -59,7 +59,7 @@ module Elah
 
       # @param earlier [DeadLetter] of the same event
       # @return [DeadLetter] the letter that replaces it
-      def in_place_of(earlier) = DeadLetter.new(@raw_id, @bytes, @head.merge("parkings" => earlier.parkings + 1))
+      def replacing(earlier) = DeadLetter.new(@raw_id, @bytes, @head.merge("parkings" => earlier.parkings + 1))
 
       # @return [String] the event's id
       def id = Id.text(@raw_id)

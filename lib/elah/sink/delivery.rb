@@ -27,7 +27,7 @@ module Elah
         @health = health
         @bounds = bounds
         @pause = pause
-        @share = share
+        @budget = share
         @parked = parked
         @uncounted = []
         @counted = 0
@@ -39,7 +39,7 @@ module Elah
       def run
         position = @journal.released
         loop do
-          following = until_possible { take_turn(position) }
+          following = until_possible { deliver_in_budget(position) }
           wait_after(position) if following == position
           position = following
         end
@@ -52,7 +52,7 @@ module Elah
       # @raise [StandardError] when the ledger or the journal fails
       def run_to_the_end
         position = @journal.released
-        while (following = take_turn(position)) != position
+        while (following = deliver_in_budget(position)) != position
           position = following
         end
       rescue Closed
@@ -74,8 +74,8 @@ module Elah
       # A batch that fails for an unknown reason is delivered event by event, to find the one that causes it.
       #
       # @return [Integer] the position after the batch; `position` when there is nothing to deliver
-      def take_turn(position)
-        @share.take_turn(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
+      def deliver_in_budget(position)
+        @budget.run(Elah.current_loop.current_task) { deliver_after(position, @bounds.batch_events_max) }
       rescue *ENDING
         raise
       rescue StandardError => e
@@ -142,7 +142,7 @@ module Elah
           @ledger.settle(@name, position, [following, @counted], accepted: @uncounted, delivered: delivered, dead: dead)
         end
         @uncounted = []
-        until_stored { @ledger.sum_up_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
+        until_stored { @ledger.aggregate_before(events.last.accepted_ms / 60_000 - @bounds.minutes_max) }
       end
 
       def until_stored

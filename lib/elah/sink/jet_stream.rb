@@ -39,9 +39,9 @@ module Elah
       def create(duplicate_seconds: 3600)
         window = duplicate_seconds * 1_000_000_000
         config = { name: @stream, subjects: [@subject], storage: "file", retention: "limits", duplicate_window: window }
-        answer = @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]).first
-        error = JSON.parse(answer)["error"] if answer
-        raise Unavailable, "NATS did not create the stream #{@stream}: #{error ? error['description'] : 'JetStream is off'}." if error || answer.nil?
+        reply = @nats.request([["$JS.API.STREAM.CREATE.#{@stream}", {}, JSON.generate(config)]]).first
+        error = JSON.parse(reply)["error"] if reply
+        raise Unavailable, "NATS did not create the stream #{@stream}: #{error ? error['description'] : 'JetStream is off'}." if error || reply.nil?
 
         self
       end
@@ -54,8 +54,8 @@ module Elah
       def deliver(events)
         reasons = {}
         fitting = events.select { |event| fits?(event) || !(reasons[event.id] = "The event is larger than the server's max_payload.") }
-        answers = @nats.request(fitting.map { |event| [@subject, { "Nats-Msg-Id" => event.id }, event.bytes] })
-        fitting.zip(answers) { |event, answer| check(event, answer, reasons) }
+        replies = @nats.request(fitting.map { |event| [@subject, { "Nats-Msg-Id" => event.id }, event.bytes] })
+        fitting.zip(replies) { |event, reply| check(event, reply, reasons) }
         raise Rejected, reasons if reasons.any?
       end
 
@@ -67,10 +67,10 @@ module Elah
       # 100 bytes are for the header.
       def fits?(event) = event.bytes.bytesize + 100 <= @nats.payload_bytes_max
 
-      def check(event, answer, reasons)
-        raise Unavailable, "No stream of NATS takes #{@subject}." if answer.nil?
+      def check(event, reply, reasons)
+        raise Unavailable, "No stream of NATS takes #{@subject}." if reply.nil?
 
-        error = JSON.parse(answer)["error"] or return
+        error = JSON.parse(reply)["error"] or return
         raise Unavailable, "NATS refused an event: #{error['description']}." unless error["err_code"] == MESSAGE_TOO_LARGE
 
         reasons[event.id] = error["description"]

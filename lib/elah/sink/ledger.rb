@@ -68,11 +68,11 @@ module Elah
       #
       # @param minute [Integer]
       # @return [void]
-      def sum_up_before(minute)
+      def aggregate_before(minute)
         return if minute <= @summed
 
         @summed = minute
-        nil until @store.transaction { |tx| sum_up_some(tx, minute) } < SUMMED_AT_ONCE
+        nil until @store.transaction { |tx| aggregate_some(tx, minute) } < SUMMED_AT_ONCE
       end
 
       # Subtracts lost events from the accepted ones: events that are neither delivered, queued nor dead.
@@ -148,7 +148,7 @@ module Elah
       # A letter that is parked again replaces the first one, which was counted before.
       def park(tx, letter, sum)
         earlier = stored(tx, letter.raw_id)
-        letter = letter.in_place_of(earlier) if earlier
+        letter = letter.replacing(earlier) if earlier
         tx.put(@dead, letter.raw_id, letter.dump)
         earlier ? sum[0] -= 1 : sum[2] += 1
       end
@@ -162,7 +162,7 @@ module Elah
         end
       end
 
-      def sum_up_some(tx, minute)
+      def aggregate_some(tx, minute)
         old = tx.range(@minutes, from: [EARLIER + 1].pack("N"), to: [minute].pack("N"), limit: SUMMED_AT_ONCE)
         sums = zeros
         old.each do |key, value|

@@ -128,9 +128,9 @@ module Elah
         first = @asked
         @asked += messages.size
         @socket.write(messages.each_with_index.map { |message, index| publication(first + index, *message) }.join)
-        answers = {}
-        read_answer(answers) while answers.size < messages.size
-        answers.values_at(*first...@asked)
+        replies = {}
+        read_reply(replies) while replies.size < messages.size
+        replies.values_at(*first...@asked)
       end
 
       def publication(number, subject, headers, payload)
@@ -139,15 +139,15 @@ module Elah
       end
 
       # Reads the server's next message, and stores a reply under its number.
-      def read_answer(answers)
+      def read_reply(replies)
         words = line
         case words
         when "PING" then @socket.write("PONG\r\n")
-        when /\AMSG #{@inbox}\.(\d+) 1 +(\d+)\z/ then answers[$1.to_i] = body($2.to_i)
+        when /\AMSG #{@inbox}\.(\d+) 1 +(\d+)\z/ then replies[$1.to_i] = body($2.to_i)
         when /\AHMSG #{@inbox}\.(\d+) 1 +(\d+) (\d+)\z/
           number, head_bytes, bytes = $~.captures.map(&:to_i)
           message = body(bytes)
-          answers[number] = NO_RESPONDERS.match?(message) ? nil : message.byteslice(head_bytes..)
+          replies[number] = NO_RESPONDERS.match?(message) ? nil : message.byteslice(head_bytes..)
         when /\A(INFO|PONG|\+OK)/ then nil # news of a cluster, and late replies
         else
           fail_on_error(words)

@@ -25,7 +25,7 @@ module Elah
       #   @param position [Integer] 0 to 2**64 - 1
       #   @return [Array(Integer, (String, nil))] the {#size}, and the value at the position, both seen at one moment
 
-      # @!method answer_at(request, status, headers, position, size)
+      # @!method respond_at(request, status, headers, position, size)
       #   >Responds to a request with the value at a position, if the table has exactly that size. It finds the value as {#at} does, and sends it as
       #   `request.respond` would. A position that was drawn below this size was drawn fairly. The value is copied to the response without a String
       #   in between.

@@ -28,7 +28,7 @@ class APISettingsTest < Minitest::Test
     @outer.stacked[:before] << 1
     @inner.stacked[:before] << 2
     assert_equal [1, 2], @settings.stack(:before)
-    assert_equal [2, 1], @settings.stack_inside_out(:before)
+    assert_equal [2, 1], @settings.stack_from_innermost(:before)
     assert_equal [2], @settings.innermost(:before)
     assert_equal [], @settings.innermost(:after)
   end

@@ -44,7 +44,7 @@ class GatherTest < Minitest::Test
         g.call { sleep(0.01) && 4 }
       end
       assert_equal({ :quick => 1, :slow => 2, :broken => "broken", 3 => 4 }, results.to_h)
-      assert_equal %i[answered late failed answered], results.map(&:outcome)
+      assert_equal %i[returned late failed returned], results.map(&:outcome)
       assert_equal [1, 2, "broken", 4], results.values
       refute_predicate results, :complete?
       assert_kind_of Elah::DeadlineExceeded, results[:slow].error
@@ -89,7 +89,7 @@ class GatherTest < Minitest::Test
   end
 
   def test_deferred_calls_leave_together_by_carrier
-    near = Route.new({ a: [:answered, 1, nil], b: [:late, nil, nil] })
+    near = Route.new({ a: [:returned, 1, nil], b: [:late, nil, nil] })
     far = Route.new({ c: [:limited, nil, Elah::Overloaded.new("limited")], d: [:failed, nil, KeyError.new("mine")] })
     full = Route.new(:full)
     results = Elah.gather(deadline: 1) do |g|
@@ -110,7 +110,7 @@ class GatherTest < Minitest::Test
   end
 
   def test_deferred_calls_are_given_up_when_the_gather_is
-    route = Route.new({ a: [:answered, 1, nil] })
+    route = Route.new({ a: [:returned, 1, nil] })
     Elah.run do
       assert_raises(RuntimeError) { Elah.gather { |g| g.call(:a, route.deferred(:a)) || raise("before they left") } }
       assert_nil route.scattered

@@ -98,7 +98,7 @@ class EntityCopiesTest < EntityCase
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:remember, { a: [$stdout] }) }
       assert_match(/#remember: argument 1 \(Hash\) cannot be copied: .*IO/, error.message, way)
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:write_and_return, 1) }
-      assert_match(/\AEntityCopiesTest::Memory#write_and_return: its answer \(Proc\) cannot be copied/, error.message, way)
+      assert_match(/\AEntityCopiesTest::Memory#write_and_return: its result \(Proc\) cannot be copied/, error.message, way)
       assert_nil call.(:written), "#{way}: nothing of the call is stored"
       assert_equal({}, call.(:value), "#{way}: the entity is what is stored")
       error = assert_raises(Elah::Entity::NotSerializable, way) { call.(:remember, Hash.new { 1 }) }

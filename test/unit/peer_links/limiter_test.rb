@@ -28,7 +28,7 @@ class PeerLimiterTest < Minitest::Test
       end
     end
 
-    def answer = @open.shift && @limiter.answered(@now)
+    def answer = @open.shift && @limiter.replied(@now)
 
     def be_late = (sent_at = @open.shift) && @limiter.late(sent_at, @now)
 

@@ -42,7 +42,7 @@ class SinkCpuBudgetTest < Minitest::Test
   # A turn that uses so much CPU time; the seconds that the delivery rested before it.
   def turn(share, seconds)
     @thread.rests.clear
-    share.take_turn(@task) { @thread.pass(seconds, seconds) }
+    share.run(@task) { @thread.pass(seconds, seconds) }
     @thread.rests.sum
   end
 
@@ -87,11 +87,11 @@ class SinkCpuBudgetTest < Minitest::Test
 
   def test_a_delivery_that_waits_uses_nothing
     share = @thread.share(0.5)
-    share.take_turn(@task) do
+    share.run(@task) do
       @thread.pass(0.002, 0.002)
       @task.meter.stop
       @thread.pass(5, 4)
-      @task.meter.go_on
+      @task.meter.start
       @thread.pass(0.001, 0.001)
     end
     assert_nil @task.meter
@@ -106,7 +106,7 @@ class SinkCpuBudgetTest < Minitest::Test
   def test_a_turn_that_fails_is_paid_for_too
     share = @thread.share(0.5)
     assert_raises(RuntimeError) do
-      share.take_turn(@task) do
+      share.run(@task) do
         @thread.pass(0.004, 0.004)
         raise "no"
       end
@@ -115,12 +115,12 @@ class SinkCpuBudgetTest < Minitest::Test
     assert_in_delta 0.004, turn(share, 0.0)
   end
 
-  # The loop tells the meter of a task, and no other's.
-  def test_what_the_loop_tells_a_meter
+  # The loop notifies the meter of a task only about that task.
+  def test_the_loop_stops_and_starts_the_meter_of_its_task
     told = []
     meter = Object.new
     meter.define_singleton_method(:stop) { told << :stop }
-    meter.define_singleton_method(:go_on) { told << :go_on }
+    meter.define_singleton_method(:start) { told << :start }
     Elah.run do
       Elah.current_loop.current_task.meter = meter
       Fiber.scheduler.yield
@@ -128,6 +128,6 @@ class SinkCpuBudgetTest < Minitest::Test
       Elah.current_loop.current_task.meter = nil
       Fiber.scheduler.yield
     end
-    assert_equal %i[stop go_on stop go_on], told
+    assert_equal %i[stop start stop start], told
   end
 end

@@ -214,7 +214,7 @@ class SinkDeliveryTest < SinkCase
     events = sink { |_| nil }
     ledger = events.ledger
     sums = 0
-    ledger.define_singleton_method(:sum_up_before) do |minute|
+    ledger.define_singleton_method(:aggregate_before) do |minute|
       raise Elah::Store::Full, "no room" if (sums += 1) == 1
 
       super(minute)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Covers Elah::Store::Table#at and #answer_at: the size of a table whose keys are positions, and the entry at one.
+# Covers Elah::Store::Table#at and #respond_at: the size of a table whose keys are positions, and the entry at one.
 require "test_helper"
 require "support/store_case"
 
@@ -45,16 +45,16 @@ class StorePositionsTest < StoreCase
     fill(3)
     request = Asked.new
     headers = { "content-type" => "text/plain" }
-    assert_nil @table.answer_at(request, 200, headers, 2, 4)
-    assert_nil @table.answer_at(request, 200, headers, 3, 3)
+    assert_nil @table.respond_at(request, 200, headers, 2, 4)
+    assert_nil @table.respond_at(request, 200, headers, 3, 3)
     assert_nil request.answer
-    assert_equal [203, headers, "2"], @table.answer_at(request, 203, headers, 2, 3)
+    assert_equal [203, headers, "2"], @table.respond_at(request, 203, headers, 2, 3)
     assert_equal Encoding::BINARY, request.answer.last.encoding
-    assert_raises(NoMethodError) { @table.answer_at(nil, 200, headers, 2, 3) }
-    assert_raises(TypeError) { @table.answer_at(request, 200, headers, "2", 3) }
-    assert_raises(RangeError) { @table.answer_at(request, 200, headers, 2, -1) }
+    assert_raises(NoMethodError) { @table.respond_at(nil, 200, headers, 2, 3) }
+    assert_raises(TypeError) { @table.respond_at(request, 200, headers, "2", 3) }
+    assert_raises(RangeError) { @table.respond_at(request, 200, headers, 2, -1) }
     @store.close
-    assert_raises(Elah::Store::Closed) { @table.answer_at(request, 200, headers, 2, 3) }
+    assert_raises(Elah::Store::Closed) { @table.respond_at(request, 200, headers, 2, 3) }
   end
 
   # Two reads of their own would see the size before a write and the entry after it.

@@ -3,15 +3,15 @@
 module Items
   module Stores
     class Mongo
-      # Owns the one document that decides what there is, beside the items with the _id -1: the number of items of each scope (n), the
-      # version (v), and while a change is being written out, what it consists of (p) and that there is one (b).
+      # The state document, which has the _id -1 and decides which items exist. It has the number of items of each scope (n), the
+      # version (v), and, while a change is written out, its steps (p) and a mark (b).
       #
-      # There are no transactions. A change is one step of this document, from one version to the next; whoever sees a change that is
-      # not written out, its writer or anybody else, writes it out and takes it away. Every part of it may be done twice.
+      # There are no transactions. A change is one step of this document, from one version to the next. Its writer, or anybody who
+      # finds it unfinished, writes it out and removes it. Every step may be repeated.
       class State
         ID = -1
         ATTEMPTS_MAX = 64
-        # What no draw reads.
+        # The fields that a draw does not read.
         CHANGE = { "p" => 0 }.freeze
 
         # @param scope [String]
@@ -47,7 +47,7 @@ module Items
           raise Elah::Unavailable, "The items changed during each of #{ATTEMPTS_MAX} attempts to read them."
         end
 
-        # Reads what lies at several places, all of one version.
+        # Reads several documents, all of one version.
         #
         # @yieldparam state [Hash]
         # @return the block's value
@@ -61,7 +61,7 @@ module Items
           raise Elah::Unavailable, "The items changed during each of #{ATTEMPTS_MAX} attempts to read them."
         end
 
-        # Makes a change, one after the other.
+        # Makes a change; changes run one after the other.
         #
         # @yieldparam state [Hash]
         # @yieldreturn [Array(Hash, Array<Hash>)] the new values of the document, and the steps of the change: see {#run}
@@ -83,8 +83,8 @@ module Items
 
         private
 
-        # Writes out the change that there is. Only who holds the lock does so: a reader that found a change, and came to write it out after
-        # its writer had done so and made the next, would put old documents over new ones.
+        # Writes out the pending change, under the lock. Otherwise a reader that found a change and was late, after its writer had
+        # finished and begun the next one, would overwrite new documents with old ones.
         def finish
           state = @items.find_one({ "_id" => ID })
           return unless state["b"]

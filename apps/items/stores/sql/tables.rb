@@ -3,11 +3,11 @@
 module Items
   module Stores
     class SQL
-      # Owns the tables of the items and what PostgreSQL and MariaDB call differently:
+      # The tables of the items, and the differences between PostgreSQL and MariaDB:
       #
-      #   items       position (the primary key: a draw reads one row by it), id, uuid, document
-      #   item_tags   tag, position within the tag, item_id
-      #   item_totals scope => number: the items of a tag, of all ("") and, with names that no tag has, what is counted besides
+      #     items       position (the primary key: a draw reads one row by it), id, uuid, document
+      #     item_tags   tag, position within the tag, item_id
+      #     item_totals scope => number: the items of a tag, of all ("") and other counts, under names that no tag has
       module Tables
         NEXT_ID = "#next_id"
         LOADED = "#loaded"
@@ -37,7 +37,7 @@ module Items
           attempts ||= 0
           (sql.postgres? ? POSTGRESQL : MYSQL).each { |statement| sql.execute(statement) }
         rescue Elah::SQL::UniqueViolation
-          # PostgreSQL, when two processes make the same table at the same moment.
+          # PostgreSQL, if two processes create the same table at the same moment.
           (attempts += 1) < 5 ? retry : raise
         end
 

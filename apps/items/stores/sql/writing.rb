@@ -3,14 +3,14 @@
 module Items
   module Stores
     class SQL
-      # Owns what a transaction changes. The row of the next id is its lock: writers come one after the other, whatever process they are in,
-      # and never wait for each other in a circle.
+      # The changes of a transaction. The row of the next ID is its lock. So writers of all processes run one after the other and
+      # never deadlock.
       class Writing
         LOCK = "SELECT total FROM item_totals WHERE scope = '#{Tables::NEXT_ID}' FOR UPDATE"
         # Rows of a statement.
         SLICE = 512
 
-        # Lists of parameters come in sizes that are powers of two, the last one repeated, so that few statements are prepared.
+        # Pads a list of parameters with its last value to a power of two, so that few statements are prepared.
         #
         # @param values [Array]
         # @return [Array]
@@ -79,7 +79,7 @@ module Items
           put_less(tag, ids.size)
         end
 
-        # Takes the rows of the holes and those behind the new end away, and puts the latter into the former.
+        # Deletes the rows of the holes and those after the new end, and moves the latter into the former.
         def close_holes(table, holes, total, columns, where = "", *scope)
           moves = Slots.moves(total, holes).to_h
           moving = select("SELECT #{columns} FROM #{table} WHERE #{where}position IN", moves.keys, *scope)
@@ -93,7 +93,7 @@ module Items
 
         def put_less(scope, number) = @tx.execute("UPDATE item_totals SET total = total - ? WHERE scope = ?", number, scope)
 
-        # The rows of a list that may be long; a value that is filled in gives no row twice.
+        # The rows of a long list; a padding value returns no row twice.
         def select(statement, values, *before)
           rows = []
           each_slice(values) { |some| rows.concat(@tx.rows("#{statement} (#{self.class.marks(some.size)})", *before, *some)) }
@@ -102,7 +102,7 @@ module Items
 
         def each_slice(values) = values.each_slice(SLICE) { |some| yield self.class.fill(some) }
 
-        # Full slices in one statement, what is left one power of two after the other.
+        # Full slices in one statement, the rest in powers of two.
         def insert_rows(table, rows)
           until rows.empty?
             size = rows.size >= SLICE ? SLICE : 1 << (rows.size.bit_length - 1)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "digest/sha2"
-require_relative "../../boards/answers"
+require_relative "../../boards/stored_responses"
 require_relative "../../text"
 require_relative "order"
 require_relative "scripts"
@@ -33,15 +33,15 @@ module Leaderboards
         include Seasons
         include Statistics
 
-        # More than a board has.
+        # More members than a board can have.
         ALL = 1_000_000_000
         TRIMMED_AT_ONCE = 1000
-        # For how long changes are noted after somebody has asked for them.
+        # How long changes are recorded after somebody has read them.
         FOLLOWED_SECONDS = 300
-        # What leaves room for increments that come first, see {Boards::Writing#check}.
+        # Leaves room for earlier increments, see {Boards::Writing#check}.
         TOGETHER_MAX = 2**62
 
-        # The scripts, once for all boards.
+        # The scripts, shared by all boards.
         Programs = Struct.new(:submit, :rows, :changes, :delete, :ban, :trim, :turn, :remove) do
           # @param redis [Elah::Redis]
           # @return [Programs]
@@ -80,8 +80,8 @@ module Leaderboards
         # @return [Array(Elah::RankedSet::Submission, Boolean)] what was done, and whether that was before
         # @raise [InvalidScore, BoardFull, IdempotencyMismatch]
         def submit(member, score, operator, style, metadata: nil, key: "", request: "", meant: "")
-          answer = run(@programs.submit, *arguments(member, score, operator, style, metadata, key, request, meant))
-          [submission(member, *answer), answer.last == 1]
+          reply = run(@programs.submit, *arguments(member, score, operator, style, metadata, key, request, meant))
+          [submission(member, *reply), reply.last == 1]
         end
 
         # Submits many scores in one round trip.
@@ -96,33 +96,33 @@ module Leaderboards
           rescue InvalidScore => e
             failures << [index, e.code] && nil
           end
-          runs.zip(run_each(@programs.submit, runs.map(&:last))) do |(index, member, _), answer|
-            submission(member, *answer)
+          runs.zip(run_each(@programs.submit, runs.map(&:last))) do |(index, member, _), reply|
+            submission(member, *reply)
           rescue Refused => e
             failures << [index, e.code]
           end
           failures.sort
         end
 
-        # Says whether a submission can be part of a write to several boards, as {Boards::Writing#check} does.
+        # Whether a submission can be part of a write to several boards, like {Boards::Writing#check}.
         #
         # @param member [String]
         # @param score [Object]
         # @param operator [Symbol]
         # @raise [InvalidScore, BoardFull]
         def check(member, score, operator)
-          answer = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"))
-          submission = submission(member, *answer)
+          reply = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"))
+          submission = submission(member, *reply)
           return unless operator == :increment && @text.components(submission.score).any? { |component| component.abs > TOGETHER_MAX }
 
           raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
         end
 
-        # Does a part of a write to several boards that was decided, once.
+        # Applies a part of a decided write to several boards, once.
         #
         # @param key [String] of the part
         # @param (see #submit)
-        # @return [String] what the submission did
+        # @return [String] the result of the submission
         def carry_out(key, member, score, operator, style)
           @text.submission(submit(member, score, operator, style, key: "together #{key}", meant: "decided").first)
         end
@@ -157,7 +157,7 @@ module Leaderboards
           removed
         end
 
-        # Forgets all.
+        # Deletes all data.
         def remove
           @programs.remove.call(keys: @keys)
           nil
@@ -229,7 +229,7 @@ module Leaderboards
 
         def arguments(member, score, operator, style, metadata, key, request, meant)
           [member, @order.sort_key(score), operator, style, @order.directions, @order.ties, @definition.members_max, metadata || "", key,
-           key.empty? ? "" : Digest::SHA256.digest(request), Boards::Answers::KEPT_SECONDS, FOLLOWED_SECONDS, meant]
+           key.empty? ? "" : Digest::SHA256.digest(request), Boards::StoredResponses::KEPT_SECONDS, FOLLOWED_SECONDS, meant]
         end
 
         # @return [View]
@@ -239,20 +239,20 @@ module Leaderboards
           View.new(self, number, size, first, places.map(&:first), places.map(&:last))
         end
 
-        # Runs a script in the season that it is time for. Redis says OOM when `maxmemory` is reached and nothing may be evicted.
+        # Runs a script in the current season. Redis reports OOM when `maxmemory` is reached and nothing may be evicted.
         def run(script, *arguments)
           turn(@season) if due?
           arguments.map! { |argument| argument.nil? ? "" : argument }
-          answer = taking_room { script.call(keys: @keys, args: arguments) }
-          case answer.first
+          reply = taking_room { script.call(keys: @keys, args: arguments) }
+          case reply.first
           when "new" then turn(nil) && run(script, *arguments)
           when "gone" then raise BoardNotFound, "There is no leaderboard #{@definition.key}."
           when "no_season" then raise SeasonNotFound, "The leaderboard has no season #{arguments.first}, or not any more."
-          else answer
+          else reply
           end
         end
 
-        # The first alone: it begins the season of a new board, and meets the board that is gone.
+        # The first script runs alone: it begins the season of a new board, or finds that the board is deleted.
         def run_each(script, runs)
           return [] if runs.empty?
 

@@ -6,7 +6,7 @@ require_relative "../../errors"
 module Leaderboards
   module Stores
     class Redis
-      # Owns how the scores of one board are written in Redis. A place in the order is sort key, sequence and member.
+      # The encoding of one board's scores in Redis. A position in the order is sort key, sequence and member.
       class Order
         SEQUENCE_BYTES = 8
         MEMBER_BYTES_MAX = 255
@@ -14,7 +14,7 @@ module Leaderboards
         LAST = (2**64) - 1
         DESCENDING = "d".ord
 
-        # A member as it stands, with its metadata beside: JSON or nil.
+        # A member's standing with its metadata: JSON or nil.
         class Row < Elah::RankedSet::Row
           # @return [String, nil]
           attr_reader :metadata
@@ -43,7 +43,7 @@ module Leaderboards
           @is_integer = definition.decimals == [0]
           @units = definition.decimals.map { |digits| 10**digits }
           @exponents = definition.decimals.map { |digits| BigDecimal("1e-#{digits}") unless digits.zero? }
-          # Hold nothing; they read scores of one component, of two, and so on.
+          # Empty sets that only parse scores of one component, of two, and so on.
           @readers = (1..definition.order.size).map do |count|
             Elah::RankedSet.new(order: definition.order.first(count), decimals: definition.decimals.first(count))
           end
@@ -117,7 +117,7 @@ module Leaderboards
 
         private
 
-        # Exactly what a ranked set would take.
+        # The parsing of a ranked set.
         def write(score, reader)
           parts = Array(reader.decide("", score, operator: :set).score)
           parts.each_with_index.map { |part, index| word((part * @units[index]).to_i, index) }.pack("Q>*")
@@ -133,7 +133,7 @@ module Leaderboards
 
         def decimal(number, index) = @exponents[index] ? number * @exponents[index] : number
 
-        # The first bytes behind all places that begin with these.
+        # The first bytes after all positions that begin with these.
         def behind(key)
           bytes = key.bytes
           bytes.pop while bytes.last == 255

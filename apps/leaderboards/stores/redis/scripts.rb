@@ -5,14 +5,14 @@ require_relative "scripts/parts"
 module Leaderboards
   module Stores
     class Redis
-      # What must be one step on the server. Each script is given the key of a board's current season and finds the others by that: they have the
-      # same hash tag, so they lie on one node of a cluster. It returns `new` for a board that has no season yet, and `gone` for one that was
-      # deleted.
+      # The operations that must be one step on the server. Each script gets the key of a board's current season and derives the
+      # others, which have the same hash tag and so are on one node of a cluster. It returns `new` for a board without a season,
+      # and `gone` for a deleted one.
       module Scripts
-        # ARGV: member, sort key, operator, style, directions, ties, the most members, metadata (empty: as it is), Idempotency-Key (empty: none),
-        # digest of the request, seconds that the answer is kept, seconds that changes are kept for who follows the board, and how it is meant:
-        # `check` changes nothing, `decided` counts in a full board. Returns rank and sort key, both of before, whether anything changed, and
-        # whether that was an answer of before; or why it may not be.
+        # ARGV: member, sort key, operator, style, directions, ties, the most members, metadata (empty: unchanged),
+        # Idempotency-Key (empty: none), digest of the request, seconds that the reply is kept, seconds that changes are kept for
+        # readers of the feed, and the mode: `check` changes nothing, `decided` counts in a full board. Returns rank and sort key,
+        # both of before, whether anything changed, and whether the reply is a stored one; or why the submission is refused.
         SUBMIT = <<~LUA
           #{Parts::BOARD}
           #{Parts::RANKS}
@@ -24,9 +24,9 @@ module Leaderboards
             request = stem .. ':request:' .. request
             local kept = redis.call('GET', request)
             if kept then
-              local answer = cmsgpack.unpack(kept)
-              if answer[1] ~= digest then return {'mismatch'} end
-              return {answer[2], answer[3], answer[4], answer[5], answer[6], 1}
+              local reply = cmsgpack.unpack(kept)
+              if reply[1] ~= digest then return {'mismatch'} end
+              return {reply[2], reply[3], reply[4], reply[5], reply[6], 1}
             end
           end
 
@@ -52,7 +52,7 @@ module Leaderboards
 
           if meant == 'check' then return {0, score or old} end
 
-          local answer
+          local reply
           if score then
             local tie = ''
             if ties == 'earliest' then
@@ -61,16 +61,16 @@ module Leaderboards
             end
             if old then take(keys, member) end
             add(keys, member, score .. tie)
-            answer = {rank(score, score .. tie), score, previous_rank, old, 1, 0}
+            reply = {rank(score, score .. tie), score, previous_rank, old, 1, 0}
             if not banned and redis.call('EXISTS', stem .. ':life') == 1 then
-              redis.call('RPUSH', stem .. ':changes', cmsgpack.pack({member, answer[1], answer[2], answer[3], answer[4]}))
+              redis.call('RPUSH', stem .. ':changes', cmsgpack.pack({member, reply[1], reply[2], reply[3], reply[4]}))
               redis.call('LTRIM', stem .. ':changes', -1000, -1)
               redis.call('INCR', stem .. ':changed')
               redis.call('EXPIRE', stem .. ':changes', followed_seconds)
               redis.call('EXPIRE', stem .. ':changed', followed_seconds)
             end
           else
-            answer = {previous_rank, old, previous_rank, old, 0, 0}
+            reply = {previous_rank, old, previous_rank, old, 0, 0}
           end
           if metadata == 'null' then
             redis.call('HDEL', stem .. ':metadata', member)
@@ -78,16 +78,16 @@ module Leaderboards
             redis.call('HSET', stem .. ':metadata', member, metadata)
           end
           if request ~= '' then
-            redis.call('SET', request, cmsgpack.pack({digest, answer[1], answer[2], answer[3], answer[4], answer[5]}), 'EX', kept_seconds)
+            redis.call('SET', request, cmsgpack.pack({digest, reply[1], reply[2], reply[3], reply[4], reply[5]}), 'EX', kept_seconds)
           end
-          return answer
+          return reply
         LUA
 
-        # ARGV: season (empty: the current one), style, bytes of a sort key, bytes before a member's name, and what is asked for: `range` and two
-        # positions; `around` or `one`, a member and a distance; `after` or `before`, a place in the order and how many; `between`, two points of
-        # it (empty: open), an offset and how many; `list` and members. Returns season, the number of members, the first position (of `between`
-        # the whole number, of `one` the members with a banned one counted), then place, rank and metadata of each; a member that is not there is
-        # false.
+        # ARGV: season (empty: the current one), style, bytes of a sort key, bytes before a member's name, and the query: `range`
+        # and two positions; `around` or `one`, a member and a distance; `after` or `before`, a position in the order and a
+        # number; `between`, two points of the order (empty: open), an offset and a number; `list` and members. Returns season,
+        # the number of members, the first position (of `between` the total number, of `one` the members including a banned one),
+        # then place, rank and metadata of each; false for a missing member.
         ROWS = <<~LUA
           #{Parts::BOARD}
           #{Parts::RANKS}
@@ -169,9 +169,9 @@ module Leaderboards
           return rows
         LUA
 
-        # What a feed tells. ARGV: the life that the reader knows, the number of the last change that it has, a name for a new life, seconds that
-        # changes are noted from now on. Returns season, size, life, the number of the last change, and those that the reader does not have;
-        # false when some of them are not known any more.
+        # The changes for a feed. ARGV: the reader's life, the number of its last change, a name for a new life, seconds for which
+        # changes are recorded from now on. Returns season, size, life, the number of the last change, and those that the reader
+        # does not have; false if some of them are no longer known.
         CHANGES = <<~LUA
           #{Parts::BOARD}
           redis.call('SET', stem .. ':life', ARGV[3], 'NX')
@@ -189,7 +189,7 @@ module Leaderboards
           return {current, redis.call('ZCARD', keys_of(current, false).order), life, number, changes}
         LUA
 
-        # ARGV: bytes of a sort key, member, whether all that is kept of it goes. Returns whether the member was there.
+        # ARGV: bytes of a sort key, member, whether to delete all its data. Returns whether the member existed.
         DELETE = <<~LUA
           #{Parts::BOARD}
           width = tonumber(ARGV[1])
@@ -207,7 +207,7 @@ module Leaderboards
           return {was_there}
         LUA
 
-        # ARGV: bytes of a sort key, member, whether it is to be banned. Returns whether that changed.
+        # ARGV: bytes of a sort key, member, whether to ban it. Returns whether that changed anything.
         BAN = <<~LUA
           #{Parts::BOARD}
           width = tonumber(ARGV[1])
@@ -218,7 +218,8 @@ module Leaderboards
           return {1}
         LUA
 
-        # ARGV: bytes of a sort key, bytes before a member's name, how many stay, how many go at once. Returns how many went.
+        # ARGV: bytes of a sort key, bytes before a member's name, how many stay, how many are removed at once. Returns how many
+        # were removed.
         TRIM = <<~LUA
           #{Parts::BOARD}
           width = tonumber(ARGV[1])
@@ -229,8 +230,8 @@ module Leaderboards
           return {#places}
         LUA
 
-        # Ends a season and begins the next, unless somebody has. ARGV: the season that ends (empty: there is none yet), when, when the next one
-        # began and is to end, how many are kept. Returns the current season and what is known of it.
+        # Ends a season and begins the next, unless that has happened. ARGV: the season to end (empty: there is none yet), the
+        # time, begin and planned end of the next one, how many are kept. Returns the current season and its data.
         TURN = <<~LUA
           local stem = string.sub(KEYS[1], 1, -8)
           local current = redis.call('GET', KEYS[1])
@@ -253,7 +254,7 @@ module Leaderboards
           return {current, redis.call('HGET', stem .. ':seasons', current)}
         LUA
 
-        # Forgets the board for ever.
+        # Deletes the board permanently.
         REMOVE = <<~LUA
           local stem = string.sub(KEYS[1], 1, -8)
           for _, season in ipairs(redis.call('HKEYS', stem .. ':seasons')) do

@@ -6,10 +6,10 @@ require_relative "../../boards/seasons"
 module Leaderboards
   module Stores
     class Redis
-      # Which season a board is in: the part of {Board} that begins and ends them. Redis has the number of the current one, and every script looks
-      # at it, so that whatever is done belongs to one season.
+      # The seasons of {Board}. Redis has the number of the current one, and every script checks it, so that each operation
+      # belongs to one season.
       module Seasons
-        # Ends a season, unless somebody has ended it already.
+        # Ends a season, unless it has been ended already.
         #
         # @param known [Boards::Seasons::Season, nil] the one that ends; nil before the first one
         # @return [Boards::Seasons::Season] the current one
@@ -20,10 +20,10 @@ module Leaderboards
           begins_at = [begins_at, now].max if known
           ended_at = [now, *known&.begins_at].max
           arguments = [known&.number || "", ended_at, begins_at, ends_at, @definition.seasons_kept]
-          answer = @programs.turn.call(keys: @keys, args: arguments)
-          raise BoardNotFound, "There is no leaderboard #{@definition.key}." if answer.first == "gone"
+          reply = @programs.turn.call(keys: @keys, args: arguments)
+          raise BoardNotFound, "There is no leaderboard #{@definition.key}." if reply.first == "gone"
 
-          @season = read(*answer)
+          @season = read(*reply)
         end
 
         # @param limit [Integer]

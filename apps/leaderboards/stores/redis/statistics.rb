@@ -3,9 +3,9 @@
 module Leaderboards
   module Stores
     class Redis
-      # Where a member stands among all, and how the scores are spread: the part of {Board} that answers as {Elah::RankedSet::Statistics} does.
+      # The statistics of {Board}, with the methods of {Elah::RankedSet::Statistics}.
       module Statistics
-        # The numbers of a score.
+        # The range of a score.
         NUMBERS = (-(2**63)..(2**63) - 1).freeze
 
         # @param member [String]
@@ -49,7 +49,7 @@ module Leaderboards
 
         def number(score) = @order.first_number(@order.prefix(score))
 
-        # As many parts as are asked for, or fewer when there are not so many numbers; the end of the last may be above all numbers.
+        # The requested number of parts, or fewer if there are fewer numbers; the end of the last may exceed all numbers.
         def equal_ends(buckets, season)
           first, last = [rows(season, :ordinal, :range, 0, 0), rows(season, :ordinal, :range, -1, -1)].map { |view| view.rows.first&.score }
           return [] if first.nil? || buckets.zero?

@@ -3,8 +3,8 @@
 module Leaderboards
   module Stores
     class Redis
-      # What was read of a board in one step: the season, the members in number, the position of the first that follows (or how many there are in
-      # all), and members with their places in the order; nil for one that is not there.
+      # The result of a read in one step: the season, the number of members, the position of the first one returned (or the total
+      # number), and members with their positions in the order; nil for a missing one.
       View = Struct.new(:board, :season, :size, :first, :places, :rows) do
         # @param more [String, nil] JSON behind the members
         # @return [String]

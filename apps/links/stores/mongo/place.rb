@@ -3,8 +3,7 @@
 module Links
   module Stores
     class Mongo
-      # Owns the text by which links are in order of their creation. Servers compare texts byte by byte; of bytes, the shorter
-      # ones come first.
+      # The text that orders links by their creation. Servers compare texts byte by byte, but byte strings by their length first.
       module Place
         PATTERN = /\A\h{16}[A-Za-z0-9_-]{1,64}\z/
 

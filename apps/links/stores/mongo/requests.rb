@@ -5,11 +5,11 @@ require_relative "../../stored_request"
 module Links
   module Stores
     class Mongo
-      # Owns what is kept of requests that came with an Idempotency-Key: `_id`: the key, `k`: what StoredRequest keeps, `e`: when it
-      # is forgotten, `o`: whether it is open, which means that somebody is about to create its link.
+      # Requests with an Idempotency-Key: `_id`: the key, `k`: the StoredRequest, `e`: its expiry, `o`: whether it is open, that
+      # is, its link is being created.
       #
-      # The key is claimed before the link is created and gets its code afterwards, so that of many equal requests one creates. A
-      # claim that a dead process left is taken over after {CLAIM_SECONDS}.
+      # The key is claimed before the link is created and gets its code afterwards, so that of many equal requests one creates it.
+      # A claim that a dead process left is taken over after {CLAIM_SECONDS}.
       class Requests
         CLAIM_SECONDS = 10
         LOOK_SECONDS = 0.02
@@ -22,11 +22,11 @@ module Links
         def create_index = @requests.create_index({ "e" => 1 }, expire_after_seconds: 0)
 
         # @param request [StoredRequest]
-        # @yieldreturn [Creation::Outcome] of the request, if it did not come before
+        # @yieldreturn [Creation::Outcome] of the request, if it is new
         # @return [Creation::Outcome]
         def once(request)
           until (claim = claim(request))
-            kept = answered(request)
+            kept = finished(request)
             return compared(request, kept) if kept
           end
           finish(request, claim, yield)
@@ -47,7 +47,7 @@ module Links
         end
 
         # @return [Hash, nil] what is kept of the request, nil when it may be claimed now
-        def answered(request)
+        def finished(request)
           while (kept = @requests.find_one({ "_id" => request.key }))
             return forget(kept) if kept["e"] <= now
             return kept if !kept["o"] || request.compare(kept["k"]).kind == :mismatch
@@ -56,10 +56,10 @@ module Links
           end
         end
 
-        # What is kept is bytes, and a code in bytes would name another document.
+        # The stored request is bytes, and a code in bytes would name another document.
         def compared(request, kept) = request.compare(kept["k"]).tap { |outcome| outcome.code&.force_encoding(Encoding::UTF_8) }
 
-        # Servers forget what has expired by themselves, but not at once.
+        # Servers delete expired documents by themselves, but not at once.
         def forget(kept)
           @requests.delete_one({ "_id" => kept["_id"], "e" => kept["e"] })
           nil

@@ -38,7 +38,7 @@ module Links
           end
         end
 
-        # Takes back the place of a link whose code another one has.
+        # Removes the place of a link whose code is taken.
         #
         # @param link [Link]
         # @param details [String] of the other, see Record

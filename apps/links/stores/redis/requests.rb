@@ -3,8 +3,8 @@
 module Links
   module Stores
     class Redis
-      # Owns the idempotency keys: links:request:KEY is what StoredRequest says, or, while a request with that key is under way,
-      # who is at it. A process that dies meanwhile lets go after some seconds.
+      # The idempotency keys: links:request:KEY is the StoredRequest or, while such a request runs, its claim. The claim of a dead
+      # process expires after some seconds.
       class Requests
         UNDER_WAY_SECONDS = 10
         WAIT_SECONDS = 0.01
@@ -15,7 +15,7 @@ module Links
           @replace = redis.script(Scripts::REPLACE)
         end
 
-        # Runs the block unless a request with the same key has been answered.
+        # Runs the block unless a request with the same key has been finished.
         #
         # @param request [StoredRequest]
         # @yieldreturn [Creation::Outcome]
@@ -29,22 +29,22 @@ module Links
 
             sleep WAIT_SECONDS
           end
-          answer(request, key, mine) { yield }
+          finish(request, key, mine) { yield }
         end
 
         private
 
-        def answer(request, key, mine)
+        def finish(request, key, mine)
           outcome = yield
           kept = outcome.kind == :taken ? "" : request.encode(outcome.code)
           @replace.call(keys: [key], args: [mine, kept, StoredRequest::KEPT_SECONDS])
-          answered = true
+          finished = true
           outcome
         ensure
-          let_go(key, mine) unless answered
+          let_go(key, mine) unless finished
         end
 
-        # So that the client may try again at once; without a server it may after some seconds.
+        # Lets the client retry at once; if the server is down, it can do so after some seconds.
         def let_go(key, mine)
           @replace.call(keys: [key], args: [mine, ""])
         rescue Elah::Error

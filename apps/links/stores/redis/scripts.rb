@@ -3,9 +3,9 @@
 module Links
   module Stores
     class Redis
-      # What must be one step on the server. Each script touches one key, so that it runs in a cluster too.
+      # The operations that must be one step on the server. Each script uses one key, so it runs in a cluster too.
       module Scripts
-        # Makes the link unless there is one. Returns the details of the one that is there, or nothing.
+        # Creates the link unless it exists. Returns the details of the existing one, or nothing.
         CREATE = <<~LUA
           if redis.call('HEXISTS', KEYS[1], 'redirect') == 1 then
             return redis.call('HGET', KEYS[1], 'details')
@@ -14,7 +14,7 @@ module Links
           return false
         LUA
 
-        # Changes the link if it is as it was read: 1, otherwise 0.
+        # Changes the link if it is unchanged since it was read: 1, otherwise 0.
         UPDATE = <<~LUA
           local now = redis.call('HMGET', KEYS[1], 'redirect', 'details')
           if now[1] ~= ARGV[1] or now[2] ~= ARGV[2] then
@@ -24,7 +24,7 @@ module Links
           return 1
         LUA
 
-        # Deletes the link if it is as it was read: 1, otherwise 0.
+        # Deletes the link if it is unchanged since it was read: 1, otherwise 0.
         DELETE = <<~LUA
           local now = redis.call('HMGET', KEYS[1], 'redirect', 'details')
           if now[1] ~= ARGV[1] or now[2] ~= ARGV[2] then
@@ -33,7 +33,7 @@ module Links
           return redis.call('DEL', KEYS[1])
         LUA
 
-        # Counts a visit if there are fewer than so many: 1, otherwise 0.
+        # Counts a visit if there are fewer than the limit: 1, otherwise 0.
         TAKE_VISIT = <<~LUA
           local visits = redis.call('HGET', KEYS[1], 'visits')
           if not visits or tonumber(visits) >= tonumber(ARGV[1]) then
@@ -43,7 +43,7 @@ module Links
           return 1
         LUA
 
-        # Puts a value in the place of what was read before, which is empty for nothing: 1, otherwise 0. An empty value deletes.
+        # Replaces the value that was read, which is empty for none: 1, otherwise 0. An empty value deletes.
         REPLACE = <<~LUA
           if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
             return 0

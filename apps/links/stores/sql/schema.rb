@@ -3,14 +3,14 @@
 module Links
   module Stores
     class SQL
-      # Owns the tables, and what PostgreSQL and MySQL say differently. Everything that a client named is bytes: compared and ordered
-      # as such.
+      # The tables, and the differences between PostgreSQL and MySQL. Values from clients are bytes, and are compared and ordered
+      # as bytes.
       class Schema
         BYTES = { postgres: "bytea", mysql: "VARBINARY(255)" }.freeze
         # 64 characters, of four bytes each.
         TAG = { postgres: "bytea", mysql: "VARBINARY(256)" }.freeze
         BLOB = { postgres: "bytea", mysql: "MEDIUMBLOB" }.freeze
-        # Names the lock among those of the database.
+        # The name of the lock in the database.
         LOCK = 0x1145
 
         # @param sql [Elah::SQL]
@@ -19,8 +19,8 @@ module Links
           @engine = sql.postgres? ? :postgres : :mysql
         end
 
-        # Makes the tables that are missing. Several processes may do so at once: on PostgreSQL one after the other, since there IF NOT
-        # EXISTS does not see what another is making.
+        # Creates missing tables. Several processes may do so at once. On PostgreSQL they take turns, because IF NOT EXISTS does
+        # not see a table that another process is creating.
         def create
           return make(@sql) unless postgres?
 

@@ -1,4 +1,4 @@
-//! Many writes of several kinds in few commands. The driver's own bulk write asks for a newer server than most.
+//! Bulk writes: many writes of several kinds in few commands. The driver's own bulk write requires a newer server than most.
 
 use mongodb::Database;
 use mongodb::bson::{Bson, Document, RawArrayBuf, RawDocumentBuf, cstr, serialize_to_raw_document_buf};
@@ -6,7 +6,7 @@ use mongodb::bson::{Bson, Document, RawArrayBuf, RawDocumentBuf, cstr, serialize
 use super::client::Client;
 use super::error::{Error, WriteError};
 
-/// Bounds of one command, well below those of the protocol (100,000 writes, 48 MB).
+/// Limits of one command, well below those of the protocol (100,000 writes, 48 MB).
 const COMMAND_WRITES_MAX: usize = 1000;
 const COMMAND_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -95,8 +95,8 @@ impl BulkOutcome {
 }
 
 impl Client {
-    /// Does `writes` in their order. If `is_ordered`, the first that fails ends it; otherwise all are tried. Errors name the places
-    /// of those that failed.
+    /// Performs `writes` in order. If `is_ordered`, the first failure ends it; otherwise all are tried. Errors contain the
+    /// positions of the failed writes.
     pub async fn bulk_write(&self, collection: String, writes: Vec<Bulk>, is_ordered: bool) -> Result<BulkOutcome, Error> {
         let doing = format!("bulk write on {}.{collection}", self.database_name());
         let mut outcome = BulkOutcome::default();

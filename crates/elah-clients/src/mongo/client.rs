@@ -1,4 +1,4 @@
-//! The client of one home: bounds on how many operations run, wait and how long, around the driver.
+//! The client on one runtime: limits on the number of running and waiting operations and on their time, around the driver.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::error::{Asked, Error};
 use super::settings::Plan;
 use crate::waiters::Waiters;
 
-/// A client; it connects when it is used first, and its connections are closed when it is dropped.
+/// A client. It connects at its first use, and its connections close when it is dropped.
 #[derive(Debug)]
 pub struct Client {
     plan: Arc<Plan>,
@@ -27,13 +27,13 @@ impl Client {
         Client { plan, database: OnceCell::new(), connections, waiters: Waiters::default() }
     }
 
-    /// Operations that hold a connection, and those that wait for one.
+    /// Operations with a connection, and operations that wait for one.
     pub fn load(&self) -> (usize, usize) {
         let running = self.plan.connections_max as usize - self.connections.available_permits();
         (running, self.waiters.count())
     }
 
-    /// Runs `operation` with a connection that is free for it, within the bounds of time. `doing` says what it does.
+    /// Runs `operation` with a free connection, within the time limits. `doing` describes it for errors.
     pub(super) async fn run<T, F>(&self, doing: &str, operation: impl FnOnce(Database) -> F) -> Result<T, Error>
     where
         F: Future<Output = mongodb::error::Result<T>>,
@@ -52,7 +52,7 @@ impl Client {
         Asked { server: &self.plan.servers, doing, bound: self.plan.query }
     }
 
-    /// How long an operation may take.
+    /// The time limit of an operation.
     pub(super) fn query_bound(&self) -> Duration {
         self.plan.query
     }
@@ -69,7 +69,7 @@ impl Client {
         made.await.cloned()
     }
 
-    /// The right to one connection of the pool: the driver's own queue has no bound of time.
+    /// A permit for one connection of the pool. The driver's own queue has no time limit.
     async fn permit(&self, doing: &str) -> Result<SemaphorePermit<'_>, Error> {
         if let Ok(permit) = self.connections.try_acquire() {
             return Ok(permit);

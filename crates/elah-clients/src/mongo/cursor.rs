@@ -1,4 +1,4 @@
-//! The documents of a query, batch by batch: the next batch is asked for when the last one is done with.
+//! The documents of a query, batch by batch. The next batch is requested when the last one is used up.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,16 +8,16 @@ use mongodb::raw_batch_cursor::{RawBatch, RawBatchCursor};
 use super::client::Client;
 use super::error::Error;
 
-/// A query that is being read. Dropped before its end, it tells the server to forget it.
+/// A query that is being read. If it is dropped before its end, it closes the cursor on the server.
 pub struct Cursor {
     client: Arc<Client>,
     doing: String,
     first: Mutex<Option<Batch>>,
-    /// `None` while a batch is on its way, and when nothing is left.
+    /// `None` while a batch is requested, and when nothing is left.
     rest: Mutex<Option<RawBatchCursor>>,
 }
 
-/// Documents that came in one answer.
+/// Documents of one reply.
 #[derive(Debug)]
 pub struct Batch {
     reply: RawBatch,
@@ -29,14 +29,14 @@ impl Batch {
         self.reply.doc_slices().ok().map(|documents| documents.as_bytes())
     }
 
-    /// True when the server has nothing more.
+    /// True if the server has no more.
     fn is_last(&self) -> bool {
         self.reply.as_raw_document().get_document("cursor").and_then(|cursor| cursor.get_i64("id")).is_ok_and(|id| id == 0)
     }
 }
 
 impl Cursor {
-    /// A cursor whose first batch has come.
+    /// A cursor with its first batch.
     pub(super) async fn open(client: Arc<Client>, doing: String, mut batches: RawBatchCursor) -> Result<Cursor, Error> {
         let first = match batches.next().await.transpose() {
             Ok(first) => first.map(|reply| Batch { reply }),
@@ -46,7 +46,7 @@ impl Cursor {
         Ok(Cursor { client, doing, first: Mutex::new(first), rest: Mutex::new(rest) })
     }
 
-    /// What `next_batch` gives when nothing has to be asked for; `None` when the server has to be.
+    /// The result of `next_batch` if it needs no request; `None` if it needs one.
     pub fn batch_at_hand(&self) -> Option<Option<Batch>> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
@@ -55,7 +55,7 @@ impl Cursor {
         }
     }
 
-    /// The next documents; `None` at the end. Only one caller may wait here.
+    /// The next documents; `None` at the end. Only one caller may wait.
     pub async fn next_batch(&self) -> Result<Option<Batch>, Error> {
         if let Some(batch) = self.batch_at_hand() {
             return Ok(batch);
@@ -69,7 +69,7 @@ impl Cursor {
         Ok(Some(batch))
     }
 
-    /// Forgets what is left.
+    /// Closes the cursor.
     pub fn close(&self) {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.rest.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,10 +1,10 @@
-//! Decimal128 as text, the form that it has in common with Ruby's BigDecimal.
+//! Decimal128 as text, the form that it shares with Ruby's BigDecimal.
 
 use std::str::FromStr;
 
 use mongodb::bson::Decimal128;
 
-/// The 16 bytes of the decimal number that `text` is; `None` when it has more than 34 digits or too large an exponent.
+/// The 16 bytes of the decimal number in `text`; `None` if it has more than 34 digits or too large an exponent.
 pub fn decimal_from_text(text: &str) -> Option<[u8; 16]> {
     Decimal128::from_str(text).ok().map(|decimal| decimal.bytes())
 }

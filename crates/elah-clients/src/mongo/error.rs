@@ -1,4 +1,4 @@
-//! What can go wrong, as sentences that name the server, the command and the collection, and never a password.
+//! Errors, as sentences that name the server, the command and the collection, and never a password.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,59 +20,59 @@ const DUPLICATE_KEY: [i32; 3] = [11000, 11001, 12582];
 pub enum Error {
     /// The URL or an option is wrong.
     Misconfigured(String),
-    /// No server can be reached, or the connection was lost: what a write did is not known.
+    /// No server can be reached, or the connection was lost. A write may have run.
     Unavailable { server: Arc<str>, doing: String, cause: String },
-    /// User, password or mechanism were refused.
+    /// The user, the password or the mechanism was refused.
     Authentication { server: Arc<str>, cause: String },
-    /// No connection became free within the bound of time, or too many operations wait already.
+    /// No connection became free in time, or too many operations wait already.
     PoolExhausted { server: Arc<str>, doing: String, connections_max: u32, waiters: usize, waited: Duration },
-    /// The server took too long; what a write did is not known.
+    /// The server took too long. A write may have run.
     Timeout { server: Arc<str>, doing: String, bound: Duration },
-    /// The server answered with an error.
+    /// The server replied with an error.
     Refused(Box<Refusal>),
-    /// What was asked cannot be sent.
+    /// The operation cannot be sent.
     Unusable { doing: String, reason: String },
-    /// The server's answer cannot be read.
-    BadAnswer { server: Arc<str>, doing: String, cause: String },
+    /// The server's reply cannot be read.
+    InvalidReply { server: Arc<str>, doing: String, cause: String },
 }
 
-/// An error that the server answered with.
+/// An error reply of the server.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     pub kind: Kind,
     pub server: Arc<str>,
     pub doing: String,
     pub code: i32,
-    /// The code's name, may be empty.
+    /// The name of the code; may be empty.
     pub name: String,
     pub message: String,
-    /// Of a write of many: what failed, by its place.
+    /// The failures of a bulk write, by position.
     pub write_errors: Vec<WriteError>,
 }
 
-/// What a caller can tell apart.
+/// The kinds of refusal that a caller can distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     DuplicateKey,
-    /// Another write of a document.
+    /// Any other refused write of a document.
     Write,
     Other,
 }
 
-/// One refused write among many.
+/// One refused write of a bulk.
 #[derive(Debug, Clone)]
 pub struct WriteError {
-    /// Its place among the writes that were asked for.
+    /// Its position among the writes.
     pub index: usize,
     pub code: i32,
     pub message: String,
 }
 
-/// Who was asked, and for what.
+/// The server and the operation.
 pub(super) struct Asked<'a> {
     pub(super) server: &'a Arc<str>,
     pub(super) doing: &'a str,
-    /// The bound of the whole operation.
+    /// The time limit of the whole operation.
     pub(super) bound: Duration,
 }
 
@@ -104,14 +104,14 @@ impl Asked<'_> {
                     (None, Some(refused)) => {
                         self.refused(Kind::Write, refused.code, &refused.code_name, &refused.message, Vec::new())
                     }
-                    (None, None) => self.bad_answer("a failed insert without a reason".to_owned()),
+                    (None, None) => self.invalid_reply("a failed insert without a reason".to_owned()),
                 }
             }
             ErrorKind::InvalidArgument { message, .. } => {
                 Error::Unusable { doing: self.doing.to_owned(), reason: message.clone() }
             }
-            ErrorKind::Bson(cause) => self.bad_answer(cause.to_string()),
-            ErrorKind::InvalidResponse { message, .. } => self.bad_answer(message.clone()),
+            ErrorKind::Bson(cause) => self.invalid_reply(cause.to_string()),
+            ErrorKind::InvalidResponse { message, .. } => self.invalid_reply(message.clone()),
             ErrorKind::Io(cause) => unavailable(cause.to_string()),
             ErrorKind::ServerSelection { message, .. } => unavailable(why_none_was_selected(message)),
             kind => unavailable(kind.to_string()),
@@ -122,8 +122,8 @@ impl Asked<'_> {
         Error::Timeout { server: Arc::clone(self.server), doing: self.doing.to_owned(), bound: self.bound }
     }
 
-    pub(super) fn bad_answer(&self, cause: String) -> Error {
-        Error::BadAnswer { server: Arc::clone(self.server), doing: self.doing.to_owned(), cause }
+    pub(super) fn invalid_reply(&self, cause: String) -> Error {
+        Error::InvalidReply { server: Arc::clone(self.server), doing: self.doing.to_owned(), cause }
     }
 
     /// The errors of a reply to a command that writes.
@@ -162,7 +162,7 @@ impl Asked<'_> {
 }
 
 impl WriteError {
-    /// One of `writeErrors` in a reply, whose places begin at `first`.
+    /// One of `writeErrors` in a reply, whose positions begin at `first`.
     pub(super) fn read(reply: &Document, first: usize) -> Option<WriteError> {
         let index = usize::try_from(reply.get_i32("index").ok()?).ok()?;
         let message = reply.get_str("errmsg").unwrap_or_default().to_owned();
@@ -170,7 +170,7 @@ impl WriteError {
     }
 }
 
-/// The reasons in the driver's picture of a topology: what it met at each server that it asked.
+/// The reasons in the driver's description of a topology: the error of each server that it tried.
 fn why_none_was_selected(message: &str) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for part in message.split("Error: Kind: ").skip(1) {
@@ -182,7 +182,7 @@ fn why_none_was_selected(message: &str) -> String {
     if reasons.is_empty() { message.to_owned() } else { reasons.join("; ") }
 }
 
-/// What a server says that refuses a command without a code, which the driver takes for no answer.
+/// The message of a server that refuses a command without a code, which the driver reports as a missing reply.
 pub(super) fn refusal_without_code(error: &mongodb::error::Error) -> Option<&str> {
     let reply = error.server_response().filter(|_| matches!(*error.kind, ErrorKind::InvalidResponse { .. }))?;
     reply.get_str("errmsg").ok()
@@ -204,7 +204,7 @@ impl fmt::Display for Error {
                 waited.as_secs_f64()
             ),
             Error::Timeout { server, doing, bound } => {
-                write!(formatter, "{server} did not answer {doing} within {} s.", bound.as_secs_f64())
+                write!(formatter, "{server} did not reply to {doing} within {} s.", bound.as_secs_f64())
             }
             Error::Refused(refusal) => {
                 let Refusal { server, doing, code, name, message, write_errors, .. } = &**refusal;
@@ -216,8 +216,8 @@ impl fmt::Display for Error {
                 write!(formatter, "{server} refused {doing} with error {code}{name}: {}{more}.", ended(message))
             }
             Error::Unusable { doing, reason } => write!(formatter, "{doing} cannot be sent: {}.", ended(reason)),
-            Error::BadAnswer { server, doing, cause } => {
-                write!(formatter, "The answer of {server} to {doing} cannot be read: {}.", ended(cause))
+            Error::InvalidReply { server, doing, cause } => {
+                write!(formatter, "The reply of {server} to {doing} cannot be read: {}.", ended(cause))
             }
         }
     }

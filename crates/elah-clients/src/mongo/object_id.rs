@@ -1,11 +1,11 @@
-//! New object ids: 4 bytes of time in seconds, 5 that name the process, 3 that count.
+//! New object IDs: 4 bytes of time in seconds, 5 that identify the process, 3 of a counter.
 
 use mongodb::bson::oid::ObjectId;
 
-/// An id that no other process makes, whether or not it was forked from this one.
+/// An ID that no other process creates, including forks of this one.
 pub fn generate_object_id() -> [u8; 12] {
     let mut bytes = ObjectId::new().bytes();
-    // The driver draws the name of the process once, and a fork copies it.
+    // The driver chooses the process's bytes once, and a fork copies them.
     for (byte, mark) in bytes[4..8].iter_mut().zip(std::process::id().to_be_bytes()) {
         *byte ^= mark;
     }

@@ -1,5 +1,5 @@
-//! The operations on a collection. Filters, changes and options come as bytes of BSON, options under the names that the protocol
-//! has for them (`batchSize`, `upsert`, `arrayFilters`).
+//! The operations on a collection. Filters, changes and options arrive as bytes of BSON, options under their names in the
+//! protocol (`batchSize`, `upsert`, `arrayFilters`).
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use super::client::Client;
 use super::cursor::{Batch, Cursor};
 use super::error::{Error, refusal_without_code};
 
-/// What is to become of the documents that match.
+/// The change of matching documents.
 #[derive(Debug)]
 pub enum Change {
     /// Operators such as `$set`.
     Update(Vec<u8>),
-    /// An update by stages of an aggregation: the bytes of an array.
+    /// An update by stages of an aggregation, as the bytes of an array.
     Pipeline(Vec<u8>),
-    /// Another document in the place of the old one.
+    /// A replacement of the document.
     Replace(Vec<u8>),
     Delete,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub struct Updated {
     pub matched: u64,
     pub modified: u64,
-    /// `{"_id": ...}` of the document that an upsert made, as BSON.
+    /// `{"_id": ...}` of an upserted document, as BSON.
     pub upserted: Option<Vec<u8>>,
 }
 
@@ -67,7 +67,7 @@ impl Client {
         format!("{command} on {}.{collection}", self.database_name())
     }
 
-    /// The documents that match, from the first batch on.
+    /// The matching documents, starting with the first batch.
     pub async fn find(self: Arc<Self>, collection: String, filter: Vec<u8>, options: Vec<u8>) -> Result<Cursor, Error> {
         let (doing, bound) = (self.doing("find", &collection), self.query_bound());
         let batches = self.run(&doing, |database| async move {
@@ -79,7 +79,7 @@ impl Client {
         Cursor::open(Arc::clone(&self), doing, batches).await
     }
 
-    /// At most one document that matches.
+    /// At most one matching document.
     pub async fn find_one(
         self: Arc<Self>,
         collection: String,
@@ -90,7 +90,7 @@ impl Client {
         let batches = self.run(&doing, |database| async move {
             let mut options: FindOptions = deserialize_from_slice(&options)?;
             options.max_time.get_or_insert(bound);
-            // The protocol's word for one batch and no cursor.
+            // The protocol's value for one batch and no cursor.
             options.limit = Some(-1);
             raw(&database, &collection).find(document(&filter)?).with_options(options).batch().await
         });
@@ -98,7 +98,7 @@ impl Client {
         Cursor::open(Arc::clone(&self), doing, batches).await?.next_batch().await
     }
 
-    /// What the stages of `pipeline` (an array) make of the collection.
+    /// The result of the stages of `pipeline` (an array).
     pub async fn aggregate(self: Arc<Self>, collection: String, pipeline: Vec<u8>, options: Vec<u8>) -> Result<Cursor, Error> {
         let (doing, bound) = (self.doing("aggregate", &collection), self.query_bound());
         let batches = self.run(&doing, |database| async move {
@@ -110,7 +110,7 @@ impl Client {
         Cursor::open(Arc::clone(&self), doing, batches).await
     }
 
-    /// How many documents match; without a filter, how many the collection says that it has.
+    /// The number of matching documents; without a filter, the collection's own count.
     pub async fn count(&self, collection: String, filter: Option<Vec<u8>>, options: Vec<u8>) -> Result<u64, Error> {
         let (doing, bound) = (self.doing("count", &collection), self.query_bound());
         self.run(&doing, |database| async move {
@@ -135,7 +135,7 @@ impl Client {
             let mut documents = documents.into_iter().map(RawDocumentBuf::from_bytes).collect::<Result<Vec<_>, _>>()?;
             let collection = raw(&database, &collection);
             match documents.len() {
-                // An error of one write says no place.
+                // The error of a single write has no position.
                 1 => collection.insert_one(documents.remove(0)).await.map(|_| ()),
                 _ => collection.insert_many(&documents).with_options(options).await.map(|_| ()),
             }
@@ -143,7 +143,7 @@ impl Client {
         .await
     }
 
-    /// Changes the documents that match: one of them, or all if `is_many`.
+    /// Changes matching documents: one, or all if `is_many`.
     pub async fn update(
         &self,
         collection: String,
@@ -179,7 +179,7 @@ impl Client {
         .await
     }
 
-    /// Deletes documents that match: one, or all if `is_many`. Gives how many there were.
+    /// Deletes matching documents: one, or all if `is_many`. Returns how many.
     pub async fn delete(&self, collection: String, is_many: bool, filter: Vec<u8>, options: Vec<u8>) -> Result<u64, Error> {
         let doing = self.doing("delete", &collection);
         self.run(&doing, |database| async move {
@@ -192,7 +192,7 @@ impl Client {
         .await
     }
 
-    /// Changes one document in one step with finding it, and gives it as it was, or as it is if the options say so.
+    /// Finds and changes one document in one step. Returns it as it was, or as it is if the options say so.
     pub async fn find_one_and(
         &self,
         collection: String,
@@ -224,7 +224,7 @@ impl Client {
         .await
     }
 
-    /// Makes indexes that are not there: pairs of keys and options. Gives their names.
+    /// Creates missing indexes from pairs of keys and options. Returns their names.
     pub async fn create_indexes(&self, collection: String, indexes: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<String>, Error> {
         let doing = self.doing("createIndexes", &collection);
         self.run(&doing, |database| async move {
@@ -238,12 +238,12 @@ impl Client {
         .await
     }
 
-    /// Drops a collection, which need not be there.
+    /// Drops a collection, if it exists.
     pub async fn drop_collection(&self, collection: String) -> Result<(), Error> {
         let doing = self.doing("drop", &collection);
         self.run(&doing, |database| async move {
             match raw(&database, &collection).drop().await {
-                // The driver itself overlooks it when it comes with its code.
+                // The driver itself ignores it when it has its code.
                 Err(error) if refusal_without_code(&error) == Some("ns not found") => Ok(()),
                 dropped => dropped,
             }
@@ -251,7 +251,7 @@ impl Client {
         .await
     }
 
-    /// Runs any command on the database, and gives the reply.
+    /// Runs any command on the database and returns the reply.
     pub async fn run_command(&self, command: Vec<u8>) -> Result<Vec<u8>, Error> {
         let command = RawDocumentBuf::from_bytes(command)
             .map_err(|error| Error::Unusable { doing: "The command".to_owned(), reason: error.to_string() })?;

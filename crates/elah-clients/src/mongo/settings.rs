@@ -1,4 +1,4 @@
-//! How a client is set up: what its caller says, or else the URL, or else the defaults.
+//! The settings of a client: from its caller, else from the URL, else the defaults.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const QUERY: Duration = Duration::from_secs(5);
 /// Idle connections are closed before a firewall forgets them.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// What a caller may say; `None` leaves it to the URL, or to the default.
+/// Settings by the caller; `None` leaves a setting to the URL, or to the default.
 #[derive(Debug, Default)]
 pub struct Settings {
     pub url: String,
@@ -26,16 +26,16 @@ pub struct Settings {
     pub waiters_max: Option<usize>,
     /// How long an operation may wait for a connection.
     pub pool_wait: Option<Duration>,
-    /// How long finding a server, or connecting to it, may take.
+    /// The time limit for finding a server, or connecting to it.
     pub connect: Option<Duration>,
-    /// How long an operation may take once it has its turn.
+    /// The time limit of an operation that has a connection.
     pub query: Option<Duration>,
     pub tls: Option<bool>,
     pub tls_ca_file: Option<PathBuf>,
     pub tls_certificate_key_file: Option<PathBuf>,
 }
 
-/// Checked settings, from which every home makes its client.
+/// Checked settings, from which each runtime makes its client.
 #[derive(Debug, Clone)]
 pub struct Plan {
     connection: ConnectionString,
@@ -50,7 +50,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Checks the settings; connects to nothing.
+    /// Checks the settings; does not connect.
     pub fn new(settings: Settings) -> Result<Plan, Error> {
         let mut connection = ConnectionString::parse(&settings.url)
             .map_err(|error| Error::Misconfigured(without_credentials(&settings.url, &error.kind.to_string())))?;
@@ -65,7 +65,7 @@ impl Plan {
         #[expect(deprecated, reason = "the driver refuses this bound, which is kept here")]
         let socket_timeout = connection.socket_timeout.take();
         let query = settings.query.or(socket_timeout).unwrap_or(QUERY);
-        // Whoever waits for a server in vain, and once more after a lost connection, is told so before the whole bound has passed.
+        // A caller that waits for an unreachable server gets its error before the operation's time limit, also after one retry.
         let connect = settings.connect.or(connection.server_selection_timeout).unwrap_or(CONNECT).min(query / 2);
         let pool_wait = settings.pool_wait.or(connection.wait_queue_timeout()).unwrap_or(POOL_WAIT);
         if settings.tls.is_some() || settings.tls_ca_file.is_some() || settings.tls_certificate_key_file.is_some() {
@@ -94,7 +94,7 @@ impl Plan {
         })
     }
 
-    /// What the driver is to know. Asks the name server when the URL is a `mongodb+srv` one.
+    /// The driver's options. Asks the name server if the URL is a `mongodb+srv` one.
     pub(super) async fn driver_options(&self) -> mongodb::error::Result<ClientOptions> {
         let mut options = ClientOptions::parse(self.connection.clone()).await?;
         options.max_pool_size = Some(self.connections_max);
@@ -102,7 +102,7 @@ impl Plan {
         options.max_idle_time = options.max_idle_time.or(Some(IDLE));
         options.connect_timeout = Some(options.connect_timeout.map_or(self.connect, |bound| bound.min(self.connect)));
         options.server_selection_timeout = Some(self.connect);
-        // No storm of retries: a connection that could not be made is the caller's affair.
+        // No retry storms: a failed connection attempt is returned to the caller.
         options.max_adaptive_retries.get_or_insert(0);
         options.app_name = options.app_name.or_else(|| Some("elah".to_owned()));
         Ok(options)
@@ -117,7 +117,7 @@ fn servers(hosts: &HostInfo) -> String {
     }
 }
 
-/// `text`, which may quote the URL, without the user and the password of the URL.
+/// `text`, which may quote the URL, without the URL's user and password.
 fn without_credentials(url: &str, text: &str) -> String {
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let Some((credentials, _)) = after_scheme.rsplit_once('@') else { return text.to_owned() };

@@ -1,4 +1,4 @@
-//! Columns of values, the bytes of a file with them, and the ids of a file that is there.
+//! The encoding of columns into the bytes of a file, and the IDs of an existing file.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub type Id = [u8; 16];
 
 const ID_COLUMN: &str = "id";
 
-/// A column beside the ids: a value, or none, for each of them.
+/// A column beside the IDs: an optional value for each.
 #[derive(Debug, Clone)]
 pub struct Column {
     pub name: String,
@@ -67,7 +67,7 @@ impl Values {
     }
 }
 
-/// The whole file, with the ids as its first column.
+/// The whole file, with the IDs as its first column.
 pub(super) fn encode(ids: &[Id], columns: Vec<Column>) -> Result<Vec<u8>> {
     let mut fields = vec![Arc::new(
         Type::primitive_type_builder(ID_COLUMN, Physical::FIXED_LEN_BYTE_ARRAY)
@@ -76,7 +76,7 @@ pub(super) fn encode(ids: &[Id], columns: Vec<Column>) -> Result<Vec<u8>> {
             .with_logical_type(Some(LogicalType::Uuid))
             .build()?,
     )];
-    // Nothing of these comes twice, so that a dictionary of them would only cost time.
+    // These values do not repeat, so a dictionary of them would only cost time.
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_column_dictionary_enabled(ColumnPath::from(ID_COLUMN), false);
@@ -104,7 +104,7 @@ pub(super) fn encode(ids: &[Id], columns: Vec<Column>) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
-/// The ids of a file that [`encode`] made.
+/// The IDs of a file made by [`encode`].
 pub(super) fn read_ids(path: &Path) -> Result<Vec<Id>> {
     let file = SerializedFileReader::new(File::open(path)?)?;
     let mut ids = Vec::new();

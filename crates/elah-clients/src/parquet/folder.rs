@@ -1,4 +1,4 @@
-//! A folder of Parquet files in partitions, which several processes may write to.
+//! A folder of Parquet files in partitions, to which several processes may write.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Error;
 use super::encoding::{Column, Id, encode, read_ids};
 
-/// Where files are until they are whole. Queries of `**/*.parquet` see nothing of it.
+/// The folder of incomplete files. Queries of `**/*.parquet` do not see it.
 const UNFINISHED: &str = ".unfinished";
 
-/// Held while a file is given its place, so that two processes do not take the same one.
+/// Locked while a file gets its final name, so that two processes do not choose the same one.
 const LOCK: &str = ".lock";
 
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// A file that is being written. It is locked while its writer lives, and removed unless it came to its place.
+/// An incomplete file. It is locked while its writer lives, and removed unless it was renamed into place.
 struct Unfinished {
     file: File,
     path: PathBuf,
@@ -37,7 +37,7 @@ impl Folder {
         Folder { path }
     }
 
-    /// Removes what writers that are dead have left.
+    /// Removes the leftovers of dead writers.
     pub fn clean(&self) -> io::Result<usize> {
         let entries = match fs::read_dir(self.path.join(UNFINISHED)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -46,7 +46,7 @@ impl Folder {
         let mut removed = 0;
         for entry in entries {
             let path = entry?.path();
-            // One that has gone meanwhile has come to its place.
+            // A file that has disappeared meanwhile was renamed into place.
             let Ok(file) = File::open(&path) else { continue };
             if file.try_lock().is_ok() && fs::remove_file(&path).is_ok() {
                 removed += 1;
@@ -55,12 +55,12 @@ impl Folder {
         Ok(removed)
     }
 
-    /// Writes one file with these rows to `partition`, a path below the folder, and answers where it is. Rows with the same ids that
-    /// were put there before are replaced. The file is on the disk when this returns.
+    /// Writes one file with these rows to `partition`, a path below the folder, and returns its path. Replaces rows with the same
+    /// IDs that were written earlier. The file is synced when this returns.
     ///
     /// # Panics
     ///
-    /// Panics when there are no ids.
+    /// Panics if there are no IDs.
     pub fn put(&self, partition: &str, ids: &[Id], columns: Vec<Column>) -> Result<PathBuf, Error> {
         let bytes = encode(ids, columns)?;
         let mut unfinished = self.unfinished()?;
@@ -73,7 +73,7 @@ impl Folder {
         let place = place(&target, ids)?;
         fs::rename(&unfinished.path, &place)?;
         drop(lock);
-        // A new name is on the disk when its folder is, and a new folder when the one above it is.
+        // A new name is durable when its folder is synced, and a new folder when its parent is.
         for folder in target.ancestors().take_while(|folder| folder.starts_with(&self.path)) {
             File::open(folder)?.sync_all()?;
         }
@@ -87,7 +87,7 @@ impl Folder {
         loop {
             let path = folder.join(format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // Of a dead process that had the same number.
+                // The file of a dead process with the same number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 file => {
                     let unfinished = Unfinished { file: file?, path };
@@ -99,8 +99,8 @@ impl Folder {
     }
 }
 
-/// Where the rows belong. The name is the first id. A batch that comes again after a crash begins with the same event, so a file that
-/// holds nothing but these rows is an earlier attempt at them; one that holds others stays.
+/// The path of the rows. The file is named after the first ID. A batch repeated after a crash begins with the same event. So a
+/// file that holds only these rows is an earlier attempt and is replaced; one that holds others stays.
 fn place(folder: &Path, ids: &[Id]) -> io::Result<PathBuf> {
     let name = uuid(&ids[0]);
     let ours: HashSet<&Id> = ids.iter().collect();
@@ -110,7 +110,7 @@ fn place(folder: &Path, ids: &[Id]) -> io::Result<PathBuf> {
         if !path.try_exists()? {
             return Ok(path);
         }
-        // What cannot be read is not of here, and stays too.
+        // A file that cannot be read is foreign, and stays too.
         if read_ids(&path).is_ok_and(|found| found.iter().all(|id| ours.contains(id))) {
             return Ok(path);
         }

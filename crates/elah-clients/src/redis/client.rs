@@ -1,4 +1,4 @@
-//! One server, and the connection that all callers share: who waits for what, when a connection is tried, and for how long none is.
+//! One server and the connection that all callers share: the waiting callers, connection attempts and their backoff.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,29 +12,29 @@ use crate::redis::handshake;
 use crate::redis::reply::Replies;
 use crate::redis::settings::Settings;
 
-/// No connection is tried for so long after the second failure in a row; the time doubles with every further one.
+/// The backoff after the second failure in a row; it doubles with each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// Whoever waits for the answers to some commands.
+/// A caller that waits for the replies to some commands.
 pub trait Waiter: Send + 'static {
     /// Called once, from the thread that drives the connection. It must not call the client.
     fn end(self, outcome: Result<Replies, Error>);
 }
 
-/// Commands whose answers have not come yet, in the order in which they were sent.
+/// Commands without a reply, in the order in which they were sent.
 pub(crate) struct Waiting<W> {
-    /// `None` once its time is over: the answers will come all the same, and go nowhere.
+    /// `None` after its timeout: the replies still arrive and are dropped.
     pub(crate) waiter: Option<W>,
     pub(crate) command: Name,
-    pub(crate) answers: u32,
+    pub(crate) replies: u32,
     pub(crate) due: Instant,
 }
 
 pub(crate) struct State<W> {
     pub(crate) outgoing: Vec<u8>,
     pub(crate) waiting: VecDeque<Waiting<W>>,
-    /// The driver, when it sleeps.
+    /// The driver, while it sleeps.
     pub(crate) driver: Option<Waker>,
     pub(crate) is_closed: bool,
     is_driven: bool,
@@ -54,7 +54,7 @@ impl<W> Shared<W> {
     }
 }
 
-/// A client of one server. It opens its connection when the first command asks for it, and another when that one is lost.
+/// A client of one server. It opens its connection for the first command, and another one when that is lost.
 pub struct Client<W: Waiter> {
     shared: Arc<Shared<W>>,
 }
@@ -75,8 +75,8 @@ impl<W: Waiter> Client<W> {
         Client { shared: Arc::new(Shared { settings, state: Mutex::new(state) }) }
     }
 
-    /// Sends commands as soon as the connection's driver runs; `waiter` gets their answers. When a driver is given back, the caller
-    /// must let it run on the runtime that the client belongs to.
+    /// Sends commands as soon as the connection's driver runs; `waiter` gets their replies. If it returns a driver, the caller
+    /// must run it on the client's runtime.
     pub fn submit(&self, commands: &Commands, waiter: W) -> Option<Driver<W>> {
         let now = Instant::now();
         let mut state = self.shared.state();
@@ -87,7 +87,7 @@ impl<W: Waiter> Client<W> {
         }
         state.outgoing.extend_from_slice(commands.bytes());
         let due = now + self.shared.settings.times.command;
-        state.waiting.push_back(Waiting { waiter: Some(waiter), command: commands.name(), answers: commands.count(), due });
+        state.waiting.push_back(Waiting { waiter: Some(waiter), command: commands.name(), replies: commands.count(), due });
         if let Some(driver) = state.driver.take() {
             driver.wake();
         }
@@ -97,7 +97,7 @@ impl<W: Waiter> Client<W> {
         Some(Driver { shared: Arc::clone(&self.shared), has_ended: false })
     }
 
-    /// Ends the connection and everything that waits for it, for good.
+    /// Closes the connection and ends all waits, for good.
     pub fn close(&self) {
         let mut state = self.shared.state();
         state.is_closed = true;
@@ -125,7 +125,7 @@ impl<W: Waiter> Drop for Client<W> {
     }
 }
 
-/// The work of one connection, from opening it to its end.
+/// The task of one connection, from opening it to its end.
 pub struct Driver<W: Waiter> {
     shared: Arc<Shared<W>>,
     /// Whether the client may have another driver by now.
@@ -145,7 +145,7 @@ impl<W: Waiter> Driver<W> {
         }
     }
 
-    /// Ends all that wait. `cause` is `None` when the runtime has dropped the work.
+    /// Ends all waits. `cause` is `None` when the runtime has dropped the task.
     fn end(&mut self, cause: Option<Arc<str>>, is_unreachable: bool) {
         self.has_ended = true;
         let settings = &self.shared.settings;
@@ -185,15 +185,15 @@ impl<W: Waiter> Drop for Driver<W> {
     }
 }
 
-/// How long no connection is tried after so many failures in a row: none after the first, then doubling, with half of it by chance, so
-/// that many clients do not come back at the same moment.
+/// The backoff after this many failures in a row: none after the first, then doubling. Half of it is random, so that many clients
+/// do not reconnect at the same moment.
 pub(crate) fn pause(failures: u32) -> Duration {
     let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };
     let whole = PAUSE_MAX.min(PAUSE_MIN * (1 << doublings.min(10)));
     whole.mul_f64(0.5 + 0.5 * chance())
 }
 
-/// A number from 0 to 1 that two processes do not share. Those that were forked have the same keys for their hashes.
+/// A random number from 0 to 1. It differs between forked processes, although their hashes have the same keys.
 fn chance() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     (RandomState::new().hash_one(std::process::id()) >> 11) as f64 / (1_u64 << 53) as f64

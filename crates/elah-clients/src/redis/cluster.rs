@@ -1,4 +1,4 @@
-//! A cluster, over the crate `redis`: it finds the node of a key, follows moved slots and notices failovers.
+//! A cluster, over the crate `redis`, which finds the node of a key, follows moved slots and handles failovers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,14 +15,14 @@ use crate::redis::error::Error;
 use crate::redis::reply::Replies;
 use crate::redis::settings::Settings;
 
-/// A client of a cluster. It connects when the first command asks for it.
+/// A client of a cluster. It connects for the first command.
 pub struct ClusterClient {
     settings: Settings,
     connection: OnceCell<ClusterConnection>,
     in_flight: AtomicUsize,
 }
 
-/// Counts a command that waits for as long as it does.
+/// Counts a command while it waits.
 struct InFlight<'a>(&'a AtomicUsize);
 
 impl Drop for InFlight<'_> {
@@ -37,24 +37,24 @@ impl ClusterClient {
         ClusterClient { settings, connection: OnceCell::new(), in_flight: AtomicUsize::new(0) }
     }
 
-    /// Sends each command to the node of its keys, and gives the answers in the order of the commands.
+    /// Sends each command to the node of its keys, and returns the replies in the order of the commands.
     pub async fn run(&self, commands: Commands) -> Result<Replies, Error> {
         let connection = self.begin().await?;
         let _counted = InFlight(&self.in_flight);
-        let answers = commands.words().into_iter().map(|words| {
+        let replies = commands.words().into_iter().map(|words| {
             let mut connection = connection.clone();
             let command = command(&words);
             async move { connection.req_packed_command(&command).await }
         });
-        let answers = self.in_time(commands.name(), join_all(answers)).await?;
+        let replies = self.in_time(commands.name(), join_all(replies)).await?;
         let mut bytes = Vec::new();
-        for answer in answers {
-            self.write_outcome(answer, commands.name(), &mut bytes)?;
+        for reply in replies {
+            self.write_outcome(reply, commands.name(), &mut bytes)?;
         }
         Ok(Replies::new(bytes.into()))
     }
 
-    /// Runs commands whose keys live on one node, all or none; the one answer is the array of theirs.
+    /// Runs commands whose keys are on one node, all or none. The single reply is the array of theirs.
     pub async fn run_transaction(&self, commands: Commands) -> Result<Replies, Error> {
         let mut connection = self.begin().await?;
         let _counted = InFlight(&self.in_flight);
@@ -65,10 +65,10 @@ impl ClusterClient {
         }
         let name = Name::new(b"MULTI");
         let offset = commands.count() as usize + 1;
-        let answer = self.in_time(name, connection.req_packed_commands(&pipeline, offset, 1)).await?;
-        let answer = answer.map(|mut answers| answers.pop().unwrap_or(Value::Nil));
+        let reply = self.in_time(name, connection.req_packed_commands(&pipeline, offset, 1)).await?;
+        let reply = reply.map(|mut replies| replies.pop().unwrap_or(Value::Nil));
         let mut bytes = Vec::new();
-        self.write_outcome(answer, name, &mut bytes)?;
+        self.write_outcome(reply, name, &mut bytes)?;
         Ok(Replies::new(bytes.into()))
     }
 
@@ -89,7 +89,7 @@ impl ClusterClient {
             retry_after: std::time::Duration::ZERO,
         };
         let nodes = self.nodes().map_err(|error| unreachable(safe_text(&error)))?;
-        // A node for the slots, and then the nodes themselves.
+        // The connection to a node for the slots, and then those to the nodes themselves.
         let bound = self.settings.times.connect * 2;
         match tokio::time::timeout(bound, nodes.get_async_connection()).await {
             Ok(Ok(connection)) => Ok(connection),
@@ -115,7 +115,7 @@ impl ClusterClient {
         tokio::time::timeout(after, work).await.map_err(|_| Error::TimedOut { server: self.server(), command, after })
     }
 
-    /// Writes an answer in the form of one server, which is what `Replies` reads.
+    /// Writes a reply in the format of a single server, for `Replies`.
     fn write_outcome(&self, outcome: Result<Value, RedisError>, command: Name, bytes: &mut Vec<u8>) -> Result<(), Error> {
         match outcome {
             Ok(value) => write_value(&value, bytes),
@@ -146,7 +146,7 @@ fn command(words: &[&[u8]]) -> Cmd {
     command
 }
 
-/// What the crate says of an error, in one line.
+/// The crate's error message, in one line.
 fn safe_text(error: &RedisError) -> String {
     error.to_string().replace(['\r', '\n'], " ")
 }
@@ -195,7 +195,7 @@ mod tests {
     use crate::redis::reply::Item;
 
     #[test]
-    fn answers_of_a_cluster_read_like_those_of_one_server() {
+    fn replies_of_a_cluster_read_like_those_of_one_server() {
         let value = Value::Array(vec![
             Value::Okay,
             Value::Map(vec![(Value::BulkString(b"k\r\n".to_vec()), Value::Int(7))]),

@@ -1,8 +1,8 @@
-//! Commands in the form in which they are sent, and those that cannot be sent over a connection that others share.
+//! Encoded commands, and the commands that must not be sent over a shared connection.
 
 use std::fmt;
 
-/// The first word of a command, for messages; what does not fit is cut off.
+/// The first word of a command, for messages; cut off if it is too long.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     bytes: [u8; 23],
@@ -34,12 +34,12 @@ impl fmt::Debug for Name {
     }
 }
 
-/// A command that waits in the server, or changes the connection, and so would harm those who share it.
+/// A command that waits in the server or changes the connection, and so would harm other callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnshareableCommand {
-    /// It holds up all commands behind it.
+    /// It blocks all later commands.
     Waits(Name),
-    /// It changes what the connection is for; the text says what to use.
+    /// It changes the state of the connection; the text names the alternative.
     ChangesConnection(Name, &'static str),
 }
 
@@ -76,7 +76,7 @@ const CHANGING: [(&str, &str); 14] = [
     ("QUIT", "`close`"),
 ];
 
-/// Commands that are sent together, encoded, and how many answers they have.
+/// Commands that are sent together, encoded, and the number of their replies.
 #[derive(Debug, Clone, Default)]
 pub struct Commands {
     bytes: Vec<u8>,
@@ -85,18 +85,18 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// `bytes` is what the caller expects the commands to take.
+    /// `bytes` is the expected size of the commands.
     pub fn with_capacity(bytes: usize) -> Self {
         Commands { bytes: Vec::with_capacity(bytes), count: 0, name: None }
     }
 
-    /// Begins a command of so many words; `word` must be called for each of them.
+    /// Begins a command of this many words; call `word` for each of them.
     pub fn begin(&mut self, words: usize) {
         self.count += 1;
         self.header(b'*', words);
     }
 
-    /// Adds a word of the command that was begun.
+    /// Adds a word to the current command.
     pub fn word(&mut self, word: &[u8]) {
         if self.name.is_none() {
             self.name = Some(Name::new(word));
@@ -106,14 +106,14 @@ impl Commands {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// How many answers the commands have.
+    /// The number of replies to the commands.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Tells whether a command that begins with these words may share a connection.
+    /// Checks whether a command that begins with this word may share a connection.
     pub fn check(word: &[u8]) -> Result<(), UnshareableCommand> {
-        // Most commands are told apart by their first letter and length.
+        // The first letter and the length decide for most commands.
         let Some(first) = word.first().map(u8::to_ascii_uppercase) else { return Ok(()) };
         if !matches!(first, b'B' | b'W' | b'S' | b'P' | b'U' | b'M' | b'E' | b'D' | b'A' | b'H' | b'Q') || word.len() < 4 {
             return Ok(());
@@ -128,7 +128,7 @@ impl Commands {
         }
     }
 
-    /// Puts `MULTI` before the commands and `EXEC` behind them.
+    /// Wraps the commands in `MULTI` and `EXEC`.
     pub fn into_transaction(self) -> Commands {
         let mut whole = Commands::with_capacity(self.bytes.len() + 32);
         whole.begin(1);
@@ -150,7 +150,7 @@ impl Commands {
         self.name.unwrap_or(Name::new(b"a command"))
     }
 
-    /// The commands as words, from what this module has encoded itself.
+    /// The commands as words, decoded from this module's own encoding.
     pub(crate) fn words(&self) -> Vec<Vec<&[u8]>> {
         let mut rest = self.bytes.as_slice();
         let mut commands = Vec::with_capacity(self.count as usize);

@@ -1,4 +1,4 @@
-//! An open connection at work: one write for all that waits, one read for all that has come, and a look at the clock.
+//! The I/O of an open connection: one write for all waiting commands, one read for all received bytes, and timeouts.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -14,10 +14,10 @@ use crate::redis::error::Error;
 use crate::redis::handshake::Stream;
 use crate::redis::reply::{Framer, Replies};
 
-/// A read asks for so many bytes at least.
+/// The least size of a read.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Serves the connection until it ends; gives the cause, for a sentence.
+/// Serves the connection until it ends; returns the cause, for a sentence.
 pub(crate) async fn serve<W: Waiter>(shared: &Shared<W>, stream: Stream) -> String {
     let mut serving = Serving {
         shared,
@@ -38,18 +38,18 @@ pub(crate) async fn serve<W: Waiter>(shared: &Shared<W>, stream: Stream) -> Stri
 struct Serving<'a, W: Waiter> {
     shared: &'a Shared<W>,
     stream: Stream,
-    /// What is being written, up to `written` already gone.
+    /// Bytes being written; those up to `written` have left.
     outgoing: Vec<u8>,
     written: usize,
     needs_flush: bool,
     incoming: BytesMut,
     framer: Framer,
     timer: Pin<Box<Sleep>>,
-    /// Whether the timer stands for somebody who waits.
+    /// Whether the timer runs for a waiting caller.
     is_timed: bool,
-    /// When the server was heard last.
+    /// When the server last sent something.
     heard_at: Instant,
-    /// Those whose wait is over; kept to use its room again.
+    /// Ended waits; kept to reuse the memory.
     ended: Vec<(W, Result<Replies, Error>)>,
 }
 
@@ -68,7 +68,7 @@ impl<W: Waiter> Serving<'_, W> {
         }
     }
 
-    /// Writes all that waits; ready when the connection has ended.
+    /// Writes all waiting bytes; ready when the connection has ended.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<String> {
         loop {
             if self.written == self.outgoing.len() {
@@ -104,7 +104,7 @@ impl<W: Waiter> Serving<'_, W> {
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), String>> {
         self.incoming.reserve(READ_BYTES);
-        // Such a future holds nothing but the borrows: it may be dropped when it is not ready.
+        // Such a future holds only the borrows, so it may be dropped when it is not ready.
         match ready!(pin!(self.stream.read_buf(&mut self.incoming)).poll(context)) {
             Ok(0) => return Poll::Ready(Err("it closed the connection".to_owned())),
             Ok(_) => self.heard_at = Instant::now(),
@@ -113,19 +113,19 @@ impl<W: Waiter> Serving<'_, W> {
         Poll::Ready(self.deliver())
     }
 
-    /// Gives whole answers to those who wait for them.
+    /// Passes complete replies to their waiters.
     fn deliver(&mut self) -> Result<(), String> {
         let mut outcome = Ok(());
         let mut state = self.shared.state();
         while !self.incoming.is_empty() {
             if self.framer.is_between() {
-                // What a server says unasked begins with >.
+                // A push message of the server begins with >.
                 let is_unasked = self.incoming[0] == b'>';
                 match state.waiting.front() {
                     _ if is_unasked => self.framer.expect(1),
-                    Some(waiting) => self.framer.expect(waiting.answers),
+                    Some(waiting) => self.framer.expect(waiting.replies),
                     None => {
-                        outcome = Err("it answered what nobody had asked".to_owned());
+                        outcome = Err("it sent a reply to no command".to_owned());
                         break;
                     }
                 }
@@ -156,7 +156,7 @@ impl<W: Waiter> Serving<'_, W> {
         }
     }
 
-    /// Ends the waits whose time is over, and the connection of a server that has said nothing for twice that time.
+    /// Ends waits after their timeout, and the connection of a server that has been silent for twice that time.
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<String> {
         let bound = self.shared.settings.times.command;
         loop {
@@ -171,7 +171,7 @@ impl<W: Waiter> Serving<'_, W> {
             if silent_at <= now {
                 return Poll::Ready(format!("it said nothing for {} s", (2 * bound).as_secs_f64()));
             }
-            // Whoever comes later has that much time at least.
+            // Later callers have at least that much time.
             let mut next = silent_at.min(now + bound);
             for waiting in &mut state.waiting {
                 if waiting.due > now {

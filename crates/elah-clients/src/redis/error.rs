@@ -1,4 +1,4 @@
-//! What can go wrong with a command. The texts name the server and the command, never a password or an argument.
+//! Errors of commands. The texts name the server and the command, never a password or an argument.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use crate::redis::command::Name;
 
-/// Why a command has no answer.
+/// Why a command has no reply.
 #[derive(Debug, Clone)]
 pub enum Error {
     /// The URL or an option of the client is wrong.
     Settings(String),
-    /// No connection could be made; `retry_after` says how long none will be tried.
+    /// The connection failed; `retry_after` is the backoff before the next attempt.
     Unreachable { server: Arc<str>, cause: Arc<str>, retry_after: Duration },
-    /// The connection ended while the command waited. Whether the server has run it is not known.
+    /// The connection ended while the command waited. The server may have run it.
     Lost { server: Arc<str>, command: Name, cause: Arc<str> },
-    /// No answer came in time. Whether the server has run the command is not known.
+    /// No reply came in time. The server may have run the command.
     TimedOut { server: Arc<str>, command: Name, after: Duration },
-    /// More commands wait than may.
+    /// More commands wait than the limit allows.
     Overloaded { server: Arc<str>, max: usize },
     /// The client was closed.
     Closed { server: Arc<str> },
@@ -35,10 +35,10 @@ impl fmt::Display for Error {
                 write!(formatter, "Redis at {server} cannot be reached: {cause}. The next attempt is made in {wait:.2} s.")
             }
             Error::Lost { server, command, cause } => {
-                write!(formatter, "The connection to Redis at {server} was lost while {command} waited for its answer: {cause}.")
+                write!(formatter, "The connection to Redis at {server} was lost while {command} waited for its reply: {cause}.")
             }
             Error::TimedOut { server, command, after } => {
-                write!(formatter, "Redis at {server} gave no answer to {command} within {} s.", after.as_secs_f64())
+                write!(formatter, "Redis at {server} sent no reply to {command} within {} s.", after.as_secs_f64())
             }
             Error::Overloaded { server, max } => {
                 write!(formatter, "{max} commands wait for Redis at {server} already, which is as many as may.")
@@ -50,17 +50,17 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An answer by which the server refuses a command.
+/// A reply by which the server refuses a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The first word, as `WRONGTYPE`.
+    /// The first word, such as `WRONGTYPE`.
     pub code: String,
-    /// The whole, without the arguments that some of Redis's texts repeat.
+    /// The whole text, without the arguments that some of Redis's texts repeat.
     pub text: String,
 }
 
 impl Refusal {
-    /// Reads the line that the server sent.
+    /// Parses an error line of the server.
     pub fn new(line: &[u8]) -> Refusal {
         let whole = String::from_utf8_lossy(line);
         let text = whole.split_once(", with args beginning with").map_or(&*whole, |(before, _)| before);
@@ -68,7 +68,7 @@ impl Refusal {
         Refusal { code: code.to_owned(), text: text.trim_end().trim_end_matches('.').to_owned() }
     }
 
-    /// Whether the server as it is now refuses, and not what was asked.
+    /// Whether the server's current state is the reason, not the command.
     pub fn is_of_the_moment(&self) -> bool {
         const CODES: [&str; 8] =
             ["BUSY", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS", "MISCONF"];

@@ -1,4 +1,4 @@
-//! Opening a connection: the socket, TLS, and what has to be said before the first command.
+//! The opening of a connection: the socket, TLS, and the commands before the first one of a caller.
 
 use std::io;
 use std::pin::Pin;
@@ -14,14 +14,14 @@ use crate::redis::command::Commands;
 use crate::redis::reply::{Framer, Item, Replies};
 use crate::redis::settings::{Address, Settings};
 
-/// A connection to a server, of whichever kind.
+/// A connection to a server, of any kind.
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
     Unix(UnixStream),
 }
 
-/// Opens a connection, with nothing left over that the server has said. The error is the cause for a sentence.
+/// Opens a connection without unread bytes. The error is the cause for a sentence.
 pub(crate) async fn open(settings: &Settings) -> Result<Stream, String> {
     let opening = async {
         let mut stream = open_stream(&settings.address).await.map_err(|cause| cause.to_string())?;
@@ -47,7 +47,7 @@ async fn open_stream(address: &Address) -> io::Result<Stream> {
     }
 }
 
-/// Says who asks, chooses the protocol and the database.
+/// Signs in, and chooses the protocol and the database.
 async fn greet(stream: &mut Stream, settings: &Settings) -> Result<(), String> {
     let mut commands = Commands::with_capacity(128);
     match &settings.password {
@@ -73,7 +73,7 @@ async fn greet(stream: &mut Stream, settings: &Settings) -> Result<(), String> {
             let mut replies = Replies::new(bytes.split_to(end).freeze());
             return (0..commands.count()).try_for_each(|_| match replies.next_item() {
                 Item::Refusal(refusal) => Err(refused(refusal)),
-                // The answer to HELLO describes the server.
+                // The reply to HELLO describes the server.
                 Item::Map(pairs) => {
                     (0..pairs * 2).for_each(|_| replies.skip());
                     Ok(())
@@ -92,7 +92,7 @@ fn hello(commands: &mut Commands, rest: &[&[u8]]) {
     [b"HELLO", b"3".as_slice()].iter().chain(rest).for_each(|word| commands.word(word));
 }
 
-/// A server that refuses the connection as such answers once and closes, however much it was asked.
+/// A server that refuses the connection itself replies once and closes, whatever it was sent.
 fn early_refusal(bytes: &[u8]) -> Option<String> {
     let line = bytes.strip_prefix(b"-")?;
     let end = line.iter().position(|byte| *byte == b'\r')?;

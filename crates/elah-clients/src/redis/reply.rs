@@ -1,4 +1,4 @@
-//! Answers: where one ends in what has been read so far, and what it holds. Both forms of the protocol, RESP2 and RESP3.
+//! The parser of replies, in both versions of the protocol, RESP2 and RESP3.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::redis::error::Refusal;
 
-/// What a server sent is no answer.
+/// Received bytes that are not a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) String);
 
@@ -16,19 +16,19 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Longer lines are no protocol; texts of any length come with their length ahead.
+/// No valid line is longer; the length of a text precedes it.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// The longest text that Redis stores.
 const TEXT_BYTES_MAX: u64 = 512 * 1024 * 1024;
-/// Arrays with more entries are taken for a broken stream.
+/// Longer arrays count as a broken stream.
 const ENTRIES_MAX: u64 = 1 << 28;
 
-/// Finds the end of answers. It goes on where it stopped, so that a long answer that comes bit by bit is read once.
+/// Finds the end of replies. It continues where it stopped, so a long reply that arrives in pieces is scanned once.
 #[derive(Debug, Default)]
 pub(crate) struct Framer {
-    /// How many values are still to come; 0 between answers.
+    /// Number of values still expected; 0 between replies.
     values: u64,
-    /// How far the bytes of the current answers have been read.
+    /// How far the bytes of the current replies have been scanned.
     at: usize,
 }
 
@@ -37,13 +37,13 @@ impl Framer {
         self.values == 0
     }
 
-    /// Expects so many values in a row.
+    /// Expects this many values in a row.
     pub(crate) fn expect(&mut self, values: u32) {
         self.values = u64::from(values);
         self.at = 0;
     }
 
-    /// The length of the answers that were expected, once all of them are in `bytes`, which begin with the first of them.
+    /// The length of the expected replies when all of them are in `bytes`, which begin with the first one.
     pub(crate) fn end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         while self.values > 0 {
             let Some(item) = next_header(bytes, self.at)? else { return Ok(None) };
@@ -61,11 +61,11 @@ impl Framer {
 struct Header<'a> {
     kind: u8,
     line: &'a [u8],
-    /// Behind the line.
+    /// The position after the line.
     at: usize,
     /// The length of the text that follows.
     text: Option<usize>,
-    /// How many values follow as part of this one.
+    /// The number of values that follow as parts of this one.
     values: u64,
 }
 
@@ -85,14 +85,14 @@ fn next_header(bytes: &[u8], at: usize) -> Result<Option<Header<'_>>, Malformed>
         b'$' | b'=' | b'!' => header.text = length(line, TEXT_BYTES_MAX)?.map(|len| len as usize),
         b'*' | b'~' | b'>' => header.values = length(line, ENTRIES_MAX)?.unwrap_or(0),
         b'%' => header.values = 2 * length(line, ENTRIES_MAX)?.unwrap_or(0),
-        // What describes the value behind it is a value of its own, and so is that.
+        // An attribute is a value of its own, and so is the value that it describes.
         b'|' => header.values = 2 * length(line, ENTRIES_MAX)?.unwrap_or(0) + 1,
         _ => return Err(Malformed(format!("a value of the kind {:?}", char::from(kind)))),
     }
     Ok(Some(header))
 }
 
-/// A length, or `None` for -1, which stands for nil.
+/// A length, or `None` for -1, which means nil.
 fn length(line: &[u8], max: u64) -> Result<Option<u64>, Malformed> {
     if line == b"-1" {
         return Ok(None);
@@ -107,7 +107,7 @@ fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// One piece of an answer. What holds others says how many items follow as its parts.
+/// One element of a reply. An aggregate has the number of the items that follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Item<'a> {
     Nil,
@@ -117,15 +117,15 @@ pub enum Item<'a> {
     BigInteger(&'a [u8]),
     Float(f64),
     Boolean(bool),
-    /// What the server refused, as `WRONGTYPE Operation against ...`.
+    /// An error of the server, such as `WRONGTYPE Operation against ...`.
     Refusal(&'a [u8]),
-    /// So many items follow.
+    /// An array of this many items, which follow.
     Array(usize),
-    /// So many pairs of items follow.
+    /// A map of this many pairs of items, which follow.
     Map(usize),
 }
 
-/// The answers to some commands, which are known to be whole.
+/// The complete replies to some commands.
 #[derive(Debug, Clone)]
 pub struct Replies {
     bytes: Bytes,
@@ -133,12 +133,12 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// `bytes` are what a `Framer` has found to be whole.
+    /// `bytes` are complete replies, as found by a `Framer`.
     pub(crate) fn new(bytes: Bytes) -> Self {
         Replies { bytes, at: 0 }
     }
 
-    /// The next item; nil behind the last.
+    /// The next item; nil after the last one.
     pub fn next_item(&mut self) -> Item<'_> {
         self.skip_attributes();
         let Ok(Some(header)) = next_header(&self.bytes, self.at) else { return Item::Nil };
@@ -147,7 +147,7 @@ impl Replies {
         let line = header.line;
         match header.kind {
             b'$' => text.map_or(Item::Nil, Item::Text),
-            // Three letters and a colon say what kind of text it is.
+            // Three letters and a colon name the format of the text.
             b'=' => text.map_or(Item::Nil, |text| Item::Text(text.get(4..).unwrap_or(text))),
             b'!' => Item::Refusal(text.unwrap_or_default()),
             b'+' => Item::Text(line),
@@ -162,8 +162,8 @@ impl Replies {
         }
     }
 
-    /// Passes what one server says before the results of a transaction of so many commands. The answers to `MULTI` and to each
-    /// command come first: the first refusal among them is why there are no results.
+    /// Skips the replies before the results of a transaction with this many commands. The replies to `MULTI` and to each command
+    /// come first; the first error among them is the reason for missing results.
     pub fn enter_transaction(&mut self, commands: u32) -> Result<(), Refusal> {
         let mut refusal = None;
         for _ in 0..=commands {
@@ -174,7 +174,7 @@ impl Replies {
         refusal.map_or(Ok(()), Err)
     }
 
-    /// Passes the next item with all its parts.
+    /// Skips the next item with all its parts.
     pub fn skip(&mut self) {
         let parts = match self.next_item() {
             Item::Array(len) => len,
@@ -184,7 +184,7 @@ impl Replies {
         (0..parts).for_each(|_| self.skip());
     }
 
-    /// Passes what a server says about the value behind it.
+    /// Skips the attributes of the next value.
     fn skip_attributes(&mut self) {
         while self.bytes.get(self.at) == Some(&b'|') {
             let Ok(Some(header)) = next_header(&self.bytes, self.at) else { return };
@@ -208,7 +208,7 @@ mod tests {
     const MIXED: &[u8] = b"*3\r\n$3\r\na\nb\r\n%1\r\n+k\r\n:-7\r\n*-1\r\n$-1\r\n,1.5\r\n#t\r\n(123456789012345678901\r\n_\r\n=5\r\ntxt:x\r\n!5\r\nERR x\r\n";
 
     #[test]
-    fn answers_end_where_they_end_however_they_come() {
+    fn replies_end_where_they_end_however_they_come() {
         assert_eq!(end(MIXED, 8), Ok(Some(MIXED.len())));
         let mut framer = Framer::default();
         framer.expect(8);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read_item_by_item() {
+    fn replies_are_read_item_by_item() {
         let mut replies = Replies::new(Bytes::from_static(MIXED));
         let expected = [
             Item::Array(3),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn what_is_no_reply_is_refused() {
         for bytes in [b"HTTP/1.1 400 Bad Request\r\n".as_slice(), b"$-2\r\n", b"$99999999999\r\n", b"*x\r\n", b"+OK\n", b"\n"] {
             assert!(end(bytes, 1).is_err(), "{:?}", String::from_utf8_lossy(bytes));
         }

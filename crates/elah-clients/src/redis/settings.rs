@@ -1,4 +1,4 @@
-//! Where the server is, who asks, and how long anything may take.
+//! The settings of a client: the server's address, credentials and time limits.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use crate::redis::error::Error;
 /// The schemes of a URL, for messages.
 const SCHEMES: &str = "redis://, rediss://, redis+cluster://, rediss+cluster:// or redis+unix://";
 
-/// The bounds that the caller decides.
+/// The limits set by the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// For a connection with everything that belongs to it.
+    /// The time limit for opening a connection, including the handshake.
     pub connect: Duration,
-    /// For the answer to a command.
+    /// The time limit for the reply to a command.
     pub command: Duration,
-    /// How many commands may wait for an answer.
+    /// How many commands may wait for a reply.
     pub in_flight_max: usize,
-    /// How many messages a subscription holds that nobody has read yet.
+    /// Unread messages that a subscription holds.
     pub messages_max: usize,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Address {
     Unix(PathBuf),
 }
 
-/// All that a client must know. Its text names the server alone.
+/// All settings of a client. Its text names the server only.
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) server: Arc<str>,
@@ -43,7 +43,7 @@ pub struct Settings {
     pub(crate) password: Option<String>,
     pub(crate) database: i64,
     pub(crate) times: Times,
-    /// What the crate that speaks to clusters takes; `None` for one server.
+    /// The configuration for the `redis` crate; `None` for a single server.
     pub(crate) cluster: Option<Cluster>,
 }
 
@@ -60,13 +60,13 @@ impl fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// Reads the URL and, if there is one, the file of certificate authorities to trust in place of the usual ones.
+    /// Parses the URL and reads the optional file of certificate authorities that replace the usual ones.
     pub fn read(url: &str, ca_file: Option<&str>, times: Times) -> Result<Settings, Error> {
         let (plain_url, is_cluster) = match url.split_once("+cluster://") {
             Some((scheme, rest)) => (format!("{scheme}://{rest}"), true),
             None => (url.to_owned(), false),
         };
-        // What the crate says of a wrong URL may quote it, and so a password.
+        // The crate's error for a wrong URL may quote it, and so a password.
         let wrong = || Error::Settings(format!("The URL of a Redis server is {SCHEMES} with a host, not what was given."));
         let info = plain_url.as_str().into_connection_info().map_err(|_| wrong())?;
         let ca_pem = ca_file.map(read_file).transpose()?;
@@ -96,7 +96,7 @@ impl Settings {
         self.cluster.is_some()
     }
 
-    /// The server, as host and port.
+    /// The server as host and port.
     pub fn server(&self) -> &str {
         &self.server
     }

@@ -1,4 +1,4 @@
-//! A subscription: a connection of its own that passes messages on, and comes back with the same channels when it is lost.
+//! A subscription: a connection of its own that passes messages on, and resubscribes to the same channels after a loss.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +15,14 @@ use crate::redis::handshake::{self, Stream};
 use crate::redis::reply::{Framer, Item, Replies};
 use crate::redis::settings::Settings;
 
-/// After so long without a message the server is asked whether it is still there.
+/// Silence after which the server is pinged.
 const PING_AFTER: Duration = Duration::from_secs(15);
 
-/// What somebody published.
+/// A published message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub channel: Vec<u8>,
-    /// The pattern that the channel matched; `None` for a channel that was subscribed to by its name.
+    /// The pattern that the channel matched; `None` for a channel that was subscribed to by name.
     pub pattern: Option<Vec<u8>>,
     pub payload: Vec<u8>,
 }
@@ -62,7 +62,7 @@ impl Subscription {
         Ok((subscription, feed.run(stream)))
     }
 
-    /// The next message, for which nobody waits longer than `within`. May be dropped while it waits.
+    /// The next message; waits for up to `within`. May be dropped while it waits.
     pub async fn next(&self, within: Option<Duration>) -> Next {
         let receiving = async { self.messages.lock().await.recv().await.map_or(Next::Over, Next::Message) };
         match within {
@@ -71,7 +71,7 @@ impl Subscription {
         }
     }
 
-    /// How often the connection was lost: each time messages may have been missed.
+    /// How often the connection was lost. Messages may be missing after each loss.
     pub fn losses(&self) -> u64 {
         self.losses.load(Ordering::Relaxed)
     }
@@ -136,11 +136,11 @@ impl Feed {
                     Item::Refusal(refusal) => return Err(String::from_utf8_lossy(refusal).into_owned()),
                     Item::Array(_) => match read_event(replies) {
                         Event::Confirmed => left -= 1,
-                        // Nobody reads before all is confirmed, so what has no room by then is dropped.
+                        // Nobody reads before everything is confirmed, so a message without room is dropped.
                         Event::Message(message) => drop(self.sender.try_send(message)),
                         Event::Other => {}
                     },
-                    _ => return Err("it answered what nobody had asked".to_owned()),
+                    _ => return Err("it sent a reply to no command".to_owned()),
                 }
             }
             Ok(())
@@ -149,7 +149,7 @@ impl Feed {
         confirmed.unwrap_or_else(|_| Err(format!("no subscription within {} s", bound.as_secs_f64()))).map(|()| stream)
     }
 
-    /// Passes messages on until nobody reads them any more, which is `Ok`, or the connection is lost.
+    /// Passes messages on until there is no reader, which is `Ok`, or the connection is lost.
     async fn feed(&mut self, mut stream: Stream) -> Result<(), String> {
         let mut has_asked = false;
         loop {
@@ -177,7 +177,7 @@ impl Feed {
         }
     }
 
-    /// Reads one answer or message. May be dropped while it waits.
+    /// Reads one reply or message. May be dropped while it waits.
     async fn read(&mut self, stream: &mut Stream) -> Result<Replies, String> {
         let mut framer = Framer::default();
         framer.expect(1);
@@ -198,7 +198,7 @@ enum Event {
     Other,
 }
 
-/// Reads what came as an array, whose first item is next.
+/// Reads an event from an array, whose first item is next.
 fn read_event(mut replies: Replies) -> Event {
     let mut text = || match replies.next_item() {
         Item::Text(text) => text.to_vec(),

@@ -5,7 +5,7 @@ pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Days from 1970-01-01 to a date. Months and days beyond their ranges are not checked.
 pub(super) fn days_from_date(year: i64, month: u8, day: u8) -> i64 {
-    // Years begin in March, so that the leap day is the last of its year.
+    // Years begin in March, so the leap day is the last of its year.
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

@@ -11,7 +11,7 @@ use super::stream::RowStream;
 use super::transaction::{Isolation, Transaction};
 use super::value::Param;
 
-/// Connects when it is first used. Its futures belong to the runtime on which that happens; dropping one gives its query up.
+/// Connects at its first use. Its futures belong to that runtime; dropping one abandons its query.
 pub struct Client {
     pool: Arc<Pool>,
 }
@@ -26,7 +26,7 @@ impl Client {
         self.pool.lease().await?.run(&Statement::new(sql, params)).await
     }
 
-    /// Runs a statement whose rows are read bit by bit.
+    /// Runs a statement whose rows are read in batches.
     pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
         Ok(RowStream::of_lease(self.pool.lease().await?, Statement::new(sql, params)))
     }
@@ -35,7 +35,7 @@ impl Client {
         Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation).await
     }
 
-    /// Closes what is idle now, and what is in use when it comes back.
+    /// Closes idle connections now, and others when they return.
     pub fn close(&self) {
         self.pool.close();
     }
@@ -58,7 +58,8 @@ mod tests {
     use super::*;
     use crate::sql::settings::Bounds;
 
-    // Each query's future had room for all that opening a connection needs: 4,856 bytes, which those around it doubled twice and moved.
+    // Each query's future once had room for opening a connection: 4,856 bytes, which the surrounding futures doubled twice and
+    // moved.
     #[test]
     fn a_query_is_small() {
         let second = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use super::settings::{Engine, Settings};
 use super::statement::Statement;
 use super::stream::Outlet;
 
-/// Rows of a stream that travel together.
+/// Rows of a stream that are sent together.
 pub(super) const BATCH_ROWS: usize = 256;
 
 pub(super) enum Connection {
@@ -27,7 +27,7 @@ impl Connection {
         })
     }
 
-    /// True when it is known to be gone.
+    /// True if it is known to be closed.
     pub(super) fn is_closed(&self) -> bool {
         match self {
             Connection::Postgres(connection) => connection.is_closed(),
@@ -42,7 +42,7 @@ impl Connection {
         }
     }
 
-    /// `may_repeat`: a statement that the server has refused because it was prepared before a change of the schema is tried again.
+    /// `may_repeat`: repeat a statement that the server refused because it was prepared before a change of the schema.
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
         match self {
             Connection::Postgres(connection) => connection.run(statement, may_repeat).await,
@@ -57,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Hands the rows to `outlet` until it is closed; true when that was all of them. `bound` is for each batch.
+    /// Sends the rows to `outlet` until it is closed; true if those were all. `bound` is the time limit of each batch.
     pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
         match self {
             Connection::Postgres(connection) => connection.stream(statement, bound, outlet).await,
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// Ends what runs on the connection, and the connection.
+    /// Ends the running statement on the server, and closes the connection.
     pub(super) async fn interrupt(self, settings: &Arc<Settings>) {
         match self {
             Connection::Postgres(connection) => connection.interrupt().await,

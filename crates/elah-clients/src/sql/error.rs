@@ -1,4 +1,4 @@
-//! What can go wrong, as sentences that name the server and the statement, and never a password or a parameter.
+//! Errors, as sentences that name the server and the statement, and never a password or a parameter.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::sentence::ended;
 
-/// Characters of a statement that an error shows.
+/// Characters of a statement that an error quotes.
 const STATEMENT_CHARS: usize = 300;
 
 #[derive(Debug, Clone)]
@@ -14,23 +14,23 @@ const STATEMENT_CHARS: usize = 300;
 pub enum Error {
     /// The URL or an option is wrong.
     Misconfigured(String),
-    /// No connection could be made.
+    /// The connection failed.
     Unreachable { server: Arc<str>, cause: String },
-    /// The connection ended before the answer was complete: what the statement did is not known.
+    /// The connection ended before the reply was complete. The statement may have run.
     Lost { server: Arc<str>, statement: Option<Arc<str>>, cause: String },
-    /// No connection became free within the bound of time, or too many wait already.
+    /// No connection became free in time, or too many callers wait already.
     PoolExhausted { server: Arc<str>, connections_max: usize, waiters: usize, waited: Duration },
     /// The server took too long.
     QueryTimeout { server: Arc<str>, statement: Arc<str>, bound: Duration },
-    /// The server answered with an error.
+    /// The server replied with an error.
     Refused(Box<Refusal>),
-    /// The call cannot be made so: wrong number of parameters, a value that the column's type cannot take.
+    /// The call is invalid: a wrong number of parameters, or a value that does not fit the column's type.
     Unusable { server: Arc<str>, statement: Option<Arc<str>>, reason: String },
     /// The client was closed.
     Closed { server: Arc<str> },
 }
 
-/// An error that the server answered with.
+/// An error reply of the server.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     pub kind: Kind,
@@ -43,16 +43,16 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// What a caller can tell apart.
+/// The kinds of refusal that a caller can distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     UniqueViolation,
     ForeignKeyViolation,
-    /// A deadlock, a lost race between serialisable transactions, or a lock that was not had in time: try the transaction again.
+    /// A deadlock, a lost race between serialisable transactions, or a lock timeout: retry the transaction.
     SerializationFailure,
-    /// The statement does not parse, or names what does not exist.
+    /// The statement does not parse, or names something that does not exist.
     Syntax,
-    /// User, password or database are wrong.
+    /// The user, the password or the database is wrong.
     Authentication,
     /// The server itself ended the statement.
     Cancelled,
@@ -60,7 +60,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of an SQLSTATE and, for MySQL, of the number that says more.
+    /// The kind of an SQLSTATE and, for MySQL, of the more precise number.
     pub(super) fn of(sqlstate: &str, number: Option<u16>) -> Kind {
         match number {
             Some(1022 | 1062 | 1169 | 1586) => return Kind::UniqueViolation,
@@ -84,7 +84,7 @@ impl Kind {
 }
 
 impl Error {
-    /// True when the connection on which it happened serves nobody any more.
+    /// True if the connection cannot be used any more.
     pub(super) fn is_fatal(&self) -> bool {
         !matches!(self, Error::Refused(_) | Error::Unusable { .. })
     }
@@ -127,7 +127,7 @@ impl fmt::Display for Error {
             }
             Error::QueryTimeout { server, statement, bound } => {
                 let seconds = bound.as_secs_f64();
-                write!(formatter, "{server} did not answer within {seconds} s.{}", InStatement(Some(statement)))
+                write!(formatter, "{server} did not reply within {seconds} s.{}", InStatement(Some(statement)))
             }
             Error::Refused(refusal) => {
                 let Refusal { server, statement, sqlstate, message, .. } = &**refusal;
@@ -153,7 +153,7 @@ mod tests {
         let statement: Arc<str> = format!("SELECT *\n  FROM t WHERE {}", "a = 1 OR ".repeat(100)).into();
         let error = Error::QueryTimeout { server: "h:1/d".into(), statement, bound: Duration::from_millis(1500) };
         let text = error.to_string();
-        assert!(text.starts_with("h:1/d did not answer within 1.5 s. In: SELECT * FROM t WHERE a = 1"), "{text}");
+        assert!(text.starts_with("h:1/d did not reply within 1.5 s. In: SELECT * FROM t WHERE a = 1"), "{text}");
         assert!(text.ends_with(" …") && text.len() < 400, "{text}");
     }
 

@@ -1,5 +1,5 @@
-//! A connection in use. It goes back to its pool only if nothing is left over on it; one whose query was given up is ended on the server
-//! too, so that no query runs for nobody.
+//! A connection in use. It returns to its pool only if nothing is left over on it. An abandoned query is also ended on the
+//! server, so that no query runs for nobody.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::stream::Outlet;
 enum State {
     Clean,
     InTransaction,
-    /// A statement is under way, or was when its caller gave up.
+    /// A statement is running, or was when its caller abandoned it.
     Busy,
     Broken,
 }
@@ -29,7 +29,7 @@ pub(super) struct Lease {
     connection: Option<Connection>,
     state: State,
     pool: Arc<Pool>,
-    /// Held until the connection is back or closed, so that there are never more than the pool allows.
+    /// Held until the connection is back or closed, so that the pool never exceeds its limit.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -62,7 +62,7 @@ impl Lease {
         self.end(before, &text, outcome)
     }
 
-    /// Runs a statement and hands its rows over in batches, as fast as they are taken.
+    /// Runs a statement and passes its rows on in batches, at the reader's pace.
     pub(super) async fn stream(&mut self, statement: &Statement, mut outlet: Outlet) -> Result<(), Error> {
         let before = self.begin(&statement.sql)?;
         let bound = self.pool.settings.bounds.query;
@@ -72,7 +72,7 @@ impl Lease {
         };
         match outcome {
             Ok(true) => self.end(before, &statement.sql, Ok(Ok(()))),
-            // Rows are left over: the lease stays busy, and ends with its connection.
+            // Unread rows remain: the lease stays busy and ends with its connection.
             Ok(false) => Ok(()),
             Err(error) => self.end(before, &statement.sql, Ok(Err(error))),
         }
@@ -90,7 +90,7 @@ impl Lease {
         self.pool.settings.bounds.query
     }
 
-    /// True while another statement can be run.
+    /// True if another statement can run.
     pub(super) fn is_usable(&self) -> bool {
         matches!(self.state, State::Clean | State::InTransaction)
     }
@@ -114,7 +114,7 @@ impl Lease {
             Err(Error::QueryTimeout { server, statement, bound: settings.bounds.query })
         });
         self.state = match &outcome {
-            // Left as it is: busy.
+            // Stays busy.
             Err(Error::QueryTimeout { .. }) => return outcome,
             Err(error) if error.is_fatal() => State::Broken,
             _ => before,
@@ -143,7 +143,7 @@ impl Drop for Lease {
     }
 }
 
-/// Ends a connection and what runs on it, on a thread for this alone: the loop that gave the statement up may end before that is done.
+/// Ends a connection and its statement, on a separate thread, because the loop of the caller may end earlier.
 fn interrupt(connection: Connection, settings: Arc<Settings>, permit: Option<OwnedSemaphorePermit>) {
     let work = move || {
         if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
@@ -151,6 +151,6 @@ fn interrupt(connection: Connection, settings: Arc<Settings>, permit: Option<Own
         }
         drop(permit);
     };
-    // Without a thread the connection is closed like any other.
+    // Without a thread, the connection is closed like any other.
     let _ = std::thread::Builder::new().name("elah-interrupt".to_owned()).spawn(work);
 }

@@ -26,10 +26,10 @@ const STALE_NUMBERS: [u16; 2] = [1615, 1243];
 /// The server cannot prepare such a statement.
 const NOT_PREPARABLE: u16 = 1295;
 
-/// The server is stopping or full, has closed the connection, or keeps this host out: no fault of the statement.
+/// The server is stopping or full, has closed the connection, or blocks this host: the statement is not the cause.
 const LOST_NUMBERS: [u16; 10] = [1040, 1053, 1077, 1079, 1080, 1129, 1152, 1184, 1203, 1927];
 
-/// How long a goodbye may take.
+/// The time limit of closing a connection politely.
 const GOODBYE: Duration = Duration::from_millis(100);
 
 pub(super) struct Connection {
@@ -37,8 +37,8 @@ pub(super) struct Connection {
     server: Arc<str>,
 }
 
-/// A new connection's or a statement's result in the words of the crate.
-type Answer<T> = Result<T, mysql_async::Error>;
+/// The result of a connection attempt or a statement, as the crate returns it.
+type Outcome<T> = Result<T, mysql_async::Error>;
 
 impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Kills the connection, and what runs on it, through another one: the server would not notice that nobody waits.
+    /// Kills the connection and its statement through another one. The server would not notice that nobody waits.
     pub(super) async fn interrupt(self, settings: &Settings) {
         let id = self.conn.id();
         if let Ok(mut killer) = connect(settings).await {
@@ -112,19 +112,19 @@ impl Connection {
         }
     }
 
-    async fn run_prepared(&mut self, statement: &Statement) -> Answer<Rows> {
+    async fn run_prepared(&mut self, statement: &Statement) -> Outcome<Rows> {
         let result = self.conn.exec_iter(&*statement.sql, encode::params(statement)).await?;
         read::<BinaryProtocol>(result, &self.server, statement).await
     }
 
-    async fn run_text(&mut self, statement: &Statement) -> Answer<Rows> {
+    async fn run_text(&mut self, statement: &Statement) -> Outcome<Rows> {
         let result = self.conn.query_iter(&*statement.sql).await?;
         read::<TextProtocol>(result, &self.server, statement).await
     }
 }
 
-/// All rows of the first result; a procedure may give more.
-async fn read<P: Protocol>(mut result: QueryResult<'_, '_, P>, server: &Arc<str>, statement: &Statement) -> Answer<Rows> {
+/// All rows of the first result; a procedure may return more.
+async fn read<P: Protocol>(mut result: QueryResult<'_, '_, P>, server: &Arc<str>, statement: &Statement) -> Outcome<Rows> {
     let columns = result.columns().unwrap_or_default();
     let mut rows = Vec::new();
     while let Some(row) = result.next().await? {
@@ -137,7 +137,7 @@ async fn read<P: Protocol>(mut result: QueryResult<'_, '_, P>, server: &Arc<str>
 }
 
 /// Reads one batch; true when there are no more rows.
-async fn fill<P: Protocol>(result: &mut QueryResult<'_, '_, P>, rows: &mut Vec<mysql_async::Row>) -> Answer<bool> {
+async fn fill<P: Protocol>(result: &mut QueryResult<'_, '_, P>, rows: &mut Vec<mysql_async::Row>) -> Outcome<bool> {
     while rows.len() < BATCH_ROWS {
         match result.next().await? {
             Some(row) => rows.push(row),
@@ -147,7 +147,7 @@ async fn fill<P: Protocol>(result: &mut QueryResult<'_, '_, P>, rows: &mut Vec<m
     Ok(false)
 }
 
-async fn connect(settings: &Settings) -> Answer<Conn> {
+async fn connect(settings: &Settings) -> Outcome<Conn> {
     match Conn::new(options(settings, settings.tls_mode)).await {
         Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer)) if settings.tls_mode == TlsMode::Prefer => {
             Conn::new(options(settings, TlsMode::Disable)).await
@@ -174,7 +174,7 @@ fn options(settings: &Settings, tls_mode: TlsMode) -> Opts {
         .db_name(Some(settings.database.clone()))
         .prefer_socket(false)
         .stmt_cache_size(settings.bounds.statements_max)
-        // An UPDATE counts the rows that it found, as PostgreSQL's does.
+        // An UPDATE counts the rows that it found, as on PostgreSQL.
         .client_found_rows(true)
         .init(vec!["SET time_zone = '+00:00'"])
         .ssl_opts(tls)
@@ -235,7 +235,7 @@ fn refused(server: Arc<str>, statement: Option<Arc<str>>, refusal: &ServerError,
     }))
 }
 
-/// `Duplicate entry 'a-b' for key 'k'` shows the values of a row.
+/// `Duplicate entry 'a-b' for key 'k'` contains the values of a row.
 fn without_entry(message: &str) -> String {
     match (message.strip_prefix("Duplicate entry "), message.rfind(" for key ")) {
         (Some(_), Some(key)) => format!("Duplicate entry{}", &message[key..]),
@@ -243,7 +243,7 @@ fn without_entry(message: &str) -> String {
     }
 }
 
-/// A cause without the layers of names that the crate puts around it.
+/// A cause without the crate's layers of names.
 fn plain(cause: &mysql_async::Error) -> String {
     match cause {
         mysql_async::Error::Io(IoError::Io(cause)) => cause.to_string(),

@@ -1,7 +1,7 @@
-//! Turns `?` into PostgreSQL's `$1`, `$2`, ... where it stands for a parameter: not in literals, quoted names and comments.
-//! `??` is the operator `?`. A statement without a lone `?` is left as it is, so that `$1` may be written too.
+//! The conversion of `?` into PostgreSQL's `$1`, `$2`, ... outside of literals, quoted names and comments. `??` is the operator
+//! `?`. A statement without a lone `?` stays unchanged, so `$1` works too.
 
-/// The statement in PostgreSQL's own words.
+/// The statement with PostgreSQL's placeholders.
 pub(super) fn numbered(sql: &str) -> String {
     let mut scanner = Scanner { sql: sql.as_bytes(), at: 0 };
     let mut numbered = String::with_capacity(sql.len() + 8);
@@ -28,7 +28,7 @@ struct Scanner<'s> {
 }
 
 impl Scanner<'_> {
-    /// The place of the next `?`; the scanner stands behind it.
+    /// The position of the next `?`; the scanner moves past it.
     fn next_mark(&mut self) -> Option<usize> {
         while let Some(&byte) = self.sql.get(self.at) {
             let start = self.at;
@@ -55,12 +55,12 @@ impl Scanner<'_> {
         start > 0 && (self.sql[start - 1].is_ascii_alphanumeric() || self.sql[start - 1] == b'_' || self.sql[start - 1] >= 0x80)
     }
 
-    /// `E'...'` knows backslashes.
+    /// `E'...'` has backslash escapes.
     fn has_escapes(&self, quote: usize) -> bool {
         quote > 0 && matches!(self.sql[quote - 1], b'e' | b'E') && !self.is_in_name(quote - 1)
     }
 
-    /// A doubled quote ends one literal and begins the next, which comes to the same.
+    /// A doubled quote ends one literal and begins the next, which has the same effect.
     fn skip_quoted(&mut self, quote: u8, has_escapes: bool) {
         while let Some(&byte) = self.sql.get(self.at) {
             self.at += if has_escapes && byte == b'\\' { 2 } else { 1 };

@@ -1,5 +1,5 @@
-//! The connections of a client: a bounded number, opened when they are needed; who finds none free waits in line, bounded in number
-//! and time. A server that cannot be reached is tried again at growing intervals, and who comes meanwhile is told so at once.
+//! A client's connections: a limited number, opened on demand. Callers without one wait in line, with limits of number and time.
+//! An unreachable server is retried at growing intervals; meanwhile callers fail at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,18 +14,18 @@ use super::lease::Lease;
 use super::settings::Settings;
 use crate::waiters::Waiters;
 
-/// A connection that idled longer is asked for a sign of life before it is used.
+/// A connection that was idle for longer is checked before use.
 const TRUSTED: Duration = Duration::from_secs(1);
 
 /// The pause after the first failure to connect; it doubles with each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// The pause between two looks for connections that idle too long.
+/// The pause between two checks for idle connections.
 const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
 const SWEEP_PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// How many connections and callers there are at one moment.
+/// The number of connections and callers at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     pub in_use: usize,
@@ -48,7 +48,7 @@ struct Outage {
 pub(super) struct Pool {
     pub(super) settings: Arc<Settings>,
     permits: Arc<Semaphore>,
-    /// The one used last is at the end.
+    /// The most recently used one is last.
     idle: Mutex<Vec<Idle>>,
     waiting: Waiters,
     outage: Mutex<Outage>,
@@ -79,21 +79,21 @@ impl Pool {
         Status { in_use: self.settings.bounds.connections_max.saturating_sub(free), idle, waiting: self.waiting.count() }
     }
 
-    /// Closes the idle connections now and the others when they come back.
+    /// Closes the idle connections now and the others when they return.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.permits.close();
         locked(&self.idle).clear();
     }
 
-    /// A connection, for one caller alone.
+    /// A connection for one caller.
     pub(super) async fn lease(self: &Arc<Self>) -> Result<Lease, Error> {
         let permit = self.permit().await?;
         while let Some(mut idle) = self.take_idle() {
             if idle.since.elapsed() < TRUSTED {
                 return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
             }
-            // What is rare is boxed, here and below: each query would carry the room for it.
+            // Rare parts are boxed, here and below. Otherwise every query's future would include them.
             if matches!(timeout(self.settings.bounds.connect, Box::pin(idle.connection.ping())).await, Ok(Ok(()))) {
                 return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
             }
@@ -110,7 +110,7 @@ impl Pool {
         locked(&self.idle).push(Idle { connection, since: Instant::now() });
     }
 
-    /// Closes what idles too long, now and then, for as long as there are connections.
+    /// Starts the periodic closing of idle connections, which runs while there are connections.
     fn start_sweeping(self: &Arc<Self>) {
         if self.is_swept.swap(true, Ordering::Relaxed) {
             return;
@@ -131,7 +131,7 @@ impl Pool {
     fn sweep(&self) {
         let now = Instant::now();
         let mut idle = locked(&self.idle);
-        // Those used longest ago come first.
+        // The least recently used ones come first.
         let lapsed = idle.iter().take_while(|idle| now.duration_since(idle.since) > self.settings.bounds.idle).count();
         let lapsed: Vec<_> = idle.drain(..lapsed).collect();
         drop(idle);
@@ -145,7 +145,7 @@ impl Pool {
         if self.permits.is_closed() {
             return Err(closed());
         }
-        // Does not overtake: a free permit goes to those in line first.
+        // Never overtakes: a free permit goes to waiting callers first.
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
@@ -180,7 +180,7 @@ impl Pool {
             Ok(connected) => connected,
             Err(_) => Err(Error::Unreachable {
                 server: Arc::clone(&settings.server),
-                cause: format!("no answer within {} s", settings.bounds.connect.as_secs_f64()),
+                cause: format!("no reply within {} s", settings.bounds.connect.as_secs_f64()),
             }),
         };
         self.note(connected.as_ref().err());
@@ -200,7 +200,7 @@ impl Pool {
         let mut outage = locked(&self.outage);
         let Some(failure) = failure else { return *outage = Outage::default() };
         let now = Instant::now();
-        // Those who tried at the same time have seen one failure between them.
+        // Concurrent attempts count as one failure.
         if outage.retry_at.is_none_or(|at| now >= at) {
             let pause = PAUSE_MIN.saturating_mul(1 << outage.failures.min(10)).min(PAUSE_MAX);
             outage.failures += 1;
@@ -210,7 +210,8 @@ impl Pool {
     }
 }
 
-/// From 0 to 1, so that many workers do not come back at one moment. Those that were forked have the same keys for their hashes.
+/// A random number from 0 to 1, so that many workers do not reconnect at the same moment. It differs between forks, whose hashes
+/// have the same keys.
 fn random() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     (RandomState::new().hash_one(std::process::id()) >> 11) as f64 / (1_u64 << 53) as f64

@@ -25,7 +25,7 @@ use super::tls;
 pub(super) use decode::cell;
 use statements::Statements;
 
-/// The schema has changed under a prepared statement, or a pooler in between has lost it.
+/// The schema has changed under a prepared statement, or an intermediate pooler has lost it.
 const STALE_STATES: [&str; 2] = ["0A000", "26000"];
 
 pub(super) struct Connection {
@@ -110,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// Asks the server, through a connection of its own, to end what runs on this one, and closes it.
+    /// Asks the server, on a separate connection, to end the statement of this one, and closes it.
     pub(super) async fn interrupt(self) {
         let _ = self.client.cancel_token().cancel_query(self.tls).await;
     }
@@ -169,7 +169,7 @@ impl Connection {
     }
 }
 
-/// Shut down, crashed, not accepting yet, or gone: no fault of the statement.
+/// Shutting down, crashed, not accepting yet, or disconnected: the statement is not the cause.
 fn ends_connection(refusal: &tokio_postgres::error::DbError) -> bool {
     let state = refusal.code().code();
     state.starts_with("08") || matches!(state, "57P01" | "57P02" | "57P03" | "57P05" | "25P03") || is_fatal(refusal)
@@ -195,7 +195,7 @@ fn refused(server: Arc<str>, statement: Option<Arc<str>>, refusal: &tokio_postgr
     Error::Refused(Box::new(Refusal { kind: Kind::of(&sqlstate, None), server, statement, sqlstate, number: None, message }))
 }
 
-/// An error and what it came from, in one line.
+/// An error with its causes, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

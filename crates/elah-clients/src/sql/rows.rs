@@ -1,4 +1,4 @@
-//! What a statement came to. The rows stay as they came over the wire; each value is decoded when it is looked at.
+//! The result of a statement. The rows stay in wire format; each value is decoded on access.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub struct Rows {
     pub(super) set: Set,
     pub(super) server: Arc<str>,
     pub(super) sql: Arc<str>,
-    /// Rows that an INSERT, UPDATE or DELETE changed.
+    /// The number of rows that an INSERT, UPDATE or DELETE changed.
     pub affected_rows: u64,
-    /// The number that MySQL or MariaDB gave to the new row.
+    /// The number that MySQL or MariaDB assigned to the new row.
     pub last_insert_id: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Rows {
         }
     }
 
-    /// The name of a column; empty beyond the last.
+    /// The name of a column; empty after the last.
     pub fn column_name(&self, column: usize) -> std::borrow::Cow<'_, str> {
         match &self.set {
             Set::Postgres { statement, .. } => statement.columns().get(column).map_or("", |column| column.name()).into(),
@@ -52,7 +52,7 @@ impl Rows {
         }
     }
 
-    /// A value. Beyond the rows and columns that there are it is null.
+    /// A value; null outside of the rows and columns.
     pub fn cell(&self, row: usize, column: usize) -> Result<Cell<'_>, Error> {
         let cell = match &self.set {
             Set::Postgres { rows, .. } => rows.get(row).map(|row| postgres::cell(row, column)),

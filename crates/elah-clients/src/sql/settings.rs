@@ -1,4 +1,4 @@
-//! Where a server is and how long it may take: a URL and bounds.
+//! The settings of a client: a server's URL and limits.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use url::Url;
 
 use super::error::Error;
 
-/// What a server speaks.
+/// The protocol of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Postgres,
@@ -18,7 +18,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// What names a Unix socket in a URL.
+    /// The URL parameter for a Unix socket.
     fn socket_parameter(self) -> &'static str {
         match self {
             Engine::Postgres => "host",
@@ -27,13 +27,13 @@ impl Engine {
     }
 }
 
-/// As PostgreSQL's `sslmode`.
+/// The modes of PostgreSQL's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsMode {
     Disable,
     /// Encrypted if the server can.
     Prefer,
-    /// Encrypted, with whoever answers.
+    /// Encrypted, without checking the server's identity.
     Require,
     /// Encrypted, with a certificate for this host from the given authority.
     VerifyFull,
@@ -48,7 +48,7 @@ impl TlsMode {
     ];
 }
 
-/// The bounds of a client. Their defaults are the caller's.
+/// The limits of a client. Their defaults are the caller's.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Connections open at once.
@@ -57,13 +57,13 @@ pub struct Bounds {
     pub waiters_max: usize,
     /// The wait for a connection of the pool.
     pub pool: Duration,
-    /// Reaching the server and signing in.
+    /// The time limit for connecting and signing in.
     pub connect: Duration,
     /// From a statement to its last row, or for a stream to its next rows.
     pub query: Duration,
-    /// After which a connection that nobody used is closed.
+    /// The time after which an idle connection is closed.
     pub idle: Duration,
-    /// Prepared statements that a connection keeps.
+    /// Prepared statements per connection.
     pub statements_max: usize,
 }
 
@@ -72,20 +72,20 @@ pub struct Settings {
     pub engine: Engine,
     pub host: String,
     pub port: u16,
-    /// The Unix socket to go through in place of host and port: for PostgreSQL its folder, else itself.
+    /// The Unix socket that replaces host and port: its folder for PostgreSQL, else its path.
     pub socket: Option<PathBuf>,
     pub user: String,
     pub database: String,
     pub tls_mode: TlsMode,
-    /// A PEM file of the authorities that may vouch for the server.
+    /// A PEM file of the authorities to trust.
     pub ca_file: Option<PathBuf>,
     pub bounds: Bounds,
-    /// `host:port/database`, as errors name it.
+    /// `host:port/database`, for errors.
     pub server: Arc<str>,
     pub(super) password: Option<Password>,
 }
 
-/// A password, which no text that is made for people shows.
+/// A password, which no text for people contains.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Password(pub(super) String);
 
@@ -96,8 +96,8 @@ impl fmt::Debug for Password {
 }
 
 impl Settings {
-    /// Reads `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. A Unix
-    /// socket is named as the servers' own tools do: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
+    /// Parses `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. A Unix
+    /// socket is named as in the servers' own tools: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
     /// `?socket=/FILE` for MySQL.
     pub fn parse(text: &str, bounds: Bounds) -> Result<Settings, Error> {
         let wrong = |reason: String| Error::Misconfigured(reason);

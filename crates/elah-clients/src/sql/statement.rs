@@ -1,10 +1,10 @@
-//! A statement with its parameters, and what may be said of it in an error.
+//! A statement with its parameters, and the parts that an error may quote.
 
 use std::sync::Arc;
 
 use super::value::Param;
 
-/// What is sent to a server.
+/// A statement to send.
 #[derive(Debug, Clone)]
 pub(super) struct Statement {
     pub(super) sql: Arc<str>,
@@ -27,7 +27,7 @@ impl Statement {
     }
 }
 
-/// How a server writes a parameter, for those that may be a secret.
+/// A server's notation of a parameter that may be secret.
 fn shown(param: &Param) -> Option<String> {
     match param {
         Param::Text(text) | Param::Decimal(text) | Param::Json(text) => Some(text.clone()),

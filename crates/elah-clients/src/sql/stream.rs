@@ -1,4 +1,4 @@
-//! Rows that are read bit by bit. A task reads ahead by one batch, and the server is held up by whoever reads slowly.
+//! Rows that are read in batches. A task reads one batch ahead, and a slow reader slows the server down.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use super::transaction::Held;
 /// Some rows, or the error that ended them.
 type Batch = Result<Rows, Error>;
 
-/// The rows to come. Dropped early, it gives the rest up: a connection of its own is closed; that of a transaction reads on to the end of
-/// the rows, if that does not take too long.
+/// The remaining rows. Dropped early, it abandons them: a connection of its own is closed; that of a transaction reads to the end
+/// of the rows, within a time limit.
 pub struct RowStream {
     batches: Mutex<mpsc::Receiver<Batch>>,
     abort: Option<AbortHandle>,
@@ -52,10 +52,10 @@ impl Drop for RowStream {
     }
 }
 
-/// Where the rows go.
+/// The sending end of a stream.
 pub(super) struct Outlet {
     sender: mpsc::Sender<Batch>,
-    /// How long rows may be read that nobody wants.
+    /// How long unwanted rows may be read.
     drain: Option<Duration>,
     unwanted_since: Option<Instant>,
 }
@@ -66,7 +66,7 @@ impl Outlet {
         (Outlet { sender, drain, unwanted_since: None }, Mutex::new(batches))
     }
 
-    /// Waits until there is room. False when no more rows are to be read.
+    /// Waits for room. False if no more rows are to be read.
     pub(super) async fn deliver(&mut self, rows: Rows) -> bool {
         if self.unwanted_since.is_none() && self.sender.send(Ok(rows)).await.is_ok() {
             return true;

@@ -1,4 +1,4 @@
-//! How a connection is encrypted, and whom it trusts.
+//! The TLS configuration of a connection.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use super::error::Error;
 use super::settings::{Settings, TlsMode};
 
-/// What rustls needs for the mode of the settings.
+/// The configuration of rustls for the mode of the settings.
 pub(super) fn client_config(settings: &Settings) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -40,7 +40,7 @@ fn authorities(settings: &Settings) -> Result<RootCertStore, Error> {
     Ok(store)
 }
 
-/// Takes any certificate, as `sslmode=require` means it: nobody can listen, but who answers is not checked.
+/// Accepts any certificate, as `sslmode=require` means it: encrypted, without checking the server's identity.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

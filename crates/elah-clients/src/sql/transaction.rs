@@ -1,5 +1,5 @@
-//! A transaction: one connection for one caller, until it is committed or rolled back. Dropped before that, its connection is closed,
-//! and the server rolls back.
+//! A transaction: one connection for one caller, until it is committed or rolled back. If it is dropped before that, its
+//! connection is closed, and the server rolls back.
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ impl Isolation {
     }
 }
 
-/// What a transaction holds; `None` once it is over.
+/// The lease of a transaction; `None` when it is over.
 pub(super) type Held = OwnedMutexGuard<Option<Lease>>;
 
-/// Its methods may be called from several tasks: they wait for each other.
+/// Several tasks may call its methods; they wait for each other.
 pub struct Transaction {
     lease: Arc<Mutex<Option<Lease>>>,
     server: Arc<str>,
@@ -44,7 +44,7 @@ impl Transaction {
         let begin = match (settings.engine, isolation) {
             (Engine::Postgres, Some(isolation)) => format!("BEGIN ISOLATION LEVEL {}", isolation.words()),
             (Engine::MySql, Some(isolation)) => {
-                // For the next transaction alone.
+                // For the next transaction only.
                 lease.command(&format!("SET TRANSACTION ISOLATION LEVEL {}", isolation.words())).await?;
                 "START TRANSACTION".to_owned()
             }
@@ -60,7 +60,7 @@ impl Transaction {
         self.open(&mut held)?.run(&Statement::new(sql, params)).await
     }
 
-    /// Until the stream has been read or closed, other calls wait.
+    /// Other calls wait until the stream has been read or closed.
     pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
         let mut held = self.hold().await;
         let drain = self.open(&mut held)?.query_bound();
@@ -78,18 +78,18 @@ impl Transaction {
         self.open(&mut held)?.command(&format!("{words} elah_{number}")).await
     }
 
-    /// Ends the transaction; after an error nothing of it is known to be stored.
+    /// Commits the transaction. After an error it may be stored or not.
     pub async fn commit(&self) -> Result<(), Error> {
         let mut held = self.hold().await;
         self.open(&mut held)?;
-        // Taken out, so that a caller who gives up here leaves nothing behind.
+        // Taken out, so that a cancelled caller leaves nothing behind.
         match held.take() {
             Some(lease) => Transaction::finish(lease, "COMMIT").await,
             None => Ok(()),
         }
     }
 
-    /// Ends the transaction. Does nothing when it is over.
+    /// Rolls the transaction back. Does nothing when it is over.
     pub async fn roll_back(&self) -> Result<(), Error> {
         let lease = self.hold().await.take();
         match lease {
@@ -118,7 +118,7 @@ impl Transaction {
     }
 }
 
-/// What is done with a savepoint.
+/// An operation on a savepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SavepointAction {
     Set,

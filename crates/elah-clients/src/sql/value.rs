@@ -1,4 +1,4 @@
-//! Values on their way: what a caller gives to a statement, and what stands in a row.
+//! Values: parameters of statements, and cells of rows.
 
 use std::borrow::Cow;
 

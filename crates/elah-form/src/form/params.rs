@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::{FormError, shown};
 
-/// Named parameters in the order in which their names came first.
+/// Named parameters, in the order in which the names first appeared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params<V> {
     entries: IndexMap<Box<str>, Param<V>>,
@@ -22,7 +22,7 @@ pub enum Param<V> {
 }
 
 impl<V> Param<V> {
-    /// The name that Ruby has for its kind.
+    /// Ruby's name for this kind of value.
     fn kind(&self) -> &'static str {
         match self {
             Self::Value(_) => "String",
@@ -32,21 +32,21 @@ impl<V> Param<V> {
     }
 }
 
-/// How far into a name an insertion is.
+/// The depth of an insertion within a name.
 #[derive(Clone, Copy)]
 struct Level<'e> {
     depth_left: usize,
-    /// Whether a line behind the first one may be the name of a child of a list. What an outer level has looked through is not looked
-    /// through again, so that a name takes no longer than its length.
+    /// Whether a later line may be the name of a child of a list. A level does not scan what an outer level has scanned, so a
+    /// name takes time in proportion to its length.
     has_child_lines: bool,
     too_deep: &'e dyn Fn() -> FormError,
 }
 
-/// What becomes of the place under which a child was asked to insert a value.
+/// What happened to the place into which a child was asked to insert a value.
 enum Outcome<V> {
     /// The child holds it.
     Inserted,
-    /// The name was no name: this stands in the child's place.
+    /// The name was not a name: this value replaces the child.
     Instead(Param<V>),
 }
 
@@ -79,7 +79,7 @@ impl<V> Params<V> {
         self.entries.get(name)
     }
 
-    /// Inserts `value` where the brackets of `name` say. A name without a character outside brackets is passed over.
+    /// Inserts `value` at the place that the brackets of `name` name. Ignores a name without a character outside brackets.
     ///
     /// # Errors
     /// [`FormError::TooDeep`] and [`FormError::Conflict`].
@@ -132,7 +132,7 @@ impl<V> Params<V> {
         }
     }
 
-    /// The parameter of that name; a new one where there is none or one without a value.
+    /// The parameter with that name; a new one if there is none, or one without a value.
     fn place(&mut self, name: &str, new: impl FnOnce() -> Param<V>) -> &mut Param<V> {
         let param = self.entries.entry(name.into()).or_insert(Param::Value(None));
         if matches!(param, Param::Value(None)) {
@@ -141,7 +141,7 @@ impl<V> Params<V> {
         param
     }
 
-    /// Whether the name `a[b][c]` leads to a value; a name with `[]` never does, since a list takes many.
+    /// Whether the name `a[b][c]` leads to a value. A name with `[]` never does, because a list accepts many.
     fn has(&self, name: &str) -> bool {
         if name.contains("[]") {
             return false;
@@ -158,7 +158,7 @@ impl<V> Params<V> {
     }
 }
 
-/// `a[][b]=1&a[][c]=2&a[][b]=3`: a map of the list is filled until a name comes again.
+/// `a[][b]=1&a[][c]=2&a[][b]=3`: fills one map of the list until a name repeats.
 fn insert_in_list<V>(list: &mut Vec<Param<V>>, child: &str, value: Option<V>, level: Level<'_>) -> Result<(), FormError> {
     match list.last_mut() {
         Some(Param::Map(last)) if !last.has(child) => {
@@ -175,7 +175,7 @@ fn insert_in_list<V>(list: &mut Vec<Param<V>>, child: &str, value: Option<V>, le
     Ok(())
 }
 
-/// Cuts off the first key: brackets before it are dropped, as are the closing ones behind it.
+/// Splits off the first key. Drops the brackets before it and the closing ones after it.
 fn split_name(name: &str) -> (&str, &str) {
     let name = name.trim_start_matches(['[', ']']);
     let end = name.find(['[', ']']).unwrap_or(name.len());

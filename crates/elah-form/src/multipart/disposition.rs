@@ -1,15 +1,15 @@
-//! Parameters of a header value, and the name and filename that a `Content-Disposition` gives, as Rack reads them.
+//! Parameters of a header value, and the name and file name of a `Content-Disposition`, read as Rack reads them.
 
 use encoding_rs::{Encoding, UTF_8};
 
 /// `name=value` of a header value.
 pub(super) struct Parameter<'h> {
     pub(super) name: &'h str,
-    /// Without the quotes around it; backslashes are still there.
+    /// Without the surrounding quotes; backslashes are still there.
     pub(super) value: &'h [u8],
 }
 
-/// The parameters behind the first `;`. What is no parameter ends them.
+/// The parameters after the first `;`, up to the first invalid one.
 pub(super) fn parameters(header: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
     let mut rest = memchr::memchr(b';', header).map_or(&[][..], |at| &header[at + 1..]);
     std::iter::from_fn(move || {
@@ -32,14 +32,14 @@ pub(super) fn parameters(header: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
     })
 }
 
-/// The quote that ends the text: one without a backslash before it, or else the last one, since some clients send
-/// paths with single backslashes.
+/// The quote that ends the text: the first without a backslash before it, or else the last one, because some clients send paths
+/// with single backslashes.
 fn quoted_end(quoted: &[u8]) -> Option<usize> {
     let is_escaped = |at: &usize| *at > 0 && quoted[at - 1] == b'\\';
     memchr::memchr_iter(b'"', quoted).find(|at| !is_escaped(at)).or_else(|| memchr::memrchr(b'"', quoted))
 }
 
-/// What a part is called.
+/// The name and the file name of a part.
 pub(super) struct Disposition {
     pub(super) name: Option<String>,
     pub(super) filename: Option<String>,
@@ -84,7 +84,7 @@ fn without_backslashes(value: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Decodes percent escapes when all percent signs begin one; a name such as `100%.txt` is left as it is.
+/// Decodes percent escapes if every percent sign begins one; leaves a name such as `100%.txt` unchanged.
 fn percent_decoded(value: &[u8]) -> Vec<u8> {
     let digit = |at: usize| value.get(at).and_then(|byte| (*byte as char).to_digit(16));
     let mut decoded = Vec::with_capacity(value.len());

@@ -1,34 +1,34 @@
-//! The bound on the requests that run at once on some routes, because what stands behind those serves only so many: the rest wait in
-//! a line of their own, before they get a fiber.
+//! A gate: the limit of requests that run at once on some routes, such as those behind a connection pool. Others wait in a queue
+//! of the gate, before they get a fiber.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 
 use super::RequestId;
 
-/// A bound that some routes share.
+/// The limits of a gate.
 #[derive(Debug, Clone)]
 pub struct GateSettings {
     /// The numbers of the routes.
     pub routes: Vec<u32>,
-    /// Requests on these routes that have a fiber, or wait for one of the worker's.
+    /// Requests on these routes that have a fiber, or wait for one of the worker's fibers.
     pub running_max: usize,
     /// Requests that may wait at the gate.
     pub queue_max: usize,
-    /// Milliseconds that a request may wait at the gate before it is answered 503.
+    /// Milliseconds that a request may wait at the gate before it gets a 503.
     pub queue_ms: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Gate {
     pub(super) settings: GateSettings,
-    /// Requests that have passed the gate and are not over.
+    /// Requests that have passed the gate and have not ended.
     passed: Cell<usize>,
-    /// With the time at which each began to wait.
+    /// Each with the time at which it began to wait.
     queue: RefCell<VecDeque<(RequestId, u64)>>,
 }
 
-/// What a gate says to a request.
+/// The decision of a gate about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Passage {
     Open,
@@ -62,14 +62,14 @@ impl Gate {
         self.queue.borrow_mut().push_back((id, now_ms));
     }
 
-    /// The first in line, when there is room for it.
+    /// The first in the queue, if there is room for it.
     pub(super) fn next(&self) -> Option<RequestId> {
         let has_room = self.passed.get() < self.settings.running_max;
         if has_room { self.queue.borrow_mut().pop_front().map(|(id, _)| id) } else { None }
     }
 
-    /// The first in line, when it has waited too long.
-    pub(super) fn next_impatient(&self, now_ms: u64) -> Option<RequestId> {
+    /// The first in the queue, if it has waited too long.
+    pub(super) fn next_timed_out(&self, now_ms: u64) -> Option<RequestId> {
         let mut queue = self.queue.borrow_mut();
         queue.front().filter(|(_, since)| now_ms.saturating_sub(*since) > self.settings.queue_ms)?;
         queue.pop_front().map(|(id, _)| id)
@@ -92,7 +92,7 @@ impl Gates {
 
     /// The number of the gate before a route.
     pub(super) fn before(&self, route: Option<u32>) -> Option<usize> {
-        // A worker without gates pays for nothing but this.
+        // The only cost for a worker without gates.
         if self.gates.is_empty() { None } else { self.by_route.get(&route?).copied() }
     }
 

@@ -1,16 +1,16 @@
-//! Which byte may stand where: one table of classes, and the scans that use it.
+//! Byte classes of HTTP grammar: one table, and the scans that use it.
 
-/// May stand in a header name (RFC 9110 `tchar`).
+/// Allowed in a header name (RFC 9110 `tchar`).
 pub(super) const TOKEN: u8 = 1;
-/// May stand in a method: a `tchar` that is no lower-case letter.
+/// Allowed in a method: a `tchar` that is not a lower-case letter.
 pub(super) const METHOD: u8 = 2;
-/// May stand in the path of a target.
+/// Allowed in the path of a target.
 pub(super) const PATH: u8 = 4;
-/// May stand in the query of a target.
+/// Allowed in the query of a target.
 pub(super) const QUERY: u8 = 8;
-/// May stand in a host name (RFC 3986 `unreserved` and `sub-delims`, but no comma).
+/// Allowed in a host name (RFC 3986 `unreserved` and `sub-delims`, except the comma).
 pub(super) const HOST: u8 = 16;
-/// Is an underscore.
+/// An underscore.
 pub(super) const UNDERSCORE: u8 = 32;
 
 static CLASSES: [u8; 256] = classes();
@@ -30,7 +30,7 @@ const fn classes() -> [u8; 256] {
                 class |= METHOD;
             }
         }
-        // Path and query: the ASCII that hyper's URI type takes, without `#` (it would cut the target there).
+        // Path and query: the ASCII that hyper's URI type accepts, without `#`, which would cut the target there.
         if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'<' | b'>' | b'`' | b'?') {
             class |= PATH;
         }
@@ -71,7 +71,7 @@ pub(super) fn is_field_value(bytes: &[u8]) -> bool {
         let eight = u64::from_ne_bytes(word.try_into().expect("chunks_exact(8) yields 8 bytes"));
         let is_del = eight ^ (LOW * 0x7f);
         let controls = (eight.wrapping_sub(LOW * 0x20) & !eight) | (is_del.wrapping_sub(LOW) & !is_del);
-        // A borrow can also mark the byte above a control byte: then the slow look decides.
+        // A borrow can also mark the byte above a control byte; then the byte-wise check decides.
         if controls & HIGH != 0 && !word.iter().all(|&byte| is_value_byte(byte)) {
             return false;
         }
@@ -90,7 +90,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// `bytes` from the first one on that is neither space nor tab.
+/// `bytes` from the first byte on that is neither space nor tab.
 #[inline]
 pub(super) fn without_blanks_before(bytes: &[u8]) -> &[u8] {
     let blanks = bytes.iter().take_while(|&&byte| is_blank(byte)).count();
@@ -105,8 +105,8 @@ pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len() - blanks]
 }
 
-/// `bytes` without spaces at both ends. A tab stays: around a value that frames the message it is legal but never sent, and some
-/// parsers read it otherwise.
+/// `bytes` without spaces at both ends. Tabs stay: around a framing value they are legal but never sent, and some parsers read
+/// them differently.
 #[inline]
 pub(super) fn without_spaces(bytes: &[u8]) -> &[u8] {
     let start = bytes.iter().take_while(|&&byte| byte == b' ').count();

@@ -1,4 +1,4 @@
-//! Where a message's body ends: Content-Length, Transfer-Encoding and the chunked coding.
+//! The end of a message's body: Content-Length, Transfer-Encoding and the chunked coding.
 
 use memchr::memchr;
 
@@ -7,19 +7,19 @@ use super::bytes::{TOKEN, count_of, is_value_byte, without_blanks_before};
 use super::head::split_field;
 use super::rejection::Rejection;
 
-/// Digits of a Content-Length: what always fits 64 bits.
+/// Digits of a Content-Length that always fit 64 bits.
 pub(super) const CONTENT_LENGTH_DIGITS_MAX: usize = 19;
-/// Hex digits of a chunk size: what always fits 64 bits.
+/// Hex digits of a chunk size that always fit 64 bits.
 const CHUNK_SIZE_DIGITS_MAX: usize = 16;
 /// Bytes of one chunk-size line with its extensions and CR LF.
 const CHUNK_LINE_BYTES_MAX: usize = 1024;
-/// Bytes of all chunk extensions of one body; hyper's own bound is 16 KiB.
+/// Bytes of all chunk extensions of one body; hyper's limit is 16 KiB.
 const EXTENSION_BYTES_MAX: usize = 8192;
-/// Bytes of all trailer lines of one body; hyper's own bound is 16 KiB.
+/// Bytes of all trailer lines of one body; hyper's limit is 16 KiB.
 const TRAILER_BYTES_MAX: usize = 8192;
 
-/// Fields that frame or route a message, or give rights. Elah drops all trailers, but what merges them into the headers further
-/// on must not meet one of these (RFC 9110 6.5.1).
+/// Fields that frame or route a message, or grant rights. Elah drops all trailers, but a later program that merges them into the
+/// headers must not find one of these (RFC 9110 6.5.1).
 const NEVER_TRAILERS: [&[u8]; 13] = [
     b"authorization",
     b"connection",
@@ -40,12 +40,12 @@ const NEVER_TRAILERS: [&[u8]; 13] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     Empty,
-    /// So many bytes, more than 0.
+    /// A body of this many bytes, more than 0.
     Length(u64),
     Chunked,
 }
 
-/// What a head has said so far about the length of its body.
+/// What a head says about the length of its body, so far.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     content_length: Option<u64>,
@@ -53,8 +53,8 @@ pub(super) struct Framing {
 }
 
 impl Framing {
-    /// Takes one Content-Length and no second: RFC 9110 8.6 lets a recipient merge equal ones or refuse, no client
-    /// sends two, and servers that merged were smuggled past (CVE-2020-7671).
+    /// Accepts one Content-Length. RFC 9110 8.6 lets a recipient merge equal ones or refuse. No client sends two, and servers
+    /// that merged were vulnerable to smuggling (CVE-2020-7671).
     pub(super) fn content_length(&mut self, value: &[u8]) -> Result<(), Rejection> {
         if self.content_length.is_some() {
             return Err(Rejection::repeated_content_length());
@@ -70,8 +70,8 @@ impl Framing {
         Ok(())
     }
 
-    /// Takes `chunked`, once. Other codings before a last `chunked` are well formed but not implemented; where `chunked`
-    /// is not last the body has no known end (RFC 9112 6.3).
+    /// Accepts `chunked`, once. Other codings before a last `chunked` are well-formed but not implemented. If `chunked` is not
+    /// last, the end of the body is unknown (RFC 9112 6.3).
     pub(super) fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Rejection> {
         if self.is_chunked {
             return Err(Rejection::repeated_transfer_encoding());
@@ -92,7 +92,7 @@ impl Framing {
         Err(Rejection::transfer_encoding(value))
     }
 
-    /// Decides once the head is whole.
+    /// Decides when the head is complete.
     pub(super) fn body(&self, is_http_1_1: bool, limits: &GuardLimits) -> Result<Body, Rejection> {
         match (self.is_chunked, self.content_length) {
             (true, Some(_)) => Err(Rejection::ambiguous_length()),
@@ -109,7 +109,7 @@ impl Framing {
 #[derive(Debug, Default)]
 pub(super) struct ChunkScan {
     part: ChunkPart,
-    /// Bytes of the current line that are known to hold no LF.
+    /// Bytes of the current line known to contain no LF.
     searched: usize,
     body_bytes: u64,
     extension_bytes: usize,
@@ -121,7 +121,7 @@ pub(super) struct ChunkScan {
 enum ChunkPart {
     #[default]
     SizeLine,
-    /// Bytes of the chunk that are still to come.
+    /// Remaining bytes of the chunk.
     Data(u64),
     /// The CR LF after the data.
     DataEnd,
@@ -130,10 +130,11 @@ enum ChunkPart {
 }
 
 impl ChunkScan {
-    /// Reads on in `input`, which begins where the last call ended. Gives the bytes that may pass and whether the body ends with them.
+    /// Continues in `input`, which begins where the last call ended. Returns the number of bytes that may pass and whether the
+    /// body ends with them.
     ///
-    /// An error counts only when nothing may pass before it: otherwise the bytes before the fault pass, and the next
-    /// call, which begins at the fault, meets it again. So a part changes nothing until it is accepted.
+    /// An error counts only if nothing may pass before it. Otherwise the bytes before the fault pass, and the next call begins at
+    /// the fault and finds it again. So a part changes nothing until it is accepted.
     pub(super) fn scan(&mut self, input: &[u8], limits: &GuardLimits) -> Result<(usize, bool), Rejection> {
         let mut passed = 0;
         loop {
@@ -219,7 +220,7 @@ impl ChunkScan {
         Ok(line.len() + 2)
     }
 
-    /// The line at the front of `input` without its CR LF; `None` while it is incomplete, `over` when it exceeds `bytes_max`.
+    /// The line at the front of `input` without its CR LF; `None` while it is incomplete, `over` if it exceeds `bytes_max`.
     fn line<'a>(
         &mut self,
         input: &'a [u8],
@@ -227,7 +228,7 @@ impl ChunkScan {
         over: impl FnOnce() -> Rejection,
     ) -> Result<Option<&'a [u8]>, Rejection> {
         let found = memchr(b'\n', &input[self.searched..]);
-        // An LF that is still to come stands at input.len() or later.
+        // A missing LF is at input.len() or later.
         let line_end = found.map_or(input.len(), |at| self.searched + at) + 1;
         if line_end > bytes_max {
             return Err(over());

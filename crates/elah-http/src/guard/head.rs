@@ -1,7 +1,7 @@
-//! Judges a request head line by line: request line, header lines, and what they say together.
+//! The check of a request head, line by line: request line, header lines, and their combination.
 //!
-//! A line is looked at once it is whole, so the verdict does not depend on how the bytes were cut into reads, and each
-//! byte is searched for its line's end once, however slowly it arrives.
+//! A line is checked when it is complete. So the verdict does not depend on how the bytes were split into reads, and each byte is
+//! searched for the line's end once, however slowly it arrives.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,31 +21,31 @@ const METHOD_BYTES_MAX: usize = 32;
 /// Bytes of a request line besides method and target: two spaces, version, CR LF.
 const REQUEST_LINE_BYTES: usize = 12;
 
-/// A whole head that may pass.
+/// A complete head that may pass.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// Its bytes, the empty line included.
+    /// Its length in bytes, including the empty line.
     pub(super) bytes: usize,
     pub(super) body: Body,
-    /// Where the digit of a minor version above 1 stands.
+    /// The position of the digit of a minor version above 1.
     pub(super) later_minor_at: Option<usize>,
 }
 
-/// How far one head has been read. All offsets count from its first byte.
+/// The progress in one head. All offsets count from its first byte.
 #[derive(Debug, Default)]
 pub(super) struct HeadScan {
-    /// Where the first line that is not judged yet begins.
+    /// The start of the first unchecked line.
     line_start: usize,
-    /// Up to where that line is known to hold no LF.
+    /// The position up to which that line is known to contain no LF.
     searched: usize,
-    /// Whether a byte beyond the empty line that may precede a request has come.
+    /// Whether a byte has come after the empty line that may precede a request.
     is_started: bool,
     has_request_line: bool,
     is_http_1_1: bool,
     later_minor_at: Option<usize>,
     has_underscore: bool,
     headers: usize,
-    /// Where the header lines begin.
+    /// The start of the header lines.
     fields_start: usize,
     content_types: usize,
     hosts: usize,
@@ -61,7 +61,7 @@ impl HeadScan {
         self.is_started
     }
 
-    /// Reads on in `input`, which begins with the head's first byte. `None` while the head is incomplete.
+    /// Continues in `input`, which begins with the head's first byte. `None` while the head is incomplete.
     pub(super) fn scan(&mut self, input: &[u8], limits: &GuardLimits) -> Result<Option<Head>, Rejection> {
         if !self.is_started {
             self.begin(input)?;
@@ -89,13 +89,13 @@ impl HeadScan {
             }
         }
         self.searched = input.len();
-        // The LF that is still to come stands at input.len() or later.
+        // The missing LF is at input.len() or later.
         self.check_line_end(input.len() + 1, limits)?;
         Ok(None)
     }
 
-    /// Refuses what cannot be a request from its first byte on: a TLS hello, leading spaces, binary noise. RFC 9112 2.2
-    /// asks to ignore one empty line before a request, which old clients send after a body.
+    /// Refuses early what cannot be a request: a TLS hello, leading spaces, binary data. RFC 9112 2.2 asks servers to ignore one
+    /// empty line before a request, which old clients send after a body.
     fn begin(&mut self, input: &[u8]) -> Result<(), Rejection> {
         match input.get(self.line_start) {
             None => Ok(()),
@@ -108,7 +108,7 @@ impl HeadScan {
         }
     }
 
-    /// Checks the bounds on a line whose LF is at `line_end - 1` or later.
+    /// Checks the limits of a line whose LF is at `line_end - 1` or later.
     fn check_line_end(&self, line_end: usize, limits: &GuardLimits) -> Result<(), Rejection> {
         if !self.has_request_line {
             let bytes_max = limits.uri_bytes_max + METHOD_BYTES_MAX + REQUEST_LINE_BYTES;
@@ -187,7 +187,7 @@ impl HeadScan {
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => self.framing.content_length(without_spaces(value))?,
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.framing.transfer_encoding(without_spaces(value))?,
-            // In a CGI-like environment these are the framing headers, so they are never harmless.
+            // In a CGI-like environment these have the names of the framing headers, so they are never harmless.
             14 if name.eq_ignore_ascii_case(b"content_length") => return Err(Rejection::ambiguous_header(name)),
             17 if name.eq_ignore_ascii_case(b"transfer_encoding") => return Err(Rejection::ambiguous_header(name)),
             _ => {}
@@ -195,7 +195,7 @@ impl HeadScan {
         Ok(())
     }
 
-    /// Judges what the header lines say together.
+    /// Checks the combination of the header lines.
     fn finish(&self, fields: &[u8], input: &[u8], limits: &GuardLimits) -> Result<Body, Rejection> {
         if self.hosts > 1 || (self.hosts == 0 && self.is_http_1_1) {
             return Err(Rejection::host_count(self.hosts));
@@ -211,7 +211,7 @@ impl HeadScan {
         self.framing.body(self.is_http_1_1, limits)
     }
 
-    /// RFC 9112 3.2.2 lets the target win over a Host header that differs; refusing leaves no room for two readings.
+    /// RFC 9112 3.2.2 says that the target wins over a different Host header. Refusing leaves no room for two readings.
     fn check_same_host(&self, authority: &[u8], default_port: u16, input: &[u8]) -> Result<(), Rejection> {
         let host = &input[self.host.clone()];
         match (Host::parse(authority), Host::parse(host)) {
@@ -222,7 +222,7 @@ impl HeadScan {
     }
 }
 
-/// Splits a header or trailer line at its colon; also gives all classes that bytes of the name belong to.
+/// Splits a header or trailer line at its colon. Also returns all classes of the name's bytes.
 pub(super) fn split_field(line: &[u8]) -> Result<(&[u8], &[u8], u8), Rejection> {
     let mut classes = 0;
     let mut name_bytes = 0;
@@ -248,7 +248,7 @@ pub(super) fn split_field(line: &[u8]) -> Result<(&[u8], &[u8], u8), Rejection> 
     Ok((name, value, classes))
 }
 
-/// Tells a well-formed but foreign version from a line that is no request line.
+/// Distinguishes a well-formed, unsupported version from a line that is not a request line.
 fn version_fault(rest: &[u8]) -> Rejection {
     let word = rest.rsplit(|&byte| byte == b' ').next().unwrap_or(rest);
     match word {
@@ -267,7 +267,7 @@ fn is_path_and_query(target: &[u8]) -> bool {
     }
 }
 
-/// The authority of an `http://` or `https://` target and the scheme's default port; `None` when the target is no such URL.
+/// The authority of an `http://` or `https://` target and the scheme's default port; `None` for any other target.
 fn absolute_form(target: &[u8]) -> Option<(Range<usize>, u16)> {
     let scheme_bytes = memchr(b':', target)?;
     let default_port = match target.get(..scheme_bytes)? {
@@ -284,8 +284,8 @@ fn absolute_form(target: &[u8]) -> Option<(Range<usize>, u16)> {
     is_path_and_query(&target[end..]).then_some((start..end, default_port))
 }
 
-/// A name that stands in `fields` twice with other dashes and underscores: in a CGI-like environment, where `-` becomes
-/// `_`, one header would overwrite the other (CVE-2024-45614).
+/// A name that occurs twice in `fields` with different dashes and underscores. In a CGI-like environment, where `-` becomes `_`,
+/// one header would overwrite the other (CVE-2024-45614).
 fn ambiguous_name(fields: &[u8]) -> Option<&[u8]> {
     let mut spellings: HashMap<Vec<u8>, &[u8]> = HashMap::new();
     fields.split(|&byte| byte == b'\n').find_map(|line| {

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use super::bytes::{HOST, count_of};
 
-/// Bytes that a host name may have, as in DNS.
+/// Bytes allowed for a host name, as in DNS.
 const NAME_BYTES_MAX: usize = 255;
 
 /// A valid authority, split at its port.
@@ -15,9 +15,9 @@ pub(super) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// Takes registered names by RFC 3986, IPv4 addresses and bracketed IPv6 addresses, with a port up to 65535 or none. Two things
-    /// that the RFC allows in a name stand in no real one and are refused: percent-escapes, which hyper refuses too, and commas,
-    /// which merging two Host headers leaves behind.
+    /// Accepts registered names of RFC 3986, IPv4 addresses and bracketed IPv6 addresses, with an optional port up to 65535.
+    /// Refuses two things that the RFC allows but no real name has: percent-escapes, which hyper refuses too, and commas, which
+    /// remain when two Host headers are merged.
     pub(super) fn parse(authority: &'a [u8]) -> Option<Self> {
         let name_bytes = match authority.first()? {
             b'[' => {
@@ -32,14 +32,14 @@ impl<'a> Host<'a> {
         }
         let (name, rest) = authority.split_at(name_bytes);
         match rest {
-            // RFC 3986 lets the digits after the colon be absent.
+            // RFC 3986 allows a colon without digits.
             [] | [b':'] => Some(Self { name, port: None }),
             [b':', digits @ ..] => Some(Self { name, port: Some(port_number(digits)?) }),
             _ => None,
         }
     }
 
-    /// Whether both name the same place for a URL whose scheme has `default_port`.
+    /// Whether both mean the same host for a URL whose scheme has `default_port`.
     pub(super) fn is_same(&self, other: &Host<'_>, default_port: u16) -> bool {
         self.name.eq_ignore_ascii_case(other.name) && self.port.unwrap_or(default_port) == other.port.unwrap_or(default_port)
     }

@@ -1,21 +1,21 @@
-//! Why a request is refused: one constructor per reason, with the status and the stable code that the client gets.
+//! The refusals of requests: one constructor per reason, with the status and the stable code.
 
 use std::fmt::Write;
 
 use super::framing::CONTENT_LENGTH_DIGITS_MAX;
 
-/// The refusal of a message. The connection answers it with problem+json and closes.
+/// The refusal of a message. The connection sends it as problem+json and closes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rejection {
     /// HTTP status, 4xx or 5xx.
     pub(crate) status: u16,
-    /// Stable name for programs.
+    /// Stable code for programs.
     pub(crate) code: &'static str,
-    /// A sentence for people. Printable ASCII only, whatever the client sent.
+    /// A sentence for people, in printable ASCII only.
     pub(crate) detail: String,
 }
 
-/// Bytes of the client's own text that a detail shows.
+/// Bytes of the client's text that a detail quotes.
 const SHOWN_BYTES_MAX: usize = 48;
 
 fn shown(bytes: &[u8]) -> String {

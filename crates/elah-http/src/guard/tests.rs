@@ -1,4 +1,4 @@
-//! Every rule of the guard with the bytes that show it, and its properties over arbitrary byte streams.
+//! Tests of every rule of the guard with example bytes, and of its properties over arbitrary byte streams.
 
 use std::rc::Rc;
 
@@ -9,12 +9,12 @@ mod properties;
 mod rules;
 mod specification;
 
-/// Small bounds, so that the cases that pass them stay readable.
+/// Small limits, so that cases that exceed them stay readable.
 fn limits() -> Rc<GuardLimits> {
     Rc::new(GuardLimits { header_bytes_max: 512, headers_max: 8, uri_bytes_max: 64, body_bytes_max: 1000 })
 }
 
-/// What became of a byte stream.
+/// The outcome of a byte stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verdict {
     passed_bytes: usize,
@@ -26,7 +26,7 @@ struct Verdict {
     rejection: Option<(u16, &'static str)>,
 }
 
-/// Feeds `stream` to a guard in reads that end at `cuts`, as a connection does: what has not passed is shown again.
+/// Feeds `stream` to a guard in reads that end at `cuts`, as a connection does: bytes that have not passed are passed again.
 fn judge(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Verdict {
     let mut guard = Guard::new(limits());
     let mut passed_bytes = 0;

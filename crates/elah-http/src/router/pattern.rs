@@ -1,8 +1,8 @@
-//! Reads a route pattern in Grape's language and expands its optional parts into plain patterns.
+//! The parser of route patterns in Grape's language. It expands optional parts into plain patterns.
 
 use std::fmt;
 
-/// The most plain patterns that one pattern with optional parts may stand for.
+/// The most plain patterns into which one pattern may expand.
 const EXPANSIONS_MAX: usize = 256;
 
 /// Why a pattern cannot be a route.
@@ -51,7 +51,7 @@ impl fmt::Display for PatternError {
                 write!(f, "the route pattern {pattern:?} has a wildcard that does not begin its segment")
             }
             Self::WildcardMount { pattern } => {
-                write!(f, "the mount prefix {pattern:?} has a wildcard; a mount already answers every path below it")
+                write!(f, "the mount prefix {pattern:?} has a wildcard; a mount already serves every path below it")
             }
             Self::Adjacent { pattern } => {
                 write!(f, "the route pattern {pattern:?} has two parameters with nothing between them")
@@ -100,8 +100,8 @@ impl Token {
 
 type Plain = Vec<Token>;
 
-/// Expands `pattern` into the plain patterns that it stands for, in the order in which they are written, the
-/// longest first: `/a(.:format)` gives `/a.:format` and `/a`.
+/// Expands `pattern` into its plain patterns, in the order in which they are written, the longest first: `/a(.:format)` returns
+/// `/a.:format` and `/a`.
 pub(super) fn expand(pattern: &str) -> Result<Vec<Plain>, PatternError> {
     let mut parser = Parser { pattern, at: 0 };
     let plains = parser.alternatives(0)?;

@@ -1,16 +1,16 @@
-//! Matches one segment of a path, or its whole rest, against literal text and captures without backtracking.
+//! The match of one segment of a path, or its whole rest, against literal text and captures, without backtracking.
 
 use memchr::memmem;
 use regex_lite::Regex;
 use smallvec::SmallVec;
 
-/// Byte ranges of what the captures took, in the order of the pattern.
+/// Byte ranges of the captures, in the order of the pattern.
 pub(super) type Captures = SmallVec<[(u32, u32); 8]>;
 
-/// Which characters a capture may take. It always takes at least one.
+/// The characters that a capture accepts. It always takes at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Neither `/` nor `.`, so that a suffix such as `.json` is not swallowed: a parameter without a requirement.
+    /// Neither `/` nor `.`, so that it does not include a suffix such as `.json`: a parameter without a requirement.
     Word,
     /// Anything but `/`: a parameter with a requirement.
     Segment,
@@ -21,9 +21,9 @@ pub(super) enum Class {
 #[derive(Debug, Clone)]
 pub(super) struct Capture {
     pub(super) class: Class,
-    /// Must match the whole of what the capture takes, as it stands in the path.
+    /// Must match the whole captured text, as sent in the path.
     pub(super) requirement: Option<Regex>,
-    /// Whether whatever is of the class matches the requirement, so that nobody need look.
+    /// Whether all text of the class matches the requirement, so that no check is needed.
     pub(super) is_implied: bool,
 }
 
@@ -65,18 +65,18 @@ impl Shape {
         }
     }
 
-    /// Sorts shapes by how much they ask for: more literal text first, then requirements before none.
+    /// Orders shapes from specific to general: more literal text first, then requirements before none.
     pub(super) fn rank(&self) -> impl Ord + use<> {
         let literal: usize = self.prefix.len() + self.captures.iter().map(|(_, text)| text.len()).sum::<usize>();
         let required = self.captures.iter().filter(|(capture, _)| capture.requirement.is_some()).count();
         std::cmp::Reverse((literal, required))
     }
 
-    /// Whether `text` has this shape; appends the captured ranges, moved by `offset`, or leaves `found` as it was.
+    /// Whether `text` has this shape. Appends the captured ranges, shifted by `offset`, or leaves `found` unchanged.
     ///
-    /// The texts between captures are placed from the right, each as far right as it fits, so that every capture takes
-    /// as much as the ones after it allow (what a greedy regular expression finds) in one pass over the text. Empty text
-    /// is never compared: `memcmp` with the dangling pointer of an empty string costs 100 ns on some processors.
+    /// The texts between captures are placed from the right, each as far right as it fits. So every capture takes as much as the
+    /// later ones allow, like a greedy regular expression, in one pass over the text. Empty text is never compared: `memcmp` with
+    /// the dangling pointer of an empty string costs 100 ns on some processors.
     pub(super) fn capture(&self, text: &str, offset: usize, found: &mut Captures) -> bool {
         let start = found.len();
         if self.place(text, offset, found).is_none() {

@@ -16,7 +16,7 @@ type NodeIndex = usize;
 
 const ROOT: NodeIndex = 0;
 
-/// What one place in the tree answers: a route per method, and perhaps one for the methods that have none.
+/// The routes of one place in the tree: one per method, and perhaps one for all other methods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Endpoint {
     methods: SmallVec<[(MethodIndex, RouteIndex); 2]>,
@@ -47,7 +47,7 @@ struct Node {
     /// Shapes of the whole rest of the path, sorted by rank.
     rests: Vec<(Shape, Endpoint)>,
     endpoint: Endpoint,
-    /// Answers this path and everything below it that nothing else answers.
+    /// Serves this path and everything below it that nothing else serves.
     mount: Option<RouteIndex>,
 }
 
@@ -100,23 +100,23 @@ pub(super) enum Step {
     Rest(Shape),
 }
 
-/// What is asked of the tree.
+/// A query to the tree.
 pub(super) struct Query<'p> {
     /// Begins with `/`, has no empty segment and no `/` at its end.
     pub(super) path: &'p str,
     pub(super) method: Option<MethodIndex>,
     /// The method to try where `method` has no route: GET for HEAD.
     pub(super) substitute: Option<MethodIndex>,
-    /// OPTIONS of a path that has routes is the router's to answer, not a catch-all's.
+    /// The router itself responds to OPTIONS of a path that has routes, before a catch-all.
     pub(super) is_options: bool,
     pub(super) has_escapes: bool,
 }
 
-/// What was found on the way; `captures` belong to the route that `Tree::find` returned.
+/// What the search has found; `captures` belong to the route that `Tree::find` returned.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) captures: Captures,
-    /// Methods of the places that the path leads to, most specific place first.
+    /// Methods of the places that match the path, most specific place first.
     pub(super) allowed: SmallVec<[MethodIndex; 4]>,
 }
 
@@ -252,7 +252,7 @@ impl Tree {
     }
 }
 
-/// Literal text is compared decoded. A segment that cannot be decoded is no literal text.
+/// Literal text is compared decoded. A segment that cannot be decoded matches no literal text.
 fn decoded(segment: &str, has_escapes: bool) -> Cow<'_, str> {
     if has_escapes { decode(segment.as_bytes(), Plus::Literal).unwrap_or(Cow::Borrowed(segment)) } else { Cow::Borrowed(segment) }
 }

@@ -1,4 +1,4 @@
-//! What a handler does with its request: reads it, answers it at once or bit by bit, takes its connection over.
+//! The operations of a handler on its request: read it, respond at once or in pieces, take its connection over.
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -11,7 +11,7 @@ use http_body::Body;
 
 use super::Worker;
 use crate::admission::RequestId;
-use crate::audience::{Audience, Told};
+use crate::audience::{Audience, Pushed};
 use crate::connection_state::Order;
 use crate::exchange::Exchange;
 use crate::problem::Problem;
@@ -23,36 +23,36 @@ use crate::shared::HandedOver;
 use elah_loop::wake::WaitId;
 
 impl Worker {
-    /// The id under which the log knows a request, made when it is first asked for; `None` when the request is finished.
+    /// The request's ID in the log, created on demand; `None` if the request is finished.
     pub fn request_id(&self, id: RequestId) -> Option<String> {
         self.shared.request_id(id)
     }
 
-    /// Reads from a request; `None` when it has been finished.
+    /// Reads from a request; `None` if it is finished.
     pub fn request<R>(&self, id: RequestId, read: impl FnOnce(RequestView<'_>) -> R) -> Option<R> {
         let exchange = self.shared.admission.get(id)?;
         Some(read(RequestView::new(&exchange, &self.shared.router)))
     }
 
-    /// Seconds until the request is answered 504, to the precision of an iteration; `None` once its answer has begun.
+    /// Seconds until the request gets a 504, to the precision of an iteration; `None` once its response has begun.
     pub fn seconds_left(&self, id: RequestId) -> Option<f64> {
         let deadline_ms = self.shared.admission.get(id)?.deadline_ms.get();
         (deadline_ms > 0).then(|| deadline_ms.saturating_sub(self.shared.clock.now_ms()) as f64 / 1000.0)
     }
 
-    /// Answers; false when the request has an answer already, is finished, or its client has gone.
+    /// Sends a response; false if the request already has one, is finished, or its client has disconnected.
     pub fn respond(&self, id: RequestId, response: Response) -> bool {
-        self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response))
+        self.shared.admission.get(id).is_some_and(|exchange| exchange.respond(response))
     }
 
-    /// Answers with one of the server's own problems.
+    /// Sends one of the server's own problems.
     pub fn respond_with_problem(&self, id: RequestId, problem: &Problem) -> bool {
         let response = self.shared.problem_response(self.shared.request_id(id).as_deref(), problem);
         self.respond(id, response)
     }
 
-    /// Removes a request whose handler has ended; a stream that it left open is broken off. One without an answer is answered 500, and what
-    /// the log may call it returned.
+    /// Removes a request whose handler has ended; breaks off a stream that it left open. A request without a response gets a 500,
+    /// and its description for the log is returned.
     pub fn finish(&self, id: RequestId) -> Option<String> {
         let exchange = self.shared.admission.finish(id, &self.shared.limits, self.shared.clock.now_ms())?;
         if let Some((key, stream)) = exchange.stream.take() {
@@ -65,22 +65,23 @@ impl Worker {
             return None;
         }
         let request_id = self.shared.id_of(&exchange);
-        let problem = Problem::new(500, "no_answer", "The handler ended without an answer.");
-        exchange.answer(self.shared.problem_response(Some(request_id), &problem));
+        let problem = Problem::new(500, "no_response", "The handler ended without a response.");
+        exchange.respond(self.shared.problem_response(Some(request_id), &problem));
         Some(format!("Request {request_id} {} {}", exchange.parts.method, exchange.parts.uri.path()))
     }
 
-    /// True while an answer can still reach the client.
-    pub fn awaits_answer(&self, id: RequestId) -> bool {
+    /// True while a response can still reach the client.
+    pub fn awaits_response(&self, id: RequestId) -> bool {
         self.shared.admission.get(id).is_some_and(|exchange| exchange.reply.is_waiting())
     }
 
-    /// Begins a streamed answer, which ends with its handler at the latest; `None` as for `respond`, or when `status` is not one of 200 to 599.
+    /// Begins a streamed response, which ends with its handler at the latest. `None` as for `respond`, or if `status` is not one
+    /// of 200 to 599.
     pub fn start_stream(&self, id: RequestId, status: u16, headers: Headers) -> Option<usize> {
         let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
         let response = Response::streamed(status, headers, Rc::clone(&stream))?;
         let exchange = self.shared.admission.get(id)?;
-        if !exchange.answer(response) {
+        if !exchange.respond(response) {
             return None;
         }
         let key = self.streams.borrow_mut().insert(Rc::clone(&stream));
@@ -88,14 +89,14 @@ impl Worker {
         Some(key)
     }
 
-    /// Begins a streamed answer that goes on when its handler has ended: it belongs to an audience from now on. False as for `respond`, or
-    /// when there is no such audience any more.
+    /// Begins a streamed response that continues after its handler has ended, as part of an audience. False as for `respond`, or
+    /// if there is no such audience.
     pub fn join_audience(&self, audience: usize, id: RequestId, status: u16, headers: Headers, first: Bytes) -> bool {
         let audiences = self.audiences.borrow();
         let Some(audience) = audiences.get(audience) else { return false };
         let stream = Rc::new(StreamState::new(self.shared.limits.response_buffer_bytes, self.shared.local_waker.clone()));
         let Some(response) = Response::streamed(status, headers, Rc::clone(&stream)) else { return false };
-        if !self.shared.admission.get(id).is_some_and(|exchange| exchange.answer(response)) {
+        if !self.shared.admission.get(id).is_some_and(|exchange| exchange.respond(response)) {
             return false;
         }
         stream.write(first);
@@ -107,14 +108,14 @@ impl Worker {
         true
     }
 
-    /// Makes an audience, and answers its key.
+    /// Creates an audience and returns its key.
     pub fn open_audience(&self, unread_max: usize) -> usize {
         self.audiences.borrow_mut().insert(Audience::new(unread_max))
     }
 
-    /// Sends a piece to all of an audience.
-    pub fn tell_audience(&self, audience: usize, piece: &Bytes) -> Told {
-        self.audiences.borrow().get(audience).map_or_else(Told::default, |audience| audience.tell(piece))
+    /// Sends a piece to all listeners of an audience.
+    pub fn push_to_audience(&self, audience: usize, piece: &Bytes) -> Pushed {
+        self.audiences.borrow().get(audience).map_or_else(Pushed::default, |audience| audience.push(piece))
     }
 
     /// Ends the streams of an audience.
@@ -124,12 +125,12 @@ impl Worker {
         }
     }
 
-    /// Writes to a stream. When it says `Full`, wait with `wait_for_room` before the next write.
+    /// Writes to a stream. After `Full`, wait with `wait_for_room` before the next write.
     pub fn write(&self, stream: usize, chunk: Bytes) -> Written {
         self.streams.borrow().get(stream).map_or(Written::ClientGone, |stream| stream.write(chunk))
     }
 
-    /// A wait that ends when the client has read enough, or has gone.
+    /// A wait that ends when the client has read enough or has disconnected.
     pub fn wait_for_room(&self, stream: usize) -> WaitId {
         let wait = self.new_wait();
         match self.streams.borrow().get(stream) {
@@ -143,20 +144,21 @@ impl Worker {
         self.streams.borrow().get(stream).is_none_or(|stream| stream.is_reader_gone())
     }
 
-    /// The end of a stream that is open; `None` when it is not.
+    /// The end of an open stream; `None` if it is not open.
     pub fn stream_end(&self, stream: usize) -> Option<StreamEnd> {
         let state = Rc::clone(self.streams.borrow().get(stream)?);
         Some(StreamEnd::new(self.new_wait(), state))
     }
 
-    /// Ends a stream; `complete: false` breaks the connection, so that nobody takes the part for the whole.
+    /// Ends a stream; `complete: false` breaks the connection, so that the client does not take the part for the whole.
     pub fn close_stream(&self, stream: usize, complete: bool) {
         if let Some(stream) = self.streams.borrow_mut().try_remove(stream) {
             if complete { stream.close() } else { stream.break_off() }
         }
     }
 
-    /// A wait that ends when the next piece of a streamed request body is there; fetch it with `take_chunk`, also after the wait was cut short.
+    /// A wait that ends when the next piece of a streamed request body has arrived. Fetch it with `take_chunk`, also after the
+    /// wait was cancelled.
     pub fn read_chunk(&self, id: RequestId) -> WaitId {
         let wait = self.new_wait();
         let exchange = self.shared.admission.get(id);
@@ -182,7 +184,7 @@ impl Worker {
         wait
     }
 
-    /// The piece for which `wait` waited: `None` at the end of the body. A read that has not ended is given up; its bytes stay unread.
+    /// The piece for which `wait` waited: `None` at the end of the body. An unfinished read is dropped; its bytes stay unread.
     pub fn take_chunk(&self, wait: WaitId) -> Option<Result<Option<Bytes>, Problem>> {
         match self.shared.body_reads.borrow_mut().remove(&wait)? {
             BodyRead::Done(chunk) => Some(chunk),
@@ -205,15 +207,15 @@ impl Worker {
         }
     }
 
-    /// Puts a body that was read elsewhere back in its place.
+    /// Replaces the body by one that was read elsewhere.
     pub fn replace_body(&self, id: RequestId, bytes: Bytes) {
         if let Some(exchange) = self.shared.admission.get(id) {
             exchange.body.replace(RequestBody::Memory(bytes));
         }
     }
 
-    /// Takes the connection of `id` away from HTTP; a drain does not wait for the request any more. The wait ends when the connection is
-    /// there; fetch it with `take_hijacked`.
+    /// Takes the connection of `id` away from HTTP; a drain no longer waits for the request. When the wait has ended, fetch the
+    /// connection with `take_hijacked`.
     pub fn hijack(&self, id: RequestId) -> Option<WaitId> {
         let wait = self.new_wait();
         let exchange = self.shared.admission.get(id)?;
@@ -229,7 +231,7 @@ impl Worker {
     }
 }
 
-/// The next bytes of a streamed body. The body stays in its place, so that a read that is given up loses nothing.
+/// The next bytes of a streamed body. The body stays in place, so a cancelled read loses nothing.
 async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
     let _reader = exchange.body_reader.lock().await;
     loop {

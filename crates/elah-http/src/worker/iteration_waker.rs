@@ -1,5 +1,5 @@
-//! Wakes an iteration for what runs in it. Between two iterations a wake by the loop's own thread is dropped: the next iteration begins with a look at
-//! everything, and tokio's own waker makes a system call whenever its runtime is not being run.
+//! The waker of the loop's iterations. Between two iterations, a wake-up from the loop's own thread is dropped, because the next
+//! iteration begins by checking everything. tokio's own waker makes a system call whenever its runtime is not running.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use std::task::{Wake, Waker};
 static LOOPS: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// The loop of this thread while it is between two iterations; 0 while it iterations, and on a thread without a loop.
-    static BETWEEN_TURNS: Cell<u64> = const { Cell::new(0) };
+    /// The loop of this thread while it is between two iterations; 0 during an iteration, and on a thread without a loop.
+    static BETWEEN_ITERATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
 struct Woken {
-    /// Never that of another loop of this process, at any time.
+    /// Unique in this process: no other loop ever has the same number.
     event_loop: u64,
     runtime: Waker,
 }
@@ -25,13 +25,13 @@ impl Wake for Woken {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if BETWEEN_TURNS.get() != self.event_loop {
+        if BETWEEN_ITERATIONS.get() != self.event_loop {
             self.runtime.wake_by_ref();
         }
     }
 }
 
-/// The waker of one loop's iterations. It belongs to the loop's thread; what it gives may go anywhere.
+/// The waker of one loop's iterations. It belongs to the loop's thread; its wakers may be sent to others.
 pub(super) struct IterationWaker {
     event_loop: u64,
     waker: OnceCell<Waker>,
@@ -42,17 +42,17 @@ impl IterationWaker {
         IterationWaker { event_loop: LOOPS.fetch_add(1, Ordering::Relaxed), waker: OnceCell::new() }
     }
 
-    /// An iteration begins: from now on every wake counts.
+    /// Begins an iteration: from now on every wake-up counts.
     pub(super) fn begin(&self) {
-        BETWEEN_TURNS.set(0);
+        BETWEEN_ITERATIONS.set(0);
     }
 
     /// The iteration has ended.
     pub(super) fn end(&self) {
-        BETWEEN_TURNS.set(self.event_loop);
+        BETWEEN_ITERATIONS.set(self.event_loop);
     }
 
-    /// The waker of all iterations, which wakes by `runtime`, the same in each.
+    /// The waker of all iterations. It wakes `runtime`, which must be the same every time.
     pub(super) fn waker(&self, runtime: &Waker) -> &Waker {
         self.waker.get_or_init(|| Waker::from(Arc::new(Woken { event_loop: self.event_loop, runtime: runtime.clone() })))
     }
@@ -60,7 +60,7 @@ impl IterationWaker {
 
 impl Drop for IterationWaker {
     fn drop(&mut self) {
-        BETWEEN_TURNS.set(0);
+        BETWEEN_ITERATIONS.set(0);
     }
 }
 

@@ -8,7 +8,7 @@ use super::Worker;
 use elah_links::{Bounds, Links};
 
 impl Worker {
-    /// Listens for calls of other workers on `path`; gives the key of the links.
+    /// Listens for calls of other workers on `path`; returns the key of the links.
     pub fn open_links(&self, path: &Path, bounds: Bounds) -> io::Result<usize> {
         let _runtime = self.runtime.enter();
         let (links, work) = Links::open(path, bounds, self.shared.local_waker.clone())?;

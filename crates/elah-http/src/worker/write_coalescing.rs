@@ -14,17 +14,17 @@ use elah_journal::SinkLog;
 use elah_loop::wake::WaitId;
 use elah_store::iteration;
 
-/// For so long the writes of an iteration may wait for those of the next ones.
+/// How long the writes of an iteration may wait for those of the next ones.
 const COALESCING_MAX: Duration = Duration::from_millis(2);
 
-/// Since when something waits to be begun with.
+/// Since when writes are waiting to begin.
 #[derive(Default)]
 pub(super) struct WriteCoalescing {
     since: Cell<Option<Instant>>,
 }
 
 impl WriteCoalescing {
-    /// Whether what waits at the time `now` may wait for more.
+    /// Whether writes that wait at the time `now` may wait for more.
     fn allows(&self, now: Instant) -> bool {
         let since = self.since.get().unwrap_or(now);
         self.since.set(Some(since));
@@ -43,13 +43,13 @@ pub(super) struct Unsynced {
 }
 
 impl Worker {
-    /// Whether an iteration has written something that may wait for what the next one writes.
+    /// Whether writes of an iteration may wait for those of the next one.
     pub(super) fn may_coalesce_writes(&self) -> bool {
         let has_written = iteration::has_written() || !self.unsynced.borrow().is_empty();
         has_written && self.write_coalescing.allows(Instant::now())
     }
 
-    /// Has the writers begin with what iterations have written.
+    /// Starts the waiting writes.
     pub(super) fn begin_writes(&self) {
         self.write_coalescing.end();
         iteration::begin_writes();
@@ -58,7 +58,7 @@ impl Worker {
             log.when_synced(log.end(), |result| drop(told.send(result)));
             let waker = self.shared.local_waker.clone();
             self.tasks.spawn_local(async move {
-                // Each waiter asks the journal how it ended.
+                // Each waiter asks the journal for the result.
                 drop(synced.await);
                 waits.into_iter().for_each(|wait| waker.end_wait(wait));
             });

@@ -1,4 +1,5 @@
-//! Damage within what was accepted is kept, reported and read again; what a killed process or a machine without power leaves is none.
+//! Damage among accepted events is kept, reported and salvaged. The traces of a killed process or a power loss do not count as
+//! damage.
 
 use std::fs;
 
@@ -20,14 +21,15 @@ fn events(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("event {number}")).collect()
 }
 
-/// What an opening delivers, its damage, and what can be salvaged.
+/// The events that an opening delivers, its damage, and the events that can be salvaged.
 fn opened(folder: &Folder) -> (Vec<String>, Vec<Damage>, Vec<String>) {
     let log = folder.open(Progress::default());
     let found = everything(&log, Position::default());
     (found, log.damages(), folder.salvaged().iter().flat_map(|salvaged| payloads(&salvaged.records)).collect())
 }
 
-/// Whatever changes the segment at its event 4: the events before it are delivered, those behind it are kept, and the report counts the file.
+/// For any change of the segment at its event 4: earlier events are delivered, later ones are kept, and the report counts the
+/// file.
 fn assert_kept(folder: &Folder, from: u32, salvaged: std::ops::Range<u32>) {
     let (found, damages, behind) = opened(folder);
     assert_eq!(found, events(0..from));
@@ -46,7 +48,7 @@ fn a_flipped_bit_keeps_the_events_behind_it() {
     assert_kept(&folder, 4, 5..10);
 }
 
-/// The ledger has counted all events, and goes on saying so when those behind the damage are set aside.
+/// The ledger has counted all events, also after those behind the damage are set aside.
 #[test]
 fn damage_among_counted_events_is_found_once() {
     let (folder, ends) = ten();
@@ -92,7 +94,7 @@ fn an_emptied_file_is_counted() {
     }
 }
 
-/// A file that ended between a record and its padding ended the process at every start.
+/// A file that ended between a record and its padding once ended the process at every start.
 #[test]
 fn a_file_may_be_cut_anywhere() {
     let (folder, ends) = ten();
@@ -124,7 +126,7 @@ fn a_segment_of_a_newer_format_is_refused_and_left_alone() {
     assert_eq!(fs::read(&folder.files("log")[0]).expect("reads"), before);
 }
 
-/// What a process leaves that was killed in the middle of an append: the mark of an unfinished record, and any part of its bytes.
+/// The trace of a process killed in the middle of an append: the mark of an unfinished record, and any part of its bytes.
 #[test]
 fn an_unfinished_record_is_no_damage() {
     let (folder, ends) = ten();
@@ -137,7 +139,7 @@ fn an_unfinished_record_is_no_damage() {
     }
 }
 
-/// A machine that stopped may leave any part of what was not synced.
+/// A power loss may leave any part of what was not synced.
 #[test]
 fn a_tail_that_was_torn_when_the_machine_stopped_is_no_damage() {
     let (mut folder, ends) = ten();
@@ -152,7 +154,7 @@ fn a_tail_that_was_torn_when_the_machine_stopped_is_no_damage() {
     assert_eq!(opened(&folder), (events(0..10), Vec::new(), Vec::new()), "also when more was appended");
 }
 
-/// What reached the disk behind a gap is not thrown away, and what was sealed before was synced.
+/// Events that reached the disk after a gap are kept, and sealed segments were synced.
 #[test]
 fn a_gap_before_readable_events_is_damage_in_every_boot() {
     let (mut folder, ends) = ten();
@@ -169,7 +171,7 @@ fn a_gap_before_readable_events_is_damage_in_every_boot() {
     assert!(matches!(&damages[..], [Damage { is_torn: false, .. }]), "{damages:?}");
 }
 
-/// What is delivered already need not be whole.
+/// Delivered records need not be complete.
 #[test]
 fn damage_before_the_released_position_costs_nothing() {
     let (folder, ends) = ten();
@@ -185,7 +187,7 @@ fn damage_before_the_released_position_costs_nothing() {
     assert_eq!(payloads(&folder.salvaged()[0].records), events(6..10), "those before it are not read again");
 }
 
-/// A restored copy or a mistaken `mv`: what was released of the segment with this name says nothing of the file.
+/// After a restored copy or a mistaken `mv`, the released position of this name says nothing about the file.
 #[test]
 fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
     for released in [Position(3 << 32 | 200), Position(4 << 32 | 200)] {
@@ -202,7 +204,7 @@ fn another_segment_under_the_name_of_a_released_one_is_kept_whole() {
     }
 }
 
-/// A position has 32 bits for the number of a segment: with one above that, the same events were delivered again and again.
+/// A position has 32 bits for the number of a segment. With a larger number, the same events were once delivered repeatedly.
 #[test]
 fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
     for name in ["00000001ffffffff.log", "ffffffffffffffff.log"] {
@@ -218,7 +220,7 @@ fn a_file_with_a_number_too_large_is_kept_and_not_followed() {
     }
 }
 
-/// An event of bytes can look like a record: one behind it is found by the length of the damaged one.
+/// An event of bytes can look like a record. The length of the damaged one shows where the next record begins.
 #[test]
 fn an_event_inside_a_damaged_one_is_not_read() {
     let (folder, ends) = ten();
@@ -235,7 +237,7 @@ fn an_event_inside_a_damaged_one_is_not_read() {
     assert_eq!((found, behind), (events(0..1), events(2..3)));
 }
 
-/// A number is not used again while a segment of that number is set aside.
+/// A number is not reused while a segment with that number is set aside.
 #[test]
 fn a_second_damage_does_not_overwrite_the_first() {
     let folder = Folder::new();

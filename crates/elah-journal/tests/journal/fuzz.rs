@@ -1,4 +1,4 @@
-//! Random appends, openings and changes of files: every event that was accepted is delivered, or it is in a file that was reported and kept.
+//! Random appends, openings and file changes: every accepted event is delivered, or is in a file that was reported and kept.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use elah_journal::{Position, Progress};
 
 use super::support::{Folder, HEADER_BYTES, append, everything, payloads, sync};
 
-/// What was done to a file.
+/// A change of a file.
 #[derive(PartialEq)]
 enum Change {
     Nothing,
     Visible,
-    /// Nothing but zeros follows one of the records, or what is released: that is how a journal ends.
+    /// Nothing but zeros follows a record, or the released position, as at the end of a journal.
     LooksLikeAnEnd(Position),
 }
 
-/// Changes some bytes of one segment. `ends` are those of all records; a journal does not look at what lies before `released`.
+/// Changes some bytes of one segment. `ends` are those of all records; a journal does not read anything before `released`.
 fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>, released: Position) -> Change {
     let files = folder.files("log");
     let segment = random.below(files.len());
@@ -70,7 +70,7 @@ fn fuzz_journals_on_a_disk_that_forgets() {
             if random.once_in(2) {
                 sync(&log);
             }
-            // A delivery takes a part of what is there.
+            // Delivers a part of the events.
             for _ in 0..random.below(4) {
                 let batch = log.read(progress.released, 1 + random.below(8), 4096).expect("reads");
                 delivered.extend(payloads(batch.records.iter().map(|(_, record)| record)));

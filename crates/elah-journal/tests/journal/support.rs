@@ -1,4 +1,4 @@
-//! A journal in a folder of its own.
+//! A journal in its own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub const SEGMENT_BYTES: usize = 4096;
 
 pub struct Folder {
     dir: tempfile::TempDir,
-    /// What the next opening takes for the machine's boot.
+    /// The ID of the machine's boot for the next opening.
     pub boot: u64,
 }
 
@@ -42,7 +42,7 @@ impl Folder {
         self.try_open(progress).expect("opens")
     }
 
-    /// The files with a suffix, in their order.
+    /// The files with a suffix, in order.
     pub fn files(&self, suffix: &str) -> Vec<PathBuf> {
         let mut paths: Vec<_> = fs::read_dir(self.path()).expect("lists").map(|entry| entry.expect("reads").path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == suffix));
@@ -58,7 +58,7 @@ impl Folder {
         fs::write(path, bytes).expect("writes");
     }
 
-    /// What can be read behind the damage of every segment that was set aside.
+    /// The events that can be salvaged from every segment set aside.
     pub fn salvaged(&self) -> Vec<Salvaged> {
         self.files("damaged").iter().map(|path| salvage(path).expect("reads")).collect()
     }
@@ -78,7 +78,7 @@ pub fn payloads<'r>(records: impl IntoIterator<Item = &'r elah_journal::Record<'
     records.into_iter().map(|record| String::from_utf8_lossy(&record.payload).into_owned()).collect()
 }
 
-/// Everything that a reader finds behind `from`.
+/// Everything that a reader finds after `from`.
 pub fn everything(log: &SinkLog, mut from: Position) -> Vec<String> {
     let mut found = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Frames survive any slicing; bytes that are no frames are refused, and never cost more than they are.
+//! Frames survive any split into reads; invalid bytes are refused and never cost more than their size.
 
 use elah_fuzz::{Mutator, Random};
 use proptest::collection::vec;
@@ -18,7 +18,7 @@ fn frames() -> impl Strategy<Value = Frame> {
             remaining: Duration::from_micros(micros),
             payload
         }),
-        (any::<u64>(), 1_u32.., payload()).prop_map(|(id, items, payload)| Frame::Answer { id, items, payload }),
+        (any::<u64>(), 1_u32.., payload()).prop_map(|(id, items, payload)| Frame::Reply { id, items, payload }),
         (any::<u64>(), any::<bool>())
             .prop_map(|(id, full)| Frame::Failure { id, reason: if full { Reason::Overloaded } else { Reason::Unread } }),
         any::<u64>().prop_map(|id| Frame::Cancel { id }),
@@ -58,7 +58,7 @@ proptest! {
     fn no_bytes_make_it_panic_or_take_a_payload_that_is_too_long(bytes in vec(any::<u8>(), 0..2000)) {
         if let Ok(frames) = taken(&mut BytesMut::from(&bytes[..])) {
             for frame in frames {
-                if let Frame::Call { payload, .. } | Frame::Answer { payload, .. } = frame {
+                if let Frame::Call { payload, .. } | Frame::Reply { payload, .. } = frame {
                     prop_assert!(payload.len() <= PAYLOAD_MAX + HEADER_BYTES);
                 }
             }
@@ -81,24 +81,24 @@ fn what_is_no_frame_is_refused() {
     assert_eq!(refusal(&[10, 0, 0, 0, 3, 1, 0, 0, 0, 0, 0, 0, 0, 77]), Malformed::UnknownReason(77));
     assert_eq!(refusal(b"\x0b\0\0\0\0ELAHLINQ\x01\0"), Malformed::NoHello);
     let mut of_nothing = Vec::new();
-    answer(&mut of_nothing, 1, 0, b"");
+    reply(&mut of_nothing, 1, 0, b"");
     assert_eq!(refusal(&of_nothing), Malformed::NoItems);
 }
 
-/// Frames with numbers at their bounds.
+/// Frames with numbers at their limits.
 fn odd_frame(random: &mut Random) -> Frame {
     let (id, items) = (random.odd_number(), (random.odd_number() as u32).max(1));
     let payload = Bytes::from(random.bytes(40));
     match random.below(5) {
         0 => Frame::Hello { version: random.odd_number() as u16 },
         1 => Frame::Call { id, items, remaining: Duration::from_micros(random.odd_number()), payload },
-        2 => Frame::Answer { id, items, payload },
+        2 => Frame::Reply { id, items, payload },
         3 => Frame::Failure { id, reason: *random.pick(&[Reason::Overloaded, Reason::Unread]) },
         _ => Frame::Cancel { id },
     }
 }
 
-/// Bytes that were changed on their way are read in the same way however they are cut, and what is read from them is what they say.
+/// Changed bytes are read in the same way however they are split, and the frames read from them have the values in the bytes.
 #[test]
 fn fuzz_changed_frames() {
     let lengths: Vec<_> = [0, 1, 9, 21, PAYLOAD_MAX as u32 + 22, u32::MAX].map(u32::to_le_bytes).to_vec();

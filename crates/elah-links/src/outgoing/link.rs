@@ -1,4 +1,4 @@
-//! One worker that is called: its path, what waits to be sent to it, and how the last attempts to reach it went.
+//! A called worker: its path, the bytes that wait for it, and the result of the last connection attempts.
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::outbox::Outbox;
 pub(crate) struct Link {
     pub(crate) path: String,
     pub(crate) outbox: Outbox,
-    /// Calls without an answer.
+    /// Calls without a reply.
     pub(crate) in_flight: Cell<usize>,
     /// Whether a connection is open or being opened.
     pub(crate) is_driven: Cell<bool>,
@@ -20,18 +20,18 @@ pub(crate) struct Link {
     last_cause: RefCell<String>,
 }
 
-/// A worker that is called, for status and metrics.
+/// The state of a called worker, for status and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkState {
-    /// The path that it listens on.
+    /// The path on which it listens.
     pub path: String,
-    /// Whether the connection stands.
+    /// Whether the connection is open.
     pub is_connected: bool,
-    /// Calls without an answer.
+    /// Calls without a reply.
     pub calls: usize,
     /// Bytes that wait to be written.
     pub waiting_bytes: usize,
-    /// Connections in a row that could not be opened.
+    /// Number of failed connection attempts in a row.
     pub failures: u32,
 }
 
@@ -49,7 +49,7 @@ impl Link {
         }
     }
 
-    /// Why no connection is tried now, if so.
+    /// Why no connection is attempted now, if none is.
     pub(crate) fn cause_of_pause(&self, now: Instant) -> Option<String> {
         self.retry_at.get().filter(|retry_at| *retry_at > now).map(|_| self.last_cause.borrow().clone())
     }
@@ -60,7 +60,7 @@ impl Link {
         self.retry_at.set(None);
     }
 
-    /// Notes that the connection has ended or was not opened. One that never said hello counts as a failure.
+    /// Records that the connection has ended or was not opened. One that never said hello counts as a failure.
     pub(crate) fn ended(&self, cause: &str, now: Instant) {
         cause.clone_into(&mut self.last_cause.borrow_mut());
         if !self.is_greeted.take() {

@@ -1,4 +1,4 @@
-//! A tiny HTTP server of threads for the tests: every connection gets the answers of one script, request by request.
+//! A tiny HTTP server of threads for the tests: every connection gets the responses of one script, request by request.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,14 +12,14 @@ pub(crate) type Script = dyn Fn(usize) -> Action + Send + Sync;
 
 pub(crate) enum Action {
     /// Send these bytes.
-    Answer(Vec<u8>),
+    Send(Vec<u8>),
     /// Send these bytes after a pause.
-    AnswerAfter(Duration, Vec<u8>),
+    SendAfter(Duration, Vec<u8>),
     /// Send these bytes, then close the connection.
-    AnswerAndClose(Vec<u8>),
-    /// Close the connection without an answer.
+    SendAndClose(Vec<u8>),
+    /// Close the connection without a response.
     Close,
-    /// Never answer, and keep the connection open.
+    /// Send no response, and keep the connection open.
     Ignore,
 }
 
@@ -46,7 +46,7 @@ impl Server {
     }
 }
 
-/// An answer of status 200 with a Content-Length.
+/// A response of status 200 with a Content-Length.
 pub(crate) fn ok(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
@@ -57,12 +57,12 @@ fn converse(stream: TcpStream, script: &Script, count: &AtomicUsize, seen: &Mute
     while let Some(head) = read_head(&mut reader) {
         seen.lock().expect("no holder panics").push(head);
         let answer = match script(count.fetch_add(1, Ordering::SeqCst)) {
-            Action::Answer(answer) => answer,
-            Action::AnswerAfter(pause, answer) => {
+            Action::Send(answer) => answer,
+            Action::SendAfter(pause, answer) => {
                 thread::sleep(pause);
                 answer
             }
-            Action::AnswerAndClose(answer) => {
+            Action::SendAndClose(answer) => {
                 let _ = writer.write_all(&answer);
                 return;
             }

@@ -1,4 +1,4 @@
-//! An inner node of the tree: its children, what each holds in number, and the first key of each.
+//! An inner node of the tree: its children, the number of entries below each, and the first key of each.
 
 use super::keys::Keys;
 use super::{CAPACITY, NONE, place_of};
@@ -27,7 +27,7 @@ impl Default for Branch {
     }
 }
 
-/// What a branch knows of a child.
+/// A branch's data of a child.
 #[derive(Clone)]
 pub(super) struct Child {
     pub(super) node: u32,
@@ -75,7 +75,7 @@ impl Branch {
         self.keys.get(at, width)
     }
 
-    /// Where a child stands.
+    /// The position of a child.
     #[inline]
     pub(super) fn place(&self, node: u32) -> usize {
         place_of(&self.children, node)
@@ -145,7 +145,7 @@ impl Branch {
         self.len -= 1;
     }
 
-    /// Takes the children from `at` on into a new branch.
+    /// Moves the children from `at` on into a new branch.
     pub(super) fn split_off(&mut self, at: usize, width: usize) -> Branch {
         let mut tail = Branch::at_level(self.level);
         tail.append_part(self, at, width);
@@ -155,7 +155,7 @@ impl Branch {
         tail
     }
 
-    /// Adds all children of the branch that follows.
+    /// Appends all children of the next branch.
     pub(super) fn append(&mut self, next: &Branch, width: usize) {
         self.append_part(next, 0, width);
     }

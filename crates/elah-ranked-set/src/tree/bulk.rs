@@ -1,15 +1,15 @@
-//! Building a whole tree from sorted entries, which costs no comparison but that of neighbouring scores.
+//! The construction of a whole tree from sorted entries, which compares only neighbouring scores.
 
 use super::branch::Branch;
 use super::leaf::Leaf;
 use super::{CAPACITY, Tree};
 use crate::key::score_words;
 
-/// Entries of a new leaf and children of a new branch: room is left for what comes.
+/// Entries of a new leaf and children of a new branch: some room is left for insertions.
 const FILLED: usize = CAPACITY * 7 / 8;
 
 impl Tree {
-    /// A tree of entries, which must be in order. `placed` is told the position and the leaf of each.
+    /// A tree of entries, which must be in order. Calls `placed` with the position and the leaf of each.
     pub(in super::super) fn build<'k>(
         width: usize,
         entries: impl Iterator<Item = (&'k [u64], u32)>,

@@ -1,4 +1,4 @@
-//! Adding an entry: the way down, room in the leaf, and what changes above it.
+//! The insertion of an entry: the search, room in the leaf, and updates above it.
 
 use smallvec::SmallVec;
 
@@ -8,16 +8,16 @@ use crate::key::score_words;
 use crate::members::Members;
 use crate::point::Point;
 
-/// A neighbour with so many free places takes entries of a full leaf, which then need not be split: leaves are fuller that way.
+/// A neighbour with this many free places takes entries of a full leaf, which then need not be split. So leaves are fuller.
 const FREE_TO_SHARE: usize = 8;
-/// Where a node at the end of a run that only grows is split: it stays nearly full.
+/// Where a node at the end of a growing run is split, so that it stays nearly full.
 const SPLIT_AT_END: usize = CAPACITY - 4;
 
-/// Branches from the root down, with the place of the way in each. Sets of a thousand million members have six.
+/// Branches from the root down, with the position of the child in each. Sets of a thousand million members have six.
 type Path = SmallVec<[(u32, usize); 6]>;
 
 impl Tree {
-    /// Adds the entry of a member that has none, and returns where it is and its position. The caller tells the member's leaf to the index.
+    /// Adds the entry of a new member, and returns its place and position. The caller enters the leaf into the index.
     pub(in super::super) fn insert(&mut self, key: &[u64], handle: u32, members: &mut Members) -> (Place, usize) {
         let mut path = Path::new();
         let (place, before) = self.descend(Point::at(key, members.name(handle)), members, |branch, at| path.push((branch, at)));
@@ -61,7 +61,7 @@ impl Tree {
         (leaf.next != NONE).then_some(Place { leaf: leaf.next, at: 0 })
     }
 
-    /// The entry at `place`, once the first of its score, is not when one with the same score comes before it.
+    /// The entry at `place` is no longer the first of its score if one with the same score comes before it.
     fn unmark_next_of_score(&mut self, place: Place, key: &[u64]) {
         if let Some(Place { leaf, at }) = self.entry_from(place)
             && self.leaves[leaf].key(at, self.width).score() == score_words(key)
@@ -71,7 +71,7 @@ impl Tree {
         }
     }
 
-    /// Makes room in a full leaf, and tells where the new entry belongs then.
+    /// Makes room in a full leaf, and returns the place of the new entry.
     fn make_room(&mut self, place: Place, members: &mut Members) -> Place {
         self.share_with_next(place, members)
             .or_else(|| self.share_with_previous(place, members))
@@ -140,7 +140,7 @@ impl Tree {
         if place.at <= kept { place } else { Place { leaf: tail, at: place.at - kept } }
     }
 
-    /// Puts a node that was split off beside the one that it comes from.
+    /// Adds a node that was split off after the original one.
     fn add_sibling(&mut self, level: u32, node: u32, added: u32) {
         let parent = match self.parent(level, node) {
             NONE => self.grow_root(level, node),
@@ -166,7 +166,7 @@ impl Tree {
         root
     }
 
-    /// What a parent has to know of a node.
+    /// A parent's data of a node.
     pub(super) fn child(&self, level: u32, node: u32) -> Child {
         let (count, heads) = self.numbers(level, node);
         let (key, handle) = match level {
@@ -176,7 +176,7 @@ impl Tree {
         Child { node, count, heads, handle, key }
     }
 
-    /// Makes room in a full branch, and tells where the new child belongs then.
+    /// Makes room in a full branch, and returns the place of the new child.
     fn branch_with_room(&mut self, level: u32, branch: u32, at: usize) -> (u32, usize) {
         if !self.branches[branch].is_full() {
             return (branch, at);
@@ -191,7 +191,7 @@ impl Tree {
         if at <= kept { (branch, at) } else { (tail, at - kept) }
     }
 
-    /// Writes down anew what all branches above know of one that was split, or whose child was.
+    /// Updates all branches above one that was split, or whose child was.
     fn refresh_above(&mut self, level: u32, branch: u32) {
         let (mut level, mut branch) = (level, branch);
         loop {

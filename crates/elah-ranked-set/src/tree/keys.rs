@@ -1,5 +1,5 @@
-//! The keys of a node's entries. The first two words of each, all that a score of one component has, lie in the node itself: whoever knows
-//! the node's number knows where they are, and can have them brought near before it looks at the node.
+//! The keys of a node's entries. The first two words of each, enough for a score of one component, are in the node itself. So the
+//! number of the node is enough to prefetch them.
 
 use super::CAPACITY;
 use crate::key::Key;
@@ -35,7 +35,7 @@ impl Keys {
         Key::of_parts(self.near[at], &self.far[at * far..(at + 1) * far])
     }
 
-    /// Lends the words of a key to `work`, without a copy where they all lie near.
+    /// Passes the words of a key to `work`, without a copy if all are near.
     #[inline]
     pub(crate) fn read<R>(&self, at: usize, width: usize, work: impl FnOnce(&[u64]) -> R) -> R {
         if width == NEAR { work(&self.near[at]) } else { work(self.get(at, width).words()) }
@@ -56,7 +56,7 @@ impl Keys {
         self.set(at, key);
     }
 
-    /// Takes the key at `at` out of `len` of `width` words.
+    /// Removes the key at `at` out of `len` keys of `width` words.
     pub(super) fn remove(&mut self, at: usize, width: usize, len: usize) {
         self.near.copy_within(at + 1..len, at);
         let far = width - NEAR;

@@ -10,7 +10,7 @@ pub(crate) struct Leaf {
     pub(super) previous: u32,
     pub(super) next: u32,
     len: u32,
-    /// Bit n: entry n has another score than the entry before it, in this leaf or the one before.
+    /// Bit n: the score of entry n differs from that of the entry before it, in this leaf or the previous one.
     pub(super) heads: u64,
     handles: [u32; CAPACITY],
     keys: Keys,
@@ -60,14 +60,14 @@ impl Leaf {
         &self.handles[..self.len()]
     }
 
-    /// Brings near all but the keys.
+    /// Prefetches everything but the keys.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&self.heads);
         prefetch(&self.handles);
     }
 
-    /// Where the entry of a member stands.
+    /// The position of a member's entry.
     #[inline]
     pub(super) fn place(&self, handle: u32) -> usize {
         place_of(&self.handles, handle)
@@ -111,7 +111,7 @@ impl Leaf {
         self.len -= 1;
     }
 
-    /// Takes the entries from `at` on into a new leaf.
+    /// Moves the entries from `at` on into a new leaf.
     pub(super) fn split_off(&mut self, at: usize, width: usize) -> Leaf {
         let mut tail = Leaf::with_room(width);
         tail.append_part(self, at, width);
@@ -122,7 +122,7 @@ impl Leaf {
         tail
     }
 
-    /// Adds all entries of the leaf that follows.
+    /// Appends all entries of the next leaf.
     pub(super) fn append(&mut self, next: &Leaf, width: usize) {
         self.append_part(next, 0, width);
     }

@@ -1,16 +1,16 @@
-//! Taking an entry out: what changes above it, and nodes that became small enough to join a neighbour.
+//! The removal of an entry: updates above it, and the merging of small nodes with a neighbour.
 
 use super::{CAPACITY, NONE, Place, Tree};
 use crate::key::Key;
 use crate::members::Members;
 
-/// A node with fewer entries looks for a neighbour to join.
+/// A node with fewer entries tries to merge with a neighbour.
 const SMALL: usize = CAPACITY / 2;
-/// The most entries that two joined nodes may have: the next insertion must not split them again.
+/// The most entries of two merged nodes, so that the next insertion does not split them again.
 const JOINED_MAX: usize = CAPACITY - 8;
 
 impl Tree {
-    /// Takes an entry out, and returns the position that it had.
+    /// Removes an entry, and returns its former position.
     pub(in super::super) fn remove(&mut self, place: Place, members: &mut Members) -> usize {
         let Place { leaf, at } = place;
         let key = self.key(place);
@@ -34,7 +34,7 @@ impl Tree {
         before + at
     }
 
-    /// The entry that is at `place` now is the first of its score if it has the score of the one that was there.
+    /// The entry now at `place` is the first of its score if it has the score of the removed one.
     fn mark_next_of_score(&mut self, place: Place, key: &Key) {
         if let Some(Place { leaf, at }) = self.entry_from(place)
             && self.leaves[leaf].key(at, self.width).score() == key.score()
@@ -44,7 +44,7 @@ impl Tree {
         }
     }
 
-    /// Takes an empty leaf out of the tree; the last one stays.
+    /// Removes an empty leaf from the tree; the last one stays.
     fn drop_leaf(&mut self, leaf: u32) {
         let (parent, previous, next) = (self.leaves[leaf].parent, self.leaves[leaf].previous, self.leaves[leaf].next);
         if parent == NONE {
@@ -64,7 +64,7 @@ impl Tree {
         self.leaves.remove(leaf);
     }
 
-    /// Joins a small leaf and one beside it, if they fit into one.
+    /// Merges a small leaf with a neighbour if both fit into one.
     fn join_leaf(&mut self, leaf: u32, members: &mut Members) {
         let pairs = [
             self.sibling(leaf, 1).map(|(next, parent, at)| (leaf, next, parent, at)),
@@ -84,14 +84,14 @@ impl Tree {
         }
     }
 
-    /// Takes a node that is gone out of its parent.
+    /// Removes a deleted node from its parent.
     fn drop_child(&mut self, level: u32, node: u32, parent: u32) {
         let at = self.branches[parent].place(node);
         self.branches[parent].remove(at, self.width);
         if self.branches[parent].len() == 0 {
             let above = self.branches[parent].parent;
             self.branches.remove(parent);
-            // A root has two children at least, so there is a branch above this one.
+            // A root has at least two children, so there is a branch above this one.
             return self.drop_child(level + 1, parent, above);
         }
         if at == 0 {
@@ -104,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// A root with one child gives way to that.
+    /// Replaces a root with one child by that child.
     fn lower_root(&mut self) {
         while self.height > 0 && self.branches[self.root].len() == 1 {
             let child = self.branches[self.root].child(0);

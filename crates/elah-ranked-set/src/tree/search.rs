@@ -4,10 +4,11 @@ use super::keys::Keys;
 use crate::members::Members;
 use crate::point::Point;
 
-/// The number of entries before `point` among sorted ones, whose keys have `width` words.
+/// The number of entries before `point` among sorted ones with keys of `width` words.
 ///
-/// What comes first by the first word alone is counted without a branch, by every eighth word and then by eight: the loads of a step do not wait
-/// for each other, as those of a search by halves do, and most of what a large set takes is waiting for memory. Halves decide among the others.
+/// Entries that differ in the first word are counted without a branch, first every eighth word and then eight words. The loads of
+/// one step do not depend on each other, unlike those of a binary search, and a large set mostly waits for memory. A binary
+/// search decides among the rest.
 #[inline]
 pub(super) fn entries_before(point: Point<'_>, members: &Members, keys: &Keys, width: usize, handles: &[u32]) -> usize {
     const STEP: usize = 8;

@@ -1,4 +1,4 @@
-//! The bounds: names, scores, components, members.
+//! The limits: names, scores, components, members.
 
 use elah_ranked_set::{
     COMPONENTS_MAX, Component, Direction, Error, MEMBER_BYTES_MAX, Operator, Order, Rank, RankedSet, Scores, Style, Ties,
@@ -59,7 +59,7 @@ fn a_full_set_still_takes_scores() {
     assert!(set.submit(b"d", &[1], Operator::Best, Style::Ordinal).is_ok());
 }
 
-/// The last of many submissions does not fit: none of them has happened.
+/// The last of many submissions does not fit, so none of them happens.
 #[test]
 fn many_submissions_are_all_or_nothing() {
     let mut set = set();
@@ -96,7 +96,7 @@ fn orders_and_scores_must_fit() {
     }
 }
 
-/// What keeps and what loses its place among equals.
+/// Which operations keep a member's place among equals, and which do not.
 #[test]
 fn the_earliest_is_who_reached_the_score_first() {
     let mut set = set();
@@ -115,7 +115,7 @@ fn the_earliest_is_who_reached_the_score_first() {
     assert_eq!(first(b"bob", 5, Operator::Set).as_deref(), Some(&b"ann"[..]), "left and reached again is later");
 }
 
-/// A score is one attempt: the better second number of a worse attempt is not taken over.
+/// A score is one attempt: the better second component of a worse attempt is ignored.
 #[test]
 fn attempts_are_not_mixed() {
     let mut set = RankedSet::new(order(&[Direction::Descending, Direction::Ascending], Ties::Earliest), 3);

@@ -1,4 +1,4 @@
-//! Random insertions and removals, as many of one as of the other, in sets of all sizes, against sorted collections of the standard library.
+//! Random insertions and removals in equal number, in sets of all sizes, against sorted collections of the standard library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use elah_ranked_set::{Direction, Operator, Rank, RankedSet, Style, Ties};
 
 use super::model::order;
 
-/// The members in their order, and the score and the place of each.
+/// The members in order, with the score and the place of each.
 #[derive(Default)]
 struct Sorted {
     ranked: BTreeSet<(i64, u64, Vec<u8>)>,
@@ -36,7 +36,7 @@ fn score_of(standing: &elah_ranked_set::Standing) -> i64 {
     standing.scores[0]
 }
 
-/// Everything that the set says of itself.
+/// Compares everything that can be read from the set.
 fn check(set: &RankedSet, sorted: &Sorted) {
     assert_eq!(set.len(), sorted.by_name.len());
     let rows = set.rows(0..usize::MAX, Style::Ordinal).map(|row| (row.scores[0], row.name.to_vec(), row.rank));
@@ -59,7 +59,7 @@ fn fuzz_members_that_come_and_go() {
                 number if number % 3 == 0 => format!("a common beginning {number}").into_bytes(),
                 number => number.to_be_bytes().to_vec(),
             };
-            // Half of the names are in the set, when it is as large as it becomes.
+            // Half of the names are in the set when it has its full size.
             if sorted.by_name.contains_key(&name) && !random.once_in(4) {
                 assert_eq!(set.delete(&name).map(|standing| score_of(&standing)), sorted.delete(&name));
             } else {

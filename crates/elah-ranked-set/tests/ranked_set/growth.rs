@@ -4,7 +4,7 @@ use elah_ranked_set::{Direction, Operator, RankedSet, Style, Ties};
 
 use super::model::{Model, order};
 
-/// A generator of numbers that are the same in every run.
+/// A generator of the same numbers in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -111,7 +111,7 @@ fn a_long_life_against_the_model() {
     }
 }
 
-/// Memory beside the names after growing in order, growing at random, and a long time of changes.
+/// Memory beside the names after growth in order, random growth, and many changes.
 #[test]
 fn a_member_takes_at_most_64_bytes() {
     let count = 100_000;
@@ -141,7 +141,7 @@ fn a_member_takes_at_most_64_bytes() {
     }
 }
 
-/// So many that records and leaves lie in several blocks, and that the index has split.
+/// So many members that records and leaves occupy several blocks, and that the index has split.
 #[test]
 fn a_large_set_keeps_its_order() {
     let count = 150_000;
@@ -170,7 +170,7 @@ fn a_large_set_keeps_its_order() {
     assert!((0..count).filter(|number| gone(*number)).all(|number| set.position(&name(number)).is_none()));
 }
 
-/// What goes makes room for what comes.
+/// Removed members make room for new ones.
 #[test]
 fn memory_does_not_grow_when_members_come_and_go() {
     let mut set = RankedSet::new(order(&[Direction::Descending], Ties::Earliest), usize::MAX);

@@ -1,4 +1,4 @@
-//! A ranked set that anyone can see is right: a list that is sorted anew whenever it is asked.
+//! A plainly correct ranked set: a list that is sorted anew for each question.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -59,7 +59,7 @@ impl Model {
         self.members.iter().find(|member| member.name == name)
     }
 
-    /// Ranks as their definitions say.
+    /// Ranks by their definitions.
     pub fn rank(&self, name: &[u8], style: Style) -> Option<Rank> {
         let member = self.find(name)?;
         let better = self.members.iter().filter(|other| self.compare_scores(&other.scores, &member.scores).is_lt());
@@ -109,7 +109,7 @@ impl Model {
         self.members.len() < before
     }
 
-    /// Gives a member back what it had.
+    /// Restores a member's earlier standing.
     pub fn restore(&mut self, name: &[u8], standing: Option<Standing>) {
         self.delete(name);
         if let Some(Standing { scores, sequence }) = standing {
@@ -117,7 +117,7 @@ impl Model {
         }
     }
 
-    /// The positions of the members whose scores lie between two, by looking at each.
+    /// The positions of the members with scores in a range, found by checking each.
     pub fn span(&self, from: Option<i64>, to: Option<i64>, excludes_to: bool) -> Range<usize> {
         let is_in = |member: &&Member| {
             let first = member.scores[0];

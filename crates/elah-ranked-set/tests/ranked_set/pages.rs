@@ -1,4 +1,4 @@
-//! Pages by cursor while scores move: whoever stands still is on exactly one of them.
+//! Pages by cursor while scores move: a member that does not move is on exactly one of them.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ proptest! {
             let Some(last) = (if backwards { page.first() } else { page.last() }) else { break };
             cursor = set.cursor(last);
             for (number, score) in moves.by_ref().take(3) {
-                // Whoever is touched is not asked for, the member of the cursor included.
+                // A changed member is not checked, even if it is that of the cursor.
                 still.remove(&name(number));
                 match score {
                     Some(score) => drop(set.submit(&name(number), &[score], Operator::Last, Style::Ordinal).expect("room")),

@@ -1,4 +1,4 @@
-//! Random operations on a set and on the model, whose answers must be the same.
+//! Random operations on a set and on the model, whose results must be the same.
 
 use elah_ranked_set::{Direction, Operator, RankedSet, Scores, Style, Ties};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn operator() -> impl Strategy<Value = Operator> {
     prop_oneof![Just(O::Best), Just(O::Set), Just(O::Increment), Just(O::Min), Just(O::Max), Just(O::Last)]
 }
 
-/// Few numbers, so that scores meet, and now and then a large one.
+/// Few numbers, so that scores collide, and sometimes a large one.
 fn score() -> impl Strategy<Value = i64> {
     prop_oneof![9 => -6_i64..6, 1 => -(1_i64 << 55)..1 << 55]
 }

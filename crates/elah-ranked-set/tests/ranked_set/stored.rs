@@ -1,4 +1,4 @@
-//! Sets in a store: what is written comes back in the same order, and what cannot be a row of the set is refused.
+//! Sets in a store: stored members return in the same order, and invalid rows are refused.
 
 use std::sync::mpsc;
 use std::time::Duration;

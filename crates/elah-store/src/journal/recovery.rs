@@ -1,4 +1,4 @@
-//! Folds the journals that dead processes left behind.
+//! Recovery of the journals of dead processes.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::JOURNALS;
 use crate::session::Session;
 
-/// A dead process's journal, whose lock is ours now.
+/// A dead process's journal, locked by this process.
 pub(crate) struct Orphan {
     path: PathBuf,
     name: String,
@@ -44,7 +44,7 @@ pub(crate) fn orphans(dir: &Path) -> io::Result<Vec<Orphan>> {
     Ok(orphans)
 }
 
-/// Between our look at the directory and our lock, another may have recovered the journal and removed it.
+/// Between listing the directory and locking, another process may have recovered the journal and removed it.
 fn is_still_there(path: &Path, file: &File) -> bool {
     match (fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
@@ -52,8 +52,8 @@ fn is_still_there(path: &Path, file: &File) -> bool {
     }
 }
 
-/// Adds what `orphans` hold and the counters lack, in one durable transaction, then removes their files. Killed in between, it is
-/// done again and adds nothing twice.
+/// Adds the sums of `orphans` that the counters lack, in one durable transaction, then removes their files. If it is killed in
+/// between, a repetition adds nothing twice.
 pub(crate) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) -> Result<(), Error> {
     if orphans.is_empty() {
         return Ok(());
@@ -73,13 +73,13 @@ pub(crate) fn recover(env: &Env, tree: Tree, orphans: Vec<Orphan>, now_ms: u64) 
     }
     session.commit()?;
     for orphan in orphans {
-        // A file that stays is found again and has nothing new.
+        // A file that remains is found again, with nothing new in it.
         let _ = fs::remove_file(&orphan.path);
     }
     Ok(())
 }
 
-/// Forgets how far the journals were folded whose files are gone.
+/// Removes the folded generations of journals whose files no longer exist.
 pub(crate) fn forget_finished(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
     let mut noted = HashSet::new();
     let snapshot = env.read_txn()?;

@@ -38,7 +38,7 @@ pub(crate) struct Sum<'a> {
 #[derive(Debug)]
 struct Slot {
     at: u32,
-    /// What the counter stood at, as far as this process knew, when it got this slot.
+    /// The counter's value when it got this slot, as far as this process knew.
     base: i64,
 }
 
@@ -70,19 +70,19 @@ impl Segment {
         self.slots.is_empty()
     }
 
-    /// How many keys it has sums of.
+    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// What this segment holds for a key.
+    /// The sum of a key in this segment.
     pub(super) fn total(&self, hasher: &DefaultHashBuilder, table: TableId, key: &[u8]) -> i64 {
         let found = self.slots.find(hash(hasher, table, key), |slot| is_slot_of(&self.map, slot, table, key));
         found.map_or(0, |slot| total_at(&self.map, slot.at as usize))
     }
 
-    /// Adds `by` to the slot of a key, and returns what the counter stands at now, from what it stood at when the key got its slot.
-    /// `Err(None)` when the key has no slot, `Err(Some(value))` when the sum would not fit.
+    /// Adds `by` to the slot of a key, and returns the counter's value, based on its value when the key got the slot. `Err(None)`
+    /// if the key has no slot, `Err(Some(value))` if the sum does not fit.
     pub(super) fn add(&mut self, hasher: &DefaultHashBuilder, table: TableId, key: &[u8], by: i64) -> Result<i64, Option<i64>> {
         let map = &mut self.map;
         let slot = self.slots.find(hash(hasher, table, key), |slot| is_slot_of(map, slot, table, key)).ok_or(None)?;
@@ -98,7 +98,7 @@ impl Segment {
         }
     }
 
-    /// Gives a key that has none a slot with the sum `total`; `false` when there is no room.
+    /// Assigns a slot with the sum `total` to a new key; `false` if there is no room.
     pub(super) fn define(&mut self, hasher: &DefaultHashBuilder, sum: Sum<'_>, base: i64) -> bool {
         let Sum { table, key, total } = sum;
         let at = self.end;
@@ -129,7 +129,7 @@ impl Segment {
     }
 }
 
-/// The sums of a segment, of this process or of one that died.
+/// The sums of a segment, of this process or a dead one.
 pub(super) fn sums(segment: &[u8]) -> impl Iterator<Item = Sum<'_>> {
     let generation = generation(segment);
     let mut at = SLOT_STEP;
@@ -141,7 +141,7 @@ pub(super) fn sums(segment: &[u8]) -> impl Iterator<Item = Sum<'_>> {
     })
 }
 
-/// The generation of a segment, unless it was never finished.
+/// The generation of a segment, unless it is incomplete.
 pub(super) fn generation(segment: &[u8]) -> Option<u64> {
     (segment.get(..8)? == MAGIC).then(|| word(segment, 8)).filter(|generation| *generation > 0)
 }

@@ -1,5 +1,5 @@
-//! Kills the owner of a journal at every point between its steps, on paper: what a copy of the directory recovers to must be
-//! exactly what was counted, however often recovery itself is killed.
+//! Simulated kills of a journal's owner at every point between its steps. What a copy of the directory recovers to must equal
+//! what was counted, however often recovery itself is killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ struct Owner {
     env: Env,
     tree: Tree,
     journal: Journal,
-    /// Committed, and not released yet.
+    /// Committed, but not released.
     committed: Option<Sealed>,
     counted: BTreeMap<Vec<u8>, i64>,
 }
@@ -86,7 +86,7 @@ impl Owner {
         }
     }
 
-    /// Recovers what a kill at this moment would leave, three times: the first is itself killed before it removes the journal.
+    /// Recovers the files that a kill at this moment would leave, three times: the first is killed before it removes the journal.
     fn recover_a_copy(&self) {
         let copy = TempDir::new().expect("a directory");
         copy_file(self.dir.path(), copy.path(), "data.mdb");
@@ -175,7 +175,7 @@ fn a_slot_that_was_not_finished_does_not_count() {
     let content = fs::read(owner.dir.path().join(owner.journal.name())).expect("a journal");
     let segment = &content[..SEGMENT_BYTES];
     assert_eq!(sums(segment).count(), 2);
-    // The second slot starts at 64. Whatever of its name is wrong, or its generation, it is not there.
+    // The second slot starts at 64. With a wrong name or generation it does not exist.
     for at in [64, 80, 84, 86, 88] {
         let mut torn = segment.to_vec();
         torn[at] ^= 1;

@@ -1,5 +1,4 @@
-//! A store whose file has reached its limit: what does not fit is refused, what fits beside it is stored, and room that is made
-//! can be used.
+//! A store whose file has reached its limit: it refuses what does not fit, stores what does, and can use freed room.
 
 use std::sync::mpsc::channel;
 
@@ -13,7 +12,7 @@ fn key(n: usize) -> Vec<u8> {
     format!("key{n:06}").into_bytes()
 }
 
-/// Submits all at once, so that they share syncs, and returns what came of each.
+/// Submits all at once, so that they share syncs, and returns the result of each.
 fn all_at_once<T: Send + 'static>(calls: impl Iterator<Item = impl FnOnce(Box<dyn FnOnce(T) + Send>)>) -> Vec<T> {
     let (sender, receiver) = channel();
     for call in calls {

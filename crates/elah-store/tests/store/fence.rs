@@ -1,4 +1,4 @@
-//! Owners of shards: what one gathers is stored under its epoch, and not at all once another has claimed the shard.
+//! Owners of shards: writes are stored under their epoch, and refused after another owner has claimed the shard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use elah_store::{Claim, Error, Gathered, GroupCommits, Range, Table};
 
 use super::support::{Opened, get, wait};
 
-/// One owner, as a process would be.
+/// One owner, like a process.
 struct Owner {
     commits: GroupCommits,
     claims: Vec<Arc<Claim>>,
@@ -27,7 +27,7 @@ impl Owner {
         Owner { commits, claims, own }
     }
 
-    /// Writes a key and an index row under the claim of this place.
+    /// Writes a key and an index row under the claim at this position.
     fn gather(&self, claim: usize, key: &[u8], value: &[u8]) -> u64 {
         let mut gathered = Gathered::default();
         gathered.put(0, b"", key, value, None).expect("a key");
@@ -120,14 +120,14 @@ fn a_delay_that_is_over_ends_the_wait() {
 fn what_waits_behind_a_claim_is_judged_by_it() {
     let opened = Opened::new();
     let old = Owner::new(&opened, &[3]);
-    // All three are on their way at the same time, in this order.
+    // All three are in flight at the same time, in this order.
     old.gather(0, b"before", b"1");
     old.commits.submit();
     let (sender, receiver) = std::sync::mpsc::channel();
     old.commits.claim(vec![3], 8, 8, move |claims| sender.send(claims).expect("somebody waits"));
     let late = old.gather(0, b"after", b"1");
     old.settle(late);
-    receiver.recv().expect("an answer").expect("claims");
+    receiver.recv().expect("a result").expect("claims");
     assert_eq!(get(&old.own, b"before"), Some(b"1".to_vec()));
     assert_eq!(get(&old.own, b"after"), None);
     assert!(old.claims[0].failure(late - 1).is_none(), "the first batch was stored");

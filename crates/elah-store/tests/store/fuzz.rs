@@ -1,5 +1,5 @@
-//! The operations of `model` with keys that are hard to keep apart: of the greatest length, of zeros and of bytes 255, and each other's
-//! beginnings. Keys that no table can have are refused and change nothing.
+//! The operations of `model` with difficult keys: of maximum length, of zeros and of bytes 255, and prefixes of each other.
+//! Invalid keys are refused and change nothing.
 
 use elah_fuzz::{Random, run};
 use elah_store::{Error, KEY_BYTES_MAX, Range};
@@ -9,7 +9,7 @@ use super::support::{commit, delete, increment, put, put_new, wait};
 
 const OPERATIONS_MAX: usize = 60;
 
-/// A key that has to do with those that were used before, more often than not.
+/// A key that is related to an earlier one, more often than not.
 fn key(random: &mut Random, used: &mut Vec<Vec<u8>>) -> Vec<u8> {
     let mut key = match random.below(6) {
         0 | 1 if !used.is_empty() => return random.pick(used).clone(),
@@ -86,7 +86,7 @@ fn operation(random: &mut Random, used: &mut Vec<Vec<u8>>) -> Operation {
     }
 }
 
-/// Tries every call with a key that is none.
+/// Tries every call with an invalid key.
 fn refuse(of: &Run, key: &[u8]) {
     let refused = Error::InvalidKey { bytes: key.len() };
     let (table, counter) = (&of.table, &of.counter);

@@ -1,4 +1,4 @@
-//! Random writes that calls gather, in batches of many: the tables hold what maps hold, entry by entry and in number.
+//! Random writes of calls in large batches: the tables must equal maps, in every entry and in number.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const TTL: Duration = Duration::from_secs(5);
 /// Of one call: the table, the key, and a value, whether it expires; or no value to delete the key.
 type Write = (u8, Vec<u8>, Option<(Vec<u8>, bool)>);
 
-/// Few keys, so that writes meet: alike in the bytes that are compared at once, and with zeros there and behind.
+/// Few keys, so that writes collide. They share the bytes that are compared first, and contain zeros.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let end = vec(prop_oneof![Just(0u8), Just(b'a'), Just(0xff)], 0..3);
     (prop_oneof![Just(1usize), Just(7), Just(8), Just(22), Just(23), Just(24), Just(60)], end).prop_map(|(length, end)| {
@@ -44,7 +44,7 @@ impl Run {
         TABLES.iter().map(|name| self.opened.store.table(name).expect("a name")).collect()
     }
 
-    /// Gathers each of the calls, in one batch, and waits until it is stored.
+    /// Stores the calls in one batch.
     fn store(&mut self, calls: &[Vec<Write>]) {
         let commits = GroupCommits::new(&self.tables(), Duration::ZERO).expect("tables of one store");
         let claims: Vec<Arc<Claim>> = wait(|done| commits.claim(vec![3, 5], 8, 7, done)).expect("claims");

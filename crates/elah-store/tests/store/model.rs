@@ -1,4 +1,4 @@
-//! Random operations on a store and on a `BTreeMap`: every answer must be the same, also after the store was opened again.
+//! Random operations on a store and on a `BTreeMap`: every result must be the same, also after reopening the store.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub enum Operation {
     Reopen,
 }
 
-/// Few keys, so that operations meet; with the bytes that are hard to order.
+/// Few keys, so that operations collide, with bytes that are hard to order.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(0xfe), Just(0xff)], 1..4)
 }
@@ -106,7 +106,7 @@ fn seconds(ttl: &Option<u8>) -> Option<Duration> {
     ttl.map(|seconds| Duration::from_secs(u64::from(seconds)))
 }
 
-/// One run: the store, its model, and what happens to both.
+/// One run: the store, its model, and the operations on both.
 pub struct Run {
     pub opened: Opened,
     pub table: Table,
@@ -172,7 +172,7 @@ impl Run {
         max.is_none_or(|max| sum <= i64::from(max)).then_some(sum)
     }
 
-    /// Does to the model what was done to the store.
+    /// Applies an operation of the store to the model.
     fn note(&mut self, operation: &Operation, now_ms: u64) {
         match operation {
             Operation::PutNew(key, ..) if self.model.get(key, now_ms).is_some() => {}
@@ -206,7 +206,7 @@ impl Run {
                     let is_there = self.model.get(key, now_ms).is_some();
                     assert_eq!(transaction.delete(&self.table, key), Ok(is_there));
                     if !is_there {
-                        // What has expired is left to the sweeper.
+                        // Expired entries are left to the sweeper.
                         continue;
                     }
                 }

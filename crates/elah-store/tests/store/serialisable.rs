@@ -1,4 +1,4 @@
-//! Transactions of many threads: what they leave behind must be what some order of them, one after the other, leaves behind.
+//! Transactions of many threads: the result must equal that of some serial order.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -53,7 +53,8 @@ fn a_sum_of_accounts_stays_while_money_moves() {
     assert_eq!((0..4u8).map(|account| number(get(&accounts, &[account]))).sum::<i64>(), 400);
 }
 
-/// Write skew: each looks at all that is there and adds one more only if there is room. A check of single keys would let two pass.
+/// Write skew: each transaction reads everything and adds one entry only if there is room. A check of single keys would let two
+/// pass.
 #[test]
 fn a_range_that_was_read_admits_no_newcomer() {
     let opened = Opened::new();
@@ -105,14 +106,15 @@ fn reserve(store: &Store) -> Reservation {
     wait(|done| store.reserve(done)).expect("a reservation")
 }
 
-/// Writes without waiting for it.
+/// Writes without waiting.
 fn begin_put(table: &Table, key: &[u8], value: &[u8]) -> Receiver<Result<bool, Error>> {
     let (sender, stored) = mpsc::channel();
     table.put(key.to_vec(), value.to_vec(), None, false, move |outcome| sender.send(outcome).expect("somebody waits"));
     stored
 }
 
-/// A thread that gets no core for longer than a reservation holds may lose, but not each time; without one it always does.
+/// A thread that gets no core for longer than a reservation lasts may lose, but not each time; without a reservation it always
+/// does.
 #[test]
 fn what_was_reserved_for_goes_before_what_came_first() {
     let opened = Opened::new();
@@ -141,7 +143,7 @@ fn several_reservations_are_granted_and_given_up() {
     let other = begin_put(&table, b"k", b"v");
     drop(first);
     assert_eq!(other.recv(), Ok(Ok(true)));
-    let second = granted.recv().expect("an answer").expect("a reservation");
+    let second = granted.recv().expect("a result").expect("a reservation");
     drop(second.begin().expect("a transaction"));
     assert_eq!(put(&table, b"k", b"w", None), Ok(true));
 }

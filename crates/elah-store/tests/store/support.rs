@@ -1,4 +1,4 @@
-//! Opens stores in temporary directories and waits for their answers.
+//! Stores in temporary directories, and waits for their results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,11 +44,11 @@ impl Opened {
     }
 }
 
-/// Calls `start` with a callback, and waits for what it is called with.
+/// Calls `start` with a callback, and waits for the value that the callback gets.
 pub fn wait<T: Send + 'static>(start: impl FnOnce(Box<dyn FnOnce(T) + Send>)) -> T {
     let (sender, receiver) = sync_channel(1);
     start(Box::new(move |value| sender.send(value).expect("somebody waits")));
-    receiver.recv().expect("an answer")
+    receiver.recv().expect("a result")
 }
 
 pub fn get(table: &Table, key: &[u8]) -> Option<Vec<u8>> {

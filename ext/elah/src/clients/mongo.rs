@@ -1,5 +1,5 @@
-//! `Elah::Clients::Mongo`: the native half of `Elah::Mongo`, a subclass in Ruby (`lib/elah/clients/mongo.rb`) that is loaded when it is named.
-//! Documents cross as bytes.
+//! `Elah::Clients::Mongo`: the native half of `Elah::Mongo`, its subclass in `lib/elah/clients/mongo.rb`. Documents cross as
+//! bytes.
 
 mod cursor;
 mod errors;
@@ -55,7 +55,7 @@ impl RubyMongo {
         Ok(ruby.obj_wrap_as(client, class).as_value())
     }
 
-    /// Runs an operation where the caller is, and waits for it.
+    /// Runs an operation on the caller's loop or in the background, and waits for it.
     fn run<T, F>(&self, ruby: &Ruby, operation: impl FnOnce(Arc<Client>) -> F) -> Result<(T, Home), Error>
     where
         T: Send + 'static,
@@ -97,7 +97,7 @@ impl RubyMongo {
         Ok(mongo.run(ruby, |client| async move { client.count(collection, filter, options).await })?.0)
     }
 
-    /// Gives the ids.
+    /// Returns the IDs.
     fn insert(ruby: &Ruby, mongo: &Self, collection: String, documents: RArray, options: RHash) -> Result<RArray, Error> {
         let options = bytes(ruby, options)?;
         let ids = ruby.ary_new_capa(documents.len());
@@ -112,7 +112,7 @@ impl RubyMongo {
         Ok(ids)
     }
 
-    /// Gives `[matched, modified, id of an upserted document or nil]`. `kind` is :update_one, :update_many or :replace_one.
+    /// Returns `[matched, modified, id of an upserted document or nil]`. `kind` is :update_one, :update_many or :replace_one.
     fn update(
         ruby: &Ruby,
         mongo: &Self,
@@ -157,7 +157,7 @@ impl RubyMongo {
         found.map(|found| reader::document(ruby, &found)).transpose()
     }
 
-    /// Takes pairs of keys and options, and gives names.
+    /// Accepts pairs of keys and options, and returns names.
     fn create_indexes(ruby: &Ruby, mongo: &Self, collection: String, indexes: RArray) -> Result<Vec<String>, Error> {
         let mut models = Vec::with_capacity(indexes.len());
         for index in 0..indexes.len() {
@@ -171,7 +171,7 @@ impl RubyMongo {
         mongo.run(ruby, |client| async move { client.drop_collection(collection).await }).map(|_| ())
     }
 
-    /// Takes pairs of :insert, :update or :delete and a Hash; gives the five counts.
+    /// Accepts pairs of :insert, :update or :delete and a Hash; returns the five counts.
     fn bulk_write(
         ruby: &Ruby,
         mongo: &Self,
@@ -213,7 +213,7 @@ impl RubyMongo {
         self.plan.connections_max
     }
 
-    /// Operations that run and that wait where the caller is.
+    /// Running and waiting operations on the caller's loop.
     fn load(ruby: &Ruby, mongo: &Self) -> Result<(usize, usize), Error> {
         let client = mongo.clients.get(Home::current(ruby)?, || Client::new(Arc::clone(&mongo.plan)));
         Ok(client.load())
@@ -237,7 +237,7 @@ fn bytes(ruby: &Ruby, hash: RHash) -> Result<Vec<u8>, Error> {
     writer::document(ruby, hash.as_value())
 }
 
-/// The `_id` that a document has, or a new one.
+/// The `_id` of a document, or a new one.
 fn id_of(ruby: &Ruby, document: RHash) -> Result<Value, Error> {
     if let Some(id) = document.lookup::<_, Option<Value>>("_id")?.or(document.lookup(ruby.to_symbol("_id"))?) {
         return Ok(id);

@@ -24,13 +24,13 @@ use crate::ruby::receiver::Receiver;
 use errors::{raised, refused};
 use subscription::RubySubscription;
 
-/// Why what nobody waited for went wrong.
+/// The failure of a command sent with `post`.
 enum Failure {
-    NoAnswer(RedisError),
+    NoReply(RedisError),
     Refused(Name, Refusal),
 }
 
-/// Whoever gets the answers.
+/// The receiver of the replies.
 enum Asked {
     Caller(Completer<Result<Replies, RedisError>>),
     Nobody(Name, Arc<Mutex<Option<Failure>>>),
@@ -47,7 +47,7 @@ impl Waiter for Asked {
 
 fn remember_failure(name: Name, outcome: Result<Replies, RedisError>, failure: &Mutex<Option<Failure>>) {
     let failed = match outcome {
-        Err(error) => Failure::NoAnswer(error),
+        Err(error) => Failure::NoReply(error),
         Ok(mut replies) => match replies.next_item() {
             Item::Refusal(line) => Failure::Refused(name, Refusal::new(line)),
             _ => return,
@@ -62,7 +62,7 @@ pub(crate) struct RubyRedis {
     settings: Settings,
     clients: PerHome<Client<Asked>>,
     clusters: PerHome<ClusterClient>,
-    /// What became of commands that nobody waited for, until somebody is told.
+    /// The failure of a command sent with `post`, until it is raised.
     failure: Arc<Mutex<Option<Failure>>>,
     is_closed: AtomicBool,
 }
@@ -83,7 +83,7 @@ impl RubyRedis {
         Ok(ruby.obj_wrap_as(redis, class).as_value())
     }
 
-    /// Runs one command and gives its answer.
+    /// Runs one command and returns its reply.
     fn call(ruby: &Ruby, redis: Receiver<Self>, words: &[Value]) -> Result<Value, Error> {
         let commands = arguments::single(ruby, words)?;
         let name = commands.name();
@@ -92,7 +92,7 @@ impl RubyRedis {
         Ok(value)
     }
 
-    /// Runs commands, each an Array, and gives their answers; a refusal is an exception in its place.
+    /// Runs commands, each an Array, and returns their replies; a refusal is an exception in its place.
     fn run_all(ruby: &Ruby, redis: &Self, commands: RArray, is_transaction: bool) -> Result<RArray, Error> {
         let (commands, names) = arguments::several(ruby, commands)?;
         let server = redis.settings.server();
@@ -110,11 +110,11 @@ impl RubyRedis {
         }
     }
 
-    /// Sends one command without waiting for its answer. Raises what became of an earlier one.
+    /// Sends one command without waiting for its reply. Raises the error of an earlier one.
     fn post(ruby: &Ruby, redis: Receiver<Self>, words: &[Value]) -> Result<bool, Error> {
         let failure = redis.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         match failure {
-            Some(Failure::NoAnswer(error)) => return Err(raised(ruby, &error)),
+            Some(Failure::NoReply(error)) => return Err(raised(ruby, &error)),
             Some(Failure::Refused(name, refusal)) => return Err(refused(ruby, redis.settings.server(), name, &refusal)),
             None => {}
         }

@@ -1,4 +1,5 @@
-//! `Elah::Clients::SQL`: the native half of `Elah::SQL`. One core client per loop; rows become Ruby objects once their fiber goes on.
+//! `Elah::Clients::SQL`: the native half of `Elah::SQL`. One core client per loop; rows become Ruby objects when their fiber
+//! continues.
 
 mod errors;
 mod params;
@@ -40,7 +41,7 @@ impl RubySql {
         Ok(self.clients.get(home, || Client::new(Arc::clone(&self.settings))))
     }
 
-    /// Runs a statement and gives what `shape` says.
+    /// Runs a statement and returns its result in the form of `shape`.
     fn run(ruby: &Ruby, sql: &Self, text: String, params: RArray, shape: u8) -> Result<Value, Error> {
         let shape = Shape::from_number(ruby, shape)?;
         let params = params::params(ruby, params, sql.settings.engine)?;
@@ -87,7 +88,7 @@ impl RubySql {
         }
         let home = Home::current(ruby)?;
         let client = sql.clients.get(home, || Client::new(Arc::clone(&sql.settings)));
-        // Said on the loop of its connections, so that they can say goodbye.
+        // Runs on the loop of its connections, so that they close politely.
         let closed = home.wait_for(ruby, async move { client.close() });
         sql.clients.close();
         closed

@@ -8,7 +8,7 @@ use magnus::{Error, Module, Object, RHash, RModule, RString, Ruby, TryConvert, V
 use crate::ruby::errors::{catching, class};
 use crate::ruby::utf8;
 
-/// What holds when the caller names no bound: Rack's own number of parameters, and names of 32 levels.
+/// The default limits: Rack's number of parameters, and names of 32 levels.
 pub(crate) const BOUNDS: Bounds = Bounds { params_max: 4096, depth_max: 32 };
 
 /// `Elah::Form.parse(text, params_max: 4096, depth_max: 32, semicolons: true)` → Hash. Raises `Elah::Form::ParseError`.

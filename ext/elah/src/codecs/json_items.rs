@@ -1,21 +1,23 @@
-//! Finds the objects of a batch in its text: a JSON array of them, or one after the other. They are checked in one pass over the bytes, as
-//! strictly as `Elah::JSON.parse` does, and stay text. What only a closer look can judge is left to it.
+//! The objects of a batch in its text: a JSON array of them, or one after the other. They are checked in one pass over the bytes,
+//! as strictly as by `Elah::JSON.parse`, and stay text. A text that needs a closer check is left to `parse`.
 
 use std::borrow::Cow;
 
 use elah_json::{Cursor, Token};
 
-/// Of nesting in a member. Deeper ones are left to `Elah::JSON.parse`, which allows 100 levels, the list and the object among them.
+/// Levels of nesting in a member. `Elah::JSON.parse` handles deeper ones; it allows 100 levels, including the list and the
+/// object.
 const LEVELS_MAX: usize = 98;
 
-/// An object as it was sent.
+/// An object as sent.
 pub(crate) struct Item<'a> {
     pub(crate) text: &'a str,
     /// Its member `path`, if that is a text.
     pub(crate) path: Option<Cow<'a, str>>,
 }
 
-/// The objects, at most `max`. `None` when something else is among them, or an object names itself by `id`: then each must be looked at.
+/// The objects, at most `max`. `None` if there is anything else among them, or an object has an `id`: then each needs a closer
+/// check.
 pub(crate) fn read_items(body: &str, is_list: bool, max: usize) -> Option<Vec<Item<'_>>> {
     let mut cursor = Cursor::new(body);
     let mut items = Vec::new();
@@ -56,7 +58,7 @@ fn read_item<'a>(cursor: &mut Cursor<'a>, body: &'a str) -> Option<Item<'a>> {
     while let Some(name) = cursor.member().ok()? {
         match &*name.read() {
             "id" => return None,
-            // Of a name that comes twice the last value stays.
+            // Of a repeated name the last value counts.
             "path" => {
                 path = None;
                 if cursor.peek() == Some(b'"') {

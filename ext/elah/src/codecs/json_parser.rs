@@ -1,6 +1,6 @@
-//! `Elah::JSON.parse`: builds Ruby values while the cursor reads, without a tree in between.
+//! `Elah::JSON.parse`: builds Ruby values while the cursor reads, without an intermediate tree.
 //!
-//! Strict RFC 8259: no comments, no NaN, no trailing text, no lone surrogates. Of a repeated name the last value stays.
+//! Strict RFC 8259: no comments, no NaN, no trailing text, no lone surrogates. Of a repeated name the last value counts.
 
 use std::borrow::Cow;
 use std::ffi::c_long;
@@ -17,16 +17,16 @@ use crate::ruby::errors::{catching, class};
 use crate::ruby::raising::{self, Protected, protect};
 use crate::ruby::utf8::{self, Text};
 
-/// The nesting allowed when the caller names none, as `JSON.parse` has it.
+/// The default depth, that of `JSON.parse`.
 pub(crate) const DEPTH_MAX: usize = 100;
-/// The names of one object allowed when the caller names no bound.
+/// The default number of names in one object.
 const NAMES_MAX: usize = 65_536;
 /// Elements of an array that are stored together.
 const BATCH_ELEMENTS: usize = 16;
 /// Pairs of an object that are stored together; Ruby's small Hashes hold as many.
 const BATCH_PAIRS: usize = 8;
 
-/// What a caller asks for.
+/// The options of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     symbolize_names: bool,
@@ -62,7 +62,8 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
     parse_text(ruby, source, options)
 }
 
-/// `Elah::JSON.parse_within(text, depth_max, names_max)`: as `parse`, without keywords, whose Hash costs more than to parse a small text.
+/// `Elah::JSON.parse_within(text, depth_max, names_max)`: like `parse`, without keywords, whose Hash costs more than parsing a
+/// small text.
 fn parse_within(ruby: &Ruby, source: RString, depth_max: usize, names_max: usize) -> Result<Value, Error> {
     parse_text(ruby, source, Options { symbolize_names: false, depth_max, names_max })
 }
@@ -75,7 +76,7 @@ fn parse_text(ruby: &Ruby, source: RString, options: Options) -> Result<Value, E
     })
 }
 
-/// Gives the text of `source` to `work`. What that makes of it must lie on the stack, where Ruby's collector finds it.
+/// Passes the text of `source` to `work`. Values that it makes must be on the stack, where Ruby's collector finds them.
 pub(crate) fn read<'r>(
     ruby: &'r Ruby,
     source: RString,
@@ -102,7 +103,7 @@ pub(crate) fn read<'r>(
             }
         })
     });
-    // One that was converted is known to nobody else, and the collector does not take a pointer into it for one to it.
+    // Only this frame refers to a converted String, and the collector does not treat a pointer into it as a reference.
     rb_sys::rb_gc_guard!(source.as_raw());
     built
 }
@@ -115,9 +116,9 @@ fn converted(ruby: &Ruby, source: RString) -> Result<RString, Error> {
 
 /// Why there is no value.
 pub(crate) enum Failure {
-    /// What is wrong with the text, and where.
+    /// A fault of the text, and its offset.
     Text(Cow<'static, str>, usize),
-    /// What Ruby raised while a value was built.
+    /// An exception of Ruby while a value was built.
     Raised(Error),
 }
 
@@ -134,7 +135,7 @@ fn too_deep(levels: usize, at: usize) -> Failure {
     Failure::Text(format!("it is nested more than {levels} levels deep").into(), at)
 }
 
-/// What was read at one place. A text becomes a Ruby String together with the step that stores it.
+/// A value at one place. A text becomes a Ruby String in the step that stores it.
 #[derive(Clone)]
 pub(crate) enum Built<'de> {
     Value(Value),
@@ -150,18 +151,18 @@ impl Built<'_> {
     }
 }
 
-/// What waits to be stored. It lies on the stack, never on the heap: Ruby's collector must find its values.
+/// Elements to store. They are on the stack, never on the heap, because Ruby's collector must find the values.
 type Elements<'de> = ArrayVec<Built<'de>, BATCH_ELEMENTS>;
 type Pairs<'de> = ArrayVec<(Cow<'de, str>, Built<'de>), BATCH_PAIRS>;
 
-/// Makes the values of one document.
+/// Builds the values of one document.
 pub(crate) struct Builder<'r> {
     ruby: &'r Ruby,
     options: Options,
 }
 
 impl Builder<'_> {
-    /// The next value, inside of `depth` others.
+    /// The next value, inside `depth` others.
     pub(crate) fn value<'de>(&self, cursor: &mut Cursor<'de>, depth: usize) -> Result<Built<'de>, Failure> {
         let ruby = self.ruby;
         Ok(Built::Value(match cursor.next()? {
@@ -221,13 +222,13 @@ impl Builder<'_> {
         self.stored(hash, &batch).map(Built::Value)
     }
 
-    /// Runs Ruby's functions that may raise (at least for want of memory).
+    /// Runs functions of Ruby that may raise, at least for lack of memory.
     pub(crate) fn built(&self, build: impl FnOnce(Protected<'_>) -> VALUE) -> Result<Value, Failure> {
         // SAFETY: Ruby returned it.
         protect(build).map(|value| unsafe { Value::from_raw(value) }).map_err(Failure::Raised)
     }
 
-    /// A name of an object: the one String object per name in this process, or a Symbol that can be collected.
+    /// A name of an object: the shared String object of this process, or a Symbol that can be collected.
     fn raw_name(&self, protected: Protected<'_>, text: &str) -> VALUE {
         if !self.options.symbolize_names {
             return utf8::raw_interned(protected, text);
@@ -251,8 +252,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The Hash (a new one at first) with the pairs of the batch. Only a new one is filled in bulk: that builds the whole table of a filled Hash
-    /// anew, so that the time for n names would grow with n².
+    /// The Hash (a new one at first) with the pairs of the batch. Only a new Hash is filled in bulk. For a filled one that would
+    /// rebuild the whole table, so the time for n names would grow with n².
     fn stored(&self, hash: Option<Value>, batch: &Pairs<'_>) -> Result<Value, Failure> {
         // SAFETY: all values and names are on the stack, which Ruby's collector searches.
         self.built(|protected| unsafe {
@@ -273,7 +274,7 @@ impl Builder<'_> {
         })
     }
 
-    /// The names of an object so far, with those of a batch.
+    /// Counts the names of an object, with those of a batch.
     fn count_names(&self, names: usize, batch: &Pairs<'_>, at: usize) -> Result<usize, Failure> {
         let names = names + batch.len();
         if names > self.options.names_max {

@@ -9,9 +9,9 @@ use rb_sys::VALUE;
 use crate::codecs::json_parser::{Builder, Built, DEPTH_MAX, Failure, Options, read};
 use crate::ruby::raising;
 
-/// Of members, and of the names that lead to one.
+/// The most paths, and the most names of one path.
 const PATHS_MAX: usize = 64;
-/// What was found, by the index of its path. It lies on the stack, where Ruby's collector finds the values.
+/// The values found, by the index of their path. They are on the stack, where Ruby's collector finds them.
 type Found<'t> = [Option<Built<'t>>; PATHS_MAX];
 
 /// `Elah::JSON.pluck(text, *paths)`: an Array with the value of each path, nil where there is none. A path is the name of a member, or
@@ -66,7 +66,7 @@ fn check(ruby: &Ruby, paths: &[Value]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The name at `level` of a path, if it has one that is a String. Looked up for each use: the collector may move it.
+/// The name at `level` of a path, if it is a String. Looked up for each use, because the collector may move it.
 fn name_at(path: Value, level: usize) -> Option<RString> {
     match RArray::from_value(path) {
         None => RString::from_value(path).filter(|_| level == 0),
@@ -77,7 +77,7 @@ fn name_at(path: Value, level: usize) -> Option<RString> {
     }
 }
 
-/// Reads the rest of an object to which `level` names have led, those of the paths that are `open`.
+/// Reads the rest of an object to which the first `level` names of the `open` paths lead.
 fn look<'t>(
     builder: &Builder<'_>,
     cursor: &mut Cursor<'t>,

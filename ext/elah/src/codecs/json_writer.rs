@@ -1,7 +1,7 @@
-//! `Elah::JSON.generate`: writes a Ruby value as JSON without a tree in between.
+//! `Elah::JSON.generate`: writes a Ruby value as JSON without an intermediate tree.
 //!
-//! The text grows in a buffer that this thread keeps between calls. While it grows nothing but this call has the buffer, so that
-//! a `to_json` which generates again, or suspends its fiber, finds another one.
+//! The text grows in a buffer that this thread reuses. During a call nothing else has the buffer. So a `to_json` that calls
+//! `generate` again, or suspends its fiber, uses another one.
 
 mod names;
 
@@ -18,20 +18,20 @@ use crate::ruby::hash_walk::each_pair;
 use crate::ruby::raising::{self, protect};
 use crate::ruby::utf8::{self, Text};
 
-/// The deepest nesting of arrays and objects, as `JSON.generate` has it.
+/// The deepest nesting of arrays and objects, that of `JSON.generate`.
 const DEPTH_MAX: usize = 100;
-/// Of the path to a value that is refused.
+/// Steps of the path to a refused value that an error shows.
 const SHOWN_STEPS_MAX: usize = 12;
 /// Characters of a key in such a path.
 const SHOWN_KEY_MAX: usize = 60;
-/// A larger buffer is given back after its call.
+/// A larger buffer is freed after its call.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
 thread_local! {
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// `Elah::JSON.generate(value)` → a UTF-8 String. Raises `Elah::JSON::GenerateError` for what JSON cannot hold.
+/// `Elah::JSON.generate(value)` → a UTF-8 String. Raises `Elah::JSON::GenerateError` for values without a form in JSON.
 fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     let mut writer = Writer::new(ruby, BUFFER.take());
     let written = writer.write_all(value);
@@ -44,7 +44,7 @@ fn generate(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     text
 }
 
-/// Appends the JSON of `value` to `out` and gives it back; after an error what was appended is to be cut off.
+/// Appends the JSON of `value` to `out` and returns it; after an error the caller must truncate it.
 pub(crate) fn append_json(ruby: &Ruby, out: Vec<u8>, value: Value) -> (Vec<u8>, Result<(), Error>) {
     let mut writer = Writer::new(ruby, out);
     let written = writer.write_all(value);
@@ -56,11 +56,11 @@ struct Writer<'r> {
     out: Vec<u8>,
     is_ascii: bool,
     depth: usize,
-    /// What `to_json` is given: the json library's state once it was needed, nil when that library is not loaded.
+    /// The argument of `to_json`: the json library's state when it was needed, nil if that library is not loaded.
     state: Option<Value>,
-    /// Whether ActiveSupport is there, once that was asked for.
+    /// Whether ActiveSupport is loaded, once it was checked.
     is_rails: Option<bool>,
-    /// Why a value was refused, and the way to it.
+    /// Why a value was refused, and the path to it.
     fault: Option<Box<Fault>>,
 }
 
@@ -69,7 +69,7 @@ impl<'r> Writer<'r> {
         Self { ruby, out, is_ascii: true, depth: 0, state: None, is_rails: None, fault: None }
     }
 
-    /// Writes the outermost value. The error of a value that is refused names the path to it.
+    /// Writes the outermost value. The error for a refused value contains the path to it.
     fn write_all(&mut self, value: Value) -> Result<(), Error> {
         let written = catching(self.ruby, || self.write(value.as_raw()));
         match &self.fault {
@@ -161,7 +161,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Appends a String that is JSON already.
+    /// Appends a String that is already JSON.
     fn append(&mut self, json: Value) -> Result<(), Error> {
         // SAFETY: the text is copied before Ruby runs again.
         match unsafe { utf8::text(json.as_raw()) } {
@@ -182,7 +182,7 @@ impl<'r> Writer<'r> {
         self.enter()?;
         self.out.push(b'[');
         let mut index = 0;
-        // The length is read anew each time: a `to_json` may have changed the array.
+        // The length is read each time, because a `to_json` may have changed the array.
         // SAFETY: `array` is a live Array and `index` is below its length.
         while index < unsafe { rb_sys::RARRAY_LEN(array) } {
             if index > 0 {
@@ -254,7 +254,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// What is of no core class: its `as_json`, its `to_json`, or its `to_s` as a string.
+    /// Writes an object of another class: its `as_json`, its `to_json`, or its `to_s` as a string.
     fn write_other(&mut self, value: VALUE, kind: Type) -> Result<(), Error> {
         self.check_stack()?;
         // SAFETY: `value` is live.
@@ -282,7 +282,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Whether the class has a `to_json` of its own that counts. Under ActiveSupport it counts for the outermost value alone.
+    /// Whether the class has its own `to_json` that counts. Under ActiveSupport it counts for the outermost value only.
     fn prefers_to_json(&self, object: Value) -> Result<bool, Error> {
         if (self.depth > 0 && every_object_has_as_json()?) || !object.respond_to("to_json", false)? {
             return Ok(false);
@@ -306,7 +306,7 @@ impl<'r> Writer<'r> {
             let takes_none = is_defined && raising::rb_obj_method_arity(protected, object.as_raw(), as_json) == 0;
             VALUE::from(takes_none)
         })? != 0;
-        // Options, as ActiveSupport gives them.
+        // Options, as ActiveSupport passes them.
         let shown: Value =
             if takes_none { object.funcall("as_json", ())? } else { object.funcall("as_json", (self.ruby.hash_new(),))? };
         if rb_sys::SPECIAL_CONST_P(shown.as_raw()) {
@@ -324,7 +324,7 @@ impl<'r> Writer<'r> {
     }
 
     fn write_to_json(&mut self, object: Value) -> Result<(), Error> {
-        // With a state ActiveSupport would leave what is nested to the json library.
+        // With a state, ActiveSupport would leave nested values to the json library.
         let state = if every_object_has_as_json()? { self.ruby.qnil().as_value() } else { self.state()? };
         let json: Value = if state.is_nil() { object.funcall("to_json", ())? } else { object.funcall("to_json", (state,))? };
         let Some(json) = RString::from_value(json) else {
@@ -334,7 +334,7 @@ impl<'r> Writer<'r> {
         self.append(json.as_value())
     }
 
-    /// Refuses an object of which the text is nothing but its class and its address. `quote` stands around the text.
+    /// Refuses an object whose text is only its class and its address. `quote` surrounds the text.
     fn check_is_shown(&mut self, object: Value, text: RString, quote: &str) -> Result<(), Error> {
         // SAFETY: the bytes are looked at before Ruby runs again.
         let is_suspect = unsafe { text.as_slice() }.strip_prefix(quote.as_bytes()).is_some_and(|text| text.starts_with(b"#<"));
@@ -356,7 +356,7 @@ impl<'r> Writer<'r> {
         Err(self.refuse(sentence))
     }
 
-    /// A state of the json library that knows the depth reached here, so that its bound holds across both.
+    /// A state of the json library with the current depth, so that its limit covers both libraries.
     fn state(&mut self) -> Result<Value, Error> {
         let state = match self.state {
             Some(state) => state,
@@ -384,7 +384,7 @@ impl<'r> Writer<'r> {
         self.check_stack()
     }
 
-    /// Refuses before the machine stack ends: what Ruby raises when it has ended would jump over Rust's frames.
+    /// Refuses before the machine stack ends: Ruby's exception at its end would jump over Rust's frames.
     fn check_stack(&self) -> Result<(), Error> {
         // SAFETY: reads the bounds of the current stack.
         if unsafe { rb_sys::ruby_stack_check() } == 0 {
@@ -408,7 +408,7 @@ impl<'r> Writer<'r> {
         self.refuse(format!("The string {shown} is not valid UTF-8"))
     }
 
-    /// Notes that the value which was refused is in a list.
+    /// Records that the refused value is in a list.
     #[cold]
     fn leave_list(&mut self, index: i64) {
         if let Some(fault) = &mut self.fault {
@@ -416,7 +416,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Notes that the value which was refused is in an object.
+    /// Records that the refused value is in an object.
     ///
     /// # Safety
     /// `key` is live.
@@ -428,7 +428,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// The error that ends the writing. `write_all` gives it its message.
+    /// The error that ends the writing. `write_all` adds its message.
     fn refuse(&mut self, sentence: String) -> Error {
         self.fault = Some(Box::new(Fault { sentence, steps: Vec::new() }));
         Error::new(class(self.ruby, "JSON::GenerateError"), "")

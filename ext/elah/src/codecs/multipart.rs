@@ -14,7 +14,7 @@ use crate::ruby::errors::{catching, class};
 use crate::ruby::raising::{self, protect};
 use crate::ruby::utf8;
 
-/// What holds when the caller names no bound; Rack accepts as many files.
+/// The default limit, that of Rack for files.
 const PARTS_MAX: usize = 128;
 /// A file's extension is kept in the name of its Tempfile up to this length. A name of a file has at most 255 bytes.
 const EXTENSION_BYTES_MAX: usize = 129;
@@ -27,7 +27,7 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     if body.is_empty() {
         return Ok(ruby.hash_new());
     }
-    // Writing files runs Ruby code, which may change the caller's String; this one shares its bytes and is frozen.
+    // Writing files runs Ruby code, which may change the caller's String. This one shares its bytes and is frozen.
     let body = protect(|protected| unsafe { raising::rb_str_new_frozen(protected, body.as_raw()) })?;
     let body = RString::try_convert(unsafe { Value::from_raw(body) })?;
     let mut reading = Reading { ruby, values: ruby.ary_new(), files: ruby.ary_new(), params: Params::default() };
@@ -39,7 +39,7 @@ fn parse(ruby: &Ruby, arguments: &[Value]) -> Result<RHash, Error> {
     let depth_max = options.optional.1.unwrap_or(BOUNDS.depth_max);
     let reader = reader.map_err(|error| refused(ruby, &error))?;
     let read = catching(ruby, || reading.read(reader, depth_max));
-    // Nobody else knows it when the caller has changed his.
+    // It has no other reference if the caller's String has changed.
     rb_sys::rb_gc_guard!(body.as_raw());
     if let Err(error) = read {
         reading.discard_files()?;
@@ -54,7 +54,7 @@ struct Reading<'r> {
     ruby: &'r Ruby,
     values: RArray,
     files: RArray,
-    /// Where each value belongs: names → indexes of `values`.
+    /// The place of each value: names → indexes of `values`.
     params: Params<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Reading<'_> {
     fn read(&mut self, mut reader: PartReader<'_>, depth_max: usize) -> Result<(), Error> {
         while let Some(head) = reader.next_part().map_err(|error| refused(self.ruby, &error))? {
             let value = match &head.filename {
-                // The form has a field for a file and none was chosen.
+                // A file field without a chosen file.
                 Some(filename) if filename.is_empty() => continue,
                 Some(filename) => self.file(&mut reader, &head, filename)?,
                 None => self.text(&mut reader, &head)?,
@@ -118,7 +118,7 @@ impl Reading<'_> {
         file.aset(ruby.to_symbol("type"), head.content_type.as_deref())?;
         file.aset(ruby.to_symbol("name"), head.name.as_str())?;
         file.aset(ruby.to_symbol("tempfile"), tempfile)?;
-        // Text, as the name and the type are: what is no UTF-8 in it is replaced.
+        // Text, like the name and the type: bytes that are not UTF-8 are replaced.
         file.aset(ruby.to_symbol("head"), String::from_utf8_lossy(&head.text).as_ref())?;
         Ok(file.as_value())
     }
@@ -138,7 +138,7 @@ impl Reading<'_> {
         Ok(tempfile)
     }
 
-    /// Removes the files of a body that is refused. A file that cannot be removed now is removed with its object.
+    /// Removes the files of a refused body. A file that cannot be removed now is removed with its object.
     fn discard_files(&self) -> Result<(), Error> {
         for index in 0..self.files.len() {
             let file: Value = self.files.entry(index as isize)?;
@@ -151,7 +151,7 @@ impl Reading<'_> {
     }
 }
 
-/// The beginning of a text in so many bytes, without a part of a character.
+/// The beginning of a text in this many bytes, without a partial character.
 fn up_to(text: &str, bytes_max: usize) -> &str {
     let end = (0..=bytes_max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]

@@ -1,4 +1,4 @@
-//! `Elah::Permutation`: numbers in an order that only a secret knows; see `lib/elah/codecs/permutation.rb`.
+//! `Elah::Permutation`: a keyed permutation of numbers; see `lib/elah/codecs/permutation.rb`.
 
 use elah_permutation::Permutation;
 use magnus::{Error, Module, Object, RModule, RString, Ruby, function, method};

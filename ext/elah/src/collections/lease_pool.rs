@@ -1,4 +1,4 @@
-//! `Elah::LeasePool::Core`: a lease pool and its rows. Its Ruby half, `Elah::LeasePool`, gives the methods their keywords and the time.
+//! `Elah::LeasePool::Core`: a lease pool and its rows. The Ruby half, `Elah::LeasePool`, adds keywords and the time.
 
 mod batch;
 mod errors;
@@ -20,14 +20,14 @@ use crate::store::with_bytes;
 use errors::raised;
 use rows::Rows;
 
-/// A small pool writes a snapshot after at least so many steps.
+/// The least number of steps between two snapshots, for small pools.
 const STEPS_MIN: usize = 256;
 
 #[magnus::wrap(class = "Elah::LeasePool::Core", free_immediately, size)]
 pub(crate) struct Core {
     pool: RefCell<LeasePool>,
     rows: Rows,
-    /// For how long it is known who held an item, in microseconds.
+    /// How long holders are recorded, in microseconds.
     history: i64,
     /// Steps since the last snapshot.
     steps: Cell<usize>,
@@ -37,7 +37,7 @@ pub(crate) struct Core {
 unsafe impl Sync for Core {}
 
 impl Core {
-    /// The pool that the rows hold, or one without items.
+    /// The pool in the stored rows, or one without items.
     fn open(ruby: &Ruby, place: Value, prefix: RString, terms: RArray, history: i64) -> Result<Self, Error> {
         let rows = Rows::new(ruby, place, prefix)?;
         let loaded = rows.load(ruby, seed())?;
@@ -49,7 +49,7 @@ impl Core {
         Ok(Core { pool: RefCell::new(pool), rows, history, steps: Cell::new(steps) })
     }
 
-    /// Lends an item; the lease, or nil when none is free.
+    /// Lends an item; the lease, or nil if none is free.
     fn lease(ruby: &Ruby, core: Receiver<Self>, now: i64, session: Value, item: Value, data: RString) -> Result<Value, Error> {
         let (session, item) = (text(ruby, session)?, Option::<i64>::try_convert(item)?);
         let lent = core.lend(ruby, now, session, item, data)?;
@@ -68,7 +68,7 @@ impl Core {
         core.change(ruby, id, Action::Lease, |pool, item, serial| pool.find(now, item, serial))
     }
 
-    /// Changes the terms, `[hold, quarantine, policy, draining]`; false when they are those that the pool has.
+    /// Changes the terms, `[hold, quarantine, policy, draining]`; false if they are unchanged.
     fn set_terms(ruby: &Ruby, core: Receiver<Self>, now: i64, terms: RArray) -> Result<bool, Error> {
         let terms = self::terms(ruby, terms)?;
         let mut pool = core.pool.borrow_mut();
@@ -90,7 +90,7 @@ impl Core {
         Ok(terms)
     }
 
-    /// Sets the items; a Hash of those that leave and when each has left, or nil when they are those that the pool has.
+    /// Sets the items; a Hash of the leaving ones with the time when each has left, or nil if they are unchanged.
     fn resize(ruby: &Ruby, core: Receiver<Self>, now: i64, items: RArray) -> Result<Option<RHash>, Error> {
         let items = items.to_vec::<i64>()?;
         let left = {
@@ -131,12 +131,12 @@ impl Core {
         core.write_snapshot(ruby, &pool)
     }
 
-    /// The rows to store, `[[key, value], ...]`; a row without a value is to be deleted.
+    /// The rows to store, `[[key, value], ...]`; a row without a value means a deletion.
     fn take_rows(ruby: &Ruby, core: Receiver<Self>) -> Result<RArray, Error> {
         core.rows.take(ruby)
     }
 
-    /// Lends an item and writes the row; `None` when no item is free.
+    /// Lends an item and writes the row; `None` if no item is free.
     fn lend(
         &self,
         ruby: &Ruby,
@@ -194,7 +194,7 @@ impl Core {
         if self.steps.get() >= STEPS_MIN.max(pool.len()) { self.write_snapshot(ruby, pool) } else { Ok(()) }
     }
 
-    /// Writes a snapshot, and deletes rows that nobody needs to know what the pool was during the history.
+    /// Writes a snapshot, and deletes the rows that the history no longer needs.
     fn write_snapshot(&self, ruby: &Ruby, pool: &LeasePool) -> Result<(), Error> {
         let steps = self.steps.replace(0).max(STEPS_MIN);
         self.rows.keep(ruby, pool.now(), pool.snapshot(), pool.now().saturating_sub(self.history), steps)
@@ -229,7 +229,7 @@ fn terms(ruby: &Ruby, terms: RArray) -> Result<Terms, Error> {
     terms.check().map(|()| terms).map_err(|error| raised(ruby, &error))
 }
 
-/// Another one for each pool.
+/// A different seed for each pool.
 fn seed() -> u64 {
     RandomState::new().hash_one(0)
 }

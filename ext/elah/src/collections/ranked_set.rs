@@ -1,5 +1,4 @@
-//! `Elah::RankedSet`: making and loading sets, and the memory that they report to Ruby. Its Ruby half gives the methods their
-//! keywords.
+//! `Elah::RankedSet`: creating and loading sets, and reporting their memory to Ruby. The Ruby half adds keywords.
 
 mod errors;
 mod json;
@@ -22,17 +21,17 @@ use crate::ruby::receiver::ExactClass;
 use crate::store::RubyTable;
 use errors::{raised, unloaded};
 
-/// Ruby's GC is told after so many writes how much memory the set has taken meanwhile.
+/// After this many writes, the memory that the set has taken meanwhile is reported to Ruby's GC.
 const WRITES_BETWEEN_REPORTS: u32 = 1024;
 
-/// `Elah::RankedSet`, to know its instances at a glance.
+/// `Elah::RankedSet`, to recognise its instances quickly.
 static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
 #[magnus(class = "Elah::RankedSet", free_immediately, size)]
 struct RubyRankedSet {
     set: RefCell<RankedSet>,
-    /// The set's own, for use while the set is not borrowed.
+    /// The set's own order, for use while the set is not borrowed.
     order: Order,
     writes: Cell<u32>,
     reported_bytes: Cell<usize>,
@@ -67,7 +66,7 @@ impl RubyRankedSet {
         Ok(Self::wrap(ruby, RankedSet::new(order(ruby, components, is_tied_by_member)?, members_max)))
     }
 
-    /// Loads in a thread of its own: the fiber waits, the loop does not.
+    /// Loads in a separate thread: only the fiber waits, not the loop.
     fn load(
         ruby: &Ruby,
         table: &RubyTable,
@@ -118,13 +117,13 @@ fn order(ruby: &Ruby, components: RArray, is_tied_by_member: bool) -> Result<Ord
     Order::new(components.collect(), ties).map_err(|error| raised(ruby, &error))
 }
 
-/// A member among others, which is a String itself: nothing is converted, so that no Ruby code runs.
+/// A member in a list, which must be a String: nothing is converted, so no Ruby code runs.
 fn string(ruby: &Ruby, value: Value) -> Result<RString, Error> {
     let refuse = || Error::new(ruby.exception_type_error(), format!("a member is a String, not {value:?}"));
     RString::from_value(value).ok_or_else(refuse)
 }
 
-/// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
+/// Passes the bytes of a Ruby String to `work`, which must not run Ruby code.
 fn with_name<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })

@@ -1,4 +1,4 @@
-//! `Elah::Audience`: the listeners of a broadcast on this thread's loop. The object holds a number; what it names lives with the worker.
+//! `Elah::Audience`: the listeners of a broadcast on this thread's loop. The object holds a number; the worker has the audience.
 
 use std::cell::Cell;
 
@@ -26,8 +26,8 @@ impl Audience {
         Ok(Audience { key: Cell::new(worker(ruby)?.open_audience(unread_max)) })
     }
 
-    /// Answers a request with a stream that begins with `first` and goes on with what the audience is told. False when the request has
-    /// an answer, its client has gone, or the audience is closed.
+    /// Responds to a request with a stream that begins with `first` and continues with the audience's pieces. False if the
+    /// request already has a response, its client has disconnected, or the audience is closed.
     fn join(ruby: &Ruby, rb_self: &Self, request: &Request, status: u16, header: Value, first: RString) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
         // SAFETY: the bytes are copied before Ruby runs again.
@@ -35,11 +35,11 @@ impl Audience {
         Ok(worker(ruby)?.join_audience(rb_self.key.get(), request.id(), status, headers, first))
     }
 
-    /// Sends a piece to all: how many listeners there are, and how many pieces were missed by slow ones so far.
-    fn tell(ruby: &Ruby, rb_self: &Self, piece: RString) -> Result<(usize, u64), Error> {
+    /// Sends a piece to all listeners. Returns how many there are, and how many pieces slow ones have missed so far.
+    fn push(ruby: &Ruby, rb_self: &Self, piece: RString) -> Result<(usize, u64), Error> {
         // SAFETY: the bytes are copied before Ruby runs again.
         let piece = Bytes::copy_from_slice(unsafe { piece.as_slice() });
-        let told = worker(ruby)?.tell_audience(rb_self.key.get(), &piece);
+        let told = worker(ruby)?.push_to_audience(rb_self.key.get(), &piece);
         Ok((told.listeners, told.missed))
     }
 
@@ -53,7 +53,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<Audience>(ruby, elah, "Audience")?;
     class.define_singleton_method("open", function!(Audience::open, 1))?;
     class.define_method("join", method!(Audience::join, 4))?;
-    class.define_method("tell", method!(Audience::tell, 1))?;
+    class.define_method("push", method!(Audience::push, 1))?;
     class.define_method("close", method!(Audience::close, 0))?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use magnus::{Error, Ruby};
 use crate::ruby::errors;
 
 thread_local! {
-    /// Dropped by the owner of the loop alone: a thread that ends without closing its loop has no runtime left to take down.
+    /// Dropped only by the owner of the loop. A thread that ends without closing its loop has no runtime left to shut down.
     static WORKER: ManuallyDrop<RefCell<Option<Rc<Worker>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 

@@ -1,7 +1,8 @@
-//! `Elah::EventLoop`: the worker's loop as Ruby iterations it. The fibers themselves are Ruby's affair (`lib/elah/concurrency/event_loop.rb`).
+//! `Elah::EventLoop`: the worker's loop, which Ruby iterates. The fibers themselves are in `lib/elah/concurrency/event_loop.rb`.
 //!
-//! The loop is a plain Ruby object: the instance variables of a native one are looked up in a table, several of them in each iteration. What
-//! belongs to its thread is found through the thread, and what other threads need is an object of its own, the handle.
+//! The loop is a plain Ruby object, because Ruby looks up the instance variables of a native one in a table, several in each
+//! iteration. The state of its thread is found through the thread, and the state for other threads is in a separate object, the
+//! handle.
 
 use std::collections::HashSet;
 use std::io;
@@ -34,7 +35,7 @@ use crate::server::stall::Heartbeat;
 
 static LOOPS_STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// What any thread may do to a loop, and a trap too, and the iteration, of which these watch.
+/// Handle to the loop that any thread or signal trap may use.
 #[derive(TypedData)]
 #[magnus(class = "Elah::EventLoop::Handle", free_immediately)]
 struct Handle {
@@ -62,7 +63,7 @@ impl Handle {
         iterated.map(|_| ())
     }
 
-    /// Makes the iteration return.
+    /// Ends the current iteration's wait.
     fn interrupt(rb_self: Receiver<Self>) {
         rb_self.waker.interrupt();
     }
@@ -71,8 +72,8 @@ impl Handle {
         rb_self.waker.end_wait(wait);
     }
 
-    /// Blocks, without the GVL, until the loop's thread has been with Ruby for longer than `seconds`. Gives those seconds, or nil
-    /// when the thread was asked for meanwhile.
+    /// Blocks, without the GVL, until the loop's thread has run Ruby code for longer than `seconds`. Returns those seconds, or
+    /// nil if the thread was interrupted meanwhile.
     fn wait_for_stall(ruby: &Ruby, rb_self: Receiver<Self>, seconds: f64) -> Result<Option<f64>, Error> {
         let bound = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let heartbeat = Arc::clone(&rb_self.heartbeat);
@@ -81,7 +82,7 @@ impl Handle {
     }
 }
 
-/// The methods of `Elah::EventLoop` that its own thread calls: they find the worker without it.
+/// The methods of `Elah::EventLoop` for its own thread: they find the worker without it.
 struct EventLoop;
 
 impl EventLoop {
@@ -132,28 +133,28 @@ impl EventLoop {
         Ok(worker(ruby)?.is_request_ready())
     }
 
-    /// Ends `finished`, the request whose handler has returned, and gives the next one that may start, or nil.
+    /// Ends `finished`, the request whose handler has returned, and returns the next one that may start, or nil.
     fn next_request(ruby: &Ruby, _: Value, finished: Value) -> Result<Option<Value>, Error> {
         let worker = worker(ruby)?;
         if let Some(finished) = request::CLASS.native::<Request>(&finished)
-            && let Some(unanswered) = worker.finish(finished.id())
+            && let Some(request) = worker.finish(finished.id())
         {
             let log: Value =
                 ruby.class_object().const_get::<_, RModule>("Elah")?.const_get::<_, Value>("Log")?.funcall("current", ())?;
             log.funcall::<_, _, Value>(
                 "error",
-                (format!("{unanswered} ended without an answer: its client got 500 no_answer"),),
+                (format!("{request} ended without a response: its client got 500 no_response"),),
             )?;
         }
         Ok(worker.next_request().map(|id| Request::new(id).into_value_with(ruby)))
     }
 
-    /// Whether there is anything but requests to attend to.
+    /// Whether there is work besides requests.
     fn has_news(ruby: &Ruby, _: Value) -> Result<bool, Error> {
         Ok(worker(ruby)?.has_news())
     }
 
-    /// The ids of the waits that have ended, or nil.
+    /// The IDs of the ended waits, or nil.
     fn ended_waits(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
         let mut ended = Vec::new();
         worker(ruby)?.take_ended_waits(&mut ended);
@@ -167,7 +168,7 @@ impl EventLoop {
         Ok(Some(array))
     }
 
-    /// The requests to cancel as pairs of request id and reason, or nil.
+    /// The requests to cancel as pairs of request ID and reason, or nil.
     fn cancelled_requests(ruby: &Ruby, _: Value) -> Result<Option<RArray>, Error> {
         let cancelled = worker(ruby)?.take_cancelled();
         if cancelled.is_empty() {
@@ -195,7 +196,7 @@ impl EventLoop {
     }
 
     /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
-    /// False, and the wait does not end, for a plain file: it is always ready.
+    /// For a plain file, which is always ready, returns false and does not end the wait.
     fn watch(ruby: &Ruby, _: Value, wait: u64, descriptor: i32, events: u32) -> Result<bool, Error> {
         match worker(ruby)?.watch(wait, duplicate(ruby, descriptor)?, readiness(events)) {
             Ok(()) => Ok(true),
@@ -214,7 +215,7 @@ impl EventLoop {
         worker(ruby)?.watch_any(wait, duplicates).map_err(|cause| cannot_wait(ruby, first, &cause))
     }
 
-    /// What the descriptor of `wait` is ready for, as bits; nil when something else ended the wait.
+    /// The events for which the descriptor of `wait` is ready, as bits; nil if something else ended the wait.
     fn readiness(ruby: &Ruby, _: Value, wait: u64) -> Result<Option<u32>, Error> {
         Ok(worker(ruby)?.take_readiness(wait).map(bits))
     }
@@ -224,7 +225,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Stops accepting. What the kernel alone has accepted is left to other workers of the same sockets, or taken in first.
+    /// Stops accepting. The backlog is left to other workers with the same sockets, or accepted first.
     fn drain(ruby: &Ruby, _: Value, leaves_backlog: bool) -> Result<(), Error> {
         worker(ruby)?.drain(leaves_backlog);
         Ok(())
@@ -239,7 +240,7 @@ impl EventLoop {
         Ok(worker(ruby)?.has_served_all())
     }
 
-    /// Writes to a row of the scoreboard from now on.
+    /// Reports to a row of the scoreboard from now on.
     fn take_row(ruby: &Ruby, _: Value, scoreboard: &RubyScoreboard, row: usize) -> Result<(), Error> {
         let row = scoreboard
             .row(row)
@@ -269,22 +270,22 @@ impl EventLoop {
         Ok(hash)
     }
 
-    /// Ends the loop of this thread: its connections are closed and its runtime is dropped.
+    /// Ends the loop of this thread: closes its connections and drops its runtime.
     fn close(_: Value) {
         wait::set_parking(None);
         let worker = current_worker::take();
         drop(worker);
     }
 
-    /// Leaves the loop to the parent of this process. Nothing is closed: the selector is the parent's, and each socket that is closed would be
-    /// taken out of it.
+    /// Leaves the loop to the parent of this process. Closes nothing: the selector belongs to the parent, and closing a socket
+    /// here would remove it from the selector.
     fn abandon(_: Value) {
         wait::set_parking(None);
         std::mem::forget(current_worker::take());
     }
 }
 
-/// A descriptor of the loop's own for the same file: the application may close its one, and the number may name another file then.
+/// The loop's own descriptor of the same file. The application may close its one, and the number may then mean another file.
 fn duplicate(ruby: &Ruby, descriptor: i32) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
         return Err(cannot_wait(ruby, descriptor, &io::Error::from_raw_os_error(9)));

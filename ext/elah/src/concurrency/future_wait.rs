@@ -1,5 +1,5 @@
-//! Waiting for a Rust future: on the worker's own loop, where the calling fiber alone is suspended, or on a background thread when
-//! no loop runs here. Native clients keep one connection or pool per such home.
+//! Waits for a Rust future: on the worker's own loop, where only the calling fiber is suspended, or on a background thread if no
+//! loop runs here. Native clients keep one connection or pool per such home.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -13,7 +13,7 @@ use magnus::{Error, Ruby};
 use crate::concurrency::current_worker::worker;
 use crate::concurrency::wait::{loop_life, park, running_loop_identity, suspend};
 
-/// Where futures run that the calling fiber or thread waits for.
+/// The place where a future runs: a loop, or the background thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home {
     process_id: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// The loop of this thread in one of its fibers; elsewhere the background.
+    /// The loop of this thread in one of its fibers; otherwise the background thread.
     pub(crate) fn current(ruby: &Ruby) -> Result<Home, Error> {
         Ok(match running_loop_identity(ruby)? {
             Some((process_id, number)) => Home { process_id, event_loop: Some(number) },
@@ -30,8 +30,8 @@ impl Home {
         })
     }
 
-    /// Runs `future` here and waits for its result. A wait that Ruby ends by an exception (deadline, `Timeout`, `Thread#kill`)
-    /// drops the future where it stands.
+    /// Runs `future` here and waits for its result. If Ruby ends the wait by an exception (deadline, `Timeout`, `Thread#kill`),
+    /// the future is dropped.
     pub(crate) fn wait_for<T: Send + 'static>(
         self,
         ruby: &Ruby,
@@ -45,12 +45,12 @@ impl Home {
 }
 
 impl Home {
-    /// Runs `future` here while the caller goes on.
+    /// Runs `future` here while the caller continues.
     pub(crate) fn start(self, ruby: &Ruby, future: impl Future<Output = ()> + Send + 'static) -> Result<Task, Error> {
         match self.event_loop {
             Some(_) => {
                 let worker = worker(ruby)?;
-                // Nobody has this wait, so that its end wakes nobody.
+                // Nobody waits with this wait, so its end wakes nobody.
                 Ok(worker.spawn(worker.new_wait(), future))
             }
             None => Ok(background(ruby, self.process_id)?.spawn(future)),
@@ -58,7 +58,7 @@ impl Home {
     }
 }
 
-/// Aborts a future that nobody waits for any more.
+/// Aborts a future when nobody waits for it any more.
 struct AbortOnDrop(Task);
 
 impl Drop for AbortOnDrop {
@@ -72,7 +72,7 @@ fn wait_on_loop<T: 'static>(ruby: &Ruby, future: impl Future<Output = T> + 'stat
     let wait = worker.new_wait();
     let result = Rc::new(Cell::new(None));
     let filled = Rc::clone(&result);
-    // In a box, for each future around it would have room for it twice, and be copied.
+    // Boxed, because each surrounding future would have room for it twice and copy it.
     let future = Box::pin(future);
     let _task = AbortOnDrop(worker.spawn(wait, async move { filled.set(Some(future.await)) }));
     park(ruby, wait)?;
@@ -93,7 +93,7 @@ fn wait_for_background<T: Send + 'static>(
     })
 }
 
-/// The background thread of this process. One that a fork left behind is forgotten, never dropped.
+/// The background thread of this process. One inherited through a fork is forgotten, never dropped.
 fn background(ruby: &Ruby, process_id: u32) -> Result<&'static Background, Error> {
     static BACKGROUND: Mutex<Option<(u32, &'static Background)>> = Mutex::new(None);
     let mut started = BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ fn background(ruby: &Ruby, process_id: u32) -> Result<&'static Background, Error
     }
 }
 
-/// One `C` per home: a client's connections belong to the runtime that they were opened on.
+/// One `C` per home: a client's connections belong to the runtime on which they were opened.
 pub(crate) struct PerHome<C> {
     clients: Mutex<Vec<Entry<C>>>,
 }
@@ -137,7 +137,7 @@ impl<C> PerHome<C> {
         PerHome { clients: Mutex::new(Vec::new()) }
     }
 
-    /// The client of `home`, where the caller is, made by `make` when it is asked for first. Those whose homes are gone go then.
+    /// The client of the caller's `home`, created by `make` on first use. Drops the clients of homes that have ended.
     pub(crate) fn get(&self, home: Home, make: impl FnOnce() -> C) -> Arc<C> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = clients.iter().find(|entry| entry.home == home) {
@@ -150,14 +150,14 @@ impl<C> PerHome<C> {
         client
     }
 
-    /// Takes all clients out, so that their connections are closed.
+    /// Removes all clients, which closes their connections.
     pub(crate) fn close(&self) {
         drop_own(std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
-/// Drops the clients of this process, which closes their connections. Those that a fork brought along share their sockets with the
-/// parent: they are forgotten.
+/// Drops the clients of this process, which closes their connections. Clients inherited through a fork share their sockets with
+/// the parent and are forgotten.
 fn drop_own<C>(entries: impl IntoIterator<Item = Entry<C>>) {
     let process_id = std::process::id();
     for entry in entries {

@@ -12,13 +12,13 @@ use magnus::{Error, Ruby, Value};
 
 use crate::ruby::gvl::without_gvl;
 
-/// The loop of this thread, as far as a wait needs it.
+/// The parts of this thread's loop that a wait needs.
 pub(crate) struct Parking {
     pub(crate) waker: RemoteWaker,
     pub(crate) next_wait: Box<dyn Fn() -> WaitId>,
-    /// The `Elah::EventLoop`; kept alive and in its place until `close`.
+    /// The `Elah::EventLoop`; kept alive and at its address until `close`.
     pub(crate) ruby_loop: BoxValue<Value>,
-    /// The process of the loop, and the loop's number in it: no two loops have both in common.
+    /// The process of the loop, and the loop's number in it; together they are unique.
     #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
     pub(crate) identity: (u32, u32),
     /// Lives as long as the loop.
@@ -27,7 +27,7 @@ pub(crate) struct Parking {
 }
 
 thread_local! {
-    /// Never dropped with its thread: Ruby may be gone by then.
+    /// Never dropped with its thread, because Ruby may have ended by then.
     static PARKING: ManuallyDrop<RefCell<Option<Parking>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
@@ -66,7 +66,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The sending half of a wait: any thread may complete it, once. Dropped unfilled, it ends the wait with an error.
+/// The sending half of a wait. Any thread may complete it, once. Dropped without a result, it ends the wait with an error.
 pub(crate) struct Completer<T> {
     slot: Option<Arc<Slot<T>>>,
 }
@@ -87,9 +87,9 @@ impl<T> Drop for Completer<T> {
     }
 }
 
-/// Calls `start` with a completer and waits until it is completed. In a fiber of a loop only that fiber waits; elsewhere the thread
-/// does, without the GVL. A wait that Ruby interrupts (deadline, `Timeout`, `Thread#kill`) ends with that exception, and the
-/// result, when it comes, goes nowhere.
+/// Calls `start` with a completer and waits until it is completed. In a fiber of a loop only that fiber waits; elsewhere the
+/// thread does, without the GVL. If Ruby interrupts the wait (deadline, `Timeout`, `Thread#kill`), it ends with that exception,
+/// and a later result is dropped.
 pub(crate) fn suspend<T: Send + 'static>(ruby: &Ruby, start: impl FnOnce(Completer<T>)) -> Result<T, Error> {
     let ruby_loop = running_loop()?;
     let on_loop = PARKING.with(|cell| {
@@ -129,12 +129,12 @@ pub(crate) fn park(ruby: &Ruby, id: WaitId) -> Result<(), Error> {
     }
 }
 
-/// Whether a fiber of this thread's loop is running, and not the loop itself or a thread without one.
+/// Whether a fiber of this thread's loop is running, rather than the loop itself or a thread without one.
 pub(crate) fn is_in_fiber() -> Result<bool, Error> {
     running_loop().map(|ruby_loop| ruby_loop.is_some())
 }
 
-/// The process and the number of the loop of this thread when a fiber of it is running.
+/// The process and the number of this thread's loop, if a fiber of it is running.
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Error> {
     if running_loop()?.is_none() {
@@ -143,13 +143,13 @@ pub(crate) fn running_loop_identity(_: &Ruby) -> Result<Option<(u32, u32)>, Erro
     Ok(PARKING.with(|cell| cell.borrow().as_ref().map(|parking| parking.identity)))
 }
 
-/// What lives as long as the loop of this thread.
+/// A reference that lives as long as the loop of this thread.
 #[cfg(any(feature = "redis", feature = "sql", feature = "mongo"))]
 pub(crate) fn loop_life() -> Option<Weak<()>> {
     PARKING.with(|cell| cell.borrow().as_ref().map(|parking| Arc::downgrade(&parking.life)))
 }
 
-/// The loop of this thread when a fiber of it, and not the loop itself, is running.
+/// The loop of this thread, if a fiber of it is running.
 fn running_loop() -> Result<Option<Value>, Error> {
     let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| *parking.ruby_loop)) else {
         return Ok(None);
@@ -158,7 +158,8 @@ fn running_loop() -> Result<Option<Value>, Error> {
 }
 
 fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
-    // The iteration that this thread may be in goes on when the thread does: what it has written would wait for its own end.
+    // Ends the iteration that this thread may be in. Otherwise the thread would wait for its own writes, which wait for the
+    // iteration's end.
     elah_store::end_iteration();
     let interrupted = Mutex::new(false);
     let unblock = || {

@@ -1,5 +1,5 @@
-//! `Elah::PeerLinks`: calls between workers as bytes. The object holds a number; the links live with the worker. What is called, and by
-//! what policy, is Ruby's affair (`lib/elah/entity/peer_links.rb`).
+//! `Elah::PeerLinks`: calls between workers as bytes. The object holds a number; the worker has the links. Ruby decides the
+//! meaning and the policy of calls (`lib/elah/entity/peer_links.rb`).
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -39,7 +39,7 @@ impl PeerLinks {
         worker(ruby)?.links(self.key).ok_or_else(|| closed(ruby))
     }
 
-    /// Sends a call, and gives its wait, which ends when all items are answered or will not be, or when `seconds` are over.
+    /// Sends a call, and returns its wait. The wait ends when all items have a reply or will not get one, or after `seconds`.
     fn start(
         ruby: &Ruby,
         links: Receiver<Self>,
@@ -62,14 +62,14 @@ impl PeerLinks {
         Ok(wait)
     }
 
-    /// Ends a call: its fate, the cause of that or nil, and the parts of the answer that came. Nil when it has been collected.
+    /// Ends a call: its fate, the cause or nil, and the received parts of the reply. Nil if it has been collected already.
     fn collect(ruby: &Ruby, links: Receiver<Self>, wait: u64) -> Result<Option<RArray>, Error> {
         let worker = worker(ruby)?;
         worker.cancel_wait(wait);
         let Some(Outcome { fate, parts }) = worker.links(links.key).and_then(|open| open.take(wait)) else { return Ok(None) };
         let (fate, cause) = match fate {
-            Fate::Answered => ("answered", None),
-            Fate::Unanswered => ("unanswered", None),
+            Fate::Replied => ("replied", None),
+            Fate::Pending => ("pending", None),
             Fate::NotRun(cause) => ("not_run", Some(cause)),
             Fate::Lost(cause) => ("lost", Some(cause)),
             Fate::Failed(Reason::Overloaded) => ("overloaded", None),
@@ -84,18 +84,18 @@ impl PeerLinks {
         Ok(Some(outcome))
     }
 
-    /// Whether no more answers will come to a call.
+    /// Whether the call gets no more replies.
     fn is_settled(ruby: &Ruby, links: Receiver<Self>, wait: u64) -> Result<bool, Error> {
         Ok(worker(ruby)?.links(links.key).is_none_or(|open| open.is_settled(wait)))
     }
 
-    /// The wait that ends when there is something to run, to cancel or to complain about.
+    /// Ends `wait` when there is a call to run or cancel, or a complaint.
     fn expect(ruby: &Ruby, links: &Self, wait: u64) -> Result<(), Error> {
         links.links(ruby)?.expect(wait);
         Ok(())
     }
 
-    /// The next call to run: its key, its payload, the number of its items, and the seconds that are left; nil when there is none.
+    /// The next call to run: its key, its payload, the number of its items, and the remaining seconds; nil if there is none.
     fn next_incoming(ruby: &Ruby, links: Receiver<Self>) -> Result<Option<RArray>, Error> {
         let Some(open) = worker(ruby)?.links(links.key) else { return Ok(None) };
         let Some(IncomingCall { key, payload, items, remaining }) = open.next_incoming() else { return Ok(None) };
@@ -107,29 +107,29 @@ impl PeerLinks {
         Ok(Some(call))
     }
 
-    /// Answers so many items of a call; false when nobody waits any more, or so much waits to be read already.
-    fn answer(ruby: &Ruby, links: Receiver<Self>, key: u64, items: u32, payload: RString) -> Result<bool, Error> {
+    /// Replies to this many items of a call; false if nobody waits any more, or too many replies are unread.
+    fn reply(ruby: &Ruby, links: Receiver<Self>, key: u64, items: u32, payload: RString) -> Result<bool, Error> {
         let Some(open) = worker(ruby)?.links(links.key) else { return Ok(false) };
         // SAFETY: as in `start`.
-        Ok(open.answer(key, items, unsafe { payload.as_slice() }))
+        Ok(open.reply(key, items, unsafe { payload.as_slice() }))
     }
 
-    /// Whether the one who made the call waits.
+    /// Whether the caller still waits.
     fn is_awaited(ruby: &Ruby, links: &Self, key: u64) -> Result<bool, Error> {
         Ok(worker(ruby)?.links(links.key).is_some_and(|open| open.is_awaited(key)))
     }
 
-    /// The keys of the calls that run though nobody waits for them any more; each is given once.
+    /// The keys of running calls that nobody waits for any more, each once.
     fn take_cancelled(ruby: &Ruby, links: &Self) -> Result<Vec<u64>, Error> {
         Ok(worker(ruby)?.links(links.key).map(|open| open.take_cancelled()).unwrap_or_default())
     }
 
-    /// What a peer did wrong, as a sentence.
+    /// A peer's mistake, as a sentence.
     fn next_complaint(ruby: &Ruby, links: &Self) -> Result<Option<String>, Error> {
         Ok(worker(ruby)?.links(links.key).and_then(|open| open.next_complaint()))
     }
 
-    /// The workers that are called, as Hashes.
+    /// The state of each called worker, as Hashes.
     fn states(ruby: &Ruby, links: &Self) -> Result<RArray, Error> {
         let array = ruby.ary_new();
         for LinkState { path, is_connected, calls, waiting_bytes, failures } in links.links(ruby)?.states() {
@@ -144,17 +144,17 @@ impl PeerLinks {
         Ok(array)
     }
 
-    /// Calls that run here or wait for it.
+    /// Calls that run or wait to run here.
     fn open_incoming(ruby: &Ruby, links: &Self) -> Result<usize, Error> {
         Ok(worker(ruby)?.links(links.key).map_or(0, |open| open.open_incoming()))
     }
 
-    /// Bytes of answers that have not left.
+    /// Bytes of replies that have not left.
     fn unread_bytes(ruby: &Ruby, links: &Self) -> Result<usize, Error> {
         Ok(worker(ruby)?.links(links.key).map_or(0, |open| open.unread_bytes()))
     }
 
-    /// Closes the links to all workers but those that listen on `paths`.
+    /// Closes the links to all workers except those that listen on `paths`.
     fn retain_native(ruby: &Ruby, links: &Self, paths: Vec<String>) -> Result<(), Error> {
         links.links(ruby)?.retain(&paths);
         Ok(())
@@ -203,7 +203,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("settled?", method!(PeerLinks::is_settled, 1))?;
     class.define_method("expect", method!(PeerLinks::expect, 1))?;
     class.define_method("next_incoming", method!(PeerLinks::next_incoming, 0))?;
-    class.define_method("answer", method!(PeerLinks::answer, 3))?;
+    class.define_method("reply", method!(PeerLinks::reply, 3))?;
     class.define_method("awaited?", method!(PeerLinks::is_awaited, 1))?;
     class.define_method("take_cancelled", method!(PeerLinks::take_cancelled, 0))?;
     class.define_method("next_complaint", method!(PeerLinks::next_complaint, 0))?;

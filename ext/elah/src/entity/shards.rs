@@ -1,9 +1,10 @@
-//! `Elah::Shards`, the native half of entities: what their calls write, gathered and committed in groups under the claims on shards.
+//! `Elah::Shards`, the native half of entities: the writes of their calls, gathered and committed in groups under the claims on
+//! shards.
 
-mod answers;
 mod commits;
 mod copies;
 pub(crate) mod index;
+mod replies;
 pub(crate) mod state;
 
 use std::sync::Arc;
@@ -32,14 +33,14 @@ impl RubyClaim {
         self.claim.has_failed()
     }
 
-    /// The same right anew; nil when another owner has the shard.
+    /// The same right again; nil if another owner has the shard.
     fn renewed(&self) -> Option<RubyClaim> {
         self.claim.renewed().map(|claim| RubyClaim { claim })
     }
 }
 
-/// The shard of a key among `shards`: FNV-1a of 64 bits, its halves combined by exclusive or, modulo the number of shards. It is part of
-/// what is stored, so it never changes.
+/// The shard of a key among `shards`: FNV-1a of 64 bits, its halves combined by exclusive or, modulo the number of shards. Stored
+/// data depends on it, so it never changes.
 fn shard_of(key: RString, shards: u32) -> u32 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -57,7 +58,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     claim.define_method("failed?", method!(RubyClaim::has_failed, 0))?;
     claim.define_method("renewed", method!(RubyClaim::renewed, 0))?;
     shards.define_module_function("check_arguments", function!(copies::check_arguments, 1))?;
-    answers::init(shards)?;
+    replies::init(shards)?;
     commits::init(ruby, shards)?;
     index::init(ruby, shards)?;
     state::init(ruby, shards)

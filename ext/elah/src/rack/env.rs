@@ -1,4 +1,4 @@
-//! `Elah::Rack::EnvBuilder`: the Rack environment of a request. A template Hash is copied, and what the request says is put in.
+//! `Elah::Rack::EnvBuilder`: the Rack environment of a request, made by copying a template Hash and adding the request's values.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -22,13 +22,13 @@ use crate::server::request::{self, Request};
 
 const NIL: VALUE = rb_sys::Qnil as VALUE;
 
-/// An IPv6 address that embeds an IPv4 address.
+/// Length of the longest address: IPv6 with an embedded IPv4 address.
 const ADDRESS_BYTES_MAX: usize = 45;
 
-/// The methods, besides that of the template, that get a frozen String of the builder's instead of one of their own.
+/// The methods, in addition to the template's, that share a frozen String.
 const METHODS: [&str; 7] = ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// The keys that are set for each request, as the Strings that stand in the template.
+/// The keys that are set for each request, as the Strings in the template.
 #[derive(Debug)]
 struct Keys {
     request_method: VALUE,
@@ -51,14 +51,14 @@ struct Keys {
 #[magnus(class = "Elah::Rack::EnvBuilder", mark, free_immediately)]
 pub(crate) struct EnvBuilder {
     template: VALUE,
-    /// Opens `rack.input` for a request that has a body.
+    /// Opens `rack.input` for a request with a body.
     inputs: VALUE,
     keys: Keys,
     methods: [VALUE; METHODS.len()],
     header_keys: HeaderKeys,
     /// The name of the server for a request without a Host header.
     default_name: VALUE,
-    /// The Host header and the peer of which the template speaks.
+    /// The Host header and the peer in the template.
     host: RefCell<Option<Vec<u8>>>,
     peer: Cell<Option<IpAddr>>,
 }
@@ -76,12 +76,12 @@ impl DataTypeFunctions for EnvBuilder {
 }
 
 impl EnvBuilder {
-    /// `new(template, inputs)`: `template` has what is the same for all requests, or seldom another; it belongs to the builder from then on.
-    /// `inputs.open(request)` returns `rack.input` for a request with a body.
+    /// `new(template, inputs)`: `template` has the values that are the same for all requests or seldom change; the builder owns
+    /// it from then on. `inputs.open(request)` returns `rack.input` for a request with a body.
     fn new(ruby: &Ruby, template: RHash, inputs: Value) -> Result<Self, Error> {
         let kept = |text: &str| {
             let string = ruby.str_new(text).to_interned_str();
-            // A process has one builder, so these are few; and they must not move, as they are held by their address.
+            // A process has one builder, so these are few. They must not move, because they are referred to by address.
             ruby.gc_register_mark_object(string);
             string.as_raw()
         };
@@ -151,7 +151,7 @@ impl EnvBuilder {
         let keys = &self.keys;
         // SAFETY: all values are on this stack, in the Hash or marked by this object or the request.
         unsafe {
-            // What seldom changes from one request to the next is changed in the template.
+            // Values that seldom change between requests are changed in the template.
             self.note_peer(protected, view.peer().unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)));
             let host = view.host();
             if let Some(host) = host {
@@ -214,7 +214,7 @@ impl EnvBuilder {
         }
     }
 
-    /// Writes a peer that is another than the last one into the template.
+    /// Writes a new peer into the template.
     fn note_peer(&self, protected: Protected<'_>, address: IpAddr) {
         if self.peer.get() == Some(address) {
             return;
@@ -228,7 +228,7 @@ impl EnvBuilder {
         self.peer.set(Some(address));
     }
 
-    /// Writes name and port of a Host header, which the guard has checked, into the template when it is another than the last one.
+    /// Writes name and port of a new Host header, which the guard has checked, into the template.
     fn note_server(&self, protected: Protected<'_>, host: &[u8]) {
         if self.host.borrow().as_deref() == Some(host) {
             return;
@@ -261,7 +261,7 @@ unsafe fn target(protected: Protected<'_>, view: &RequestView<'_>) -> VALUE {
     }
 }
 
-/// Splits a checked host at its port; without one the port is that of plain HTTP.
+/// Splits a checked host at its port; without one, the port is that of plain HTTP.
 fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
     let port_bytes = host.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     match host.split_at(host.len() - port_bytes) {
@@ -272,7 +272,7 @@ fn split_port(host: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The length of a body that has come whole.
+/// The length of a complete body.
 fn body_bytes(view: &RequestView<'_>) -> u64 {
     match view.body() {
         BodyPlace::Memory(bytes) => bytes.len() as u64,
@@ -281,7 +281,7 @@ fn body_bytes(view: &RequestView<'_>) -> u64 {
     }
 }
 
-/// `Request#env`: the Rack environment, built when it is first asked for.
+/// `Request#env`: the Rack environment, built at its first use.
 fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
     let built = alive(request.rack().env.get());
     if !built.is_nil() {
@@ -293,12 +293,12 @@ fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
     environment.funcall("build", (request,))
 }
 
-/// `Request#rack_finishers`: what was put under `rack.response_finished`, or nil.
+/// `Request#rack_finishers`: the value of `rack.response_finished`, or nil.
 fn finishers(request: Receiver<Request>) -> Value {
     alive(request.rack().finishers.get())
 }
 
-/// `Request#rack_spool`: the `rack.input` that must be closed after the answer, or nil.
+/// `Request#rack_spool`: the `rack.input` that must be closed after the response, or nil.
 fn spool(request: Receiver<Request>) -> Value {
     alive(request.rack().spool.get())
 }

@@ -1,4 +1,4 @@
-//! The keys under which request headers stand in a Rack environment: `accept-encoding` is `HTTP_ACCEPT_ENCODING`.
+//! The keys of request headers in a Rack environment: `accept-encoding` is `HTTP_ACCEPT_ENCODING`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,22 +11,22 @@ use rustc_hash::FxHashMap;
 use crate::ruby::raising::Protected;
 use crate::ruby::raw_objects::{append, interned, text};
 
-/// Keys that are kept. Clients choose header names, so the rest is made anew for each request.
+/// Cached keys. Clients choose header names, so other keys are made for each request.
 const KEYS_MAX: usize = 512;
 
-/// Bytes of a name that are turned into a key at a time.
+/// Bytes of a name that are converted to a key at a time.
 const CHUNK_BYTES: usize = 64;
 
-/// Where a header goes.
+/// The place of a header in the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Under this frozen String.
     Key(VALUE),
-    /// Under no key: the name would overwrite what another header or the server says.
+    /// Nowhere: the name would overwrite another header, or a value of the server.
     Nowhere,
 }
 
-/// Header names with their places, found once each.
+/// Header names with their places, each found once.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderKeys {
     places: RefCell<FxHashMap<Box<str>, Place>>,
@@ -37,7 +37,7 @@ impl HeaderKeys {
         HeaderKeys { places: RefCell::new(HashMap::default()) }
     }
 
-    /// Where the header `name`, in lower case, goes.
+    /// The place of the header `name`, in lower case.
     pub(crate) fn place(&self, protected: Protected<'_>, name: &str) -> Place {
         let known = self.places.borrow().get(name).copied();
         if let Some(place) = known {
@@ -61,13 +61,13 @@ impl HeaderKeys {
     }
 }
 
-/// `x_y` would stand under the key of `x-y`, `version` under that of the protocol, and `proxy` under the variable by which many
-/// programs choose their own proxy (CVE-2016-5385).
+/// `x_y` would have the key of `x-y`, `version` that of the protocol, and `proxy` the variable by which many programs choose
+/// their own proxy (CVE-2016-5385).
 fn is_ambiguous(name: &str) -> bool {
     name == "proxy" || name == "version" || name.contains('_')
 }
 
-/// The frozen String under which the header `name` stands.
+/// The frozen String of the key of the header `name`.
 fn key(protected: Protected<'_>, name: &str) -> VALUE {
     let prefix = if matches!(name, "content-type" | "content-length") { "" } else { "HTTP_" };
     // SAFETY: `key` is a String.

@@ -1,4 +1,5 @@
-//! How what a Rack app returns becomes an answer: its headers, and, in one step, the answer whose body is an Array of Strings.
+//! The conversion of a Rack app's result into a response: its headers, and, for a body that is an Array of Strings, the whole
+//! response in one step.
 
 use bytes::{Bytes, BytesMut};
 use elah_http::response::{Headers, InvalidHeader, LONG_BODY_BYTES, Response};
@@ -13,20 +14,20 @@ use crate::ruby::receiver::Receiver;
 use crate::server::header_set::HeaderSet;
 use crate::server::request::Request;
 
-/// The headers of a Rack response, read.
+/// The parsed headers of a Rack response.
 #[derive(Debug, Default)]
 struct RackHeaders {
-    /// Without `content-length`, `status` and what is meant for the server.
+    /// Without `content-length`, `status` and headers for the server.
     headers: Headers,
-    /// What `content-length` says, if that is a number.
+    /// The value of `content-length`, if it is a number.
     content_length: Option<u64>,
-    /// The app wants to have the connection once the head is sent.
+    /// The app takes the connection over after the head.
     takes_over: bool,
     /// The app has framed the body itself.
     is_framed: bool,
 }
 
-/// Which headers the server leaves out because they frame the body.
+/// The headers that the server drops because they frame the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
     OfServer,
@@ -95,7 +96,7 @@ impl RackHeaders {
     }
 }
 
-/// The values of a header: the lines that are not empty, or the value itself when it has no line break.
+/// The values of a header: its non-empty lines, or the value itself if it has no line break.
 fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_one = memchr(b'\n', value).is_none();
     value.split(|byte| *byte == b'\n').filter(move |line| is_one || !line.is_empty())
@@ -108,15 +109,15 @@ fn text(value: Value) -> Result<RString, Error> {
     }
 }
 
-/// `respond_to_rack(status, headers, body)`: answers, when the body is an Array of Strings and nothing is left to do afterwards.
-/// False, and nothing is sent, when it takes more than that or the body is long.
+/// `respond_to_rack(status, headers, body)`: responds if the body is an Array of Strings and nothing remains to be done
+/// afterwards. Otherwise, or if the body is long, it sends nothing and returns false.
 fn respond(ruby: &Ruby, request: Receiver<Request>, status: Value, headers: Value, body: Value) -> Result<bool, Error> {
     let Some(status) = Fixnum::from_value(status).and_then(|status| status.to_u16().ok()).filter(|status| is_final(*status))
     else {
         return Ok(false);
     };
     let (Some(headers), Some(parts)) = (RHash::from_value(headers), RArray::from_value(body)) else { return Ok(false) };
-    if body.class().as_raw() != ruby.class_array().as_raw() || !request.rack().ends_with_answer() {
+    if body.class().as_raw() != ruby.class_array().as_raw() || !request.rack().ends_with_response() {
         return Ok(false);
     }
     let read = RackHeaders::read(ruby, headers, Framing::OfServer)?;
@@ -135,12 +136,12 @@ fn respond(ruby: &Ruby, request: Receiver<Request>, status: Value, headers: Valu
         Response::new(status, read.headers, bytes)
     };
     if let Some(response) = response {
-        request.answer(ruby, response)?;
+        request.respond_with(ruby, response)?;
     }
     Ok(true)
 }
 
-/// The Strings one after the other; `None` when there is something else among them, or too much to be copied at once.
+/// The joined Strings; `None` if there is anything else among them, or too much to copy at once.
 ///
 /// # Safety
 ///
@@ -178,12 +179,12 @@ fn header_set(ruby: &Ruby, headers: RHash, length: Option<u64>) -> Result<Header
     Ok(HeaderSet::of(read.with_length(length)))
 }
 
-/// `request.rack_head(status, headers)`: the head of an answer as bytes, for an app that goes on with the connection itself.
+/// `request.rack_head(status, headers)`: the head of a response as bytes, for an app that takes the connection over.
 fn head(ruby: &Ruby, request: Receiver<Request>, status: u16, headers: RHash) -> Result<RString, Error> {
     let read = RackHeaders::read(ruby, headers, Framing::OfApp)?;
     let protocol = request.read(ruby, |view| view.protocol())?;
     let bytes = read.headers.to_head(protocol, status).ok_or_else(|| {
-        let message = format!("{status} is not the status of an answer; those are 101 and 200 to 599.");
+        let message = format!("{status} is not the status of a response; those are 101 and 200 to 599.");
         Error::new(errors::class(ruby, "InvalidStatus"), message)
     })?;
     Ok(ruby.str_from_slice(&bytes))

@@ -1,4 +1,4 @@
-//! What a request keeps for Rack.
+//! The state of a request for Rack.
 
 use std::cell::Cell;
 
@@ -8,13 +8,13 @@ use rb_sys::VALUE;
 
 const NIL: VALUE = rb_sys::Qnil as VALUE;
 
-/// What a request keeps for Rack. Each is nil until there is one.
+/// The state of a request for Rack. Each value is nil until it is set.
 #[derive(Debug)]
 pub(crate) struct RackState {
     pub(crate) env: Cell<VALUE>,
     /// The Array under `rack.response_finished`.
     pub(crate) finishers: Cell<VALUE>,
-    /// The IO under `rack.input`, when somebody must close it.
+    /// The IO in `rack.input`, if it must be closed.
     pub(crate) spool: Cell<VALUE>,
 }
 
@@ -29,14 +29,14 @@ impl RackState {
         }
     }
 
-    /// True when nothing has to happen after the answer.
-    pub(crate) fn ends_with_answer(&self) -> bool {
+    /// True if nothing remains to be done after the response.
+    pub(crate) fn ends_with_response(&self) -> bool {
         let finishers = magnus::RArray::from_value(alive(self.finishers.get()));
         self.spool.get() == NIL && finishers.is_none_or(|finishers| finishers.is_empty())
     }
 }
 
-/// A value that is kept alive by whoever holds its raw form.
+/// A value from its raw form, which its holder keeps alive.
 pub(crate) fn alive(value: VALUE) -> Value {
     // SAFETY: every raw value that this is called with is marked by the object that holds it.
     unsafe { Value::from_raw(value) }

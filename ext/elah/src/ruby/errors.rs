@@ -1,4 +1,4 @@
-//! Finds the Ruby error classes, which are declared with their sentences in `lib/elah/errors.rb`.
+//! Look-up of the Ruby error classes, which are declared with their messages in `lib/elah/errors.rb`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ pub(crate) fn catching<R>(ruby: &Ruby, work: impl FnOnce() -> Result<R, Error>) 
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(ruby, &*panic)))
 }
 
-/// A panic as a Ruby error: the request that caused it fails, the worker goes on.
+/// A panic as a Ruby error: the request that caused it fails, and the worker continues.
 pub(crate) fn panicked(ruby: &Ruby, panic: &(dyn Any + Send)) -> Error {
     let message = panic
         .downcast_ref::<&str>()

@@ -1,4 +1,4 @@
-//! The one place that releases Ruby's global lock (GVL). Whoever waits for tokio or for another thread does it through `without_gvl`.
+//! The one place that releases Ruby's global lock (GVL). Every wait for tokio or for another thread uses `without_gvl`.
 
 use std::any::Any;
 use std::ffi::c_void;

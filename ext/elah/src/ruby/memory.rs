@@ -1,4 +1,4 @@
-//! `Elah::Memory`: gives what the allocators hold free back to the system.
+//! `Elah::Memory`: returns free memory of the allocators to the system.
 
 use magnus::{Error, Module, Object, RModule, function};
 
@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn malloc_trim(pad: usize) -> i32;
 }
 
-/// Takes milliseconds when there is much to give back.
+/// Takes milliseconds if there is much to return.
 fn release() {
     // SAFETY: both may be called at any time and by any thread, and take no pointers.
     unsafe {

@@ -9,7 +9,8 @@ use rb_sys::{ID, VALUE};
 
 use crate::ruby::raising::{self, Protected, protect};
 
-/// A new Struct with its values, made under a `protect` of its own. `new` would call `initialize`, which costs more than all else.
+/// A new Struct with its values, made under its own `protect`. `new` would call `initialize`, which costs more than everything
+/// else.
 pub(crate) fn filled_struct<const N: usize>(ruby: &Ruby, class: Opaque<RClass>, values: [Value; N]) -> Result<Value, Error> {
     let class = ruby.get_inner(class).as_raw();
     // SAFETY: protected; the values are on this stack, and the Struct has as many members.
@@ -73,7 +74,7 @@ pub(crate) fn array(protected: Protected<'_>) -> VALUE {
     unsafe { raising::rb_ary_new(protected) }
 }
 
-/// The entry of an Array, nil behind its end.
+/// The entry of an Array, nil after its end.
 ///
 /// # Safety
 ///
@@ -83,7 +84,7 @@ pub(crate) unsafe fn entry(protected: Protected<'_>, array: VALUE, index: usize)
     unsafe { raising::rb_ary_entry(protected, array, index as c_long) }
 }
 
-/// Puts an entry into an Array.
+/// Stores an entry of an Array.
 ///
 /// # Safety
 ///
@@ -93,7 +94,7 @@ pub(crate) unsafe fn store(protected: Protected<'_>, array: VALUE, index: usize,
     unsafe { raising::rb_ary_store(protected, array, index as c_long, value) }
 }
 
-/// The number of a name, which stays.
+/// The ID of a name; IDs are permanent.
 pub(crate) fn name(protected: Protected<'_>, name: &'static CStr) -> ID {
     // SAFETY: as for this function.
     unsafe { raising::rb_intern(protected, name.as_ptr()) }

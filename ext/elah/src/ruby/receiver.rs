@@ -1,5 +1,5 @@
-//! From a Ruby object to its native part without magnus's check, which sets a jump point for each argument: with five arguments a
-//! request those are a twentieth of its CPU time.
+//! The native part of a Ruby object, without magnus's check, which sets a jump point for each argument. With five arguments a
+//! request, that is a twentieth of its CPU time.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -41,13 +41,13 @@ impl ExactClass {
         ExactClass { class: OnceLock::new() }
     }
 
-    /// Remembers the class, which a constant keeps alive and in its place.
+    /// Stores the class, which a constant keeps alive and at its address.
     pub(crate) fn set(&self, ruby: &Ruby, class: RClass) {
         ruby.gc_register_mark_object(class);
         let _ = self.class.set(class.as_raw());
     }
 
-    /// The native part of `value` if it is a direct instance; `T` must be the type whose class was given to `set`.
+    /// The native part of `value` if it is a direct instance; `T` must be the type of the class passed to `set`.
     pub(crate) fn native<'a, T: TypedData>(&self, value: &'a Value) -> Option<&'a T> {
         let raw = value.as_raw();
         if rb_sys::SPECIAL_CONST_P(raw) {

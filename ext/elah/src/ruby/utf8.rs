@@ -11,7 +11,7 @@ use crate::ruby::raising::{self, Protected, protect};
 const SEVEN_BIT: c_int = CodeRange::RUBY_ENC_CODERANGE_7BIT as c_int;
 const VALID: c_int = CodeRange::RUBY_ENC_CODERANGE_VALID as c_int;
 
-/// A Ruby String as seen from UTF-8.
+/// A Ruby String with respect to UTF-8.
 pub(crate) enum Text<'s> {
     Utf8 {
         text: &'s str,
@@ -19,11 +19,11 @@ pub(crate) enum Text<'s> {
     },
     /// In an encoding that must be converted first.
     Foreign,
-    /// Not valid in its encoding, or bytes that are no UTF-8.
+    /// Not valid in its encoding, or bytes that are not UTF-8.
     Broken,
 }
 
-/// Looks at `string`. Bytes without an encoding (ASCII-8BIT) count as UTF-8 when they are valid.
+/// Classifies `string`. Bytes without an encoding (ASCII-8BIT) count as UTF-8 if they are valid.
 ///
 /// # Safety
 /// `string` is a live String, and nothing changes or frees it while the text is used: no Ruby code runs.
@@ -32,7 +32,7 @@ pub(crate) unsafe fn text<'s>(string: VALUE) -> Text<'s> {
     unsafe {
         let bytes = std::slice::from_raw_parts(rb_sys::RSTRING_PTR(string).cast::<u8>(), rb_sys::RSTRING_LEN(string) as usize);
         let encoding = rb_sys::ENCODING_GET(string);
-        // Ruby remembers the result of the scan in the String.
+        // Ruby caches the result of the scan in the String.
         let range = rb_sys::rb_enc_str_coderange(string);
         let is_utf8 = encoding == rb_sys::rb_utf8_encindex();
         let is_bytes = encoding == rb_sys::rb_ascii8bit_encindex() || encoding == rb_sys::rb_usascii_encindex();
@@ -62,14 +62,14 @@ pub(crate) fn converted(string: VALUE) -> Result<Value, Error> {
     Ok(unsafe { Value::from_raw(converted) })
 }
 
-/// A new UTF-8 String. `text` is valid UTF-8, and only ASCII when `is_ascii`; Ruby need not scan it again.
+/// A new UTF-8 String. `text` must be valid UTF-8, and only ASCII if `is_ascii`, so that Ruby need not scan it again.
 pub(crate) fn new_string(text: &[u8], is_ascii: bool) -> Result<RString, Error> {
     let string = protect(|protected| raw_string(protected, text, is_ascii))?;
     // SAFETY: Ruby returned it.
     RString::try_convert(unsafe { Value::from_raw(string) })
 }
 
-/// What `new_string` gives.
+/// The raw form of `new_string`.
 pub(crate) fn raw_string(protected: Protected<'_>, text: &[u8], is_ascii: bool) -> VALUE {
     let range = if is_ascii { SEVEN_BIT } else { VALID };
     // SAFETY: Ruby copies the bytes; the flags of the new object are ours alone to set.
@@ -80,14 +80,14 @@ pub(crate) fn raw_string(protected: Protected<'_>, text: &[u8], is_ascii: bool) 
     }
 }
 
-/// The one String object that this process has for `text`, frozen.
+/// This process's shared String object for `text`, frozen.
 pub(crate) fn interned(text: &str) -> Result<Value, Error> {
     // SAFETY: Ruby returned it.
     protect(|protected| raw_interned(protected, text)).map(|string| unsafe { Value::from_raw(string) })
 }
 
-/// What `interned` gives.
+/// The raw form of `interned`.
 pub(crate) fn raw_interned(protected: Protected<'_>, text: &str) -> VALUE {
-    // SAFETY: Ruby copies the bytes when it has no such String yet.
+    // SAFETY: Ruby copies the bytes if it has no such String yet.
     unsafe { raising::rb_enc_interned_str(protected, text.as_ptr().cast(), text.len() as _, rb_sys::rb_utf8_encoding()) }
 }

@@ -1,4 +1,4 @@
-//! `Elah::HeaderSet`: response headers that are checked once and sent many times; and how any headers come from Ruby.
+//! `Elah::HeaderSet`: response headers that are checked once and sent many times; and the conversion of any headers from Ruby.
 
 use elah_http::response::{Headers, InvalidHeader};
 use magnus::r_hash::ForEach;
@@ -8,7 +8,7 @@ use crate::ruby::errors;
 use crate::ruby::native_class;
 use crate::ruby::receiver::ExactClass;
 
-/// `Elah::HeaderSet`, to know its instances at a glance.
+/// `Elah::HeaderSet`, to recognise its instances quickly.
 static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::HeaderSet", free_immediately, frozen_shareable)]
@@ -29,7 +29,7 @@ impl HeaderSet {
         self.headers.has(&name)
     }
 
-    /// Names to a String, or to an Array of Strings where a name has several values.
+    /// Names to a String, or to an Array of Strings if a name has several values.
     fn to_hash(ruby: &Ruby, rb_self: &Self) -> Result<RHash, Error> {
         let hash = ruby.hash_new();
         for (name, value) in rb_self.headers.iter() {

@@ -1,4 +1,4 @@
-//! `Elah::ListeningSocket`: a bound address, made before the worker.
+//! `Elah::ListeningSocket`: a bound address, created before the worker.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,7 +12,7 @@ use crate::ruby::native_class;
 
 #[magnus::wrap(class = "Elah::ListeningSocket", free_immediately)]
 pub(crate) struct ListeningSocket {
-    /// Nothing once it is closed.
+    /// `None` after it was closed.
     listener: RefCell<Option<Listener>>,
 }
 
@@ -23,7 +23,7 @@ impl ListeningSocket {
             .map_err(|error| Error::new(errors::class(ruby, "ListenError"), error.to_string()))
     }
 
-    /// A socket that listens already, as a descriptor which this process was given: it is this object's from now on.
+    /// A socket that listens already, from a descriptor, which this object owns from now on.
     fn adopt(ruby: &Ruby, descriptor: i32) -> Result<Self, Error> {
         take(descriptor).and_then(Listener::adopt).map(ListeningSocket::new).map_err(|cause| {
             let message = format!("The descriptor {descriptor} is no socket to listen on: {cause}.");
@@ -54,7 +54,7 @@ impl ListeningSocket {
         socket.with(ruby, |listener| listener.socket_path().map(|path| path.display().to_string()))
     }
 
-    /// Lets go of the socket. Where a loop accepts from it, that has a handle of its own.
+    /// Closes the socket. A loop that accepts from it has its own handle.
     fn close(&self) {
         self.listener.borrow_mut().take();
     }
@@ -64,9 +64,9 @@ fn take(descriptor: i32) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::from_raw_os_error(9));
     }
-    // SAFETY: it is only asked whether the number is open; the borrow ends with that.
+    // SAFETY: only checks whether the number is open; the borrow ends with that.
     drop(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?);
-    // SAFETY: it is open, and the caller gives it away.
+    // SAFETY: it is open, and the caller gives up its ownership.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 

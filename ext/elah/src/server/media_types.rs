@@ -10,7 +10,7 @@ use magnus::{
 use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
 
-/// `Elah::MediaTypes`, to know its instances at a glance.
+/// `Elah::MediaTypes`, to recognise its instances quickly.
 pub(crate) static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
@@ -36,7 +36,7 @@ impl DataTypeFunctions for MediaTypes {
 }
 
 impl MediaTypes {
-    /// `new(types, default)`: a Hash of media types and formats, and the format where none of these is accepted, or nil.
+    /// `new(types, default)`: a Hash of media types and formats, and the default format, or nil.
     fn new(ruby: &Ruby, formats: RHash, default: Option<Symbol>) -> Result<Self, Error> {
         let mut types = Vec::with_capacity(formats.len());
         formats.foreach(|name: String, format: Symbol| {

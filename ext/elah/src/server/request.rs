@@ -1,4 +1,4 @@
-//! `Elah::Request`: one HTTP request and the means to answer it. The object holds a number; what it names lives with the worker.
+//! `Elah::Request`: one HTTP request and the means to respond. The object holds a number; the worker has the request.
 
 use std::io::Read;
 use std::os::fd::IntoRawFd;
@@ -22,7 +22,7 @@ use crate::server::header_set::{headers, headers_to};
 use crate::server::media_types::{self, MediaTypes};
 use crate::server::response_stream::ResponseStream;
 
-/// `Elah::Request`, to know its instances at a glance.
+/// `Elah::Request`, to recognise its instances quickly.
 pub(crate) static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
@@ -50,8 +50,8 @@ impl Request {
         &self.rack
     }
 
-    /// Answers, if somebody still waits for it.
-    pub(crate) fn answer(&self, ruby: &Ruby, response: Response) -> Result<bool, Error> {
+    /// Responds, if the client still waits.
+    pub(crate) fn respond_with(&self, ruby: &Ruby, response: Response) -> Result<bool, Error> {
         Ok(worker(ruby)?.respond(self.id, response))
     }
 
@@ -71,7 +71,7 @@ impl Request {
         worker(ruby)?.request_id(rb_self.id).ok_or_else(|| finished(ruby))
     }
 
-    /// Seconds until the request is answered 504; nil once its answer has begun.
+    /// Seconds until the request gets a 504; nil after its response has begun.
     fn seconds_left(ruby: &Ruby, rb_self: &Self) -> Result<Option<f64>, Error> {
         Ok(worker(ruby)?.seconds_left(rb_self.id))
     }
@@ -92,8 +92,8 @@ impl Request {
         rb_self.read(ruby, |request| !request.query().is_empty())
     }
 
-    /// The format of an `Elah::MediaTypes` that the `Accept` header chooses; nil when the path has a dot or there is a query, either of
-    /// which may name another one.
+    /// The format of an `Elah::MediaTypes` that the `Accept` header chooses; nil if the path has a dot or there is a query,
+    /// because either may name another format.
     fn format_among(ruby: &Ruby, rb_self: Receiver<Self>, types: Value) -> Result<Value, Error> {
         let types = media_types::CLASS
             .native::<MediaTypes>(&types)
@@ -196,12 +196,12 @@ impl Request {
         Ok(body)
     }
 
-    /// True when the body is in a file because it is too long for memory.
+    /// True if the body is in a file because it is too long for memory.
     pub(crate) fn is_spooled(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
         rb_self.read(ruby, |request| matches!(request.body(), BodyPlace::Spooled { .. }))
     }
 
-    /// The descriptor of the spooled body, at its start, and its bytes; the caller owns it. Nil when the body is elsewhere.
+    /// The descriptor of the spooled body, at its start, and its size; the caller owns it. Nil if the body is not in a file.
     fn take_spooled(ruby: &Ruby, rb_self: &Self) -> Result<Option<(i32, u64)>, Error> {
         Ok(worker(ruby)?.take_spooled(rb_self.id).map(|(file, bytes)| (file.into_raw_fd(), bytes)))
     }
@@ -215,7 +215,7 @@ impl Request {
     fn next_chunk(&self, ruby: &Ruby, worker: &Worker) -> Result<Option<Bytes>, Error> {
         let wait = worker.read_chunk(self.id);
         let parked = park(ruby, wait);
-        // Also when the fiber was cancelled: the read would go on without it.
+        // Also if the fiber was cancelled, because the read would continue without it.
         let chunk = worker.take_chunk(wait);
         parked?;
         match chunk {
@@ -225,20 +225,20 @@ impl Request {
         }
     }
 
-    /// Answers. False when the request has been answered already, by a deadline for example, or its client has gone. With a long
-    /// body the fiber is suspended until the client has taken nearly all of it.
+    /// Responds. False if the request already has a response, for example by a deadline, or its client has disconnected. With a
+    /// long body the fiber is suspended until the client has read nearly all of it.
     fn respond(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, header: Value, body: RString) -> Result<bool, Error> {
         if body.len() > LONG_BODY_BYTES {
             return rb_self.respond_at_length(ruby, status, headers(ruby, header)?, body);
         }
         // SAFETY: the bytes are copied before Ruby runs again.
-        rb_self.answer_whole(ruby, status, header, Bytes::copy_from_slice(unsafe { body.as_slice() }))
+        rb_self.respond_whole(ruby, status, header, Bytes::copy_from_slice(unsafe { body.as_slice() }))
     }
 
-    /// As `respond`, with a body of at most `LONG_BODY_BYTES`.
-    pub(crate) fn answer_whole(&self, ruby: &Ruby, status: u16, header: Value, body: Bytes) -> Result<bool, Error> {
+    /// Like `respond`, with a body of at most `LONG_BODY_BYTES`.
+    pub(crate) fn respond_whole(&self, ruby: &Ruby, status: u16, header: Value, body: Bytes) -> Result<bool, Error> {
         let response = Response::new(status, headers(ruby, header)?, body).ok_or_else(|| invalid_status(ruby, status))?;
-        self.answer(ruby, response)
+        self.respond_with(ruby, response)
     }
 
     fn respond_at_length(&self, ruby: &Ruby, status: u16, mut headers: Headers, body: RString) -> Result<bool, Error> {
@@ -254,14 +254,14 @@ impl Request {
         ResponseStream::new(stream).write_whole(ruby, body)
     }
 
-    /// Answers with an empty body and a Location beside the headers.
+    /// Responds with an empty body, a Location and the headers.
     fn redirect(ruby: &Ruby, rb_self: Receiver<Self>, status: u16, location: RString, header: Value) -> Result<bool, Error> {
         let headers = headers_to(ruby, location, header)?;
         let response = Response::new(status, headers, Bytes::new()).ok_or_else(|| invalid_status(ruby, status))?;
         Ok(worker(ruby)?.respond(rb_self.id, response))
     }
 
-    /// Answers with the content of a file, which is read as the client takes it.
+    /// Responds with the content of a file, which is read at the client's pace.
     fn respond_with_file(ruby: &Ruby, rb_self: &Self, status: u16, header: Value, path: String) -> Result<bool, Error> {
         let headers = headers(ruby, header)?;
         let unreadable = |cause| Error::new(ruby.exception_io_error(), format!("{path} cannot be sent: {cause}."));
@@ -271,12 +271,12 @@ impl Request {
         Ok(worker(ruby)?.respond(rb_self.id, response))
     }
 
-    /// Answers with one of the server's problems.
+    /// Responds with one of the server's problems.
     fn respond_with_problem(ruby: &Ruby, rb_self: &Self, status: u16, code: String, detail: String) -> Result<bool, Error> {
         Ok(worker(ruby)?.respond_with_problem(rb_self.id, &Problem::new(status, code, detail)))
     }
 
-    /// Begins a streamed answer.
+    /// Begins a streamed response.
     fn start(ruby: &Ruby, rb_self: &Self, status: u16, header: Value) -> Result<ResponseStream, Error> {
         let headers = headers(ruby, header)?;
         if !(200..600).contains(&status) {
@@ -285,12 +285,12 @@ impl Request {
         worker(ruby)?.start_stream(rb_self.id, status, headers).map(ResponseStream::new).ok_or_else(|| finished(ruby))
     }
 
-    /// True while an answer can still reach the client.
-    fn awaits_answer(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
-        Ok(worker(ruby)?.awaits_answer(rb_self.id))
+    /// True while a response can still reach the client.
+    fn awaits_response(ruby: &Ruby, rb_self: &Self) -> Result<bool, Error> {
+        Ok(worker(ruby)?.awaits_response(rb_self.id))
     }
 
-    /// Takes the connection away from HTTP: its descriptor, and the bytes that were read of it already.
+    /// Takes the connection away from HTTP: its descriptor, and the bytes read from it so far.
     fn hijack(ruby: &Ruby, rb_self: &Self) -> Result<(i32, RString), Error> {
         let worker = worker(ruby)?;
         let wait = worker.hijack(rb_self.id).ok_or_else(|| finished(ruby))?;
@@ -317,14 +317,14 @@ fn binary(ruby: &Ruby, bytes: &[u8]) -> RString {
 }
 
 fn finished(ruby: &Ruby) -> Error {
-    Error::new(errors::class(ruby, "RequestFinished"), "The request is finished, or its answer has begun.")
+    Error::new(errors::class(ruby, "RequestFinished"), "The request is finished, or its response has begun.")
 }
 
 pub(crate) fn invalid_status(ruby: &Ruby, status: u16) -> Error {
-    Error::new(errors::class(ruby, "InvalidStatus"), format!("{status} is not the status of an answer; those are 200 to 599."))
+    Error::new(errors::class(ruby, "InvalidStatus"), format!("{status} is not the status of a response; those are 200 to 599."))
 }
 
-/// The problem as an `Elah::BadRequest`, which knows its status and code.
+/// The problem as an `Elah::BadRequest`, with its status and code.
 fn bad_request(ruby: &Ruby, problem: &Problem) -> Result<Error, Error> {
     let class = errors::class(ruby, "BadRequest");
     let exception = class.new_instance((problem.detail.as_str(), problem.status, problem.code.as_ref()))?;
@@ -360,7 +360,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("respond_with_file", method!(Request::respond_with_file, 3))?;
     class.define_method("respond_with_problem", method!(Request::respond_with_problem, 3))?;
     class.define_method("start", method!(Request::start, 2))?;
-    class.define_method("awaits_answer?", method!(Request::awaits_answer, 0))?;
+    class.define_method("awaits_response?", method!(Request::awaits_response, 0))?;
     class.define_method("hijack", method!(Request::hijack, 0))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `Elah::ResponseStream`: an answer that a handler writes bit by bit.
+//! `Elah::ResponseStream`: a response that a handler writes in pieces.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ pub(crate) struct ResponseStream {
 
 const CLOSED: usize = usize::MAX;
 
-/// Bytes of a long body or piece that are handed over at a time.
+/// The largest part of a long body or piece that is passed on at a time.
 const PIECE_BYTES: usize = 64 * 1024;
 
 // SAFETY: Ruby moves the object between threads only with the GVL, and every method refuses to run off the worker's thread.
@@ -51,7 +51,7 @@ impl ResponseStream {
         Ok(length)
     }
 
-    /// Sends a whole body and ends the stream. False when the client has gone.
+    /// Sends a whole body and ends the stream. False if the client has disconnected.
     pub(crate) fn write_whole(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
         // The copy shares its bytes with the original until somebody changes that, which may happen while this fiber waits.
         let outcome = self.write_pieces(ruby, RString::new_frozen(body));
@@ -92,8 +92,8 @@ impl ResponseStream {
         Ok(())
     }
 
-    /// Suspends the fiber until the connection has taken the whole answer, or is gone; true in the first case. Somebody else closes
-    /// the stream meanwhile.
+    /// Suspends the fiber until the connection has taken the whole response (true) or is closed. Other code closes the stream
+    /// meanwhile.
     fn wait_for_end(ruby: &Ruby, rb_self: Obj<Self>) -> Result<bool, Error> {
         let Some(end) = worker(ruby)?.stream_end(rb_self.key.get()) else { return Ok(rb_self.is_closed()) };
         park(ruby, end.wait)?;
@@ -119,7 +119,7 @@ impl ResponseStream {
 }
 
 fn client_gone(ruby: &Ruby) -> Error {
-    Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the answer was complete.")
+    Error::new(errors::class(ruby, "ClientGone"), "The client closed the connection before the response was complete.")
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {

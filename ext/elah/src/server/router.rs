@@ -1,4 +1,4 @@
-//! `Elah::Router`: the core's router as a Ruby object, for boot, for `elah routes` and for use under another server.
+//! `Elah::Router`: the core's router as a Ruby object, for the boot, for `elah routes` and for other servers.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::ruby::errors::{catching, class};
 use crate::ruby::native_class;
 use crate::ruby::utf8;
 
-/// Ruby's `Regexp::IGNORECASE`, `EXTENDED` and `MULTILINE`, with the letter that says the same in the core's syntax.
+/// Ruby's `Regexp::IGNORECASE`, `EXTENDED` and `MULTILINE`, with the equivalent letters of the core's syntax.
 const REGEXP_FLAGS: [(u32, char); 3] = [(1, 'i'), (2, 'x'), (4, 's')];
 
 #[magnus::wrap(class = "Elah::Router", free_immediately, size)]
@@ -27,7 +27,7 @@ impl RubyRouter {
         Self { router: RefCell::new(Arc::new(Router::new())) }
     }
 
-    /// The routes as they are now; later additions do not change what this returns.
+    /// The current routes; later additions do not change the returned value.
     pub(crate) fn snapshot(&self) -> Arc<Router> {
         Arc::clone(&self.router.borrow())
     }
@@ -44,52 +44,52 @@ impl RubyRouter {
         added.map_err(|error| Error::new(ruby.exception_arg_error(), error.to_string()))
     }
 
-    /// `mount(prefix, id)`: answers the prefix and what lies below it, with any method.
+    /// `mount(prefix, id)`: serves the prefix and every path below it, with any method.
     fn mount(ruby: &Ruby, router: &Self, prefix: String, id: u32) -> Result<(), Error> {
         let mounted = Arc::make_mut(&mut router.router.borrow_mut()).mount(&prefix, id);
         mounted.map_err(|error| Error::new(ruby.exception_arg_error(), error.to_string()))
     }
 
-    /// `match(method, path)` → `[id, params]`, for a mount `[id, params, path_info]`; `[nil, methods]` when the path has
-    /// no route for the method; `nil` when it has none at all. Raises `Elah::Router::BadPath`.
+    /// `match(method, path)` → `[id, params]`, for a mount `[id, params, path_info]`; `[nil, methods]` if the path has no route
+    /// for the method; `nil` if it has no route. Raises `Elah::Router::BadPath`.
     fn find(ruby: &Ruby, router: &Self, method: RString, path: RString) -> Result<Option<RArray>, Error> {
         let router = router.snapshot();
-        // SAFETY: nothing below runs Ruby code that could change the strings, and the path is guarded below: what was made by `to_str`
-        // is known to nobody else.
+        // SAFETY: nothing below runs Ruby code that could change the strings, and the path is guarded below: the result of a
+        // `to_str` has no other reference.
         let texts = unsafe { (std::str::from_utf8(method.as_slice()), std::str::from_utf8(path.as_slice())) };
         let (Ok(method), Ok(path_text)) = texts else {
             return Err(Error::new(class(ruby, "Router::BadPath"), "The method or the path is not valid UTF-8."));
         };
-        let answered = catching(ruby, || answer(ruby, &router, method, path_text));
+        let found = catching(ruby, || resolve(ruby, &router, method, path_text));
         rb_sys::rb_gc_guard!(path.as_raw());
-        answered
+        found
     }
 }
 
-fn answer(ruby: &Ruby, router: &Router, method: &str, path: &str) -> Result<Option<RArray>, Error> {
+fn resolve(ruby: &Ruby, router: &Router, method: &str, path: &str) -> Result<Option<RArray>, Error> {
     match router.resolve(method, path) {
         Resolution::NotFound => Ok(None),
         Resolution::BadPath(error) => {
             Err(Error::new(class(ruby, "Router::BadPath"), format!("A parameter of the path cannot be read: {error}.")))
         }
         Resolution::MethodNotAllowed(methods) => {
-            let answer = ruby.ary_new_capa(2);
-            answer.push(ruby.qnil())?;
-            answer.push(ruby.ary_from_iter(methods))?;
-            Ok(Some(answer))
+            let result = ruby.ary_new_capa(2);
+            result.push(ruby.qnil())?;
+            result.push(ruby.ary_from_iter(methods))?;
+            Ok(Some(result))
         }
         Resolution::Route(found) => {
             let params = ruby.hash_new();
             for (name, value) in found.params(router, path) {
                 params.aset(utf8::interned(name)?, utf8::new_string(value.as_bytes(), value.is_ascii())?)?;
             }
-            let answer = ruby.ary_new_capa(3);
-            answer.push(found.id)?;
-            answer.push(params)?;
+            let result = ruby.ary_new_capa(3);
+            result.push(found.id)?;
+            result.push(params)?;
             if let Some(at) = found.path_info_at {
-                answer.push(ruby.str_new(&path[at..]))?;
+                result.push(ruby.str_new(&path[at..]))?;
             }
-            Ok(Some(answer))
+            Ok(Some(result))
         }
     }
 }

@@ -31,7 +31,7 @@ impl RubyScoreboard {
         })
     }
 
-    /// The row of that number, for a loop to write to.
+    /// The row with this number, for a loop.
     pub(crate) fn row(&self, number: usize) -> Option<Row> {
         Row::new(Arc::clone(&self.scoreboard), number)
     }
@@ -96,7 +96,7 @@ impl RubyScoreboard {
         Ok(())
     }
 
-    /// Asked for by every call of an entity, so it looks up no name.
+    /// Every call of an entity uses it, so it looks up no name.
     fn map_version(&self) -> u64 {
         self.scoreboard.map_version()
     }

@@ -1,4 +1,4 @@
-//! `Elah::ShutdownWatchdog`: a thread without Ruby's lock that ends the process when its server does not.
+//! `Elah::ShutdownWatchdog`: a thread without Ruby's lock that ends the process if its server does not.
 
 use std::time::Duration;
 

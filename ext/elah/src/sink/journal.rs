@@ -1,4 +1,4 @@
-//! `Elah::SinkJournal`: the journal of a sink in one process. Events become bytes here, without a String in between.
+//! `Elah::SinkJournal`: the journal of a sink in one process. Events become bytes without an intermediate String.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::sink::name_counts::NameCounts;
 use crate::sink::request_text::{write_name, write_request};
 use crate::store::RubyClock;
 
-/// A larger buffer is given back after its call.
+/// A larger buffer is freed after its call.
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 
 thread_local! {
@@ -37,8 +37,8 @@ struct RubyJournal {
 }
 
 impl RubyJournal {
-    /// `bounds` are segment_bytes, segments_max, event_bytes_max and the milliseconds in which an event is synced that nobody waits
-    /// for; `progress` is the released and the counted position. Answers nil when somebody else owns the journal.
+    /// `bounds` are segment_bytes, segments_max, event_bytes_max and the milliseconds within which an event is synced if nobody
+    /// waits for it. `progress` is the released and the counted position. Returns nil if somebody else owns the journal.
     fn open(
         ruby: &Ruby,
         dir: String,
@@ -50,14 +50,14 @@ impl RubyJournal {
         let (segment_bytes, segments_max, event_bytes_max, sync_ms) = bounds;
         let sync_pause = Duration::from_millis(sync_ms);
         let options = Options { segment_bytes, segments_max, event_bytes_max, sync_pause, clock, boot: elah_journal::boot_id() };
-        // To check what a dead process has left takes a while.
+        // Checking the files of a dead process takes a while.
         let opened = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(SinkLog::open(Path::new(&dir), to_progress(progress), options)));
         })?;
         Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log: Arc::new(log) }))
     }
 
-    /// Appends a Hash as JSON, or a String as bytes. Time and id are made when they are nil.
+    /// Appends a Hash as JSON, or a String as bytes. Assigns time and ID if they are nil.
     fn append(
         ruby: &Ruby,
         journal: Receiver<Self>,
@@ -78,8 +78,8 @@ impl RubyJournal {
         appended.map(|position| position.0)
     }
 
-    /// Appends a request as JSON: the members of `with`, then path, headers and `params`. Of the headers those are kept that `names` lists, or,
-    /// unless `keeps_named`, those that it does not list.
+    /// Appends a request as JSON: the members of `with`, then path, headers and `params`. Keeps the headers in `names`, or,
+    /// unless `keeps_named`, the others.
     fn append_request(
         ruby: &Ruby,
         journal: Receiver<Self>,
@@ -114,7 +114,7 @@ impl RubyJournal {
         appended.map(|position| position.0)
     }
 
-    /// Appends again what was read as bytes: a dead letter with its kind, its id and its time.
+    /// Appends stored bytes again: a dead letter with its kind, its ID and its time.
     fn append_record(
         ruby: &Ruby,
         journal: &Self,
@@ -151,10 +151,9 @@ impl RubyJournal {
         appended.map(|position| position.0)
     }
 
-    /// Appends the objects of a body, all or none, each as an object with the members of `with` and, as `member`, its text as it was
-    /// sent. Answers nil when something else is in the body, an object has an `id`, or there are more than `max`; else the position,
-    /// their number, their ids as 16 bytes each, and how many named which path. With `counts` those are counted there, under `path`
-    /// when an object names none.
+    /// Appends the objects of a body, all or none, each as an object with the members of `with` and, as `member`, its text as
+    /// sent. Returns nil if the body has anything else, an object has an `id`, or there are more than `max`. Otherwise returns
+    /// the position, their number, their IDs as 16 bytes each, and the named counts or nil.
     fn append_items(
         ruby: &Ruby,
         journal: &Self,
@@ -183,19 +182,19 @@ impl RubyJournal {
             None => items.into_iter().for_each(|item| *paths.entry(item.path.map(Into::into)).or_default() += 1),
         }
         // From here on Ruby runs, and the body may move.
-        let answer = ruby.ary_new_capa(4);
-        answer.push(position.0)?;
-        answer.push(count)?;
-        answer.push(ruby.str_from_slice(&ids))?;
+        let result = ruby.ary_new_capa(4);
+        result.push(position.0)?;
+        result.push(count)?;
+        result.push(ruby.str_from_slice(&ids))?;
         if counts.is_some() {
-            return Ok(Some(answer));
+            return Ok(Some(result));
         }
         let named = ruby.hash_new();
         for (path, count) in paths {
             named.aset(path, count)?;
         }
-        answer.push(named)?;
-        Ok(Some(answer))
+        result.push(named)?;
+        Ok(Some(result))
     }
 
     fn next_id(ruby: &Ruby, journal: &Self) -> RString {
@@ -210,7 +209,7 @@ impl RubyJournal {
         self.log.now_ms()
     }
 
-    /// Fibers of a loop share the sync that it asks for after its iteration.
+    /// Fibers of a loop share the sync that the loop requests after its iteration.
     fn wait_synced(ruby: &Ruby, journal: &Self, position: u64) -> Result<(), Error> {
         let (log, position) = (&journal.log, Position(position));
         if !is_in_fiber()? {
@@ -247,29 +246,29 @@ impl RubyJournal {
         let events = ruby.ary_new_capa(records.len());
         let mut stream = (Vec::new(), stream_name(ruby, b"")?);
         for (_, record) in &records {
-            // Of many events few differ in their stream.
+            // Consecutive events usually have the same stream.
             if stream.0 != record.stream[..] {
                 stream = (record.stream.to_vec(), stream_name(ruby, &record.stream)?);
             }
             events.push(event(ruby, record, stream.1)?)?;
         }
-        let answer = ruby.ary_new_capa(2);
-        answer.push(next.0)?;
-        answer.push(events)?;
-        Ok(answer)
+        let result = ruby.ary_new_capa(2);
+        result.push(next.0)?;
+        result.push(events)?;
+        Ok(result)
     }
 
-    /// `[position, [[stream, minute, events], ...]]`: what was accepted since the last call.
+    /// `[position, [[stream, minute, events], ...]]`: the events accepted since the last call.
     fn take_tally(ruby: &Ruby, journal: &Self) -> Result<RArray, Error> {
         let (position, tallied) = journal.log.take_tally();
         let rows = ruby.ary_new_capa(tallied.len());
         for Tallied { stream, minute, events } in tallied {
             rows.push((ruby.str_from_slice(&stream), minute, events))?;
         }
-        let answer = ruby.ary_new_capa(2);
-        answer.push(position.0)?;
-        answer.push(rows)?;
-        Ok(answer)
+        let result = ruby.ary_new_capa(2);
+        result.push(position.0)?;
+        result.push(rows)?;
+        Ok(result)
     }
 
     fn release(&self, position: u64) {
@@ -288,12 +287,12 @@ impl RubyJournal {
         self.log.bytes()
     }
 
-    /// Raises what an event would be refused with.
+    /// Raises the error that an event would get.
     fn check(ruby: &Ruby, journal: &Self) -> Result<(), Error> {
         journal.log.check().map_err(|error| raised(ruby, &error))
     }
 
-    /// `[[path, offset, is_torn], ...]`: the damage that the opening found.
+    /// `[[path, offset, is_torn], ...]`: the damage found at the opening.
     fn damages(ruby: &Ruby, journal: &Self) -> Result<RArray, Error> {
         let rows = ruby.ary_new();
         for Damage { path, offset, is_torn } in journal.log.damages() {
@@ -310,8 +309,8 @@ impl RubyJournal {
         self.log.is_closed()
     }
 
-    /// `[[[stream, minute, queued, uncounted], ...], damaged]` of the journal in a folder, whoever owns it: its events, and how many segments
-    /// are damaged. nil when it changed meanwhile.
+    /// `[[[stream, minute, queued, uncounted], ...], damaged]` of the journal in a folder, with any owner: its events, and the
+    /// number of damaged segments. nil if it changed meanwhile.
     fn scan(ruby: &Ruby, dir: String, progress: (u64, u64), is_strict: bool) -> Result<Option<RArray>, Error> {
         let scanned = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(elah_journal::scan(Path::new(&dir), to_progress(progress), is_strict)));
@@ -321,14 +320,14 @@ impl RubyJournal {
         for Queued { queued: Tallied { stream, minute, events }, uncounted } in events {
             rows.push((ruby.str_from_slice(&stream), minute, events, uncounted))?;
         }
-        let answer = ruby.ary_new_capa(2);
-        answer.push(rows)?;
-        answer.push(damaged)?;
-        Ok(Some(answer))
+        let result = ruby.ary_new_capa(2);
+        result.push(rows)?;
+        result.push(damaged)?;
+        Ok(Some(result))
     }
 
-    /// `[[[id, stream, milliseconds, is_json, payload], ...], [[from, to], ...]]`: the events of a segment that was set aside, and the bytes
-    /// that are lost.
+    /// `[[[id, stream, milliseconds, is_json, payload], ...], [[from, to], ...]]`: the events of a segment that was set aside,
+    /// and the lost bytes.
     fn salvage(ruby: &Ruby, path: String) -> Result<RArray, Error> {
         let salvaged = suspend(ruby, |completer| {
             std::thread::spawn(move || completer.complete(elah_journal::salvage(Path::new(&path))));
@@ -342,10 +341,10 @@ impl RubyJournal {
         for range in lost {
             ranges.push((range.start, range.end))?;
         }
-        let answer = ruby.ary_new_capa(2);
-        answer.push(events)?;
-        answer.push(ranges)?;
-        Ok(answer)
+        let result = ruby.ary_new_capa(2);
+        result.push(events)?;
+        result.push(ranges)?;
+        Ok(result)
     }
 }
 
@@ -389,7 +388,7 @@ fn encode(ruby: &Ruby, buffer: &mut Vec<u8>, event: Value) -> Result<Kind, Error
     Ok(Kind::Bytes)
 }
 
-/// Appends the JSON of a Hash but for its end, so that a member may follow.
+/// Appends the JSON of a Hash without its end, so that a member can follow.
 fn begin_object(ruby: &Ruby, buffer: &mut Vec<u8>, with: Value) -> Result<(), Error> {
     if RHash::from_value(with).is_none() {
         return Err(Error::new(ruby.exception_type_error(), format!("with: is a Hash, not {}.", with.class())));
@@ -405,7 +404,7 @@ fn add_json(ruby: &Ruby, buffer: &mut Vec<u8>, value: Value) -> Result<(), Error
     written
 }
 
-/// The id, the kind and the end in `buffer` of each event.
+/// The ID, the kind and the end in `buffer` of each event.
 fn encode_all(ruby: &Ruby, buffer: &mut Vec<u8>, events: RArray, ids: RString) -> Result<Vec<(Id, Kind, usize)>, Error> {
     // SAFETY: the String is on this stack and is copied at once.
     let packed = unsafe { ids.as_slice() }.to_vec();
@@ -416,7 +415,7 @@ fn encode_all(ruby: &Ruby, buffer: &mut Vec<u8>, events: RArray, ids: RString) -
     }
     let mut parts = Vec::with_capacity(ids.len());
     for (index, id) in ids.iter().enumerate() {
-        // A `to_json` may have made the array shorter: then this one is nil, which is no event.
+        // A `to_json` may have shortened the array. Then this entry is nil, which is not an event.
         let kind = encode(ruby, buffer, events.entry(index as isize)?)?;
         parts.push((*id, kind, buffer.len()));
     }
@@ -429,7 +428,7 @@ fn to_id(ruby: &Ruby, id: RString) -> Result<Id, Error> {
     bytes.try_into().map_err(|_| Error::new(ruby.exception_arg_error(), format!("An id has 16 bytes, not {}.", bytes.len())))
 }
 
-/// `Elah::SinkJournal.id_text(raw)`: an id of 16 bytes as a UUID.
+/// `Elah::SinkJournal.id_text(raw)`: an ID of 16 bytes as a UUID.
 fn id_text(ruby: &Ruby, raw: RString) -> Result<String, Error> {
     to_id(ruby, raw).map(|id| elah_journal::id_text(&id))
 }

@@ -1,5 +1,5 @@
-//! `Elah::SinkNameCounts`: how often each name came, without a Ruby object for any of them. So many different names are counted apart, the
-//! others together.
+//! `Elah::SinkNameCounts`: the number of occurrences of each name, without Ruby objects. Up to a limit, names are counted
+//! separately; the others are counted together.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 
 use crate::ruby::native_class;
 
-/// Shared with whatever counts natively.
+/// Shared with the native code that counts.
 #[derive(Clone)]
 pub(crate) struct Counts(Arc<Mutex<Names>>);
 
 struct Names {
-    /// There are few, so that names that were chosen to meet in one place gain nothing.
+    /// There are few, so names that are chosen to collide gain nothing.
     counts: FxHashMap<Box<str>, u64>,
     others: u64,
     names_max: usize,
@@ -45,7 +45,7 @@ impl Guard<'_> {
 #[magnus::wrap(class = "Elah::SinkNameCounts", free_immediately, size)]
 pub(crate) struct NameCounts {
     counts: Counts,
-    /// Under which the others are shown.
+    /// The name under which the others are shown.
     other: String,
 }
 

@@ -1,5 +1,5 @@
-//! `Elah::Clients::ParquetFolder`: the native half of `Elah::Sink::ParquetFiles`. Values become owned data, and a thread makes the file of
-//! them.
+//! `Elah::Clients::ParquetFolder`: the native half of `Elah::Sink::ParquetFiles`. Values become owned data, and a thread writes
+//! the file.
 
 use std::path::PathBuf;
 
@@ -22,12 +22,12 @@ impl RubyFolder {
         RubyFolder { folder: Folder::new(path) }
     }
 
-    /// Removes what dead writers have left; answers how many files.
+    /// Removes leftovers of dead writers; returns the number of files.
     fn clean(ruby: &Ruby, rb_self: &Self) -> Result<usize, Error> {
         rb_self.folder.clean().map_err(|cause| raised(ruby, PutError::Io(cause)))
     }
 
-    /// Writes a file with these rows: `ids` has 16 bytes for each, `columns` are `[[name, kind, values], ...]`. Answers its path.
+    /// Writes a file with these rows: `ids` has 16 bytes for each, `columns` are `[[name, kind, values], ...]`. Returns its path.
     fn put(ruby: &Ruby, rb_self: &Self, partition: String, ids: RString, columns: RArray) -> Result<String, Error> {
         // SAFETY: the ids are copied before Ruby runs again.
         let ids: Vec<Id> = unsafe { ids.as_slice() }.as_chunks().0.to_vec();
@@ -74,7 +74,7 @@ fn to_bytes(value: Value) -> Result<Bytes, Error> {
     Ok(Bytes::copy_from_slice(unsafe { text.as_slice() }))
 }
 
-/// An error of the system is the `Errno` that Ruby has for it.
+/// An error of the system becomes Ruby's `Errno`.
 fn raised(ruby: &Ruby, cause: PutError) -> Error {
     let PutError::Io(io) = &cause else { return Error::new(class(ruby, "InternalError"), cause.to_string()) };
     let Some(number) = io.raw_os_error() else { return Error::new(ruby.exception_io_error(), cause.to_string()) };

@@ -1,12 +1,12 @@
-//! Writes a request as members of a JSON object, without Ruby objects in between.
+//! The text of a request as members of a JSON object, without intermediate Ruby objects.
 
 use std::borrow::Cow;
 
 use elah_http::request::RequestView;
 use elah_json::text::write_string;
 
-/// Appends the members `"path":…,"headers":{…}` with the headers whose names (in lower case) are `kept`. Bytes that are no text are replaced as in
-/// `String#scrub`.
+/// Appends the members `"path":…,"headers":{…}` with the headers whose names (in lower case) are `kept`. Replaces bytes that are
+/// not text, like `String#scrub`.
 pub(crate) fn write_request(out: &mut Vec<u8>, request: &RequestView<'_>, kept: impl Fn(&str) -> bool) {
     write_name(out, "path");
     write_string(out, request.path());

@@ -1,4 +1,4 @@
-//! `Elah::Store::Clock`: a clock that stands until it is moved, for tests of what expires.
+//! `Elah::Store::Clock`: a clock that stands still until it is moved, for tests of expiry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

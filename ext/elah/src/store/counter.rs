@@ -10,7 +10,7 @@ use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
 use crate::ruby::receiver::ExactClass;
 
-/// `Elah::Store::Counter`, to know its instances at a glance.
+/// `Elah::Store::Counter`, to recognise its instances quickly.
 pub(super) static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Store::Counter", size)]

@@ -1,4 +1,4 @@
-//! `Elah::Store::Table`: reads at once, writes that suspend the fiber until they are on disk.
+//! `Elah::Store::Table`: reads that never suspend, and writes that suspend the fiber until they are on disk.
 
 use bytes::Bytes;
 use elah_http::response::LONG_BODY_BYTES;
@@ -13,7 +13,7 @@ use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
 use crate::server::request::{self, Request};
 
-/// `Elah::Store::Table`, to know its instances at a glance.
+/// `Elah::Store::Table`, to recognise its instances quickly.
 pub(super) static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Store::Table", size)]
@@ -49,9 +49,9 @@ impl RubyTable {
         Ok(ruby.ary_new_from_values(&[ruby.into_value(size), value]))
     }
 
-    /// Answers `request` with the value at a position; nil, and there is no answer, when there is none or the table has another size.
-    /// The bytes go from the store into the answer without a String between.
-    fn answer_at(
+    /// Responds to `request` with the value at a position. Returns nil and sends nothing if there is no value, or the table has
+    /// another size. The bytes go from the store into the response without a String in between.
+    fn respond_at(
         ruby: &Ruby,
         table: Receiver<Self>,
         request: Value,
@@ -66,7 +66,7 @@ impl RubyTable {
             return Ok(ruby.qnil().as_value());
         }
         match request::CLASS.native::<Request>(&request).filter(|_| body.len() <= LONG_BODY_BYTES) {
-            Some(request) => Ok(ruby.into_value(request.answer_whole(ruby, status, headers, Bytes::from(body))?)),
+            Some(request) => Ok(ruby.into_value(request.respond_whole(ruby, status, headers, Bytes::from(body))?)),
             None => request.funcall("respond", (status, headers, ruby.str_from_slice(&body))),
         }
     }
@@ -113,7 +113,7 @@ pub(super) fn init(ruby: &Ruby, store: RClass) -> Result<(), Error> {
     class.define_method("name", method!(RubyTable::name, 0))?;
     class.define_method("get", method!(RubyTable::get, 1))?;
     class.define_method("at", method!(RubyTable::at, 1))?;
-    class.define_method("answer_at", method!(RubyTable::answer_at, 5))?;
+    class.define_method("respond_at", method!(RubyTable::respond_at, 5))?;
     class.define_method("size", method!(RubyTable::size, 0))?;
     class.define_method("range_native", method!(RubyTable::range, 3))?;
     class.define_method("put_native", method!(RubyTable::put, 4))?;

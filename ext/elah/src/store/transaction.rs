@@ -1,4 +1,4 @@
-//! `Elah::Store::Transaction`: one attempt at a transaction. Its Ruby half gives the methods their keywords.
+//! `Elah::Store::Transaction`: one attempt at a transaction. The Ruby half adds keywords.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use crate::ruby::receiver::Receiver;
 
 #[magnus::wrap(class = "Elah::Store::Transaction", size)]
 pub(super) struct RubyTransaction {
-    /// `None` once it has been committed or given up.
+    /// `None` after it was committed or abandoned.
     transaction: RefCell<Option<Transaction>>,
 }
 
@@ -101,7 +101,7 @@ impl RubyTransaction {
         transaction.with(ruby, |transaction| transaction.add(&counter.counter, &key, by))
     }
 
-    /// True when everything is on disk, false when another write came in between.
+    /// True if everything is on disk, false if another write came in between.
     fn commit(ruby: &Ruby, transaction: Receiver<Self>) -> Result<bool, Error> {
         let taken = transaction.transaction.take();
         let Some(taken) = taken else { return Err(Error::new(class(ruby, "Store::Closed"), "The transaction is over.")) };

@@ -49,13 +49,13 @@ module Elah
 
         handler = _blueprint.rescue_handler(error)
         raise error unless handler
-        return _answer_exception(error) if handler == :default
+        return _respond_with_exception(error) if handler == :default
 
         @status = @body = @_stream = nil
         @header = _kept_headers
-        _answer_rescued(_run_rescue(handler, error))
+        _respond_with_rescue_result(_run_rescue(handler, error))
       rescue Halt => e
-        _answer_halt(e)
+        _respond_with_halt(e)
       end
 
       # Responds to `throw :error, message: ..., status: ...`.
@@ -63,14 +63,14 @@ module Elah
         return _rescue(error) unless error.tag == :error && error.value.is_a?(Hash)
 
         thrown = error.value
-        _answer_halt(Halt.new(thrown[:message], thrown[:status] || _blueprint.default_error_status,
-                              thrown[:headers] || {}))
+        _respond_with_halt(Halt.new(thrown[:message], thrown[:status] || _blueprint.default_error_status,
+                                    thrown[:headers] || {}))
       end
 
-      def _answer_halt(halt)
+      def _respond_with_halt(halt)
         raise halt if @_streaming
 
-        _answer_error(halt.body, halt.status, halt.headers, halt.code, @_backtrace, @_original)
+        _respond_with_error(halt.body, halt.status, halt.headers, halt.code, @_backtrace, @_original)
       end
 
       private
@@ -86,7 +86,7 @@ module Elah
         end
       end
 
-      def _answer_rescued(response)
+      def _respond_with_rescue_result(response)
         if response.is_a?(RawResponse)
           @request.respond(response.status, ResponseHeaders.new.merge!(response.headers), response.body.to_s)
         elsif response.respond_to?(:finish)
@@ -95,17 +95,17 @@ module Elah
           body.each { |piece| text << piece }
           @request.respond(status, ResponseHeaders.new.merge!(headers), text)
         else
-          _answer_exception(Exceptions::InvalidResponse.new)
+          _respond_with_exception(Exceptions::InvalidResponse.new)
         end
       end
 
-      def _answer_exception(error)
+      def _respond_with_exception(error)
         is_own = error.is_a?(Exceptions::Base)
         status, headers, code = is_own ? [error.status, error.headers, error.code] : []
         message = is_own && _blueprint.problems? ? _detail(error) : error.message
         @_invalid = error if error.is_a?(Exceptions::ValidationErrors)
         headers = (_kept_headers || {}).merge(headers || {})
-        _answer_error(message, status || _blueprint.default_error_status, headers, code, error.backtrace, error)
+        _respond_with_error(message, status || _blueprint.default_error_status, headers, code, error.backtrace, error)
       end
 
       # Keeps the headers set before the exception, except those that describe the body, which is not sent.
@@ -117,7 +117,7 @@ module Elah
         "#{error.detail}; the body came as a form: JSON needs the header Content-Type: application/json"
       end
 
-      def _answer_error(message, status, headers, code, backtrace, original)
+      def _respond_with_error(message, status, headers, code, backtrace, original)
         all_headers = ResponseHeaders.new.merge!(headers)
         all_headers.delete("x-cascade") unless @request.is_a?(RackRequest)
         if _blueprint.problems?

@@ -118,12 +118,12 @@ module Elah
           next unless @required || (values.is_a?(Hash) && values.key?(name))
 
           message = fault(name, values)
-          errors << fault_error([@scope.full_name(name, indices)], message) if message && !told_as_missing?(name, values)
+          errors << fault_error([@scope.full_name(name, indices)], message) if message && !reported_as_missing?(name, values)
         end
       end
 
       # Only the rule about presence reports that a required parameter is missing, and rules of the app's own may.
-      def told_as_missing?(name, values) = !@judges_missing && values.is_a?(Hash) && !values.key?(name)
+      def reported_as_missing?(name, values) = !@judges_missing && values.is_a?(Hash) && !values.key?(name)
 
       # For `validate_param!`: reports a fault.
       #

@@ -52,7 +52,7 @@ module Elah
         end
 
         # The app's own mapping takes precedence.
-        def tell_rails
+        def register_with_rails
           return unless defined?(::ActionDispatch::ExceptionWrapper)
 
           responses = ::ActionDispatch::ExceptionWrapper.rescue_responses

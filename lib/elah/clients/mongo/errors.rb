@@ -14,7 +14,7 @@ module Elah
     class InvalidValue < Error; end
 
     # The server's reply cannot be read, or has a value that Ruby cannot represent.
-    class BadAnswer < Error; end
+    class InvalidReply < Error; end
 
     # The server replied with an error.
     class Refused < Error

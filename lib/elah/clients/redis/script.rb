@@ -39,13 +39,13 @@ module Elah
       # @return [Array] what the runs return
       # @raise [Redis::Error] of the first run that failed; the others have been done
       def call_each(runs)
-        answers = send_each(runs) { |batch, keys, args| batch.call("EVALSHA", @digest, keys.size, *keys, *args) }
-        unknown = answers.each_index.select { |index| answers[index].is_a?(Redis::Error) && answers[index].code == "NOSCRIPT" }
+        replies = send_each(runs) { |batch, keys, args| batch.call("EVALSHA", @digest, keys.size, *keys, *args) }
+        unknown = replies.each_index.select { |index| replies[index].is_a?(Redis::Error) && replies[index].code == "NOSCRIPT" }
         unless unknown.empty?
           again = send_each(runs.values_at(*unknown)) { |batch, keys, args| batch.eval(@source, keys: keys, args: args) }
-          unknown.zip(again) { |index, answer| answers[index] = answer }
+          unknown.zip(again) { |index, reply| replies[index] = reply }
         end
-        answers.each { |answer| raise answer if answer.is_a?(Exception) }
+        replies.each { |reply| raise reply if reply.is_a?(Exception) }
       end
 
       # @return [String] without the source

@@ -17,7 +17,7 @@ module Elah
       private_constant :HAS_STORAGE, :OWN_WRITERS
 
       # Prepended to Thread.
-      module NotingLocals
+      module TrackLocals
         # Sets a fiber-local.
         def []=(_name, _value)
           FiberState.note if equal?(Thread.current)
@@ -26,7 +26,7 @@ module Elah
       end
 
       # Prepended to the class methods of Fiber.
-      module NotingStorage
+      module TrackStorage
         # Sets a variable of the fiber's storage.
         def []=(_name, _value)
           FiberState.note
@@ -34,8 +34,8 @@ module Elah
         end
       end
 
-      Thread.prepend(NotingLocals)
-      Fiber.singleton_class.prepend(NotingStorage) if HAS_STORAGE
+      Thread.prepend(TrackLocals)
+      Fiber.singleton_class.prepend(TrackStorage) if HAS_STORAGE
 
       # Records that the running task has set some state.
       def self.note

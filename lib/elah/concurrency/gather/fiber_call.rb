@@ -16,7 +16,7 @@ module Elah
       def outcome
         return [:late, nil, nil] unless @async.done?
 
-        @async.error ? [:failed, nil, @async.error] : [:answered, @async.value, nil]
+        @async.error ? [:failed, nil, @async.error] : [:returned, @async.value, nil]
       end
 
       # @return [Boolean]

@@ -7,7 +7,7 @@ module Elah
       # @return [Object]
       attr_reader :key
 
-      # @return [Symbol] :answered (it returned), :failed (it raised), :late (the deadline came first) or :limited (its worker does not reply in
+      # @return [Symbol] :returned (it returned), :failed (it raised), :late (the deadline came first) or :limited (its worker does not reply in
       #   time at the moment, so the call was not sent)
       attr_reader :outcome
 
@@ -15,10 +15,10 @@ module Elah
       attr_reader :error
 
       # @param fallback [Object] NONE when there is none
-      def initialize(key, outcome, answer, error, fallback)
+      def initialize(key, outcome, reply, error, fallback)
         @key = key
         @outcome = outcome
-        @answer = answer
+        @reply = reply
         @error = error
         @fallback = fallback
         freeze
@@ -27,14 +27,14 @@ module Elah
       # @return [Object] the result, else the fallback; a callable fallback receives the error
       # @raise [Exception] the error, when there is no fallback
       def value
-        return @answer if answered?
+        return @reply if returned?
         raise @error if @fallback.equal?(NONE)
 
         @fallback.respond_to?(:call) ? @fallback.call(@error) : @fallback
       end
 
       # @return [Boolean]
-      def answered? = @outcome == :answered
+      def returned? = @outcome == :returned
 
       # @return [Boolean]
       def failed? = @outcome == :failed

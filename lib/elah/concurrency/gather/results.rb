@@ -27,7 +27,7 @@ module Elah
       def to_h = @results.transform_values(&:value)
 
       # @return [Boolean] whether every call returned a result
-      def complete? = all?(&:answered?)
+      def complete? = all?(&:returned?)
     end
   end
 end

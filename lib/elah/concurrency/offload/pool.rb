@@ -23,7 +23,7 @@ module Elah
         @threads_max = threads
         @queue_max = queue_max
         @name = name
-        start_afresh
+        reset
       end
 
       # Runs the block in a thread of the pool while only the calling fiber waits. Outside a fiber of a loop, and in a thread of a pool, it calls
@@ -38,7 +38,7 @@ module Elah
       def call(&block)
         event_loop = Elah.current_loop or return yield
 
-        start_afresh unless @process_id == Process.pid
+        reset unless @process_id == Process.pid
         raise Overloaded, full if @jobs.size >= @threads_max + @queue_max
 
         job = Job.new(event_loop, block)
@@ -59,7 +59,7 @@ module Elah
       private
 
       # A fork does not have its parent's threads.
-      def start_afresh
+      def reset
         @process_id = Process.pid
         @queue = Thread::Queue.new
         @threads = []

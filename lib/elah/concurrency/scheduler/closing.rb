@@ -48,7 +48,7 @@ module Elah
 
         def release_here(descriptor)
           interrupt(descriptor)
-          @loop.step_aside if @loop.in_task?
+          @loop.yield_to_others if @loop.in_task?
         end
 
         def release_there(descriptor)

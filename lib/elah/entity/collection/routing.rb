@@ -94,8 +94,8 @@ module Elah
           return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
 
           scattered = ScatteredCalls.new(self, calls, ways, deadline)
-          answers = scattered.run
-          scattered.failed? ? repeat_moved(calls, answers) : answers
+          replies = scattered.run
+          scattered.failed? ? repeat_moved(calls, replies) : replies
         end
 
         # Some calls have to look for their owners, because their entities have none at the moment.
@@ -103,7 +103,7 @@ module Elah
           results = Elah.gather(deadline: deadline) do |gather|
             calls.each_with_index { |(key, name, *arguments), index| gather.call(index, DeferredCall.new(self, key, name, arguments)) }
           end
-          results.map { |result| result.answered? ? result.value : result.error }
+          results.map { |result| result.returned? ? result.value : result.error }
         end
 
         def call_again(key, name, *arguments)

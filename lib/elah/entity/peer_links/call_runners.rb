@@ -28,7 +28,7 @@ module Elah
         @loop = event_loop
         @links = links
         @handler = handler
-        @answer_bytes_max = bounds.fetch(:link_payload_bytes_max)
+        @reply_bytes_max = bounds.fetch(:link_payload_bytes_max)
         @log = log
         @members = []
         @idle = []
@@ -68,7 +68,7 @@ module Elah
       def next_call
         while (key, payload, count, seconds = @links.next_incoming)
           begin
-            return IncomingCall.new(@links, key, payload, count, Concurrency.now + seconds, @answer_bytes_max)
+            return IncomingCall.new(@links, key, payload, count, Concurrency.now + seconds, @reply_bytes_max)
           rescue StandardError => e
             refuse(key, count, e)
           end
@@ -78,7 +78,7 @@ module Elah
       # The message cannot be read, for example because this worker does not know the class of an object.
       def refuse(key, count, error)
         failure = Wire.dump(Failure.of(error))
-        @links.answer(key, count, count == 1 ? failure : Wire.dump(Array.new(count) { |index| [index, failure] }.flatten))
+        @links.reply(key, count, count == 1 ? failure : Wire.dump(Array.new(count) { |index| [index, failure] }.flatten))
       end
 
       def new_member
@@ -90,7 +90,7 @@ module Elah
             break @members.delete(member) if @idle.size >= IDLE_MAX
 
             @idle << member
-            @loop.rest(member)
+            @loop.park_idle(member)
           end
         end
         @members << member
@@ -108,14 +108,14 @@ module Elah
         member.call = call
         member.deadline = call.due
         begin
-          answer = @handler.call(message)
+          reply = @handler.call(message)
         rescue Exception => e # -- the caller's affair, and the worker's if it is fatal
           @loop.report(e) unless e.is_a?(StandardError) || e.is_a?(ScriptError)
-          answer = Failure.of(e)
+          reply = Failure.of(e)
         end
         member.finish(&@report)
         @fiber_state.clear(member) if member.fiber_state
-        flush_later(call) if call.answer(index, answer)
+        flush_later(call) if call.reply(index, reply)
       end
 
       # Replies of one call that are ready in the same iteration are sent together.

@@ -17,16 +17,16 @@ module Elah
       # @param payload [String]
       # @param count [Integer] of messages
       # @param due [Float]
-      # @param answer_bytes_max [Integer]
+      # @param reply_bytes_max [Integer]
       # @raise [StandardError] when the payload cannot be read
-      def initialize(links, key, payload, count, due, answer_bytes_max)
+      def initialize(links, key, payload, count, due, reply_bytes_max)
         @links = links
         @key = key
         @due = due
-        @answer_bytes_max = answer_bytes_max
+        @reply_bytes_max = reply_bytes_max
         @count = @open = count
         @begun = 0
-        @answers = nil
+        @replies = nil
         @messages = Wire.load(payload)
       end
 
@@ -51,44 +51,44 @@ module Elah
       # @param index [Integer] of the message
       # @param value [Object] or a Failure
       # @return [Boolean] true when there are replies to send
-      def answer(index, value)
+      def reply(index, value)
         bytes = written(value)
         @open -= 1
         if @count == 1
-          @links.answer(@key, 1, bytes)
+          @links.reply(@key, 1, bytes)
           return false
         end
-        (@answers ||= []) << index << bytes
+        (@replies ||= []) << index << bytes
         flush if @open.zero?
-        !@answers.nil?
+        !@replies.nil?
       end
 
       # Sends the replies that are ready.
       def flush
-        return unless @answers
+        return unless @replies
 
-        size = @answers.size / 2
-        bytes = Wire.dump(@answers)
-        bytes = Wire.dump(too_long_answers(bytes)) if bytes.bytesize > @answer_bytes_max
-        @answers = nil
-        @links.answer(@key, size, bytes)
+        size = @replies.size / 2
+        bytes = Wire.dump(@replies)
+        bytes = Wire.dump(too_long_replies(bytes)) if bytes.bytesize > @reply_bytes_max
+        @replies = nil
+        @links.reply(@key, size, bytes)
       end
 
       private
 
       def written(value)
         bytes = Wire.dump(value)
-        bytes.bytesize > @answer_bytes_max ? written(Failure.of(too_long(bytes))) : bytes
+        bytes.bytesize > @reply_bytes_max ? written(Failure.of(too_long(bytes))) : bytes
       rescue StandardError => e
         Wire.dump(Failure.of(e)) # such an object cannot be written
       end
 
-      def too_long_answers(bytes)
+      def too_long_replies(bytes)
         failure = Wire.dump(Failure.of(too_long(bytes)))
-        @answers.each_slice(2).flat_map { |index, _| [index, failure] }
+        @replies.each_slice(2).flat_map { |index, _| [index, failure] }
       end
 
-      def too_long(bytes) = TooLong.new("The reply has #{bytes.bytesize} bytes; at most #{@answer_bytes_max} are allowed.")
+      def too_long(bytes) = TooLong.new("The reply has #{bytes.bytesize} bytes; at most #{@reply_bytes_max} are allowed.")
     end
   end
 end

@@ -31,7 +31,7 @@ module Elah
       def initialize
         @allowance = nil
         @in_flight = @late_in_row = @limited_calls = @late_calls = 0
-        @answered_at = @late_at = -Float::INFINITY
+        @replied_at = @late_at = -Float::INFINITY
       end
 
       # @param now [Float]
@@ -49,9 +49,9 @@ module Elah
       # Records a reply in time.
       #
       # @param now [Float]
-      def answered(now)
+      def replied(now)
         @in_flight -= 1
-        @answered_at = now
+        @replied_at = now
         @late_in_row = 0
         return unless @allowance
 
@@ -66,7 +66,7 @@ module Elah
       def late(sent_at, now)
         @in_flight -= 1
         @late_calls += 1
-        return if @answered_at > sent_at || now - sent_at < FAIR_SECONDS
+        return if @replied_at > sent_at || now - sent_at < FAIR_SECONDS
 
         @late_at = now
         @late_in_row += 1

@@ -23,7 +23,7 @@ module Elah
         @count = count
         @sent_at = sent_at
         @seconds = seconds
-        @collected = @fate = @answers = nil
+        @collected = @fate = @replies = nil
       end
 
       # Suspends the fiber until each message has a reply or an error.
@@ -43,8 +43,8 @@ module Elah
       def value
         @loop.park(@wait)
         collect
-        answer = @collected[2] or raise(without_answer[2])
-        value = Wire.load(answer)
+        reply = @collected[2] or raise(without_reply[2])
+        value = Wire.load(reply)
         value.is_a?(Failure) ? raise(value.to_exception(@peer.path)) : value
       ensure
         @fate || collect
@@ -54,13 +54,13 @@ module Elah
       def cancel = @fate || collect
 
       # @param index [Integer]
-      # @return [Array] :answered, :failed or :late, and the reply or the error
+      # @return [Array] :returned, :failed or :late, and the reply or the error
       def outcome(index)
-        answer = answer_to(index)
-        return without_answer if answer.nil?
+        reply = reply_to(index)
+        return without_reply if reply.nil?
 
-        value = Wire.load(answer)
-        value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.path)] : [:answered, value, nil]
+        value = Wire.load(reply)
+        value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.path)] : [:returned, value, nil]
       end
 
       private
@@ -71,23 +71,23 @@ module Elah
         @fate = @collected[0]
         now = Concurrency.now
         case @fate
-        when :answered then @peer.limiter.answered(now)
-        when :unanswered then now >= @sent_at + @seconds ? @peer.limiter.late(@sent_at, now) : @peer.limiter.ended
+        when :replied then @peer.limiter.replied(now)
+        when :pending then now >= @sent_at + @seconds ? @peer.limiter.late(@sent_at, now) : @peer.limiter.ended
         else @peer.limiter.ended
         end
       end
 
       # A single reply is the whole payload; of several, each has its index before it.
-      def answer_to(index)
+      def reply_to(index)
         return @collected[2] if @count == 1
 
-        @answers ||= @collected.drop(2).flat_map { |part| Wire.load(part) }.each_slice(2).to_h
-        @answers[index]
+        @replies ||= @collected.drop(2).flat_map { |part| Wire.load(part) }.each_slice(2).to_h
+        @replies[index]
       end
 
-      def without_answer
+      def without_reply
         case @fate
-        when :unanswered then [:late, nil, DeadlineExceeded.new("#{worker} did not reply within #{@seconds.round(6)} s.")]
+        when :pending then [:late, nil, DeadlineExceeded.new("#{worker} did not reply within #{@seconds.round(6)} s.")]
         when :not_run then [:failed, nil, PeerUnavailable.new("#{worker} cannot be reached: #{@collected[1]}.")]
         when :lost
           [:failed, nil, PeerUnavailable.new("#{worker} was lost before it replied: #{@collected[1]}.", may_have_run: true)]

@@ -92,10 +92,10 @@ module Elah
       def leaving? = @leaving == true
 
       # Records that it has closed its connection.
-      def hung_up = @hung_up = true
+      def mark_disconnected = @disconnected = true
 
       # @return [Boolean]
-      def hung_up? = @hung_up == true
+      def disconnected? = @disconnected == true
 
       # @param now [Float]
       # @return [Float] seconds since it was started

@@ -20,7 +20,7 @@ module Elah
         @sockets.close
       end
 
-      def go_on_stopping
+      def continue_stopping
         @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
         give_up("it did not drain within #{@config.drain_seconds} s") if Concurrency.now > @stop_by
         @workers.children.each { |child| child.control.say("end") } if @workers.children.all?(&:drained?)

@@ -2,7 +2,7 @@
 
 require_relative "child"
 require_relative "worker_slot"
-require_relative "tether"
+require_relative "supervisor_link"
 require_relative "../placement/supervised"
 
 module Elah
@@ -20,7 +20,7 @@ module Elah
       # @param run_dir [RunDir]
       # @param config [Elah::Config]
       # @param log [Elah::Log]
-      # @yieldparam tether [Tether] in the new process, which exits after the block
+      # @yieldparam supervisor_link [SupervisorLink] in the new process, which exits after the block
       def initialize(table, run_dir, config, log, &serve)
         @table = table
         @run_dir = run_dir
@@ -65,15 +65,15 @@ module Elah
       def adopt(child) = @children << child
 
       # @return [Array<IO>] readable when a worker has sent a message or exited
-      def ios = @children.reject(&:hung_up?).map { |child| child.control.io }
+      def ios = @children.reject(&:disconnected?).map { |child| child.control.io }
 
       # Reads the messages of the workers.
       #
       # @yieldparam child [Child] one that has become ready
       def listen
         @children.each do |child|
-          lines = child.control.lines or next child.hung_up
-          lines.each { |line| hear(child, line) { yield child } }
+          lines = child.control.lines or next child.mark_disconnected
+          lines.each { |line| handle_message(child, line) { yield child } }
         end
       end
 
@@ -98,7 +98,7 @@ module Elah
         ours&.close
       end
 
-      def hear(child, line)
+      def handle_message(child, line)
         case line
         when "ready"
           child.ready(Concurrency.now)
@@ -120,7 +120,7 @@ module Elah
         @children.each { |child| child.control.close }
         scoreboard = @table.scoreboard
         Placement.current = placement = Placement::Supervised.new(scoreboard, @run_dir, slot: slot, row: row, generation: generation)
-        @serve.call(Tether.new(theirs, scoreboard, row, placement, @log))
+        @serve.call(SupervisorLink.new(theirs, scoreboard, row, placement, @log))
       rescue StandardError, ScriptError => e
         @log.exception(e, "Worker #{slot} failed")
         exit(1)

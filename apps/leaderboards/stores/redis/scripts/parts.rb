@@ -4,12 +4,12 @@ module Leaderboards
   module Stores
     class Redis
       module Scripts
-        # What several scripts begin with.
+        # The common beginnings of several scripts.
         #
-        # Lua has no 64-bit integers, and its comparison of texts follows a locale. So scores are sort keys of eight bytes for each component,
-        # compared and added in halves of 32 bits, which its numbers hold exactly.
+        # Lua has no 64-bit integers, and its comparison of texts depends on the locale. So scores are sort keys of eight bytes
+        # for each component, compared and added in halves of 32 bits, which its numbers represent exactly.
         module Parts
-          # The keys of a board; how a member comes and goes.
+          # The keys of a board; adding and removing a member.
           BOARD = <<~LUA
             local stem = string.sub(KEYS[1], 1, -8)
             local current = redis.call('GET', KEYS[1])
@@ -43,7 +43,8 @@ module Leaderboards
             end
           LUA
 
-          # Ranks in every style, and those that a banned member would have: it stands there, behind its equals, while a function runs.
+          # Ranks in every style, and those that a banned member would have: a function can run with the member included, behind
+          # its equals.
           RANKS = <<~LUA
             local function before(key, last) return redis.call('ZLEXCOUNT', key, '-', last) end
             local ranks = {
@@ -59,13 +60,13 @@ module Leaderboards
             local function with_guest(keys, member, score, work)
               local element = score .. (tied_by_member and '' or string.rep('\\254', 8))
               add(keys, member, element)
-              local answer = work(element .. member)
+              local reply = work(element .. member)
               take(keys, member)
-              return answer
+              return reply
             end
           LUA
 
-          # What an operator makes of a score and a submitted one: nil where a sum is out of range, false where nothing changes.
+          # The result of an operator for a current and a submitted score: nil if a sum is out of range, false if nothing changes.
           ARITHMETIC = <<~LUA
             local function ranks_first(a, b)
               for at = 1, width, 4 do

@@ -8,7 +8,7 @@ use mysql_async::{Column, Row, Value};
 use crate::sql::calendar::{SECONDS_PER_DAY, days_from_date};
 use crate::sql::value::{Cell, Timestamp};
 
-/// The character set of what is no text.
+/// The character set of binary data.
 const BINARY: u16 = 63;
 
 /// The value of a column; an error is the end of a sentence about it.
@@ -19,7 +19,7 @@ pub(crate) fn cell(row: &Row, column: usize) -> Result<Cell<'_>, String> {
         Value::Int(number) if is_boolean(described) => Cell::Bool(*number != 0),
         Value::Int(number) => Cell::Int(*number),
         Value::UInt(number) => Cell::Unsigned(*number),
-        // By way of its shortest digits: 0.1 stays 0.1.
+        // Converted by its shortest digits: 0.1 stays 0.1.
         Value::Float(number) => Cell::Float(number.to_string().parse().unwrap_or(f64::from(*number))),
         Value::Double(number) => Cell::Float(*number),
         Value::Date(year, month, day, hour, minute, second, micros) => moment(
@@ -68,7 +68,7 @@ fn from_bytes<'r>(column: &Column, bytes: &'r [u8]) -> Option<Cell<'r>> {
     })
 }
 
-/// The year, month, day, hour, minute and second. MySQL's zero date is no date.
+/// The year, month, day, hour, minute and second. MySQL's zero date is not a date.
 fn moment(column: &Column, civil: [u16; 6], micros: u32) -> Cell<'static> {
     let [year, month, day, hour, minute, second] = civil;
     if month == 0 || day == 0 {

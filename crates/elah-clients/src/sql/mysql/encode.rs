@@ -35,7 +35,7 @@ fn value(param: &Param) -> Value {
     }
 }
 
-/// What does not fit is refused by the server, which knows the years 0 to 9999.
+/// The server refuses a year that does not fit; it knows the years 0 to 9999.
 fn year_of(year: i64) -> u16 {
     u16::try_from(year).unwrap_or(u16::MAX)
 }

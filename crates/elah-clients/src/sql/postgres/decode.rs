@@ -50,7 +50,7 @@ fn decode<'r>(ty: &Type, raw: &'r [u8]) -> Result<Cell<'r>, Failed> {
         Type::INT4 => Cell::Int(i32::from_sql(ty, raw)?.into()),
         Type::INT8 => Cell::Int(i64::from_sql(ty, raw)?),
         Type::OID | Type::XID => Cell::Int(u32::from_be_bytes(raw.try_into()?).into()),
-        // By way of its shortest digits: 0.1 stays 0.1.
+        // Converted by its shortest digits: 0.1 stays 0.1.
         Type::FLOAT4 => Cell::Float(f32::from_sql(ty, raw)?.to_string().parse()?),
         Type::FLOAT8 => Cell::Float(f64::from_sql(ty, raw)?),
         Type::NUMERIC => Cell::Decimal(numeric(raw)?),
@@ -119,7 +119,7 @@ fn time_of_day(micros: i64) -> String {
     if micros == 0 { text } else { format!("{text}.{micros:06}") }
 }
 
-/// Groups of four decimal digits, the place of the first, and the digits after the point.
+/// Groups of four decimal digits, the weight of the first, and the number of digits after the point.
 fn numeric(raw: &[u8]) -> Result<String, Failed> {
     let (head, groups) = raw.split_at_checked(8).ok_or("too few bytes")?;
     let number = |at: usize| i16::from_be_bytes([head[at], head[at + 1]]);
@@ -160,7 +160,7 @@ fn numeric(raw: &[u8]) -> Result<String, Failed> {
     Ok(text)
 }
 
-/// Reads the parts of an array one after the other.
+/// Reads the parts of an array in order.
 struct Reader<'r>(&'r [u8]);
 
 impl<'r> Reader<'r> {

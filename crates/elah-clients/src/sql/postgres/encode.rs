@@ -1,5 +1,5 @@
-//! Parameters as PostgreSQL reads them: bytes for `bytea`, text for everything else, so that its own input functions decide what a
-//! value means for a column's type.
+//! Parameters in PostgreSQL's input formats: bytes for `bytea`, text for everything else. So its own input functions decide what
+//! a value means for a column's type.
 
 use std::error::Error;
 use std::fmt::Write;

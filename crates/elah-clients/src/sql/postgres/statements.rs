@@ -1,4 +1,4 @@
-//! The prepared statements of one connection: those used last, bounded in number.
+//! The prepared statements of one connection: the most recently used ones, limited in number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Statements {
         Some(statement.clone())
     }
 
-    /// Keeps a statement, in place of the one that was not used for longest.
+    /// Stores a statement in place of the least recently used one.
     pub(super) fn keep(&mut self, sql: Arc<str>, statement: Statement) {
         if self.max == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Streams changed at random: what passes is read by hyper as a plain and strict reader reads it, message for message and byte for byte.
+//! Streams changed at random: hyper reads what passes exactly as a plain, strict reader does.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -74,7 +74,7 @@ struct Message {
     body: Vec<u8>,
 }
 
-/// Reads whole messages from bytes that need not be judged any more, as simply as RFC 9112 can be read. Also whether one of them ends the
+/// Reads whole messages from accepted bytes in the plainest reading of RFC 9112. Also returns whether one of them ends the
 /// connection.
 fn strictly_read(mut stream: &[u8]) -> (Vec<Message>, bool) {
     let mut messages = Vec::new();
@@ -142,7 +142,7 @@ fn take_line<'s>(rest: &mut &'s [u8]) -> Option<&'s [u8]> {
     Some(line)
 }
 
-/// The messages that bare hyper makes of `bytes`, those without their ends left out, and what it refuses.
+/// The messages that bare hyper reads from `bytes`, without incomplete ones, and the bytes that it refuses.
 fn read_by_hyper(runtime: &tokio::runtime::Runtime, bytes: &[u8]) -> (Vec<Message>, Option<String>) {
     let messages = RefCell::new(Vec::new());
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
@@ -180,7 +180,7 @@ fn fuzz_changed_streams() {
         assert!(expected.iter().all(|message| message.body.len() as u64 <= limits().body_bytes_max), "{shown}");
         let (found, fault) = read_by_hyper(&runtime, &verdict.passed);
         assert_eq!(fault, None, "{shown}");
-        // hyper serves nothing behind the end of a connection.
+        // hyper serves nothing after the end of a connection.
         let compared = if closes { found.len().min(expected.len()) } else { expected.len() };
         assert_eq!(found, expected[..compared], "{shown}");
         assert!(expected.len() as u64 <= verdict.messages && verdict.messages <= expected.len() as u64 + 1, "{shown}");

@@ -1,4 +1,4 @@
-//! What holds for every byte stream: the reads do not matter, and hyper sees the messages that the guard saw.
+//! Properties of every byte stream: the split into reads does not matter, and hyper sees the messages that the guard saw.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use proptest::strategy::ValueTree;
 
 use super::*;
 
-/// Pieces of heads and bodies, plain ones first. Chosen so that what one parser skips another might not.
+/// Parts of heads and bodies, plain ones first, chosen so that parsers may disagree about them.
 const METHODS: [&str; 6] = ["GET", "POST", "OPTIONS", "M-SEARCH", "get", "CONNECT"];
 const TARGETS: [&str; 10] = ["/", "/a?b=c", "//a/../%zz", "/?{\"a\"}", "http://a/", "*", "a:80", "/a#b", "/\u{e9}", "/a b"];
 const VERSIONS: [&str; 5] = ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/1.2", "HTTP/2.0"];
@@ -75,7 +75,7 @@ const BODIES: [&str; 15] = [
     "0\r\n",
 ];
 
-/// A request that every parser reads the same way.
+/// A request that every parser reads in the same way.
 fn plain_message() -> impl Strategy<Value = String> {
     let headers = vec(select(&HEADERS[2..5]), 0..4);
     let body = select(&[
@@ -91,7 +91,7 @@ fn plain_message() -> impl Strategy<Value = String> {
     })
 }
 
-/// A request of arbitrary pieces.
+/// A request of arbitrary parts.
 fn odd_message() -> impl Strategy<Value = String> {
     let line = (select(&METHODS[..]), select(&TARGETS[..]), select(&VERSIONS[..]));
     let line_end = prop_oneof![9 => Just("\r\n"), 1 => select(&["\n", "\r\r\n", "\r"][..])];
@@ -102,7 +102,7 @@ fn odd_message() -> impl Strategy<Value = String> {
     })
 }
 
-/// Some messages one after another, and up to two bytes put in, changed or taken out.
+/// Some messages in a row, with up to two bytes inserted, changed or removed.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![select(&b"\r\n \t:;,0a\0\x7f_-/*"[..]), any::<u8>()];
     let edit = (0..3, any::<Index>(), byte);
@@ -122,7 +122,7 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A client that has sent all it has to say, and does not listen.
+/// A client that has sent everything and reads nothing.
 pub(super) struct Sent<'a>(pub(super) &'a [u8]);
 
 impl hyper::rt::Read for Sent<'_> {
@@ -148,13 +148,13 @@ impl hyper::rt::Write for Sent<'_> {
     }
 }
 
-/// Serves `bytes` with bare hyper; the requests it saw, and its error if it refused something.
+/// Serves `bytes` with bare hyper. Returns the number of requests that it saw, and its error if it refused something.
 fn served_by_hyper(bytes: &[u8]) -> (u64, Option<String>) {
     let requests = RefCell::new(0);
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
         *requests.borrow_mut() += 1;
         async move {
-            // A body that the stream cuts off is no disagreement: its head has been counted.
+            // A truncated body is not a disagreement: its head has been counted.
             let _ = request.into_body().collect().await;
             Ok::<_, Infallible>(hyper::Response::new(Empty::<Bytes>::new()))
         }
@@ -184,13 +184,13 @@ proptest! {
         let passed = &verdict.passed[..];
         let (requests, fault) = served_by_hyper(passed);
         prop_assert_eq!(fault, None, "{}", passed.escape_ascii());
-        // After a request of HTTP/1.0 hyper closes, so the ones behind it are not served.
+        // After a request of HTTP/1.0 hyper closes, so it does not serve later ones.
         let is_cut_short = requests > 0 && passed.windows(8).any(|window| window == b"HTTP/1.0");
         prop_assert!(requests == verdict.messages || is_cut_short, "{requests}: {}", passed.escape_ascii());
     }
 }
 
-/// The generator would prove nothing if it produced no accepted streams, or none that are refused.
+/// The generator would prove nothing if it produced no accepted streams, or no refused ones.
 #[test]
 fn the_generated_streams_are_of_both_kinds() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();

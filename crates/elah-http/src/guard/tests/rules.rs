@@ -1,4 +1,4 @@
-//! One case per rule: the bytes, and the status and code that refuse them.
+//! One case per rule: the bytes, and the status and code of the refusal.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn refusal(stream: &[u8]) -> (u16, &'static str) {
     verdict.rejection.unwrap_or_else(|| panic!("not refused: {:?} gave {verdict:?}", stream.escape_ascii().to_string()))
 }
 
-/// Checks that a whole stream passes as so many messages and leaves nothing open.
+/// Checks that a whole stream passes as this many messages and leaves nothing open.
 fn assert_passes(stream: &[u8], messages: u64) {
     let passed = stream.to_vec();
     let expected = Verdict { passed_bytes: stream.len(), passed, messages, phase: Phase::BetweenMessages, rejection: None };
@@ -103,7 +103,7 @@ fn request_lines_are_exact() {
     }
 }
 
-/// RFC 9110 2.5: what has a higher minor version is read as the highest that is known. hyper must not see it.
+/// RFC 9110 2.5: a higher minor version is read as the highest known one. hyper must not see it.
 #[test]
 fn a_later_minor_version_becomes_1_1() {
     for minor in 2..=9 {

@@ -1,4 +1,4 @@
-//! The page that tells users what is refused lists every refusal of the source, with its status, and no other.
+//! The page for users lists every refusal of the source, with its status, and no other.
 
 use std::collections::BTreeSet;
 

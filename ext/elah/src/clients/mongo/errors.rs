@@ -16,7 +16,7 @@ pub(super) fn raised(ruby: &Ruby, failure: &Failure) -> Error {
         Failure::PoolExhausted { .. } => "PoolExhausted",
         Failure::Timeout { .. } => "QueryTimeout",
         Failure::Unusable { .. } => "Mongo::InvalidValue",
-        Failure::BadAnswer { .. } => "Mongo::BadAnswer",
+        Failure::InvalidReply { .. } => "Mongo::InvalidReply",
         Failure::Refused(refusal) => return refused(ruby, refusal, &message).unwrap_or_else(|error| error),
         _ => "Mongo::Error",
     };

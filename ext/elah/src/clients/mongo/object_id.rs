@@ -1,4 +1,4 @@
-//! `Elah::Mongo::ObjectId` as the writer and the reader of BSON need it: twelve bytes in a Ruby object.
+//! `Elah::Mongo::ObjectId` for the writer and the reader of BSON: twelve bytes in a Ruby object.
 
 use std::sync::OnceLock;
 
@@ -9,10 +9,10 @@ use rb_sys::{ID, VALUE};
 
 use crate::ruby::raising::{self, Protected, protect};
 
-/// The class, kept alive and in its place, and the name of the variable that holds the bytes.
+/// The class, kept alive and at its address, and the name of the variable that holds the bytes.
 static CLASS: OnceLock<(VALUE, ID)> = OnceLock::new();
 
-/// The bytes of `object`, an object of no core class, if it is an ObjectId.
+/// The bytes of `object`, which is not of a core class, if it is an ObjectId.
 pub(super) fn bytes(object: VALUE) -> Option<[u8; 12]> {
     let &(class, variable) = CLASS.get()?;
     // SAFETY: `object` is live and no special constant, so it begins with its `RBasic`.
@@ -46,7 +46,7 @@ pub(super) fn generate() -> Result<Value, Error> {
     protect(|protected| raw(protected, &bytes)).map(|object| unsafe { Value::from_raw(object) })
 }
 
-/// Learns the class, which is Ruby's.
+/// Stores the class, which Ruby defines.
 pub(super) fn register(ruby: &Ruby, class: RClass) -> Result<(), Error> {
     ruby.gc_register_mark_object(class);
     let mut name = 0;

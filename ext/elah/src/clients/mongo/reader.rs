@@ -1,6 +1,6 @@
-//! BSON as Ruby values: documents as Hashes with String keys, without a tree in between.
+//! BSON as Ruby values: documents as Hashes with String keys, without an intermediate tree.
 //!
-//! All of one document is made under one `protect`; what is here between it and Ruby's functions has nothing to drop.
+//! A whole document is built under one `protect`; nothing between it and Ruby's functions needs a drop.
 
 use arrayvec::ArrayString;
 use elah_clients::mongo::decimal_to_text;
@@ -14,7 +14,7 @@ use crate::ruby::raising::{self, Protected, protect};
 use crate::ruby::{raw_objects, utf8};
 
 const DEPTH_MAX: usize = 200;
-/// What `rb_time_timespec_new` takes for "in UTC".
+/// The value for "in UTC" of `rb_time_timespec_new`.
 const UTC: i32 = i32::MAX - 1;
 
 type Read<T> = Result<T, &'static str>;
@@ -24,7 +24,7 @@ pub(super) fn document(ruby: &Ruby, bytes: &[u8]) -> Result<Value, Error> {
     read(ruby, |reader| reader.document(DEPTH_MAX), bytes)
 }
 
-/// The Array of the bytes of one.
+/// The Array of the bytes of a BSON array.
 pub(super) fn array(ruby: &Ruby, bytes: &[u8]) -> Result<RArray, Error> {
     read(ruby, |reader| reader.array(DEPTH_MAX), bytes).and_then(RArray::try_convert)
 }
@@ -39,7 +39,7 @@ fn read(ruby: &Ruby, read: impl FnOnce(&mut Reader<'_, '_>) -> Read<VALUE>, byte
         // SAFETY: Ruby made it, and it has been on this stack since.
         Ok(_) => Ok(unsafe { Value::from_raw(value) }),
         Err(reason) => {
-            Err(Error::new(class(ruby, "Mongo::BadAnswer"), format!("A document of the server cannot be read: {reason}.")))
+            Err(Error::new(class(ruby, "Mongo::InvalidReply"), format!("A document of the server cannot be read: {reason}.")))
         }
     }
 }
@@ -152,7 +152,7 @@ impl<'b, 'p> Reader<'b, 'p> {
         let length = self.length()?;
         let subtype = self.bytes::<1>()?[0];
         let bytes = self.take(length)?;
-        // An old form has the length once more inside.
+        // The old form repeats the length inside.
         let bytes = if subtype == 2 { bytes.get(4..).ok_or("bytes end too early")? } else { bytes };
         Ok(raw_objects::string(self.protected, bytes))
     }

@@ -1,6 +1,6 @@
-//! Ruby values as BSON, without a tree in between.
+//! Ruby values as BSON, without an intermediate tree.
 //!
-//! Only core classes have a form, so nothing of the app runs meanwhile but a BigDecimal's `to_s`.
+//! Only core classes have a form, so no code of the app runs except a BigDecimal's `to_s`.
 
 use elah_clients::mongo::decimal_from_text;
 use magnus::rb_sys::{AsRawValue, FromRawValue};
@@ -34,7 +34,7 @@ const INT32: u8 = 0x10;
 const INT64: u8 = 0x12;
 const DECIMAL128: u8 = 0x13;
 
-/// The bytes of a Hash as a document. Raises `Elah::Mongo::InvalidValue` for what has no form.
+/// The bytes of a Hash as a document. Raises `Elah::Mongo::InvalidValue` for a value without a form.
 pub(super) fn document(ruby: &Ruby, hash: Value) -> Result<Vec<u8>, Error> {
     written(ruby, |writer| writer.write_hash(hash.as_raw(), None))
 }
@@ -44,7 +44,7 @@ pub(super) fn array(ruby: &Ruby, array: Value) -> Result<Vec<u8>, Error> {
     written(ruby, |writer| writer.write_array(array.as_raw()))
 }
 
-/// The bytes of a Hash that begins with `id` as its `_id`.
+/// The bytes of a Hash with `id` as its `_id`, in front.
 pub(super) fn document_with_id(ruby: &Ruby, hash: Value, id: Value) -> Result<Vec<u8>, Error> {
     written(ruby, |writer| writer.write_hash(hash.as_raw(), Some(id.as_raw())))
 }
@@ -66,7 +66,7 @@ pub(super) fn invalid(ruby: &Ruby, sentence: String) -> Error {
 struct Writer<'r> {
     ruby: &'r Ruby,
     out: Vec<u8>,
-    /// Where in `out` the names of the element that is being written, and of those around it, begin.
+    /// The positions in `out` of the names of the current element and of those around it.
     names: Vec<usize>,
 }
 
@@ -157,7 +157,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes what follows an element's name, and gives the element's kind.
+    /// Writes the value of an element, and returns the element's kind.
     fn write_value(&mut self, value: VALUE) -> Result<u8, Error> {
         if rb_sys::SPECIAL_CONST_P(value) {
             return self.write_immediate(value);
@@ -266,7 +266,7 @@ impl Writer<'_> {
         }
         self.out.extend_from_slice(source.as_bytes());
         self.out.push(0);
-        // Ruby's ^ and $ are always those of a line; what Ruby calls multiline lets the dot match a line's end.
+        // Ruby's ^ and $ always match at lines; Ruby's multiline lets the dot match a line end.
         for (bit, letter) in [(1, b'i'), (0, b'm'), (4, b's'), (2, b'x')] {
             if bit == 0 || options & bit != 0 {
                 self.out.push(letter);
@@ -325,7 +325,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The error for the element that is being written.
+    /// The error for the current element.
     fn refuse(&self, what: &str) -> Error {
         let names = self.names.iter().map(|&start| {
             let name = self.out[start..].split(|&byte| byte == 0).next().unwrap_or_default();

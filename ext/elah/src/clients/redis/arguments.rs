@@ -7,7 +7,7 @@ use magnus::{Error, Float, Integer, RArray, RHash, RString, Ruby, Symbol, Value}
 /// Room for a short command.
 const EXPECTED_BYTES: usize = 96;
 
-/// The command of these words. Arrays and Hashes among them stand for the words in them.
+/// A command of these words. Arrays and Hashes among them stand for their elements.
 pub(super) fn single(ruby: &Ruby, words: &[Value]) -> Result<Commands, Error> {
     let mut commands = Commands::with_capacity(EXPECTED_BYTES);
     if words.iter().any(|word| holds_words(*word)) {
@@ -74,7 +74,7 @@ fn flattened(ruby: &Ruby, words: impl Iterator<Item = Value>) -> Result<RArray, 
     Ok(flat)
 }
 
-/// Lends the bytes that `word` stands for to `work`, which must not run Ruby code unless it ends with its error.
+/// Passes the bytes of `word` to `work`, which must not run Ruby code unless it then fails.
 fn with_word<R>(ruby: &Ruby, word: Value, work: impl FnOnce(&[u8]) -> Result<R, Error>) -> Result<R, Error> {
     if let Some(string) = RString::from_value(word) {
         return with_bytes(string, work);
@@ -103,7 +103,7 @@ fn word_name(word: Value) -> Option<Name> {
     }
 }
 
-/// Lends the bytes of a Ruby String to `work`, which must not run Ruby code.
+/// Passes the bytes of a Ruby String to `work`, which must not run Ruby code.
 fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })

@@ -5,7 +5,7 @@ use magnus::{Error, Ruby, prelude::*};
 
 use crate::ruby::errors::class;
 
-/// The Ruby exception for an answer that did not come.
+/// The Ruby exception for a missing reply.
 pub(crate) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
     let name = match error {
         RedisError::Settings(_) => "OptionError",
@@ -17,7 +17,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &RedisError) -> Error {
     Error::new(class(ruby, name), error.to_string())
 }
 
-/// The Ruby exception for an answer that refuses.
+/// The Ruby exception for an error reply.
 pub(super) fn refused(ruby: &Ruby, server: &str, name: Name, refusal: &Refusal) -> Error {
     let message = format!("Redis at {server} refused {name}: {}.", refusal.text);
     if refusal.is_of_the_moment() {

@@ -31,7 +31,7 @@ impl RubySubscription {
         Ok(RubySubscription { subscription: Arc::new(subscription), feed: home.start(ruby, feed)? })
     }
 
-    /// `[channel, pattern, payload]`; nil when nothing came in time, false when the subscription is over.
+    /// `[channel, pattern, payload]`; nil if nothing came in time, false when the subscription is over.
     fn next(ruby: &Ruby, rb_self: &Self, seconds: Option<f64>) -> Result<Value, Error> {
         let within = seconds.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
         let subscription = Arc::clone(&rb_self.subscription);

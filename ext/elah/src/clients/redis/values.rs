@@ -1,4 +1,4 @@
-//! Answers as Ruby objects: binary Strings, Integers, Floats, true, false, nil, Arrays and Hashes.
+//! Replies as Ruby objects: binary Strings, Integers, Floats, true, false, nil, Arrays and Hashes.
 
 use elah_clients::redis::{Item, Name, Refusal, Replies};
 use magnus::value::ReprValue;
@@ -6,10 +6,10 @@ use magnus::{Error, RArray, Ruby, Value};
 
 use super::errors::refused;
 
-/// Answers that are nested deeper are no answers of Redis.
+/// The deepest nesting; Redis sends nothing deeper.
 const DEPTH_MAX: usize = 64;
 
-/// Reads answers of one command.
+/// Reads the reply to one command.
 pub(super) struct Reader<'a> {
     pub(super) ruby: &'a Ruby,
     pub(super) server: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The answer; a refusal is raised.
+    /// The reply; a refusal is raised.
     pub(super) fn top(&self, replies: &mut Replies) -> Result<Value, Error> {
         match replies.next_item() {
             Item::Text(text) => Ok(self.ruby.str_from_slice(text).as_value()),
@@ -28,7 +28,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An answer among others; a refusal is an exception in its place.
+    /// A reply among others; a refusal is an exception in its place.
     fn nested(&self, replies: &mut Replies, depth_left: usize) -> Result<Value, Error> {
         match replies.next_item() {
             Item::Refusal(line) => Ok(self.refusal(line).exception_value(self.ruby)),
@@ -76,7 +76,7 @@ impl Reader<'_> {
     }
 
     fn deeper(&self, depth_left: usize) -> Result<usize, Error> {
-        depth_left.checked_sub(1).ok_or_else(|| self.refusal(b"ERR The answer is nested too deeply"))
+        depth_left.checked_sub(1).ok_or_else(|| self.refusal(b"ERR The reply is nested too deeply"))
     }
 
     fn refusal(&self, line: &[u8]) -> Error {
@@ -84,7 +84,7 @@ impl Reader<'_> {
     }
 }
 
-/// The answers to several commands.
+/// The replies to several commands.
 pub(super) fn each(ruby: &Ruby, server: &str, names: &[Name], replies: &mut Replies) -> Result<RArray, Error> {
     let array = ruby.ary_new_capa(names.len());
     for name in names {

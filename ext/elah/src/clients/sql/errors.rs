@@ -35,7 +35,7 @@ fn with_state(class: ExceptionClass, message: &str, sqlstate: &str, number: Opti
     Ok(exception.into())
 }
 
-/// A transaction, or a stream of rows, was used on another loop or thread than the one where it began.
+/// A transaction, or a stream of rows, was used on a loop or thread on which it did not begin.
 pub(super) fn elsewhere(ruby: &Ruby) -> Error {
     let message = "A transaction and its rows belong to the loop, or the thread, on which they began.";
     Error::new(crate::ruby::errors::class(ruby, "SQL::Error"), message)

@@ -11,7 +11,7 @@ use crate::ruby::utf8::{self, Text};
 /// The Julian day of 1970-01-01.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// Arrays in arrays.
+/// Levels of nested arrays.
 const DEPTH_MAX: u32 = 6;
 
 pub(super) fn params(ruby: &Ruby, values: RArray, engine: Engine) -> Result<Vec<Param>, Error> {
@@ -55,7 +55,7 @@ fn param(ruby: &Ruby, value: Value, engine: Engine, depth: u32) -> Result<Param,
     other(ruby, value)
 }
 
-/// Of the classes that are looked up by their names, for they are not Ruby's core.
+/// Values of classes that are looked up by name, because they are not in Ruby's core.
 fn other(ruby: &Ruby, value: Value) -> Result<Param, Error> {
     let is_a = |name: &str| ruby.class_object().const_get::<_, RClass>(name).is_ok_and(|class| value.is_kind_of(class));
     if value.is_kind_of(ruby.class_time()) {

@@ -13,7 +13,7 @@ use crate::ruby::native_class;
 #[magnus::wrap(class = "Elah::Clients::SQLRows", size)]
 pub(super) struct RubyStream {
     home: Home,
-    /// `None` once it was closed.
+    /// `None` after it was closed.
     stream: Mutex<Option<Arc<RowStream>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Rows as Ruby objects. The Strings that name the columns are one object each for all rows of the process.
+//! Rows as Ruby objects. A column's name is one String object for all rows of the process.
 
 use arrayvec::ArrayVec;
 use elah_clients::sql::{Cell, Rows, Timestamp};
@@ -12,10 +12,10 @@ use crate::ruby::utf8;
 /// The Julian day of 1970-01-01.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
-/// Names and values that a Hash gets in one call.
+/// Pairs that are added to a Hash in one call.
 const PAIRS: usize = 32;
 
-/// What the caller wants of the rows.
+/// The form in which the caller wants the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// An Array of Hashes.
@@ -80,7 +80,7 @@ fn hash(ruby: &Ruby, rows: &Rows, row: usize, names: RArray) -> Result<RHash, Er
     let hash = ruby.hash_new();
     let mut column = 0;
     while column < rows.width() {
-        // On the stack, where Ruby sees its values.
+        // On the stack, where Ruby's collector finds its values.
         let mut pairs = ArrayVec::<Value, { 2 * PAIRS }>::new();
         while column < rows.width() && !pairs.is_full() {
             pairs.push(names.entry(column as isize)?);
@@ -114,7 +114,7 @@ fn value(ruby: &Ruby, cell: &Cell<'_>) -> Result<Value, Error> {
         }
         Cell::Date(days) => {
             let date: RClass = ruby.class_object().const_get("Date")?;
-            // The calendar of the servers: Gregorian at all times.
+            // The servers use the Gregorian calendar for all dates.
             date.funcall("jd", (days + EPOCH_JULIAN_DAY, f64::NEG_INFINITY))?
         }
         Cell::Timestamp(Timestamp { seconds, micros }) => {

@@ -1,4 +1,4 @@
-//! The names that a Hash has in JSON under ActiveSupport, where keys of different kinds may have the same text.
+//! The names of a Hash in JSON under ActiveSupport, where keys of different kinds may have the same text.
 
 use magnus::rb_sys::FromRawValue;
 use magnus::value::ReprValue;
@@ -7,7 +7,7 @@ use rb_sys::{VALUE, ruby_value_type as Type};
 
 use crate::ruby::hash_walk::each_pair;
 
-/// Whether keys that differ may have the same text, as `:a` and `"a"` have. Keys of one kind do not.
+/// Whether different keys may have the same text, such as `:a` and `"a"`. Keys of one kind do not.
 pub(super) fn may_repeat(ruby: &Ruby, hash: VALUE) -> Result<bool, Error> {
     const SYMBOL: u8 = 1;
     const TEXT: u8 = 2;
@@ -30,7 +30,7 @@ pub(super) fn may_repeat(ruby: &Ruby, hash: VALUE) -> Result<bool, Error> {
     Ok(kinds & OTHER != 0 || kinds.count_ones() > 1)
 }
 
-/// The pairs under the texts of their keys: of those with one text the last value, in the place of the first, as Rails has it.
+/// The pairs by the texts of their keys. As in Rails, a repeated text has the last value at the first position.
 pub(super) fn by_text(ruby: &Ruby, hash: VALUE) -> Result<RHash, Error> {
     let named = ruby.hash_new();
     // SAFETY: `hash` is live, and so is what is reachable from it.

@@ -33,7 +33,7 @@ impl Core {
         let nothing = ruby.str_from_slice(b"");
         let names = [ruby.to_symbol("session"), ruby.to_symbol("item"), ruby.to_symbol("data")];
         let mut read = Vec::with_capacity(requests.len());
-        // The Strings stay alive in an Array, since Ruby does not look for them in `read`.
+        // An Array keeps the Strings alive, because Ruby does not look for them in `read`.
         let kept = ruby.ary_new();
         for at in 0..requests.len() {
             let request: RHash = requests.entry(at as isize)?;

@@ -1,4 +1,4 @@
-//! Who held an item at some time, by the rows in a table.
+//! The holder of an item at some time, from the rows in a table.
 
 use elah_lease_pool::{Kind, Step};
 use magnus::value::ReprValue;
@@ -8,7 +8,7 @@ use super::errors::raised;
 use super::rows::Rows;
 use super::structs;
 
-/// The holder of an item at the time `at`, or nil. Every process may ask, whoever has the pool.
+/// The holder of an item at the time `at`, or nil. Every process may ask, whichever owns the pool.
 pub(super) fn holder(ruby: &Ruby, table: Value, prefix: RString, item: i64, at: i64) -> Result<Value, Error> {
     let rows = Rows::new(ruby, table, prefix)?;
     let invalid = |error| raised(ruby, &error);

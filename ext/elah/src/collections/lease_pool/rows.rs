@@ -1,4 +1,5 @@
-//! Where the rows of a pool go: into an index of an entity, with the writes of the call; into a list, for whoever stores them; or nowhere.
+//! The destination of a pool's rows: an index of an entity, with the writes of the call; a list, for the caller to store; or
+//! none.
 
 use std::cell::RefCell;
 
@@ -27,7 +28,7 @@ enum Place {
     Table(elah_store::Table, RefCell<Vec<Row>>),
 }
 
-/// A key and a value, or nothing for a row that is to be deleted.
+/// A key and a value, or no value for a deletion.
 type Row = (Vec<u8>, Option<Vec<u8>>);
 
 impl Rows {
@@ -48,7 +49,7 @@ impl Rows {
         !matches!(self.place, Place::Nowhere)
     }
 
-    /// The pool that the stored rows make, and how many steps were replayed; `None` when there is no row.
+    /// The pool in the stored rows, and the number of replayed steps; `None` if there is no row.
     pub(super) fn load(&self, ruby: &Ruby, seed: u64) -> Result<Option<(LeasePool, usize)>, Error> {
         let Some((key, snapshot)) = self.last_snapshot(ruby, None)? else { return Ok(None) };
         let invalid = |error| raised(ruby, &error);
@@ -83,7 +84,7 @@ impl Rows {
         &self.key
     }
 
-    /// Rows that are in the store, whatever is on its way there.
+    /// Stored rows, without pending ones.
     pub(super) fn stored(&self, ruby: &Ruby, range: &Range) -> Result<Vec<Entry>, Error> {
         let found = match &self.place {
             Place::Nowhere => Ok(Vec::new()),
@@ -112,7 +113,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The rows to store, in their order.
+    /// The rows to store, in order.
     pub(super) fn take(&self, ruby: &Ruby) -> Result<RArray, Error> {
         let rows = match &self.place {
             Place::Table(_, rows) => rows.take(),

@@ -1,4 +1,4 @@
-//! What a lease pool returns, as instances of the Structs that `lib/elah/collections/lease_pool/results.rb` declares.
+//! Results of a lease pool, as instances of the Structs declared in `lib/elah/collections/lease_pool/results.rb`.
 
 use std::sync::OnceLock;
 
@@ -68,7 +68,7 @@ pub(super) fn holder(ruby: &Ruby, item: i64, held: &elah_lease_pool::Holder, dat
     filled_struct(ruby, structs(ruby)?.holder, values)
 }
 
-/// Bytes as a frozen String: text where they are UTF-8.
+/// Bytes as a frozen String: text if they are UTF-8.
 fn session(ruby: &Ruby, bytes: Option<&[u8]>) -> Result<Value, Error> {
     let Some(bytes) = bytes else { return Ok(ruby.qnil().as_value()) };
     let string = match std::str::from_utf8(bytes) {

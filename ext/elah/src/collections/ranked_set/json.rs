@@ -1,4 +1,4 @@
-//! Members of a ranked set as JSON: one call and one String, whatever their number.
+//! Members of a ranked set as JSON: one call and one String for any number of them.
 
 use elah_ranked_set::{Error as E, Order, RankedSet, Row, Rows, Standing, name_text};
 use magnus::rb_sys::AsRawValue;
@@ -17,7 +17,7 @@ use crate::ruby::utf8::{self, Text};
 pub(super) const USUAL_ROW_BYTES: usize = 64;
 
 impl RubyRankedSet {
-    /// The object of a member, nil when it is not there.
+    /// The object of a member, nil if there is no such member.
     fn row_json(ruby: &Ruby, set: Receiver<Self>, member: RString, style: Value) -> Result<Value, Error> {
         let style = STYLES.read(ruby, style)?;
         let mut out = Vec::with_capacity(USUAL_ROW_BYTES);
@@ -44,7 +44,7 @@ impl RubyRankedSet {
         set.list_json(ruby, |inner| Some(inner.rows(start..start.saturating_add(count), style)))
     }
 
-    /// The list of a member and its neighbours, nil when it is not there.
+    /// The list of a member and its neighbours, nil if there is no such member.
     fn around_json(ruby: &Ruby, set: Receiver<Self>, member: RString, distance: usize, style: Value) -> Result<Value, Error> {
         let style = STYLES.read(ruby, style)?;
         set.list_json(ruby, |inner| with_name(member, |name| inner.rows_around(name, distance, style)))
@@ -59,7 +59,7 @@ impl RubyRankedSet {
             self.write_rows(&mut out, rows).map_err(|error| raised(ruby, &error))?;
             return text(&out);
         }
-        // The block may change the set, so all of it is read before.
+        // The block may change the set, so everything is read first.
         let rows: Result<Vec<_>, E> = rows.map(|row| self.owned(&row)).collect();
         drop(set);
         out.push(b'[');
@@ -95,13 +95,13 @@ impl RubyRankedSet {
         row.write_json(out, &self.order)
     }
 
-    /// What `write_row` writes, and the name of the member.
+    /// The output of `write_row`, and the name of the member.
     fn owned(&self, row: &Row<'_>) -> Result<(Vec<u8>, Vec<u8>), E> {
         let mut out = Vec::with_capacity(USUAL_ROW_BYTES);
         self.write_row(&mut out, row).map(|()| (out, row.name.to_vec()))
     }
 
-    /// Submits a score, and says what that did. With an index of an entity the member's row is gathered there before.
+    /// Submits a score, and returns the result. With an index of an entity, the member's row is added to the call's writes first.
     fn submit_json(ruby: &Ruby, set: Receiver<Self>, arguments: &[Value]) -> Result<Value, Error> {
         let [member, score, operator, style, index, prefix] = arguments else {
             let message = format!("submit_json_native takes 6 arguments, not {}.", arguments.len());
@@ -127,7 +127,7 @@ impl RubyRankedSet {
     }
 }
 
-/// What gathers the row of a member in an index, if there is one.
+/// A function that adds a member's row to an index, if there is one.
 pub(super) fn gathers_row(
     index: Option<&RubyIndex>,
     prefix: &[u8],
@@ -146,7 +146,7 @@ pub(super) fn gathers_row(
     }
 }
 
-/// Why a submission was not done.
+/// Why a submission was refused.
 pub(super) enum Refused {
     Set(E),
     Store(elah_store::Error),
@@ -177,7 +177,7 @@ fn text(json: &[u8]) -> Result<Value, Error> {
     utf8::new_string(json, json.is_ascii()).map(|text| text.as_value())
 }
 
-/// Appends what the block gives for a member: more of its object, or nil.
+/// Appends the block's result for a member: more of its object, or nil.
 fn push_more(ruby: &Ruby, out: &mut Vec<u8>, member: Value) -> Result<(), Error> {
     let more: Value = ruby.yield_value(member)?;
     if more.is_nil() {

@@ -13,7 +13,7 @@ use super::{RubyRankedSet, scores, string, structs, with_name};
 use crate::ruby::receiver::Receiver;
 
 impl RubyRankedSet {
-    /// `rank(member, style: :ordinal)`. Without a Ruby method in between, which would take a tenth of the time.
+    /// `rank(member, style: :ordinal)`. It has no Ruby method in between, which would cost a tenth of the time.
     fn rank(ruby: &Ruby, set: Receiver<Self>, arguments: &[Value]) -> Result<Value, Error> {
         let (member, style) = match arguments {
             [member] => (RString::try_convert(*member)?, Style::Ordinal),
@@ -23,7 +23,7 @@ impl RubyRankedSet {
         Ok(rank.map_or(ruby.qnil().as_value(), |rank| structs::rank(ruby, rank)))
     }
 
-    /// The ranks of an Array of members, nil for who is not there.
+    /// The ranks of an Array of members, nil for a missing one.
     fn ranks(ruby: &Ruby, set: Receiver<Self>, members: RArray, style: Value) -> Result<RArray, Error> {
         let style = STYLES.read(ruby, style)?;
         // SAFETY: `members` is on this stack and holds the Strings, and nothing of Ruby runs until the ranks are there.
@@ -85,7 +85,7 @@ impl RubyRankedSet {
         cursor.map_or(ruby.qnil().as_value(), |cursor| ruby.str_from_slice(&cursor).as_value())
     }
 
-    /// The first position and the rows behind a cursor, or before it.
+    /// The first position and the rows after a cursor, or before it.
     fn page(
         ruby: &Ruby,
         set: Receiver<Self>,

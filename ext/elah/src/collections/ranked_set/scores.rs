@@ -1,4 +1,4 @@
-//! Scores between Ruby's numbers and the core's whole multiples of a last digit. Nothing is rounded: what does not fit raises.
+//! Scores as Ruby's numbers and as the core's multiples of a last digit. Nothing is rounded: a score that does not fit raises.
 
 use elah_ranked_set::{Component, Error as E, Order, Scores, number};
 use magnus::value::ReprValue;
@@ -7,7 +7,7 @@ use magnus::{Error, Fixnum, Float, Integer, Module, RArray, RModule, RString, Ru
 use super::errors::raised;
 use crate::ruby::utf8::{self, Text};
 
-/// The score that a number, or an Array of numbers, says. May call methods of the numbers.
+/// The score of a number, or of an Array of numbers. May call methods of the numbers.
 pub(super) fn read(ruby: &Ruby, order: &Order, score: Value) -> Result<Scores, Error> {
     let components = order.components();
     let Some(array) = RArray::from_value(score) else {
@@ -22,7 +22,7 @@ pub(super) fn read(ruby: &Ruby, order: &Order, score: Value) -> Result<Scores, E
     read_array(ruby, components, array)
 }
 
-/// An end of a range of scores, of which components may be missing; nil is open.
+/// An end of a range of scores, which may omit components; nil is open.
 pub(super) fn read_end(ruby: &Ruby, order: &Order, end: Value) -> Result<Option<Scores>, Error> {
     if end.is_nil() {
         return Ok(None);
@@ -80,7 +80,7 @@ fn read_rational(ruby: &Ruby, decimals: u8, value: Value) -> Result<i64, Error> 
     if !value.funcall::<_, _, bool>("is_a?", (numeric,))? {
         return Err(raised(ruby, &E::NotANumber { text: text() }));
     }
-    // NaN, infinities and complex numbers have none.
+    // NaN, infinities and complex numbers have no `to_r`.
     let Ok(rational) = value.funcall::<_, _, Value>("to_r", ()) else {
         return Err(raised(ruby, &E::NotANumber { text: text() }));
     };
@@ -93,7 +93,7 @@ fn read_rational(ruby: &Ruby, decimals: u8, value: Value) -> Result<i64, Error> 
     numerator.to_i64().map_err(|_| raised(ruby, &E::OutOfRange { text: text(), decimals }))
 }
 
-/// A score as Ruby has it: an Integer or a BigDecimal, of several components a frozen Array.
+/// A score as a Ruby value: an Integer or a BigDecimal, of several components a frozen Array.
 pub(super) fn written(ruby: &Ruby, order: &Order, scores: &[i64]) -> Result<Value, Error> {
     if let ([score], [component]) = (scores, order.components()) {
         return written_number(ruby, component, *score);

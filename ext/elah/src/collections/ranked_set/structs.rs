@@ -1,4 +1,4 @@
-//! What a set answers, as instances of the Structs that `lib/elah/collections/ranked_set/answers.rb` declares.
+//! Results of a set, as instances of the Structs declared in `lib/elah/collections/ranked_set/results.rb`.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ struct Structs {
 
 static STRUCTS: OnceLock<Structs> = OnceLock::new();
 
-/// Told once by the Ruby half, whose constants keep the classes alive.
+/// Set once by the Ruby half, whose constants keep the classes alive.
 pub(super) fn set(ruby: &Ruby, row: RClass, submission: RClass, decision: RClass) {
     [row, submission, decision].into_iter().for_each(|class| ruby.gc_register_mark_object(class));
     let _ = STRUCTS.set(Structs { row: row.into(), submission: submission.into(), decision: decision.into() });
@@ -40,7 +40,7 @@ pub(super) fn rank(ruby: &Ruby, rank: Rank) -> Value {
     }
 }
 
-/// A name as a frozen String: text where it is UTF-8, else bytes.
+/// A name as a frozen String: text if it is UTF-8, else bytes.
 pub(super) fn name(ruby: &Ruby, name: &[u8]) -> Result<Value, Error> {
     let string = match std::str::from_utf8(name) {
         Ok(text) => utf8::new_string(name, text.is_ascii())?,
@@ -50,7 +50,7 @@ pub(super) fn name(ruby: &Ruby, name: &[u8]) -> Result<Value, Error> {
     Ok(string.as_value())
 }
 
-/// The name that a caller gave, as `name` has it.
+/// A name passed by a caller, in the form of `name`.
 pub(super) fn member(ruby: &Ruby, member: RString) -> Result<Value, Error> {
     // SAFETY: the String is an argument of the method, and no Ruby code runs meanwhile.
     let is_valid = matches!(unsafe { utf8::text(member.as_raw()) }, Text::Utf8 { .. });

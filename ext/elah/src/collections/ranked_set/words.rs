@@ -1,4 +1,4 @@
-//! The Symbols by which Ruby names styles and operators.
+//! The Symbols for styles and operators.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use magnus::rb_sys::AsRawValue;
 use magnus::{Error, Ruby, Value};
 use rb_sys::VALUE;
 
-/// `style:`, how ranks are numbered.
+/// `style:`, the numbering of ranks.
 pub(super) static STYLES: Words<Style, 5> = Words::new(
     "style",
     [
@@ -19,7 +19,7 @@ pub(super) static STYLES: Words<Style, 5> = Words::new(
     ],
 );
 
-/// `operator:`, what a submission does.
+/// `operator:`, the effect of a submission.
 pub(super) static OPERATORS: Words<Operator, 6> = Words::new(
     "operator",
     [
@@ -32,11 +32,11 @@ pub(super) static OPERATORS: Words<Operator, 6> = Words::new(
     ],
 );
 
-/// What an option's values mean.
+/// The values of an option with their Symbols.
 pub(super) struct Words<T: 'static, const N: usize> {
     option: &'static str,
     known: [(&'static str, T); N],
-    /// Of the same places. Symbols that are made from an id are never freed.
+    /// At the same positions. Symbols made from an ID are never freed.
     symbols: OnceLock<[VALUE; N]>,
 }
 
@@ -45,12 +45,12 @@ impl<T: Copy, const N: usize> Words<T, N> {
         Words { option, known, symbols: OnceLock::new() }
     }
 
-    /// Makes the Symbols; before there is a second thread.
+    /// Creates the Symbols, before there is a second thread.
     pub(super) fn init(&self, ruby: &Ruby) {
         self.symbols.get_or_init(|| self.known.map(|(name, _)| ruby.sym_new(name).as_raw()));
     }
 
-    /// What a value of the option stands for.
+    /// The meaning of an option's value.
     ///
     /// # Errors
     /// An ArgumentError that lists the known ones.

@@ -1,4 +1,4 @@
-//! Changing a ranked set from Ruby. What may run Ruby code, reading a score, is done before the set is borrowed.
+//! Writes to a ranked set from Ruby. Scores are read, which may run Ruby code, before the set is borrowed.
 
 use elah_ranked_set::{RankedSet, Scores, Standing};
 use magnus::value::ReprValue;
@@ -30,7 +30,7 @@ impl RubyRankedSet {
     fn submit_all(ruby: &Ruby, set: Receiver<Self>, pairs: RArray, operator: Value) -> Result<usize, Error> {
         let operator = OPERATORS.read(ruby, operator)?;
         let mut submissions = Vec::with_capacity(pairs.len());
-        // Owned: reading a score may run Ruby code, which may change a member.
+        // Owned copies: reading a score may run Ruby code, which may change a member.
         for at in 0..pairs.len() {
             let (member, score) = pairs.entry::<(Value, Value)>(at as isize)?;
             submissions.push((to_bytes(string(ruby, member)?), scores::read(ruby, &set.order, score)?));
@@ -51,7 +51,7 @@ impl RubyRankedSet {
         }
     }
 
-    /// Gives a member a score and a sequence, whatever it has.
+    /// Sets the score and sequence of a member.
     fn place(
         ruby: &Ruby,
         set: Receiver<Self>,
@@ -100,7 +100,7 @@ impl RubyRankedSet {
         ruby.str_from_slice(&RankedSet::row_key(&to_bytes(prefix), &to_bytes(member)))
     }
 
-    /// Makes a member what its row says; without a row it goes.
+    /// Sets a member from its row, or removes it if there is no row.
     fn restore(ruby: &Ruby, set: Receiver<Self>, member: RString, value: Option<RString>) -> Result<(), Error> {
         let name = to_bytes(member);
         let Some(value) = value.map(to_bytes) else {

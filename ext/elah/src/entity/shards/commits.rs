@@ -37,12 +37,12 @@ impl RubyCommits {
         Ok(ruby.ary_from_iter(claims.into_iter().map(|claim| RubyClaim { claim })))
     }
 
-    /// Whether nobody else has claimed the shard since.
+    /// Whether nobody else has claimed the shard.
     fn owns(commits: &Self, claim: &RubyClaim) -> bool {
         commits.commits.still_owns(&claim.claim)
     }
 
-    /// The number of the last batch that the writer was given.
+    /// The number of the last submitted batch.
     fn submit(&self) -> u64 {
         self.commits.submit()
     }
@@ -55,7 +55,7 @@ impl RubyCommits {
         self.commits.waiting_bytes()
     }
 
-    /// Suspends until the batch `number` is settled, which must have been submitted.
+    /// Suspends until the submitted batch `number` is settled.
     fn wait(ruby: &Ruby, commits: &Self, number: u64) -> Result<(), Error> {
         wait(ruby, &commits.commits, number)
     }

@@ -1,5 +1,5 @@
-//! Copies of the arguments and results of entity calls, so that an entity shares no object with its callers. The result is what `Marshal`
-//! would make of the value, as it does for a call of another worker; plain values are copied here, which is many times faster.
+//! Copies of the arguments and results of entity calls, so that an entity shares no object with its callers. The result is that
+//! of `Marshal`, which calls of other workers use. Plain values are copied here, which is many times faster.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -21,12 +21,12 @@ names! {
     is_keywords: c"ruby2_keywords_hash?", keywords: c"ruby2_keywords_hash",
 }
 
-/// Containers within containers that are copied here; `Marshal` takes what is nested deeper, which may be a circle.
+/// The deepest nesting of containers copied here; deeper ones, which may be circular, use `Marshal`.
 const DEPTH_MAX: usize = 16;
-/// Values that are copied here; `Marshal` takes what has more, which may be the same few again and again.
+/// The most values copied here; larger ones, which may repeat a few values, use `Marshal`.
 const VALUES_MAX: usize = 20_000;
 
-/// Whether nobody can change a value: numbers, Symbols, nil, true, false, and frozen Strings.
+/// Whether a value is immutable: numbers, Symbols, nil, true, false, and frozen Strings.
 ///
 /// # Safety
 /// `value` is live.
@@ -42,10 +42,10 @@ unsafe fn is_fixed(value: VALUE) -> bool {
     }
 }
 
-/// What stands for a value on the other side.
+/// The copy of a value.
 ///
 /// # Safety
-/// A live value. It raises what `Marshal` raises for a value that it cannot copy.
+/// A live value. Raises the exception of `Marshal` for a value that it cannot copy.
 unsafe fn copied(protected: Protected<'_>, value: VALUE) -> VALUE {
     // SAFETY: the caller's promise; nothing here has to be dropped.
     unsafe {
@@ -59,7 +59,7 @@ unsafe fn copied(protected: Protected<'_>, value: VALUE) -> VALUE {
     }
 }
 
-/// The copy of a value of Ruby's own plain classes; `None` for any other, and for what is very large or deep.
+/// The copy of a value of Ruby's plain classes; `None` for any other, and for very large or deep ones.
 ///
 /// # Safety
 /// A live value.
@@ -143,7 +143,7 @@ unsafe fn hash_copy(protected: Protected<'_>, hash: VALUE, depth: usize, left: &
     }
 }
 
-/// The arguments of a call, an Array, as the entity gets them: the same Array if all of them are fixed.
+/// The entity's copy of a call's arguments, an Array: the same Array if all of them are immutable.
 pub(super) fn of_arguments(ruby: &Ruby, arguments: Value) -> Result<Value, Error> {
     let given = arguments.as_raw();
     // SAFETY: an Array, which the caller's stack holds.
@@ -177,26 +177,26 @@ pub(super) fn of_arguments(ruby: &Ruby, arguments: Value) -> Result<Value, Error
     }
 }
 
-/// Raises what `of_arguments` raises, and copies nothing for it.
+/// Raises the exceptions of `of_arguments`, without keeping the copy.
 pub(super) fn check_arguments(ruby: &Ruby, arguments: RArray) -> Result<(), Error> {
     of_arguments(ruby, arguments.as_value()).map(|_| ())
 }
 
-/// The answer of a call as its caller gets it.
-pub(super) fn of_answer(ruby: &Ruby, answer: Value) -> Result<Value, Error> {
-    let given = answer.as_raw();
+/// The caller's copy of a call's result.
+pub(super) fn of_result(ruby: &Ruby, result: Value) -> Result<Value, Error> {
+    let given = result.as_raw();
     // SAFETY: the caller's stack holds it; protected.
     unsafe {
         if is_fixed(given) {
-            return Ok(answer);
+            return Ok(result);
         }
         protect(|protected| copied(protected, given))
             .map(|copy| Value::from_raw(copy))
-            .map_err(|error| refusal(ruby, "its answer", answer, &error))
+            .map_err(|error| refusal(ruby, "its result", result, &error))
     }
 }
 
-/// Whether a Hash stands for the keywords of a call is a mark on it, which its copy must have too.
+/// Copies the mark on a Hash that says that it holds the keywords of a call.
 ///
 /// # Safety
 /// A live value.
@@ -212,8 +212,8 @@ unsafe fn like_keywords(protected: Protected<'_>, given: VALUE, copy: VALUE) -> 
     }
 }
 
-/// The exception for a value that cannot be copied. The Ruby side adds the name of the method. What ends the call for another reason, as a
-/// cancellation, an interrupt, or whatever a method of the value raises, stays what it is.
+/// The exception for a value that cannot be copied. The Ruby side adds the name of the method. An exception with another cause,
+/// such as a cancellation, an interrupt, or one of a method of the value, stays unchanged.
 fn refusal(ruby: &Ruby, what: &str, value: Value, error: &Error) -> Error {
     let refusing = [ruby.exception_type_error(), ruby.exception_arg_error(), ruby.exception_sys_stack_error()];
     if error.value().is_some() && !refusing.iter().any(|class| error.is_kind_of(*class)) {

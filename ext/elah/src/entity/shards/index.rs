@@ -1,4 +1,4 @@
-//! `Elah::Shards::Index`: rows that a call of an entity writes beside the entity's own state.
+//! `Elah::Shards::Index`: rows that a call of an entity writes in addition to the entity's own state.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::ruby::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
 use crate::store::{ttl, with_bytes};
 
-/// `Elah::Shards::Index`, to know its instances at a glance.
+/// `Elah::Shards::Index`, to recognise its instances quickly.
 static CLASS: ExactClass = ExactClass::new();
 
 #[magnus::wrap(class = "Elah::Shards::Index", size)]
@@ -26,7 +26,7 @@ impl RubyIndex {
         RubyIndex { entity: Arc::clone(&state.entity), table }
     }
 
-    /// Gathers a row whose key and value are written where it is gathered. After an error nothing of it is.
+    /// Adds a row whose key and value are written in place. After an error the row is removed.
     pub(crate) fn put_written<E: From<elah_store::Error>>(
         &self,
         key: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
@@ -35,12 +35,12 @@ impl RubyIndex {
         self.entity.gathered().put_joined(self.table, key, value)
     }
 
-    /// Gathers the end of a key.
+    /// Adds the removal of a key.
     pub(crate) fn delete_key(&self, key: &[u8]) -> Result<(), elah_store::Error> {
         self.entity.gathered().delete(self.table, &[], key)
     }
 
-    /// Rows that are in the store, without those that are on their way there.
+    /// Stored rows, without pending ones.
     pub(crate) fn stored(&self, range: &elah_store::Range) -> Result<Vec<elah_store::Entry>, elah_store::Error> {
         self.entity.commits.range(self.table, range, &elah_store::Gathered::default())
     }
@@ -53,7 +53,7 @@ impl RubyIndex {
         put.map_err(|error| raised(ruby, &error))
     }
 
-    /// `put_joined(2, key, key, value, value, value)`: the parts go where the row is gathered, without an object for the whole.
+    /// `put_joined(2, key, key, value, value, value)`: the parts are written in place, without an object for the whole.
     fn put_joined(ruby: &Ruby, index: Receiver<Self>, arguments: &[Value]) -> Result<(), Error> {
         let (parts, key_parts) = match arguments.split_first() {
             Some((count, parts)) => (parts, usize::try_convert(*count)?),
@@ -84,17 +84,17 @@ impl RubyIndex {
     }
 }
 
-/// The index that a value is.
+/// The index in a Ruby value.
 ///
 /// # Errors
-/// A TypeError when it is none.
+/// A TypeError if it is not an index.
 pub(crate) fn native<'v>(ruby: &Ruby, value: &'v Value) -> Result<&'v RubyIndex, Error> {
     let refuse =
         || Error::new(ruby.exception_type_error(), format!("index: must be an index of an entity, not {}", value.class()));
     CLASS.native(value).ok_or_else(refuse)
 }
 
-/// Why a row cannot be gathered.
+/// Why a row cannot be added.
 enum Refused {
     Stored(elah_store::Error),
     Part(Value),
@@ -106,7 +106,7 @@ impl From<elah_store::Error> for Refused {
     }
 }
 
-/// Appends texts as they are, and integers as their digits.
+/// Appends texts unchanged, and integers as digits.
 fn append(row: &mut Vec<u8>, parts: &[Value]) -> Result<(), Refused> {
     for part in parts {
         if let Some(string) = RString::from_value(*part) {

@@ -1,4 +1,4 @@
-//! `Elah::Shards::State`: what one entity has stored, with what its running call has gathered.
+//! `Elah::Shards::State`: the stored state of one entity, with the writes of its running call.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,16 +27,16 @@ pub(crate) struct RubyState {
     pub(super) entity: Arc<EntityState>,
 }
 
-/// What the state of an entity and its indexes share.
+/// Shared by the state of an entity and its indexes.
 pub(crate) struct EntityState {
     pub(super) commits: Arc<GroupCommits>,
     claim: Arc<Claim>,
-    /// What every key of the entity begins with.
+    /// The prefix of every key of the entity.
     prefix: Vec<u8>,
     gathered: Mutex<Gathered>,
     /// The number of the last batch with writes of this entity.
     last_batch: AtomicU64,
-    /// Whether a call has ended since that was asked last.
+    /// Whether a call has ended since the last query.
     is_used: AtomicBool,
 }
 
@@ -53,14 +53,14 @@ impl EntityState {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a key of a table, as it is with what the running call has gathered.
+    /// Reads a key of a table, including the writes of the running call.
     pub(super) fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
         self.catch_up(ruby)?;
         let gathered = self.gathered();
         read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
     }
 
-    /// What earlier calls have written must be in the store before it is looked at.
+    /// Waits until the writes of earlier calls are in the store, before reading it.
     fn catch_up(&self, ruby: &Ruby) -> Result<(), Error> {
         let last = self.last_batch.load(Ordering::Relaxed);
         if last > self.commits.settled() {
@@ -74,12 +74,12 @@ impl EntityState {
         self.claim.failure(number).cloned()
     }
 
-    /// Whether nothing may build on it any more, because a batch was not stored or another process has claimed the shard.
+    /// Whether nothing may build on it any more, because a batch was lost or another process has claimed the shard.
     pub(super) fn is_lost(&self) -> bool {
         self.claim.has_failed() || !self.commits.still_owns(&self.claim)
     }
 
-    /// Adds what a call has gathered to the open batch; the number of the last batch with writes of this entity, 0 for none.
+    /// Adds the writes of a call to the open batch; the number of the last batch with writes of this entity, 0 for none.
     pub(super) fn gather_batch(&self) -> u64 {
         self.is_used.store(true, Ordering::Relaxed);
         let mut gathered = self.gathered();
@@ -110,23 +110,23 @@ impl RubyState {
         RubyState { entity: Arc::new(entity) }
     }
 
-    /// The arguments of a call as the entity gets them; nil when it has to come to life first.
+    /// The entity's copy of a call's arguments; nil if the entity must be restored first.
     fn admit(ruby: &Ruby, state: Receiver<Self>, arguments: Value) -> Result<Value, Error> {
         if state.is_lost() { Ok(ruby.qnil().as_value()) } else { copies::of_arguments(ruby, arguments) }
     }
 
-    /// Ends a call: its answer as the caller gets it, when what the call has written is in the open batch.
-    fn finish(ruby: &Ruby, state: Receiver<Self>, answer: Value) -> Result<Value, Error> {
-        let answer = copies::of_answer(ruby, answer)?;
+    /// Ends a call: adds its writes to the open batch, and returns the caller's copy of its result.
+    fn finish(ruby: &Ruby, state: Receiver<Self>, result: Value) -> Result<Value, Error> {
+        let result = copies::of_result(ruby, result)?;
         state.gather_batch();
-        Ok(answer)
+        Ok(result)
     }
 
     fn last_batch(state: Receiver<Self>) -> u64 {
         state.last_batch.load(Ordering::Relaxed)
     }
 
-    /// Whether a call has ended since this was asked last.
+    /// Whether a call has ended since the last query.
     fn take_used(&self) -> bool {
         self.is_used.swap(false, Ordering::Relaxed)
     }
@@ -160,7 +160,7 @@ impl RubyState {
         entries(ruby, own)
     }
 
-    /// Raises what has kept the batch `number`, or one before it, from being stored.
+    /// Raises the error of the batch `number`, or an earlier one, if it was not stored.
     fn check(ruby: &Ruby, state: &Self, number: u64) -> Result<(), Error> {
         state.failure(number).map_or(Ok(()), |error| Err(raised(ruby, &error)))
     }
@@ -173,7 +173,7 @@ impl RubyState {
         !self.gathered().is_empty()
     }
 
-    /// Forgets what a call has gathered, because the entity is forgotten too.
+    /// Discards the writes of a call, because the entity is discarded too.
     fn discard(state: Receiver<Self>) {
         state.gathered().clear();
     }

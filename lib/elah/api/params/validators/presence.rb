@@ -12,7 +12,7 @@ module Elah
 
         private
 
-        def told_as_missing?(_name, _values) = false
+        def reported_as_missing?(_name, _values) = false
       end
 
       # `allow_blank: false`: the parameter is not blank. false is not blank.

@@ -5,9 +5,9 @@ require_relative "../errors"
 
 module Leaderboards
   module Boards
-    # Owns what was answered under an Idempotency-Key. The answer is stored together with what the request changed, so that a request which is
-    # sent again, also after a crash, gets its answer and changes nothing.
-    class Answers
+    # The responses stored under an Idempotency-Key, together with the changes of the request. A repeated request, also after a
+    # crash, gets the stored response and changes nothing.
+    class StoredResponses
       KEPT_SECONDS = 86_400
       DIGEST_BYTES = 32
 
@@ -27,14 +27,14 @@ module Leaderboards
 
       # @param key [String]
       # @param request [String] what is asked for
-      # @yieldreturn [String] the answer, when there is none yet
+      # @yieldreturn [String] the response, if there is none yet
       # @return [Array(String, Boolean)] the answer, and whether it is one of before
       # @raise [IdempotencyMismatch] when the key belongs to another request
       def once(key, request)
-        key = Answers.key(@board, key)
+        key = StoredResponses.key(@board, key)
         digest = Digest::SHA256.digest(request)
         kept = @rows.get(key)
-        return [answer(kept, digest), true] if kept
+        return [response(kept, digest), true] if kept
 
         text = yield
         @rows.put(key, digest + text.b, ttl: KEPT_SECONDS)
@@ -43,7 +43,7 @@ module Leaderboards
 
       private
 
-      def answer(kept, digest)
+      def response(kept, digest)
         return kept.byteslice(DIGEST_BYTES..).force_encoding(Encoding::UTF_8) if kept.byteslice(0, DIGEST_BYTES) == digest
 
         raise IdempotencyMismatch, "Another request came with this Idempotency-Key before."

@@ -5,7 +5,7 @@ require_relative "control"
 module Elah
   class Supervisor
     # A worker's connection to its supervisor: its row, its placement, and the commands of the supervisor.
-    class Tether
+    class SupervisorLink
       # How often a stopping worker checks whether it has finished.
       LOOK_SECONDS = 0.02
 
@@ -25,7 +25,7 @@ module Elah
       # @return [Boolean] whether other workers accept from the same sockets
       def supervised? = true
 
-      # Begins to write to the scoreboard and to obey the supervisor.
+      # Begins to write to the scoreboard and to follow the supervisor's instructions.
       #
       # @param event_loop [Elah::EventLoop]
       # @param worker [Elah::Worker]
@@ -33,7 +33,7 @@ module Elah
         @loop = event_loop
         @worker = worker
         @loop.take_row(@scoreboard, Scoreboard.own_row = @row)
-        spawn { obey }
+        spawn { follow_instructions }
       end
 
       # Tells the supervisor that the worker serves.
@@ -51,7 +51,7 @@ module Elah
 
       private
 
-      def obey
+      def follow_instructions
         while (line = @control.gets)
           word, rest = line.split(" ", 2)
           case word

@@ -3,9 +3,9 @@
 require_relative "../../../test/test_helper"
 require_relative "../stores/mongo"
 
-# The query that the draws of one turn share, over a collection that says what it was asked for.
-class ItemsMongoLooksTest < Minitest::Test
-  # Answers from positions 0 to 999; the block may wait or raise.
+# The query that the draws of one iteration share, over a collection that records its queries.
+class ItemsMongoSharedDrawsTest < Minitest::Test
+  # Has the positions 0 to 999; the block may wait or raise.
   class Asked
     attr_reader :queries
 
@@ -24,24 +24,24 @@ class ItemsMongoLooksTest < Minitest::Test
 
   def looks(&block)
     @asked = Asked.new(&block)
-    Items::Stores::Mongo::Looks.new(@asked)
+    Items::Stores::Mongo::SharedDraws.new(@asked)
   end
 
-  # What each of some draws at once gives, or the class of what it raises.
+  # The result of each of some concurrent draws, or the class of its exception.
   def together(looks, positions)
     Elah.run do
       positions.map { |position| Elah.async { looks.look(position) } }.map { |draw| draw.value rescue $!.class }
     end
   end
 
-  def test_draws_of_one_turn_are_one_query
+  def test_draws_of_one_iteration_are_one_query
     found = together(looks, [4, 7, 4, 1000])
     assert_equal [[-1, 4, 7, 1000]], @asked.queries
     assert_equal ["document 4", "document 7", "document 4", nil], found.map(&:last)
     assert_equal [{ "=" => 1000 }], found.map { |state, _| state["n"] }.uniq
   end
 
-  def test_draws_of_another_turn_have_a_query_of_their_own
+  def test_draws_of_another_iteration_have_their_own_query
     looks = looks()
     Elah.run { 3.times { |position| looks.look(position) } }
     looks.look(3)

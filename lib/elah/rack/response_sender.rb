@@ -5,7 +5,7 @@ require_relative "delivery"
 module Elah
   module Rack
     # The response to a request: sends the result of a Rack app, whatever its form, then closes bodies and runs callbacks.
-    class Answer
+    class ResponseSender
       include Delivery
 
       NO_ASYNC = "Elah does not serve asynchronous responses as Thin did: every request has a fiber of its own, so wait in it " \
@@ -41,7 +41,7 @@ module Elah
       # @raise [Elah::InvalidHeader]
       # @raise [Elah::InvalidStatus]
       def give
-        send_answer
+        send_response
       rescue Exception => e # -- it is raised again, unless it is about a client
         @error = e
         break_off
@@ -68,7 +68,7 @@ module Elah
 
       private
 
-      def send_answer
+      def send_response
         return if @request.env.key?("rack.hijack_io")
 
         check

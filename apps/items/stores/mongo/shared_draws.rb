@@ -5,15 +5,15 @@ require_relative "state"
 module Items
   module Stores
     class Mongo
-      # Owns the query by which a draw reads State and item: one for all draws that begin in the same turn of the loop. The first of them asks, and
-      # the others wait for its answer; when its request ends before, they ask anew.
-      class Looks
-        # With State as many documents as a server gives at once.
+      # The query by which a draw reads State and item, shared by all draws of one iteration of the loop. The first draw sends it,
+      # and the others wait for the reply. If the first request is cancelled, they send it again.
+      class SharedDraws
+        # Together with State as many documents as a server returns at once.
         POSITIONS_MAX = 100
-        # What a draw reads of State, and of an item.
+        # The fields of State and of an item that a draw reads.
         PROJECTION = { "n.=" => 1, "b" => 1, "d" => 1 }.freeze
 
-        # Draws that share a query: what is found by its _id, or the failure, when `done` is closed.
+        # Draws that share a query: the documents by _id, or the failure, when `done` is closed.
         Round = Struct.new(:positions, :done, :found, :failure)
 
         # @param items [Elah::Mongo::Collection]
@@ -38,7 +38,7 @@ module Items
           lead(position)
         end
 
-        # @return [Hash, nil] nil when who asked has ended before the answer
+        # @return [Hash, nil] nil if the request that sent the query was cancelled
         def join(round, position)
           round.positions << position
           @open = nil if round.positions.size == POSITIONS_MAX
@@ -50,11 +50,11 @@ module Items
 
         def lead(position)
           round = @open = Round.new([position], Queue.new)
-          sleep(0) # whoever comes in this turn joins
+          sleep(0) # other draws of this iteration join
           close(round)
           round.found = read(round.positions)
         rescue Elah::Unavailable, Elah::Mongo::Error => e
-          round.failure = e # the server's, and so of all
+          round.failure = e # the server's failure, so all draws get it
           raise
         ensure
           close(round)
