@@ -16,17 +16,19 @@ class ArchitectureTest < Minitest::Test
     rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
-  # The crates of which a server is made. Clients of databases and the programs of tests and benchmarks are not among them.
+  # The crates of which a server is made. Clients of databases and the programs of tests and benchmarks are not among
+  # them.
   CORE = "crates/elah-{clock,form,http,journal,json,lease-pool,links,loop,permutation,ranked-set,scoreboard,store}"
 
-  # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files, and the memory of large ranked sets.
+  # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files, and the memory
+  # of large ranked sets.
   UNSAFE_FILES = %w[
     http/src/broken_peers.rs journal/src/segment.rs loop/src/descriptor_watch.rs loop/src/shutdown_watchdog.rs ranked-set/src/arena.rs
     scoreboard/src/map.rs store/src/env.rs store/src/fork.rs store/src/journal.rs
   ].freeze
 
-  # The only files that may ask for the time of day: log lines, the start of a lease pool's clock, expiries in the store, the name of a journal, the
-  # Date header, the number of a generation.
+  # The only files that may ask for the time of day: log lines, the start of a lease pool's clock, expiries in the
+  # store, the name of a journal, the Date header, the number of a generation.
   WALL_CLOCK_FILES = %w[
     lib/elah/server/log.rb lib/elah/server/placement/single.rb lib/elah/store/clock.rb lib/elah/collections/lease_pool/clock.rb
     clock/src/lib.rs store/src/journal.rs http/src/connection.rs loop/src/shutdown_watchdog.rs
@@ -58,7 +60,8 @@ class ArchitectureTest < Minitest::Test
   def dependencies(package)
     @metadata ||= begin
       host = `rustc -vV`[/^host: (.*)/, 1]
-      json, status = Open3.capture2("cargo", "metadata", "--format-version=1", "--locked", "--filter-platform", host, chdir: ROOT)
+      json, status = Open3.capture2("cargo", "metadata", "--format-version=1", "--locked", "--filter-platform", host,
+                                    chdir: ROOT)
       assert_predicate status, :success?
       JSON.parse(json)
     end
@@ -81,7 +84,8 @@ class ArchitectureTest < Minitest::Test
     assert_includes dependencies("elah"), "magnus"
   end
 
-  # The crates from the bottom up: each uses those above it in this list alone. Tests and the programs of benchmarks may use all.
+  # The crates from the bottom up: each uses those above it in this list alone. Tests and the programs of benchmarks may
+  # use all.
   LAYERS = %w[
     elah-clock elah-form elah-json elah-permutation elah-loop elah-scoreboard elah-store elah-journal elah-ranked-set elah-lease-pool elah-links elah-http elah-clients
   ].freeze
@@ -93,13 +97,15 @@ class ArchitectureTest < Minitest::Test
       [crate, (ModuleGraph.new(File.join(ROOT, "crates", crate)).crates & LAYERS.drop(index + 1))]
     end
     assert_empty upwards.reject { |_, others| others.empty? }
-    assert_includes ModuleGraph.new(File.join(ROOT, "crates/elah-http")).crates, "elah-loop", "the look at the paths finds something"
+    assert_includes ModuleGraph.new(File.join(ROOT, "crates/elah-http")).crates, "elah-loop",
+                    "the look at the paths finds something"
   end
 
   def test_files_of_a_crate_never_use_each_other_in_a_circle
     folders = [*LAYERS.map { |crate| "crates/#{crate}" }, "ext/elah"]
     graphs = folders.to_h { |folder| [folder, ModuleGraph.new(File.join(ROOT, folder))] }
-    assert_includes graphs["crates/elah-http"].edges.fetch("connection"), "guarded_socket", "the look at the paths finds something"
+    assert_includes graphs["crates/elah-http"].edges.fetch("connection"), "guarded_socket",
+                    "the look at the paths finds something"
     assert_includes graphs["ext/elah"].edges.fetch("concurrency/event_loop"), "server/request"
     assert_empty(graphs.transform_values(&:circles).reject { |_, circles| circles.empty? })
   end
@@ -111,7 +117,8 @@ class ArchitectureTest < Minitest::Test
 
   def test_lease_pools_know_neither_ruby_nor_the_core
     assert_empty dependencies("elah-lease-pool").grep(/\A(magnus|rb-sys|elah-|tokio|heed)/)
-    refute_found "crates/elah-lease-pool/src/**/*.rs", /\bunsafe\b|\bstd::(fs|net|thread|time|env)\b/, "lease pools do no I/O, and have no clock"
+    refute_found "crates/elah-lease-pool/src/**/*.rs", /\bunsafe\b|\bstd::(fs|net|thread|time|env)\b/,
+                 "lease pools do no I/O, and have no clock"
   end
 
   def test_the_core_never_knows_an_app
@@ -129,16 +136,19 @@ class ArchitectureTest < Minitest::Test
   end
 
   def test_the_binding_never_decides
-    refute_found "ext/elah/src/**/*.rs", /Duration::from_\w+\(\d|tokio::time|\bretr(y|ies)\b/, "timeouts and retries are the core's or the library's"
+    refute_found "ext/elah/src/**/*.rs", /Duration::from_\w+\(\d|tokio::time|\bretr(y|ies)\b/,
+                 "timeouts and retries are the core's or the library's"
   end
 
-  # A raise that jumps over Rust frames skips their drops. `ruby/raising.rs` asks for the proof that it is caught; the compiler does the rest.
+  # A raise that jumps over Rust frames skips their drops. `ruby/raising.rs` asks for the proof that it is caught; the
+  # compiler does the rest.
   def test_the_binding_calls_what_may_raise_with_a_proof_alone
     found = code_lines("ext/elah/src/**/*.rs").reject { |file, _, _| file.end_with?("ruby/raising.rs") }.flat_map do |file, number, text|
       (text.scan(/\brb_sys::((?:rb|ruby)_[a-z0-9_]+)\(/).flatten - CALLS_THAT_NEVER_RAISE).map { |name| "#{file}:#{number}: #{name}" }
     end
     assert_empty found, "call it by ruby/raising.rs"
-    refute_found "ext/elah/src/**/*.rs", /\brb_sys::(\{[^}]*)?\bprotect\b/, "ruby/raising.rs hands out the proof", except: %w[ruby/raising.rs]
+    refute_found "ext/elah/src/**/*.rs", /\brb_sys::(\{[^}]*)?\bprotect\b/, "ruby/raising.rs hands out the proof",
+                 except: %w[ruby/raising.rs]
   end
 
   def test_the_library_never_loads_a_framework_or_an_app
@@ -166,12 +176,14 @@ class ArchitectureTest < Minitest::Test
   end
 
   def test_deadlines_are_monotonic
-    refute_found "lib/**/*.rb", /Time\.now|CLOCK_REALTIME|Date\.today/, "the time of day is for the log", except: WALL_CLOCK_FILES
-    refute_found "{#{CORE},ext/elah}/src/**/*.rs", /SystemTime/, "the time of day is the clock's", except: WALL_CLOCK_FILES
+    refute_found "lib/**/*.rb", /Time\.now|CLOCK_REALTIME|Date\.today/, "the time of day is for the log",
+                 except: WALL_CLOCK_FILES
+    refute_found "{#{CORE},ext/elah}/src/**/*.rs", /SystemTime/, "the time of day is the clock's",
+                 except: WALL_CLOCK_FILES
   end
 
-  # A submission once failed with "Digest::Base cannot be directly inherited": two threads were the first to name a digest, which "digest"
-  # loads by const_missing.
+  # A submission once failed with "Digest::Base cannot be directly inherited": two threads were the first to name a
+  # digest, which "digest" loads by const_missing.
   def test_digests_are_loaded_before_threads_name_them
     refute_found "{lib,apps}/**/*.rb", /require "digest"/, "digest/sha1 and digest/sha2 are there once they are loaded"
   end
@@ -207,7 +219,8 @@ class ArchitectureTest < Minitest::Test
   end
 
   def test_the_lab_never_loads_what_it_measures
-    refute_found "lab/{lib,workloads}/**/*.rb", %r{require(_relative)?\s*\(?["'].*(contenders/|\belah\b|\bapps/)}, "the lab meets servers over HTTP"
+    refute_found "lab/{lib,workloads}/**/*.rb", %r{require(_relative)?\s*\(?["'].*(contenders/|\belah\b|\bapps/)},
+                 "the lab meets servers over HTTP"
     refute_found "bench/**/*.rb", %r{\blab/}, "what both use is the benchmark's"
   end
 
@@ -231,8 +244,16 @@ class ArchitectureTest < Minitest::Test
     assert_equal ["test/test_helper.rb"], vague
   end
 
-  # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck, unless sleeping
-  # fibers are what it is about.
+  # Lines of tests over 120 columns, most of them rows of tables. Lower the number when you reformat some; never raise it.
+  LONG_TEST_LINES_MAX = 939
+
+  def test_no_line_of_tests_gets_longer_than_120_columns
+    long = lines("{test,apps/*/test}/**/*.rb").count { |_, _, text| text.chomp.size > 120 }
+    assert_operator long, :<=, LONG_TEST_LINES_MAX
+  end
+
+  # Apps that sleep are strings in a test or files of test/support/apps; a test itself that sleeps waits for luck,
+  # unless sleeping fibers are what it is about.
   def test_tests_never_sleep_to_wait
     tests = Dir.chdir(ROOT) { Dir["{test,apps/*/test}/**/*.rb"] }.grep_v(%r{\Atest/(support/apps/|unit/scheduler_test|unit/concurrency/)})
     sleeping = tests.flat_map do |file|

@@ -5,9 +5,9 @@ require "fileutils"
 require "open3"
 require "rbconfig"
 
-# Owns the proof that `bin/try` and `bin/test` work on a machine that has nothing: a minimal Debian in a folder, with a clean clone of this checkout
-# and the Rust of this machine, in namespaces that take every mount and process with them when they end.
-# Run as a program it proves it, and notes in test/bare/passed.sha256 what it has proved it for.
+# Owns the proof that `bin/try` and `bin/test` work on a machine that has nothing: a minimal Debian in a folder, with a
+# clean clone of this checkout and the Rust of this machine, in namespaces that take every mount and process with them
+# when they end. Run as a program it proves it, and notes in test/bare/passed.sha256 what it has proved it for.
 class Bare
   ROOT = File.expand_path("..", __dir__)
   FOLDER = File.join(ROOT, "tmp/bare")
@@ -17,7 +17,8 @@ class Bare
   PROVED = %w[bin/setup bin/try bin/test test/bare/inside.sh].freeze
   RECORD = File.join(__dir__, "bare/passed.sha256")
 
-  # What `bin/test` runs there: the steps that are quick, and for each thing that `bin/setup --tests` brings a file that needs it.
+  # What `bin/test` runs there: the steps that are quick, and for each thing that `bin/setup --tests` brings a file that
+  # needs it.
   TESTS = %w[
     architecture unit docs
     test/integration/leaderboards_page_test.rb test/integration/mongo_test.rb test/integration/ordinary_gems_test.rb test/integration/rack_grape_test.rb
@@ -120,12 +121,14 @@ class Bare
   def base
     sources = apt_sources
     settings = apt_settings
-    archive = File.join(FOLDER, "#{SUITE}-#{Digest::SHA256.hexdigest([SUITE, sources, settings].join("\n"))[0, 16]}.tar")
+    archive = File.join(FOLDER,
+                        "#{SUITE}-#{Digest::SHA256.hexdigest([SUITE, sources, settings].join("\n"))[0, 16]}.tar")
     return archive if File.file?(archive)
 
     Dir[File.join(FOLDER, "#{SUITE}-*.tar")].each { |old| File.delete(old) }
     options = settings.map { |setting| "--aptopt=#{setting}" }
-    run("The base could not be made", "mmdebstrap", "--variant=minbase", "--format=tar", *options, SUITE, "#{archive}.part", *sources)
+    run("The base could not be made", "mmdebstrap", "--variant=minbase", "--format=tar", *options, SUITE,
+        "#{archive}.part", *sources)
     File.rename("#{archive}.part", archive)
     archive
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Which lines of Ruby and Rust the tests reach: `bin/test coverage`, or with test files `bin/test coverage test/unit/config_test.rb`. Prints the
-# share of lines by folder, and the methods and files that nothing reaches.
+# Which lines of Ruby and Rust the tests reach: `bin/test coverage`, or with test files `bin/test coverage
+# test/unit/config_test.rb`. Prints the share of lines by folder, and the methods and files that nothing reaches.
 
 require "fileutils"
 require "json"
@@ -25,7 +25,8 @@ module TestCoverage
   def table(files)
     rows = files.group_by { |file, _| File.dirname(file) }.sort.map do |folder, own|
       lines, ran = %i[lines ran].map { |key| own.sum { |_, reached| reached[key] } }
-      format("%-60<folder>s %6<files>d files %7<lines>d lines %6.1<share>f %%", folder: folder, files: own.size, lines: lines, share: 100.0 * ran / [lines, 1].max)
+      format("%-60<folder>s %6<files>d files %7<lines>d lines %6.1<share>f %%", folder: folder, files: own.size,
+                                                                                lines: lines, share: 100.0 * ran / [lines, 1].max)
     end
     lines, ran = %i[lines ran].map { |key| files.sum { |_, reached| reached[key] } }
     [*rows, format("%-60<folder>s %6<files>d files %7<lines>d lines %6.1<share>f %%", folder: "all", files: files.size, lines: lines, share: 100.0 * ran / [lines, 1].max)].join("\n")
@@ -62,7 +63,8 @@ module TestCoverage
 
     def test(file, folder)
       environment = { "COVERAGE_FOLDER" => folder, "RUBYOPT" => "-r#{RECORDER}" }
-      output, status = Open3.capture2e(environment, "timeout", "--kill-after=5", TEST_SECONDS.to_s, RbConfig.ruby, "-EUTF-8", "-Ilib", "-Itest", file)
+      output, status = Open3.capture2e(environment, "timeout", "--kill-after=5", TEST_SECONDS.to_s, RbConfig.ruby,
+                                       "-EUTF-8", "-Ilib", "-Itest", file)
       puts "#{status.success? ? 'passed' : 'FAILED'} #{file}"
       puts output.lines.last(60) unless status.success?
       status.success?
@@ -94,12 +96,13 @@ module TestCoverage
     # A file that no process has loaded: its lines are counted without comments.
     def unloaded(file) = Reached.new(File.foreach(file).count { |line| line.match?(/\A\s*[^#\s]/) }, 0, [])
 
-    # What users run; tests, and servers of other projects that are measured beside, are not. `Coverage` leaves out the file that Ruby was
-    # started with, such as exe/elah.
+    # What users run; tests, and servers of other projects that are measured beside, are not. `Coverage` leaves out the
+    # file that Ruby was started with, such as exe/elah.
     def sources = Dir[*FOLDERS.map { |folder| "#{folder}/**/*.rb" }].grep_v(%r{/test/|\Alab/contenders/|\Abench/apps/}).sort
   end
 
-  # Of Rust: the crates' own tests. cargo-llvm-cov knows how, where it is installed; it needs rustup's llvm-tools, or programs of the same LLVM.
+  # Of Rust: the crates' own tests. cargo-llvm-cov knows how, where it is installed; it needs rustup's llvm-tools, or
+  # programs of the same LLVM.
   module OfRust
     COMMAND = %w[cargo llvm-cov --locked --workspace --exclude elah --all-features --json --summary-only --quiet].freeze
     FULL = %w[cargo llvm-cov report --json].freeze
@@ -116,7 +119,8 @@ module TestCoverage
       return !puts("cargo llvm-cov failed:", errors.lines.last(60)).nil? unless status.success?
 
       files = files(JSON.parse(output))
-      puts "\nRust, lines that ran", TestCoverage.table(files), "\nRust, never called", TestCoverage.unreached(with_functions(files))
+      puts "\nRust, lines that ran", TestCoverage.table(files), "\nRust, never called",
+           TestCoverage.unreached(with_functions(files))
       true
     end
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# The docs are correct: links resolve, generated parts are current, marked code blocks run. The second word of a fence marks a
-# block: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file,
-# `ruby redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
+# The docs are correct: links resolve, generated parts are current, marked code blocks run. The second word of a fence
+# marks a block: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file, `ruby
+# redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
 require "test_helper"
 require "open3"
 require "tempfile"
@@ -49,7 +49,8 @@ class DocsTest < Minitest::Test
   def test_generated_tables_are_current
     require "elah/config/options/reference"
     page = File.read(File.join(ROOT, "docs/configuration.md"))
-    assert page.include?(Elah::Options::Reference.markdown), "docs/configuration.md is behind the table of options: run bin/docs"
+    assert page.include?(Elah::Options::Reference.markdown),
+           "docs/configuration.md is behind the table of options: run bin/docs"
   end
 
   private

@@ -20,16 +20,18 @@ class Gate
   COMMAND_SECONDS = 1800 + (20 * ENV.fetch("ELAH_FUZZ_SECONDS", "0").to_i)
   DOT_SECONDS = 10
 
-  # Of the output of a command that failed: its end, or the beginning of Ruby's report of a crash, which ends with pages of addresses.
+  # Of the output of a command that failed: its end, or the beginning of Ruby's report of a crash, which ends with pages
+  # of addresses.
   SHOWN_LINES = 100
   CRASH = "[BUG]"
 
-  # What separates the tests that mutate inputs for a time from all others: the name of the test, and threads enough to run all of a file at once.
+  # What separates the tests that mutate inputs for a time from all others: the name of the test, and threads enough to
+  # run all of a file at once.
   FUZZ = "fuzz"
   FUZZ_THREADS = 16
 
-  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), and a block that returns why a whole
-  # run skips it, or nil.
+  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), and a block
+  # that returns why a whole run skips it, or nil.
   Step = Struct.new(:name, :commands, :runs_at_once, :reason_to_skip)
 
   # A command that ended badly: the end of its process, and its output.

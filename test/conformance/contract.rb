@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Plays a contract of specs/ against a server: `ruby test/conformance/contract.rb specs/links.yml http://127.0.0.1:9301`.
-# It needs Ruby alone, neither the library nor a gem, and knows the server by its URL only. specs/README.md has the format.
+# Plays a contract of specs/ against a server: `ruby test/conformance/contract.rb specs/links.yml
+# http://127.0.0.1:9301`. It needs Ruby alone, neither the library nor a gem, and knows the server by its URL only.
+# specs/README.md has the format.
 require "yaml"
 require_relative "contract/player"
 

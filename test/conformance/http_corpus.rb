@@ -6,8 +6,8 @@ require "rubygems/package"
 require "timeout"
 require "zlib"
 
-# Owns the request corpus of gunicorn (MIT licence): raw requests that a server must refuse, and ones that it must accept.
-# It is not part of this repository: it is fetched once from PyPI with pip, checked and kept under tmp/.
+# Owns the request corpus of gunicorn (MIT licence): raw requests that a server must refuse, and ones that it must
+# accept. It is not part of this repository: it is fetched once from PyPI with pip, checked and kept under tmp/.
 module HttpCorpus
   VERSION = "27.0.1"
   SHA256 = "b1514965361c8b7e8107a80aa2a92636878df1ccfac6dd204a676426e04d9e3e"

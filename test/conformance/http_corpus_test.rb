@@ -5,7 +5,8 @@ require_relative "../test_helper"
 require_relative "../support/raw_exchange"
 require_relative "http_corpus"
 
-# The request corpus of gunicorn against a running server. Every difference is listed with its reason in http_corpus.yml.
+# The request corpus of gunicorn against a running server. Every difference is listed with its reason in
+# http_corpus.yml.
 class HttpCorpusTest < Minitest::Test
   include RawExchange
 

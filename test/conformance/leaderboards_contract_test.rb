@@ -5,8 +5,8 @@ require_relative "../support/elah_server"
 require_relative "../support/servers"
 require_relative "contract"
 
-# Plays specs/leaderboards.yml against the app of this repository, every case a test: in the embedded store with each durability, in Redis and in
-# a Redis Cluster.
+# Plays specs/leaderboards.yml against the app of this repository, every case a test: in the embedded store with each
+# durability, in Redis and in a Redis Cluster.
 class LeaderboardsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/leaderboards.yml"))

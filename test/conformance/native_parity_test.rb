@@ -13,7 +13,8 @@ class NativeParityTest < Minitest::Test
   PROBE = File.expand_path("grape_parity/probe.rb", __dir__)
   APP = File.expand_path("grape_parity/native_app.rb", __dir__)
 
-  # What depends on the protocol, on the API's own path or on being mounted, and paths that the server refuses by itself.
+  # What depends on the protocol, on the API's own path or on being mounted, and paths that the server refuses by
+  # itself.
   ELSEWHERE = %r{redirect|rack|path_info|\A[^?]*%(ff|zz)}.freeze
 
   def test_both_entries_answer_alike

@@ -3,8 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# The specification of Rack 3, from both sides: the app checks its environment, this test what the client gets. Rack 2 has
-# Rack::Lint, which is around the apps of the other tests.
+# The specification of Rack 3, from both sides: the app checks its environment, this test what the client gets. Rack 2
+# has Rack::Lint, which is around the apps of the other tests.
 class Rack3Test < Minitest::Test
   APP = File.expand_path("../support/apps/rack_3.ru", __dir__)
 
@@ -45,7 +45,8 @@ class Rack3Test < Minitest::Test
   end
 
   def test_each_cookie_has_a_line_of_its_own
-    assert_equal ["a=1; path=/", "b=2"], answer("GET", "/cookies").header_lines.filter_map { |name, value| value if name == "set-cookie" }
+    assert_equal ["a=1; path=/", "b=2"],
+                 answer("GET", "/cookies").header_lines.filter_map { |name, value| value if name == "set-cookie" }
   end
 
   def test_streams

@@ -5,8 +5,8 @@ require "json"
 require "open3"
 require "rbconfig"
 
-# In a process that has loaded ActiveSupport and ActiveRecord a handler's value becomes the JSON that Grape and Rails make of it. JSON is
-# compared as it is read: ActiveSupport escapes <, > and & in strings, which Elah does not.
+# In a process that has loaded ActiveSupport and ActiveRecord a handler's value becomes the JSON that Grape and Rails
+# make of it. JSON is compared as it is read: ActiveSupport escapes <, > and & in strings, which Elah does not.
 class RailsJSONTest < Minitest::Test
   VALUES = File.expand_path("rails_json/values.rb", __dir__)
 
@@ -16,7 +16,8 @@ class RailsJSONTest < Minitest::Test
     different = grape.keys.reject { |name| grape[name] == elah[name] }
     assert_empty(different.map { |name| "#{name}\n  Grape: #{grape[name]}\n  Elah:  #{elah[name]}" })
     assert_equal "hidden", elah["alone merged"].last["name"]
-    assert_equal [200, "application/json", "2026-01-02T03:04:05.678Z"], [*elah["alone record"].first(2), elah["alone record"].last["created_at"]]
+    assert_equal [200, "application/json", "2026-01-02T03:04:05.678Z"],
+                 [*elah["alone record"].first(2), elah["alone record"].last["created_at"]]
   end
 
   private

@@ -12,7 +12,8 @@ class RingPoolsContractTest < Minitest::Test
 
   def self.server(durability)
     (@servers ||= {})[durability] ||=
-      ElahServer.start(File.join(ROOT, "apps/ring_pools/app.rb"), arguments: ["--set", "ring_pools_durability=#{durability}"])
+      ElahServer.start(File.join(ROOT, "apps/ring_pools/app.rb"),
+                       arguments: ["--set", "ring_pools_durability=#{durability}"])
                 .tap { |server| Minitest.after_run { server.stop } }
   end
 

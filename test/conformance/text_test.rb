@@ -4,8 +4,9 @@ require_relative "../test_helper"
 require_relative "../support/app_server"
 require_relative "../support/servers"
 
-# Text beyond ASCII and beyond the Basic Multilingual Plane in every place where the reference APIs take text, with every store: it comes back as it
-# was sent. Bytes that are no UTF-8 are a 4xx. `stats` has the same in test/integration/stats_text_test.rb.
+# Text beyond ASCII and beyond the Basic Multilingual Plane in every place where the reference APIs take text, with
+# every store: it comes back as it was sent. Bytes that are no UTF-8 are a 4xx. `stats` has the same in
+# test/integration/stats_text_test.rb.
 class TextConformanceTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   TEXT = "𝛑 größe 日本 🎉"
@@ -60,7 +61,8 @@ class TextConformanceTest < Minitest::Test
     refute_equal [code], page["links"].map { |link| link["code"] }
     assert_includes ask("GET", "/links?tag=#{encoded('größe')}&cursor=#{page['next_cursor']}").json["links"].map { |link| link["code"] }, code
     assert_equal "#{TEXT}!", ask("PATCH", "/links/#{code}", { title: "#{TEXT}!" }).json["title"]
-    assert_equal "https://example.com/#{encoded(TEXT)}?q=gr%C3%B6%C3%9Fe", ask("GET", "/#{code}", status: 302)["location"]
+    assert_equal "https://example.com/#{encoded(TEXT)}?q=gr%C3%B6%C3%9Fe",
+                 ask("GET", "/#{code}", status: 302)["location"]
     assert_includes ask("GET", "/links/export").body.force_encoding(Encoding::UTF_8), TEXT
     line = ask("POST", "/links/import", "#{JSON.generate({ target: 'https://example.org/', title: TEXT, tags: [LONG_TAG] })}\n",
                headers: { "Content-Type" => "application/x-ndjson" }).body.each_line.first
@@ -82,7 +84,8 @@ class TextConformanceTest < Minitest::Test
     assert_refused "invalid_tags", "POST", "/links", { target: "https://example.com/", tags: ["𝛑" * 65] }
     assert_refused "invalid_code", "POST", "/links", { target: "https://example.com/", code: TEXT }
     ["\xFF", TEXT].each do |key|
-      assert_refused "invalid_idempotency_key", "POST", "/links", { target: "https://example.com/" }, headers: { "Content-Type" => TYPES.first, "Idempotency-Key" => key.b }
+      assert_refused "invalid_idempotency_key", "POST", "/links", { target: "https://example.com/" },
+                     headers: { "Content-Type" => TYPES.first, "Idempotency-Key" => key.b }
     end
     ["AAAA", "x" * 5000, "-", "a%20b", encoded(TEXT)].each { |cursor| assert_refused "invalid_cursor", "GET", "/links?cursor=#{cursor}" }
     assert_empty ask("GET", "/links?tag=#{'x' * 5000}").json["links"]
@@ -113,7 +116,8 @@ class TextConformanceTest < Minitest::Test
     assert_equal TEXT, ask("GET", "/games/#{game['id']}").json["name"]
     [{}, { decimals: 2 }, { ties: "member", order: "asc" }, ({ parts: 3 } if @server != self.class.server("leaderboards", "redis"))].compact.each do |settings|
       made = ask("POST", "/games/#{game['id']}/leaderboards", { name: TEXT, **settings }, status: 201).json
-      assert_equal "#{TEXT}!", ask("PUT", "/games/#{game['id']}/leaderboards/#{made['id']}", { name: "#{TEXT}!" }).json["name"]
+      assert_equal "#{TEXT}!",
+                   ask("PUT", "/games/#{game['id']}/leaderboards/#{made['id']}", { name: "#{TEXT}!" }).json["name"]
       play("/leaderboards/#{made['id']}", settings[:parts])
     end
   end
@@ -152,8 +156,10 @@ class TextConformanceTest < Minitest::Test
   end
 
   def moderate(board, names)
-    assert_equal names.sort, ask("POST", "#{board}/list", { members: names }).json["members"].map { |row| row["member"] }.sort
-    exported = ask("GET", "#{board}/export").body.force_encoding(Encoding::UTF_8).each_line.map { |line| JSON.parse(line) }
+    assert_equal names.sort,
+                 ask("POST", "#{board}/list", { members: names }).json["members"].map { |row| row["member"] }.sort
+    exported = ask("GET",
+                   "#{board}/export").body.force_encoding(Encoding::UTF_8).each_line.map { |line| JSON.parse(line) }
     assert_equal names.sort, exported.map { |line| line["member"] }.sort
     assert_equal names.size, ask("POST", "#{board}/import", exported.map { |line| "#{JSON.generate(line)}\n" }.join, headers: { "Content-Type" => "application/x-ndjson" }).json["imported"]
     id = board[/\d+/]
@@ -172,8 +178,10 @@ class TextConformanceTest < Minitest::Test
     pool = ask("POST", "/pools", { numbers: numbers, overflow_number: "+18885550000", name: TEXT, param1: TEXT, tracking_url: "https://example.com/#{TEXT.delete(' ')}" },
                status: 201).json
     assert_equal TEXT, ask("GET", "/pools/#{pool['id']}").json["name"]
-    lease = ask("POST", "/pools/#{pool['id']}/leases", { parameters: { "größe" => TEXT, TEXT => "1" } }, status: 201).json
-    assert_equal({ "größe" => TEXT, TEXT => "1" }, ask("GET", "/numbers/#{encoded(lease['number'])}").json.dig("holder", "parameters"))
+    lease = ask("POST", "/pools/#{pool['id']}/leases", { parameters: { "größe" => TEXT, TEXT => "1" } },
+                status: 201).json
+    assert_equal({ "größe" => TEXT, TEXT => "1" },
+                 ask("GET", "/numbers/#{encoded(lease['number'])}").json.dig("holder", "parameters"))
     suffix = "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}"
     rows = ["#{suffix}&größe=#{TEXT}", "#{suffix}&a=#{encoded(TEXT)}"].map { |text| { api_suffix: text, request_id: TEXT } }
     found = ask("POST", "/api/2013-07-01/bulk.json", { requests: rows }).json["responses"]
@@ -184,7 +192,8 @@ class TextConformanceTest < Minitest::Test
     fields = { id_from_network: "𝛑größe", name: TEXT, numbers: Array.new(2) { "+1888#{rand(2_000_000..9_999_999)}" }, overflow_number: "+18885550000" }
     ask("POST", "#{campaign}/ring_pools.json", fields, status: 201)
     ask("POST", "#{campaign}/ring_pools.json", fields)
-    assert_equal ["𝛑größe", TEXT], ask("GET", "#{campaign}/ring_pools.json").json.first.values_at("id_from_network", "name")
+    assert_equal ["𝛑größe", TEXT],
+                 ask("GET", "#{campaign}/ring_pools.json").json.first.values_at("id_from_network", "name")
     assert_equal TEXT, ask("GET", "#{campaign}/ring_pools/#{encoded('𝛑größe')}.json").json["name"]
     ask("DELETE", "#{campaign}/ring_pools/#{encoded('𝛑größe')}.json")
     assert_refused "invalid_session", "POST", "/pools/#{pool['id']}/leases", { session: TEXT }

@@ -125,7 +125,8 @@ class AppsFuzzTest < Minitest::Test
       pool = server.create(Array.new(5) { "+1888#{rand(2_000_000..9_999_999)}" })
       lease = server.post("/pools/#{pool['id']}/leases", { session: "s" }).json["lease"]
       server.post(NETWORK.gsub(":place", "one") << ".json", { id_from_network: "one", numbers: Array.new(2) { "+1888#{rand(2_000_000..9_999_999)}" }, allow_overflow: false })
-      fuzz.keep(pool: [pool["id"]], key: [pool["api_key"]], lease: [lease], suffix: ["#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1"])
+      fuzz.keep(pool: [pool["id"]], key: [pool["api_key"]], lease: [lease],
+                suffix: ["#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1"])
     end
   end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# JSON that was changed at random: what Elah::JSON reads the json library reads as the same value, and what it writes is what that library writes.
+# JSON that was changed at random: what Elah::JSON reads the json library reads as the same value, and what it writes is
+# what that library writes.
 require "test_helper"
 require "support/fuzz"
 require "json"
@@ -44,7 +45,8 @@ class JSONFuzzTest < Minitest::Test
     assert_equal dump(value), dump(Elah::JSON.parse(written)), text.inspect
   end
 
-  # Tells 1 from 1.0, 0.0 from -0.0, and one order of names from another. Whether equal names are one object does not matter.
+  # Tells 1 from 1.0, 0.0 from -0.0, and one order of names from another. Whether equal names are one object does not
+  # matter.
   def dump(value)
     case value
     when Hash then [Hash, *value.map { |pair| pair.map { |part| dump(part) } }]

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Multipart bodies that were changed at random are read, or refused with the error that says so, and leave no files behind.
+# Multipart bodies that were changed at random are read, or refused with the error that says so, and leave no files
+# behind.
 require "test_helper"
 require "support/fuzz"
 require "tmpdir"

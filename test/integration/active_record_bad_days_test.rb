@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A database that is stopped, killed, silent or overrun under an app with ActiveRecord: the answers say so with a stable code,
-# nobody else is held up, and the app recovers by itself.
+# A database that is stopped, killed, silent or overrun under an app with ActiveRecord: the answers say so with a stable
+# code, nobody else is held up, and the app recovers by itself.
 require "test_helper"
 require "support/patience"
 require "support/records_case"
@@ -37,7 +37,8 @@ class ActiveRecordBadDaysTest < Minitest::Test
 
   # Those who wait for an answer lose their connection.
   def kill_and_start(server, database)
-    burst = RequestBurst.new(server, ["/slow?seconds=30"] * POOL, before_hello: -> { await_queries(server) && database.kill })
+    burst = RequestBurst.new(server, ["/slow?seconds=30"] * POOL,
+                             before_hello: -> { await_queries(server) && database.kill })
     assert_equal [503], burst.statuses.keys
     assert_equal ["store_unavailable"], burst.codes
     database.start
@@ -55,7 +56,8 @@ class ActiveRecordBadDaysTest < Minitest::Test
   def overrun(server)
     burst = RequestBurst.new(server, ["/slow?seconds=3"] * POOL * 4)
     assert_equal({ 200 => POOL, 503 => POOL * 3 }, burst.statuses)
-    assert_equal ["pool_exhausted"], burst.answers.select { |answer| answer.status == 503 }.map { |answer| answer.json["code"] }.uniq
+    assert_equal ["pool_exhausted"],
+                 burst.answers.select { |answer| answer.status == 503 }.map { |answer| answer.json["code"] }.uniq
     assert_nothing_leaked(server)
   end
 

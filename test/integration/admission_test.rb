@@ -23,7 +23,8 @@ class AdmissionTest < Minitest::Test
       started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       answers = burst(server, "/sleep/300", 100)
       assert_equal ["slept"], answers.map(&:body).uniq
-      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 15, "one after the other takes 30 s"
+      assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 15,
+                      "one after the other takes 30 s"
     end
   end
 

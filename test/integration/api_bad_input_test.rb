@@ -80,7 +80,8 @@ class APIBadInputTest < Minitest::Test
     cases.each do |name, (type, body)|
       define_method("test_#{name}_is_#{status}_#{code}") do
         self.class.server.connect do |client|
-          assert_problem status, code, client.request("POST", "/names", headers: { "Content-Type" => type }.compact, body: body.b)
+          assert_problem status, code,
+                         client.request("POST", "/names", headers: { "Content-Type" => type }.compact, body: body.b)
           assert_equal 200, client.get("/search?q=on").status
         end
       end

@@ -50,7 +50,8 @@ class APIExamplesTest < Minitest::Test
   private
 
   def hold(server, form)
-    server.request("POST", "/shows/hamlet/seats", headers: { "Content-Type" => "application/x-www-form-urlencoded" }, body: form)
+    server.request("POST", "/shows/hamlet/seats", headers: { "Content-Type" => "application/x-www-form-urlencoded" },
+                                                  body: form)
   end
 
   def serve(name, &block) = ElahServer.start(File.join(EXAMPLES, "#{name}.rb"), &block)

@@ -87,7 +87,8 @@ class APIIntegrationTest < Minitest::Test
         assert_equal expected, [response["content-type"], response.body], accept
       end
       ["/negotiated.txt", "/negotiated?format=txt"].each do |target|
-        assert_equal "text/plain", server.get(target, headers: { "Accept" => "application/json" })["content-type"], target
+        assert_equal "text/plain", server.get(target, headers: { "Accept" => "application/json" })["content-type"],
+                     target
       end
       assert_equal 406, server.get("/negotiated?format=yaml").status
     end
@@ -95,12 +96,14 @@ class APIIntegrationTest < Minitest::Test
 
   def test_answers
     answer = server.get("/hello")
-    assert_equal [200, "application/json", { "message" => "hello" }], [answer.status, answer["content-type"], answer.json]
+    assert_equal [200, "application/json", { "message" => "hello" }],
+                 [answer.status, answer["content-type"], answer.json]
     assert_equal "", server.request("HEAD", "/hello").body
   end
 
   def test_a_handler_knows_what_was_asked
-    answer = server.request("POST", "/asked?a=b", headers: { "Content-Type" => "application/json", "Host" => "asked.example:80" }, body: "{}")
+    answer = server.request("POST", "/asked?a=b",
+                            headers: { "Content-Type" => "application/json", "Host" => "asked.example:80" }, body: "{}")
     assert_equal({ "request_method" => "POST", "path" => "/asked", "query_string" => "a=b", "protocol" => "HTTP/1.1",
                    "host" => "asked.example:80", "scheme" => "http", "content_type" => "application/json", "content_length" => 2,
                    "remote_ip" => "127.0.0.1" }, answer.json)
@@ -112,7 +115,8 @@ class APIIntegrationTest < Minitest::Test
 
   def test_mounted_rack_apps_answer_below_their_path
     answer = server.request("PATCH", "/rack/deep?a=b", body: "x")
-    assert_equal [203, "text/x-rack", "a", "rack /rack/deep"], [answer.status, answer["content-type"], answer["x-two"], answer.body]
+    assert_equal [203, "text/x-rack", "a", "rack /rack/deep"],
+                 [answer.status, answer["content-type"], answer["x-two"], answer.body]
     assert_equal "rack /rack", server.get("/rack").body
     assert_equal 404, server.get("/racket").status
   end
@@ -137,10 +141,12 @@ class APIIntegrationTest < Minitest::Test
     answer = server.get("/halted")
     assert_equal [410, "expired", "old"], [answer.status, answer.json["code"], answer["x-why"]]
     answer = server.get("/nowhere")
-    assert_equal [404, "not_found", "application/problem+json"], [answer.status, answer.json["code"], answer["content-type"]]
+    assert_equal [404, "not_found", "application/problem+json"],
+                 [answer.status, answer.json["code"], answer["content-type"]]
     assert_nil answer["x-cascade"]
     answer = server.request("PUT", "/hello")
-    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"], [answer.status, answer.json["code"], answer["allow"]]
+    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"],
+                 [answer.status, answer.json["code"], answer["allow"]]
     assert_equal 204, server.request("OPTIONS", "/hello").status
     answer = server.request("POST", "/names", headers: { "Content-Type" => "application/json" }, body: "{}")
     assert_equal [400, "missing"], [answer.status, answer.json["errors"][0]["code"]]
@@ -159,7 +165,8 @@ class APIIntegrationTest < Minitest::Test
   end
 
   def test_headers
-    assert_equal %w[a=1 b=2], server.get("/cookies").header_lines.filter_map { |name, value| value if name.casecmp?("set-cookie") }
+    assert_equal %w[a=1 b=2],
+                 server.get("/cookies").header_lines.filter_map { |name, value| value if name.casecmp?("set-cookie") }
     answer = server.get("/smuggle")
     assert_equal 500, answer.status
     assert_nil answer["x-evil"]
@@ -167,7 +174,8 @@ class APIIntegrationTest < Minitest::Test
 
   def test_streams
     answer = server.get("/rows")
-    assert_equal ["text/csv", "chunked", "0,0\n1,1\n2,4\n"], [answer["content-type"], answer["transfer-encoding"], answer.body]
+    assert_equal ["text/csv", "chunked", "0,0\n1,1\n2,4\n"],
+                 [answer["content-type"], answer["transfer-encoding"], answer.body]
     assert_equal 640 * 16_384, server.get("/large").body.bytesize
     server.connect do |client|
       assert_equal "", client.request("HEAD", "/rows").body

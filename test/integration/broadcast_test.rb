@@ -51,7 +51,8 @@ class BroadcastTest < Minitest::Test
   def test_all_who_listen_are_told_and_an_idle_stream_is_kept_open
     ElahServer.start(APP) do |server|
       listeners = Array.new(3) { Listener.new(server) }
-      assert_equal ["text/event-stream", "no-cache"], listeners.first.head.headers.values_at("content-type", "cache-control")
+      assert_equal ["text/event-stream", "no-cache"],
+                   listeners.first.head.headers.values_at("content-type", "cache-control")
       listeners.each { |listener| listener.read_until(": keep-alive\n\n") }
       say(server, "one\ntwo", id: 7)
       listeners.each { |listener| listener.read_until("id: 7\nevent: news\ndata: one\ndata: two\n\n") }

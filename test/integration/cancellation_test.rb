@@ -98,7 +98,8 @@ class CancellationTest < Minitest::Test
 
   def test_a_deadline_cancels_a_request_and_what_is_under_it
     start(request_seconds: 0.2)
-    assert_equal [504, "deadline_exceeded"], @server.get("/joins").then { |answer| [answer.status, answer.json["code"]] }
+    assert_equal [504, "deadline_exceeded"],
+                 @server.get("/joins").then { |answer| [answer.status, answer.json["code"]] }
     assert_event "joins DeadlineExceeded"
     assert_event "child Cancelled"
     @server.wait_for(%r{GET /joins was cancelled after 0\.2 s})
@@ -106,7 +107,8 @@ class CancellationTest < Minitest::Test
 
   def test_errors_of_the_handlers_own_bounds_have_their_status
     start(request_seconds: 30)
-    assert_equal [504, "deadline_exceeded"], @server.get("/times_out").then { |answer| [answer.status, answer.json["code"]] }
+    assert_equal [504, "deadline_exceeded"],
+                 @server.get("/times_out").then { |answer| [answer.status, answer.json["code"]] }
     assert_equal [503, "overloaded"], @server.get("/overloads").then { |answer| [answer.status, answer.json["code"]] }
     assert_equal "late", @server.get("/gathers").body
     assert_in_delta 30, Float(@server.get("/left").body), 15

@@ -25,8 +25,8 @@ class DrainTest < Minitest::Test
     end
   end
 
-  # Ruby 3.1 hands signals over through one of its sleeping threads. A thread of the app had that office, ended, and took it along:
-  # TERM was never noticed again.
+  # Ruby 3.1 hands signals over through one of its sleeping threads. A thread of the app had that office, ended, and
+  # took it along: TERM was never noticed again.
   def test_a_signal_is_noticed_after_a_thread_that_slept_has_ended
     app = <<~RUBY
       sleeper = Thread.new { sleep }

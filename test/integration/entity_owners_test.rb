@@ -4,8 +4,8 @@ require "test_helper"
 require "support/entity_case"
 require "support/file_placement"
 
-# Owners in processes of their own, on one store: one that was replaced while it was paused stores nothing, and what was answered outlives
-# each of them.
+# Owners in processes of their own, on one store: one that was replaced while it was paused stores nothing, and what was
+# answered outlives each of them.
 class EntityOwnersTest < EntityCase
   WORKER = File.expand_path("../support/entity_worker.rb", __dir__)
 
@@ -16,7 +16,8 @@ class EntityOwnersTest < EntityCase
     def initialize(*arguments)
       output, child_output = IO.pipe
       child_input, @input = IO.pipe
-      @pid = Process.spawn(RbConfig.ruby, "-Ilib", "-Itest", WORKER, *arguments.map(&:to_s), in: child_input, out: child_output)
+      @pid = Process.spawn(RbConfig.ruby, "-Ilib", "-Itest", WORKER, *arguments.map(&:to_s), in: child_input,
+                                                                                             out: child_output)
       [child_input, child_output].each(&:close)
       @output = output
       @output.gets == "= :ready\n" or raise "The owner did not start."
@@ -108,7 +109,8 @@ class EntityOwnersTest < EntityCase
     writer.close
     old.continue
     assert_equal "= 1000015", old.answer
-    assert_equal ["42 10", "42 15", "42 1000015"], history.sort_by(&:size), "what the paused one had made of its 10 is not there"
+    assert_equal ["42 10", "42 15", "42 1000015"], history.sort_by(&:size),
+                 "what the paused one had made of its 10 is not there"
   end
 
   def test_a_late_write_stores_nothing_when_the_new_owner_cannot_be_asked

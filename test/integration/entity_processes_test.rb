@@ -6,8 +6,8 @@ require "fileutils"
 require "open3"
 require "tmpdir"
 
-# Two processes that call the same entities, as a server and a script on its data folder do: each is told of the other, and neither reads what
-# is out of date.
+# Two processes that call the same entities, as a server and a script on its data folder do: each is told of the other,
+# and neither reads what is out of date.
 class EntityProcessesTest < Minitest::Test
   ACCOUNT = <<~RUBY
     require "elah"
@@ -38,7 +38,9 @@ class EntityProcessesTest < Minitest::Test
 
   # What a script prints, and what it writes to its standard error.
   def script(text)
-    out, err, status = Open3.capture3(RbConfig.ruby, "-Ilib", "-e", "#{ACCOUNT}\naccounts = Account.in(Elah::Store.open(ARGV[0]))\n#{text}", File.join(@folder, "bank"))
+    out, err, status = Open3.capture3(RbConfig.ruby, "-Ilib", "-e",
+                                      "#{ACCOUNT}\naccounts = Account.in(Elah::Store.open(ARGV[0]))\n#{text}",
+                                      File.join(@folder, "bank"))
     assert_predicate status, :success?, err
     [out.chomp, err]
   end

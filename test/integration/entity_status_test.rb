@@ -76,7 +76,8 @@ class EntityStatusTest < Minitest::Test
         Process.kill(:STOP, paused)
         wait_until("it is limited") do
           client.get("/gather/50")
-          peer_of(server, serving).then { |peer| peer[:allowance] && peer[:late_calls] >= 3 && peer[:limited_calls].positive? }
+          peer_of(server,
+                  serving).then { |peer| peer[:allowance] && peer[:late_calls] >= 3 && peer[:limited_calls].positive? }
         end
         assert_match(/^Calls between workers\nworker +calls +state +allowance +open +late +limited$/, elah_status(server))
         assert_match(/^1 +0 +(probing|limited) +\d+ +\d+ +\d+ +\d+$/, elah_status(server))

@@ -4,7 +4,8 @@ require "test_helper"
 require "json"
 require "support/supervised_case"
 
-# Entities of a server with two workers: the same call from each, through restarts, a killed worker, and one that is paused.
+# Entities of a server with two workers: the same call from each, through restarts, a killed worker, and one that is
+# paused.
 class EntityWorkersTest < Minitest::Test
   include SupervisedCase
 

@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# What `behind` promises: so many requests of a route run at once, the others wait a bounded time, and other routes know nothing of it.
+# What `behind` promises: so many requests of a route run at once, the others wait a bounded time, and other routes know
+# nothing of it.
 class GatesTest < Minitest::Test
   APP = File.expand_path("../support/apps/gates.rb", __dir__)
 

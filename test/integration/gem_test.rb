@@ -22,9 +22,12 @@ class GemTest < Minitest::Test
       run_in(folder, { "CARGO_TARGET_DIR" => File.join(ROOT, "target") },
              "gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", "home", file)
       env = { "GEM_HOME" => File.join(folder, "home"), "RUBYLIB" => nil }
-      assert_equal "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n", run_in(folder, env, "home/bin/elah", "version")
-      loaded = run_in(folder, env, RbConfig.ruby, "-e", 'require "elah"; puts Elah::JSON.generate([1]), $LOADED_FEATURES.grep(/elah\.so/)')
-      assert_equal ["[1]", File.realpath(folder)], [loaded.lines.first.chomp, File.realpath(loaded.lines.last.chomp)[0, File.realpath(folder).size]]
+      assert_equal "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n",
+                   run_in(folder, env, "home/bin/elah", "version")
+      loaded = run_in(folder, env, RbConfig.ruby, "-e",
+                      'require "elah"; puts Elah::JSON.generate([1]), $LOADED_FEATURES.grep(/elah\.so/)')
+      assert_equal ["[1]", File.realpath(folder)],
+                   [loaded.lines.first.chomp, File.realpath(loaded.lines.last.chomp)[0, File.realpath(folder).size]]
       assert_empty Dir[File.join(folder, "home/**/target/*")], "the build's own files are gone"
     end
   end

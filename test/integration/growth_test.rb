@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What a request costs grows with its size and not faster: one that is twice as large takes about twice the instructions. They are counted by
-# valgrind, so that the load of the machine does not matter.
+# What a request costs grows with its size and not faster: one that is twice as large takes about twice the
+# instructions. They are counted by valgrind, so that the load of the machine does not matter.
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 require "tmpdir"

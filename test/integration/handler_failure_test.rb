@@ -21,7 +21,8 @@ class HandlerFailureTest < Minitest::Test
     define_method(:"test_#{path}_is_a_500_with_an_id_that_the_log_knows") do
       server.connect do |client|
         answer = client.get("/#{path}")
-        assert_equal [500, "application/problem+json", "internal_error"], [answer.status, answer["content-type"], answer.json["code"]]
+        assert_equal [500, "application/problem+json", "internal_error"],
+                     [answer.status, answer["content-type"], answer.json["code"]]
         server.wait_for(/Request #{answer.json['request_id']} GET \/#{path} failed: #{logged}/)
         assert_equal "hello", client.get("/hello").body
       end
@@ -81,7 +82,8 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
-  # The report is of the line that runs when the watching thread gets Ruby's lock: 150 ms after the start on an idle machine.
+  # The report is of the line that runs when the watching thread gets Ruby's lock: 150 ms after the start on an idle
+  # machine.
   def test_a_handler_that_hogs_the_loop_is_reported_with_its_line
     line = File.readlines(APP).index { |text| text.include?("the line that stalls") } + 1
     assert_equal "hogged", server.get("/hog/2000").body
@@ -94,7 +96,8 @@ class HandlerFailureTest < Minitest::Test
       neighbour.write("GET /sleep/200 HTTP/1.1\r\nHost: a\r\n\r\n")
       { "exit" => 7, "kill" => 0, "abort" => 1, "exit_in_a_fiber" => 7 }.each do |path, status|
         server.connect do |client|
-          assert_equal [500, "internal_error"], client.get("/#{path}").then { |answer| [answer.status, answer.json["code"]] }
+          assert_equal [500, "internal_error"],
+                       client.get("/#{path}").then { |answer| [answer.status, answer.json["code"]] }
           server.wait_for(%r{ERROR .*GET /#{path} called exit with status #{status}; only this request fails, the server continues: SystemExit})
           assert_equal "hello", client.get("/hello").body
         end
@@ -107,7 +110,8 @@ class HandlerFailureTest < Minitest::Test
   def test_a_message_in_the_log_stays_on_its_line
     server.get("/forges")
     line = server.wait_for(/^.*GET \/forges failed.*$/)[0]
-    assert_includes line, 'RuntimeError: one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \u0000 \u009B \u2028 � ü'
+    assert_includes line,
+                    'RuntimeError: one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \u0000 \u009B \u2028 � ü'
     refute_match(/^2026-01-01/, server.log)
   end
 end

@@ -4,8 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/patience"
 
-# A fork that a handler makes costs its parent nothing, wherever it goes on. One that left its handler took the parent's connections out of the
-# selector that both share: the server was there, and answered nobody any more.
+# A fork that a handler makes costs its parent nothing, wherever it goes on. One that left its handler took the parent's
+# connections out of the selector that both share: the server was there, and answered nobody any more.
 class HandlerForkTest < Minitest::Test
   include Patience
 
@@ -68,7 +68,8 @@ class HandlerForkTest < Minitest::Test
     end
   end
 
-  # A fork that held the listening socket kept the port: clients connected to nobody, and the next server could not start.
+  # A fork that held the listening socket kept the port: clients connected to nobody, and the next server could not
+  # start.
   def test_a_fork_that_outlives_the_server_does_not_listen
     [1, 2].product(%w[outlives outlives_in_a_thread outlives_in_an_offload]) do |workers, path|
       server = ElahServer.start(APP, workers: workers)

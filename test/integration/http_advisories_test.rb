@@ -4,9 +4,9 @@ require_relative "../test_helper"
 require_relative "../support/raw_exchange"
 require_relative "../support/patience"
 
-# The attacks of published advisories against the servers that Elah follows or stands beside, replayed over real sockets.
-# Each test carries the advisory's number. What must not happen is always one of three: a second request read out of the
-# first one's bytes, work or memory without a bound, or one client's doing at another client's cost.
+# The attacks of published advisories against the servers that Elah follows or stands beside, replayed over real
+# sockets. Each test carries the advisory's number. What must not happen is always one of three: a second request read
+# out of the first one's bytes, work or memory without a bound, or one client's doing at another client's cost.
 class HttpAdvisoriesTest < Minitest::Test
   include Patience
   include RawExchange
@@ -72,17 +72,20 @@ class HttpAdvisoriesTest < Minitest::Test
 
   # Puma: X_Forwarded_For of the client won over X-Forwarded-For of the proxy.
   def test_puma_cve_2024_45614_underscores
-    assert_refused 400, "ambiguous_header", exchange(server, get("X-Forwarded-For: 192.0.2.1", "X_Forwarded_For: 192.0.2.2"))
-    assert_refused 400, "ambiguous_header", exchange(server, get("X_Forwarded-For: 192.0.2.1", "X-Forwarded_For: 192.0.2.2"))
+    assert_refused 400, "ambiguous_header",
+                   exchange(server, get("X-Forwarded-For: 192.0.2.1", "X_Forwarded_For: 192.0.2.2"))
+    assert_refused 400, "ambiguous_header",
+                   exchange(server, get("X_Forwarded-For: 192.0.2.1", "X-Forwarded_For: 192.0.2.2"))
   end
 
-  # httpoxy (CVE-2016-5385 and its kin): a client's Proxy header became HTTP_PROXY. Puma (above): so did one with an underscore
-  # that stands alone.
+  # httpoxy (CVE-2016-5385 and its kin): a client's Proxy header became HTTP_PROXY. Puma (above): so did one with an
+  # underscore that stands alone.
   def test_httpoxy_and_underscores_do_not_reach_the_rack_environment
     app = 'run ->(env) { [200, { "content-type" => "text/plain" }, [env.keys.grep(/\AHTTP_/).sort.join(" ")]] }'
     ElahServer.start(app) do |server|
       lines = { "Proxy" => "http://192.0.2.1", "X_Forwarded_For" => "192.0.2.2", "Accept" => "*/*" }
-      assert_equal "HTTP_ACCEPT HTTP_HOST HTTP_VERSION", server.connect { |client| client.get("/", headers: lines).body }
+      assert_equal "HTTP_ACCEPT HTTP_HOST HTTP_VERSION",
+                   server.connect { |client| client.get("/", headers: lines).body }
     end
   end
 
@@ -145,7 +148,8 @@ class HttpAdvisoriesTest < Minitest::Test
     assert_refused_without_smuggling post_chunked("0\n\r\n#{SMUGGLED}")
   end
 
-  # hyper: RUSTSEC-2021-0020 (several Transfer-Encodings), 0078 (a sign in Content-Length), 0079 (an overflowing chunk size).
+  # hyper: RUSTSEC-2021-0020 (several Transfer-Encodings), 0078 (a sign in Content-Length), 0079 (an overflowing chunk
+  # size).
   def test_hyper_rustsec_2021_0020_0078_0079
     assert_refused_without_smuggling post("Transfer-Encoding: chunked", "Transfer-Encoding: cow", body: "0\r\n\r\n#{SMUGGLED}")
     assert_refused_without_smuggling post("Content-Length: +3", body: "abc#{SMUGGLED}")

@@ -198,7 +198,8 @@ class HttpBadInputTest < Minitest::Test
 
   def test_what_a_client_sent_comes_back_as_plain_text_only
     outcome = exchange(server, get(host: "Host: \xff\"<script>\u00e9"))
-    assert_equal %q(The host "\xff\"<script>\xc3\xa9" is not a host name or IP address with an optional port.), outcome.last.json["detail"]
+    assert_equal %q(The host "\xff\"<script>\xc3\xa9" is not a host name or IP address with an optional port.),
+                 outcome.last.json["detail"]
   end
 
   def test_plain_requests_are_served

@@ -16,7 +16,8 @@ class HttpConnectionTest < Minitest::Test
 
   def connect(&block) = self.class.server.connect(&block)
 
-  # tokio puts a task off that accepts many connections in one go. It was forgotten once with the turn that ended then, and the server deaf.
+  # tokio puts a task off that accepts many connections in one go. It was forgotten once with the turn that ended then,
+  # and the server deaf.
   def test_a_crowd_that_waits_to_be_accepted_is_answered
     server = self.class.server
     server.signal(:STOP)

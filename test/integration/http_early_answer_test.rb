@@ -4,8 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/raw_exchange"
 
-# Answers that come before the body of their request, and errors with requests behind them: whoever keeps the connection learns from the
-# answer whether the next request will be served.
+# Answers that come before the body of their request, and errors with requests behind them: whoever keeps the connection
+# learns from the answer whether the next request will be served.
 class HttpEarlyAnswerTest < Minitest::Test
   include RawExchange
 

@@ -5,8 +5,9 @@ require_relative "../support/process_memory"
 require_relative "../support/raw_exchange"
 require_relative "../support/patience"
 
-# Clients that are slow on purpose, over real sockets: each is closed within its bound, costs a bounded amount of memory, and
-# leaves the others alone. The bounds are made short by options; a test waits for the server to close, not for a time.
+# Clients that are slow on purpose, over real sockets: each is closed within its bound, costs a bounded amount of
+# memory, and leaves the others alone. The bounds are made short by options; a test waits for the server to close, not
+# for a time.
 class HttpSlowClientsTest < Minitest::Test
   include Patience
   include RawExchange

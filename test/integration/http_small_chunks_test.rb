@@ -4,8 +4,8 @@ require "digest"
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# A client may send each byte as a chunk of its own. What was too long for memory was written chunk by chunk: 43 µs each, minutes for a body of
-# 10 MB.
+# A client may send each byte as a chunk of its own. What was too long for memory was written chunk by chunk: 43 µs
+# each, minutes for a body of 10 MB.
 class HttpSmallChunksTest < Minitest::Test
   APP = <<~'RUBY'
     require "digest"

@@ -5,7 +5,8 @@ require "support/elah_server"
 require "support/patience"
 require "support/process_memory"
 
-# What large bodies took comes back when the server has little to do. It stayed at two to four times the size of the start.
+# What large bodies took comes back when the server has little to do. It stayed at two to four times the size of the
+# start.
 class IdleMemoryTest < Minitest::Test
   include Patience
 

@@ -101,6 +101,7 @@ class ItemsBadDaysTest < Minitest::Test
   end
 
   def create(server, description)
-    server.request("POST", "/items", body: JSON.generate({ name: "A", description: description, tags: ["a"] }), headers: JSON_TYPE)
+    server.request("POST", "/items", body: JSON.generate({ name: "A", description: description, tags: ["a"] }),
+                                     headers: JSON_TYPE)
   end
 end

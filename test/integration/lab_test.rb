@@ -140,7 +140,8 @@ class LabTest < Minitest::Test
     whole = record.runs
     record.runs = whole.first(3) # the second round was cut off
     assert_equal 0, resume(all)
-    assert_equal whole.map { |run| run.values_at(:contender, :round) }, record.runs.map { |run| run.values_at(:contender, :round) }
+    assert_equal whole.map { |run| run.values_at(:contender, :round) },
+                 record.runs.map { |run| run.values_at(:contender, :round) }
     assert_equal whole.first(2), record.runs.first(2)
     assert_match(/interrupted, and went on/, record.about[:notices].join)
 

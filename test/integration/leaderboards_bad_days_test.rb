@@ -29,7 +29,8 @@ class LeaderboardsBadDaysTest < Minitest::Test
       2.times { |n| assert_equal 200, server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-#{n}" }).status }
       server.kill_and_restart
       wait_until("what was decided is done") { boards.map { |board| server.top(board) } == [[["ann", 2]]] * 3 }
-      assert_equal 200, server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-0" }).status
+      assert_equal 200,
+                   server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "key-0" }).status
       assert_equal [[["ann", 2]]] * 3, boards.map { |board| server.top(board) }, "once"
     end
   end
@@ -39,7 +40,8 @@ class LeaderboardsBadDaysTest < Minitest::Test
       board = server.create
       statuses = server.process.connect do |client|
         Array.new(20_000) do |n|
-          answer = client.request("PUT", "#{board}/members/#{n}#{'x' * 200}", body: %({"score":#{n}}), headers: { "Content-Type" => "application/json" })
+          answer = client.request("PUT", "#{board}/members/#{n}#{'x' * 200}", body: %({"score":#{n}}),
+                                                                              headers: { "Content-Type" => "application/json" })
           break [answer.status, answer.json["code"], n] unless answer.status == 200
         end
       end
@@ -69,7 +71,8 @@ class LeaderboardsBadDaysTest < Minitest::Test
     LeaderboardsServer.start do |server|
       board = server.create(members_max: 1)
       assert_equal 200, server.submit(board, "ann", 1).status
-      assert_equal [409, "leaderboard_full"], server.submit(board, "bob", 2).then { |answer| [answer.status, answer.json["code"]] }
+      assert_equal [409, "leaderboard_full"],
+                   server.submit(board, "bob", 2).then { |answer| [answer.status, answer.json["code"]] }
       assert_equal 200, server.submit(board, "ann", 2).status
     end
   end

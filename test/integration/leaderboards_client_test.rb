@@ -34,19 +34,22 @@ class LeaderboardsClientTest < Minitest::Test
     assert_equal [{ "team" => "red" }, nil], @board.members_data_for(%w[bob ann])
     @board.update_member_data("ann", { "team" => "blue" })
     @board.remove_member_data("bob")
-    assert_equal [nil, { "team" => "blue" }, 20], [@board.member_data_for("bob"), @board.member_data_for("ann"), @board.score_for("bob")]
+    assert_equal [nil, { "team" => "blue" }, 20],
+                 [@board.member_data_for("bob"), @board.member_data_for("ann"), @board.score_for("bob")]
     assert_equal [true, false, 1], [@board.remove_member("bob"), @board.remove_member("bob"), @board.total_members]
   end
 
   def test_pages_ranges_and_neighbours
     fill
     assert_equal [60, 3, 6], [@board.total_members, @board.total_pages, @board.total_pages(10)]
-    assert_equal [[60, 36], [35, 11], [10, 1], []], (1..4).map { |page| @board.leaders(page).map { |row| row[:score] }.values_at(0, -1).compact }
+    assert_equal [[60, 36], [35, 11], [10, 1], []],
+                 (1..4).map { |page| @board.leaders(page).map { |row| row[:score] }.values_at(0, -1).compact }
     assert_equal ["member 60", "member 59"], @board.top(2).map { |row| row[:member] }
     assert_equal [60, (1..60).to_a], [@board.all_leaders.size, @board.all_members.map { |row| row[:rank] }]
     assert_equal [{ member: "member 58" }], @board.members_from_rank_range(3, 3, members_only: true)
     assert_equal [[12, 11, 10], 3], [@board.members_from_score_range(10, 12).map { |row| row[:score] }, @board.total_members_in_score_range(10, 12)]
-    assert_equal [{ member: "member 50", score: 50, rank: 11 }, nil, nil], [@board.member_at(11), @board.member_at(61), @board.member_at(0)]
+    assert_equal [{ member: "member 50", score: 50, rank: 11 }, nil, nil],
+                 [@board.member_at(11), @board.member_at(61), @board.member_at(0)]
     assert_equal [12, 11, 10, 9, 8], @board.around_me("member 51", page_size: 4).map { |row| row[:rank] }.reverse
     assert_empty @board.around_me("nobody")
     assert_equal [2, nil], [@board.page_for("member 35"), @board.page_for("nobody")]

@@ -19,7 +19,8 @@ class LeaderboardsFeedTest < Minitest::Test
       server.submit(board, "ann", 3)
       server.submit(board, "ann", 1)
       listen(server, board, last) do |events|
-        assert_equal ["rank", "ann", 1, 2], events.next.then { |event, data, _| [event, *data.values_at("member", "rank", "previous_rank")] }
+        assert_equal ["rank", "ann", 1, 2],
+                     events.next.then { |event, data, _| [event, *data.values_at("member", "rank", "previous_rank")] }
         server.post("#{board}/seasons")
         assert_equal ["reset", 2], events.next.then { |event, data, _| [event, data["season"]] }
       end
@@ -29,7 +30,8 @@ class LeaderboardsFeedTest < Minitest::Test
         assert_raises(StopIteration, "the board is gone") { events.next }
       end
       board = server.create
-      listen(server, board, "00000000-7") { |events| assert_equal ["reset"], events.map(&:first), "and then its time is over" }
+      listen(server, board,
+             "00000000-7") { |events| assert_equal ["reset"], events.map(&:first), "and then its time is over" }
     end
   end
 

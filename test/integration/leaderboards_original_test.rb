@@ -5,8 +5,8 @@ require_relative "../support/elah_server"
 require_relative "../support/leaderboards_server"
 require_relative "../support/servers"
 
-# The original's six routes, by the app and by the same API in Grape and ActiveRecord on MariaDB: the same answers from both, without the
-# original's faults.
+# The original's six routes, by the app and by the same API in Grape and ActiveRecord on MariaDB: the same answers from
+# both, without the original's faults.
 class LeaderboardsOriginalTest < Minitest::Test
   GRAPE = File.expand_path("../../apps/leaderboards/grape_active_record/config.ru", __dir__)
 
@@ -32,7 +32,8 @@ class LeaderboardsOriginalTest < Minitest::Test
       pages = (1..3).map { |page| server.get("/games/#{game}/leaderboards.json?page=#{page}").json.map { |board| board["name"] } }
       assert_equal [10, 2, 0], pages.map(&:size)
       assert_equal "Board 11", pages[1].last
-      assert_equal "Rapid", server.put("/games/#{game}/leaderboards/#{boards[0]['id']}.json", { name: "Rapid" }).json["name"]
+      assert_equal "Rapid",
+                   server.put("/games/#{game}/leaderboards/#{boards[0]['id']}.json", { name: "Rapid" }).json["name"]
       assert_equal "Rapid", server.get("/games/#{game}/leaderboards/#{boards[0]['id']}.json").json["name"]
     end
 
@@ -46,7 +47,8 @@ class LeaderboardsOriginalTest < Minitest::Test
       assert_equal [[50, 2], [70, 1], [50, 2], [10, 4]], ranks
       rows = server.get("/leaderboards/#{one}/users.json").json
       assert_equal [[70, 1], [50, 2], [50, 2], [10, 4]], rows.map { |row| row.values_at("value", "rank") }
-      assert_equal [10, 10, 0], (1..3).map { |page| server.get("/leaderboards/#{other}/users.json?page=#{page}").json.size }
+      assert_equal [10, 10, 0],
+                   (1..3).map { |page| server.get("/leaderboards/#{other}/users.json?page=#{page}").json.size }
       submit(server, one, 4, 60)
       assert_equal [60, 2], server.get("/leaderboards/#{one}/users/4.json").json.values_at("score", "rank")
     end

@@ -73,13 +73,15 @@ class LeaderboardsPageTest < Minitest::Test
     server = ElahServer.start(LeaderboardsServer::APP)
     assert_equal "leaderboard_not_found", server.request("GET", "/leaderboards/9/live").json["code"]
     answer = server.request("GET", "/leaderboards/9/live", headers: { "Accept" => "text/html,*/*;q=0.8" })
-    assert_equal [404, "text/html; charset=utf-8", "no-store", "accept"], [answer.status, *answer.headers.values_at("content-type", "cache-control", "vary").flatten]
+    assert_equal [404, "text/html; charset=utf-8", "no-store", "accept"],
+                 [answer.status, *answer.headers.values_at("content-type", "cache-control", "vary").flatten]
     Chromium.open do |browser|
       [[320, false], [390, true], [1200, false]].each do |width, dark|
         browser.visit("#{server.http_url}/leaderboards/9/live", width: width, dark: dark)
         wait_until("the page is there") { browser.evaluate("document.title") == "There is no such leaderboard" }
         assert_operator browser.evaluate("document.documentElement.scrollWidth"), :<=, width
-        assert_equal dark ? "rgb(20, 23, 27)" : "rgb(246, 246, 243)", browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert_equal dark ? "rgb(20, 23, 27)" : "rgb(246, 246, 243)",
+                     browser.evaluate("getComputedStyle(document.body).backgroundColor")
         keep(browser, "no-board-#{width}#{'-dark' if dark}")
       end
     end
@@ -93,7 +95,8 @@ class LeaderboardsPageTest < Minitest::Test
 
   def create(server, **settings)
     game = server.request("POST", "/games", headers: JSON_TYPE, body: '{"name":"Karts"}').json["id"]
-    board = server.request("POST", "/games/#{game}/leaderboards", headers: JSON_TYPE, body: JSON.generate({ name: "Points", **settings })).json["id"]
+    board = server.request("POST", "/games/#{game}/leaderboards", headers: JSON_TYPE,
+                                                                  body: JSON.generate({ name: "Points", **settings })).json["id"]
     "/leaderboards/#{board}"
   end
 

@@ -49,7 +49,8 @@ class LeaderboardsRedisTest < Minitest::Test
     end
   end
 
-  # Redis is killed between two increments or in the middle of one; a client that does not know what became of it sends it again.
+  # Redis is killed between two increments or in the middle of one; a client that does not know what became of it sends
+  # it again.
   def test_increments_count_once_when_redis_is_killed
     Servers::Redis.start(durable: true) do |redis|
       LeaderboardsServer.start(store: redis.url) do |server|

@@ -59,7 +59,8 @@ class LeaderboardsWorkersTest < Minitest::Test
       rescue Errno::ESRCH
         nil # the supervisor has replaced it
       end
-      assert_equal [["bob", 3], ["ann", 2]], again { server.get("#{board}/top") }.json["members"].map { |row| row.values_at("member", "score") }
+      assert_equal [["bob", 3], ["ann", 2]],
+                   again { server.get("#{board}/top") }.json["members"].map { |row| row.values_at("member", "score") }
     end
   end
 
@@ -81,7 +82,8 @@ class LeaderboardsWorkersTest < Minitest::Test
       estimates = answers.filter_map { |n, answer| [n, answer.json] if answer.status == 200 && answer.json["rank_error"] }
       refute_empty estimates
       estimates.each { |n, row| assert_in_delta 40 - n, row["rank"], row["rank_error"], "m#{n}: #{row}" }
-      assert_equal ["part_unavailable"], answers.reject { |_, answer| answer.status == 200 }.map { |_, answer| answer.json["code"] }.uniq
+      assert_equal ["part_unavailable"],
+                   answers.reject { |_, answer| answer.status == 200 }.map { |_, answer| answer.json["code"] }.uniq
       wait_until("ranks are exact again") { 40.times.all? { |n| (answer = server.get("#{board}/members/m#{n}")).status == 200 && answer.json.values_at("rank", "rank_error") == [40 - n, nil] } }
     end
   end
@@ -118,7 +120,8 @@ class LeaderboardsWorkersTest < Minitest::Test
     status = 200
     while status == 200
       parts = boards.map { |board| { leaderboard: board[/\d+/], member: "w#{writer}", score: 1 } }
-      answer = server.post("/submissions", { submissions: parts }, headers: { "Idempotency-Key" => "#{writer}-#{n += 1}" })
+      answer = server.post("/submissions", { submissions: parts },
+                           headers: { "Idempotency-Key" => "#{writer}-#{n += 1}" })
       status = answer.status
       acknowledged << writer if status == 200
     end

@@ -9,7 +9,8 @@ require "tmpdir"
 class LeasePoolKillTest < Minitest::Test
   ROUNDS = 10
   ITEMS = 4000
-  # Lends and gives back for ever, and says of each when it was confirmed. Four threads, so that several are under way at the kill.
+  # Lends and gives back for ever, and says of each when it was confirmed. Four threads, so that several are under way
+  # at the kill.
   SCRIPT = <<~RUBY
     pool = Elah::LeasePool.open(Elah::Store.open(ARGV[0]), "pools", 1..#{ITEMS}, hold: 86_400, name: "daily", history: 86_400)
     say "open \#{pool.leases}"

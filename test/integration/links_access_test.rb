@@ -14,7 +14,8 @@ class LinksAccessTest < Minitest::Test
       GUARDED.each do |verb, path|
         [{}, { "X-Api-Key" => "wrong" }, { "X-Api-Key" => "" }, { "Authorization" => "Bearer wrong" }, { "Authorization" => KEY },
          { "Authorization" => "Basic #{[":#{KEY}"].pack('m0')}" }].each do |headers|
-          answer = server.request(verb, path, body: verb == "GET" ? nil : { target: "https://example.org/" }, headers: headers)
+          answer = server.request(verb, path, body: verb == "GET" ? nil : { target: "https://example.org/" },
+                                              headers: headers)
           assert_equal [401, "unauthorized", 'Bearer realm="links"'], [answer.status, answer.json["code"], answer["www-authenticate"]],
                        "#{verb} #{path} #{headers}"
         end
@@ -32,7 +33,8 @@ class LinksAccessTest < Minitest::Test
 
   def test_the_key_is_taken_from_either_header_and_never_from_the_query
     with_key do |server|
-      assert_equal 201, server.post("/links", { target: "https://example.org/" }, headers: { "X-Api-Key" => KEY }).status
+      assert_equal 201,
+                   server.post("/links", { target: "https://example.org/" }, headers: { "X-Api-Key" => KEY }).status
       assert_equal 201, server.post("/links", { target: "https://example.org/" }, headers: { "Authorization" => "bearer #{KEY}" }).status
       %w[api_key x-api-key key token access_token].each do |name|
         assert_equal 401, server.post("/links?#{name}=#{KEY}", { target: "https://example.org/", name => KEY }).status
@@ -81,7 +83,8 @@ class LinksAccessTest < Minitest::Test
   def test_a_host_that_is_none_is_refused_before_it_gets_into_a_short_url
     LinksServer.start do |server|
       ["evil.example/x", "a b", "<script>", "user@evil.example", "x\"y"].each do |host|
-        assert_equal 400, server.post("/links", { target: "https://example.com/" }, headers: { "Host" => host }).status, host
+        assert_equal 400, server.post("/links", { target: "https://example.com/" }, headers: { "Host" => host }).status,
+                     host
       end
     end
   end

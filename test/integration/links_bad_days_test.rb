@@ -16,7 +16,8 @@ class LinksBadDaysTest < Minitest::Test
       # A page that an earlier commit gave back may still take one.
       answers = Array.new(20) { server.post("/links", { target: "https://example.com/#{'x' * 4000}" }) }
       answer = answers.find { |candidate| candidate.status == 507 } || answers.last
-      assert_equal [507, "store_full", "application/problem+json"], [answer.status, answer.json["code"], answer["content-type"]]
+      assert_equal [507, "store_full", "application/problem+json"],
+                   [answer.status, answer.json["code"], answer["content-type"]]
       assert_equal 302, server.get("/plain").status
       assert_equal [503, 200], [server.get("/readyz").status, server.get("/livez").status]
       assert_includes [302, 507], server.get("/limited").status
@@ -43,7 +44,8 @@ class LinksBadDaysTest < Minitest::Test
       small, large = [100, 800].map { |size| server.get("/links/abc/qr.png?size=#{size}") }
       assert_equal [200, "image/png", PNG], [small.status, small["content-type"], small.body[0, 8]]
       assert_equal [100, 800], [small, large].map { |answer| answer.body.unpack1("@16N") }
-      assert_equal [400, 404], [server.get("/links/abc/qr.png?size=5000").status, server.get("/links/none/qr.svg").status]
+      assert_equal [400, 404],
+                   [server.get("/links/abc/qr.png?size=5000").status, server.get("/links/none/qr.svg").status]
       assert_equal 0, server.visits("abc")
     end
   end

@@ -4,7 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/links_server"
 require_relative "../support/servers"
 
-# The shortener on MongoDB's protocol over HTTP: exact limits, and what clients are told while mongo-java-server is away.
+# The shortener on MongoDB's protocol over HTTP: exact limits, and what clients are told while mongo-java-server is
+# away.
 class LinksMongoTest < Minitest::Test
   VISITORS = 200
   MAX_VISITS = 50

@@ -23,7 +23,8 @@ class LinksPagesTest < Minitest::Test
       pages.each do |path, (title, text)|
         [[320, false], [390, true], [1200, false], [1200, true]].each { |width, dark| look(browser, server.http_url + path, title, text, width, dark) }
       end
-      # The status of the page itself is all that a browser complains of, and nothing that the policy of the page has refused.
+      # The status of the page itself is all that a browser complains of, and nothing that the policy of the page has
+      # refused.
       assert_empty browser.complaints.grep_v(/the server responded with a status of 4\d\d/)
     end
   ensure
@@ -42,7 +43,9 @@ class LinksPagesTest < Minitest::Test
     wait_until("#{url} is there") { browser.evaluate("document.title") == title }
     assert_match text, browser.evaluate("document.querySelector('main').textContent")
     assert_operator browser.evaluate("document.documentElement.scrollWidth"), :<=, width
-    assert_equal dark ? "rgb(20, 23, 27)" : "rgb(246, 246, 243)", browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    File.binwrite(File.join(ENV["SCREENSHOTS"], "link#{url[%r{/[^/]+\z}].tr('/', '-')}-#{width}#{'-dark' if dark}.png"), browser.screenshot) if ENV["SCREENSHOTS"]
+    assert_equal dark ? "rgb(20, 23, 27)" : "rgb(246, 246, 243)",
+                 browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    File.binwrite(File.join(ENV["SCREENSHOTS"], "link#{url[%r{/[^/]+\z}].tr('/', '-')}-#{width}#{'-dark' if dark}.png"),
+                  browser.screenshot) if ENV["SCREENSHOTS"]
   end
 end

@@ -65,8 +65,10 @@ class LinksRedisTest < Minitest::Test
       server.create(code: "abc")
       redis.stop
       answer = server.get("/abc")
-      assert_equal [503, "store_unavailable", "application/problem+json"], [answer.status, answer.json["code"], answer["content-type"]]
-      assert_equal [503, 503, 200], [server.get("/readyz"), server.get("/links?limit=1"), server.get("/livez")].map(&:status)
+      assert_equal [503, "store_unavailable", "application/problem+json"],
+                   [answer.status, answer.json["code"], answer["content-type"]]
+      assert_equal [503, 503, 200],
+                   [server.get("/readyz"), server.get("/links?limit=1"), server.get("/livez")].map(&:status)
       redis.start
       answer = server.get("/abc") until answer.status != 503
       assert_equal 302, answer.status

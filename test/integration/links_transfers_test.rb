@@ -58,7 +58,8 @@ class LinksTransfersTest < Minitest::Test
     LinksServer.start do |server|
       results = server.import(["", "{\"target\":\"https://example.com/\"}\r", "x" * 70_000, "\xff\xfe", "null", "{}", "{\"target\":1}",
                                "{\"target\":\"https://example.com/\",\"visits\":-1}"])
-      assert_equal [[2, 201], [3, 413], [4, 422], [5, 422], [6, 422], [7, 422], [8, 422]], results[0..-2].map { |one| one.values_at("line", "status") }
+      assert_equal [[2, 201], [3, 413], [4, 422], [5, 422], [6, 422], [7, 422], [8, 422]],
+                   results[0..-2].map { |one| one.values_at("line", "status") }
       assert_equal %w[line_too_long invalid_line invalid_line invalid_target invalid_target invalid_visits],
                    results[1..-2].map { |one| one.dig("error", "code") }
       assert_equal({ "lines" => 8, "created" => 1, "found" => 0, "failed" => 6 }, results.last.fetch("summary"))
@@ -73,7 +74,8 @@ class LinksTransfersTest < Minitest::Test
         wait_until { server.get("/aa0").status == 302 }
         client.write(chunk("{\"target\":\"https://example.com/\",\"code\":\"last\"}") + "0\r\n\r\n")
         answer = client.read_answer
-        assert_equal({ "lines" => 301, "created" => 151, "found" => 0, "failed" => 150 }, JSON.parse(answer.body.lines.last).fetch("summary"))
+        assert_equal({ "lines" => 301, "created" => 151, "found" => 0, "failed" => 150 },
+                     JSON.parse(answer.body.lines.last).fetch("summary"))
       end
     end
   end

@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/links_server"
 
-# Visits of the shortener under concurrency and sudden death: a limit is never passed, a served redirect is never forgotten.
+# Visits of the shortener under concurrency and sudden death: a limit is never passed, a served redirect is never
+# forgotten.
 class LinksVisitsTest < Minitest::Test
   CLIENTS = 200
   VISITORS = 16

@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# A log that cannot be written costs its lines. It ended the worker with the first line: a full disk of logs was a server that is down.
+# A log that cannot be written costs its lines. It ended the worker with the first line: a full disk of logs was a
+# server that is down.
 class LogFailureTest < Minitest::Test
   APP = <<~'RUBY'
     class App < Elah::API

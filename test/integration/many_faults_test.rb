@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# A list without one valid item costs about what a valid one costs. Each fault was told: a body of 2 MB held the loop for more than 20 s.
+# A list without one valid item costs about what a valid one costs. Each fault was told: a body of 2 MB held the loop
+# for more than 20 s.
 class ManyFaultsTest < Minitest::Test
   APP = <<~'RUBY'
     class App < Elah::API
@@ -28,11 +29,13 @@ class ManyFaultsTest < Minitest::Test
         { "1" => "[id] is missing", "{}" => "[id] is missing", '{"id":"x","name":"abcd"}' => "[id] is invalid" }.each do |item, fault|
           answer = post(client, Array.new(ITEMS, item))
           faults = answer.json["error"].split(", ")
-          assert_equal [400, 1000, "lines[0]#{fault}", "lines[999]#{fault}"], [answer.status, faults.size, faults.first, faults.last], item
+          assert_equal [400, 1000, "lines[0]#{fault}", "lines[999]#{fault}"],
+                       [answer.status, faults.size, faults.first, faults.last], item
         end
         assert_equal [201, ITEMS], post(client, Array.new(ITEMS, '{"id":1,"name":"abc"}')).then { |answer| [answer.status, answer.json] }
         # The last of a list is judged, too.
-        assert_equal "lines[#{ITEMS}][id] is invalid", post(client, [*Array.new(ITEMS, '{"id":1,"name":"abc"}'), '{"id":"x","name":"abc"}']).json["error"]
+        assert_equal "lines[#{ITEMS}][id] is invalid",
+                     post(client, [*Array.new(ITEMS, '{"id":1,"name":"abc"}'), '{"id":"x","name":"abc"}']).json["error"]
       end
     end
   end

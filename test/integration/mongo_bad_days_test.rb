@@ -151,7 +151,8 @@ class MongoBadDaysTest < Minitest::Test
       end
     end
     assert_equal 5000, found
-    # On a busy machine the driver may take the server for lost and begin its pool anew, while connections of the old one still answer.
+    # On a busy machine the driver may take the server for lost and begin its pool anew, while connections of the old
+    # one still answer.
     assert_includes 10..(2 * 10 + MONITORS), most
   end
 
@@ -166,7 +167,8 @@ class MongoBadDaysTest < Minitest::Test
       all = Array.new(5000) { Thread::Queue.new.tap { |queue| Fiber.schedule { queue << code_of { items.find_one } } } }
       codes = all.map(&:pop)
       assert_operator monotonic - started, :<, patience_seconds
-      assert_equal %w[pool_exhausted query_timeout store_unavailable], (codes.uniq | %w[query_timeout store_unavailable]).sort
+      assert_equal %w[pool_exhausted query_timeout store_unavailable],
+                   (codes.uniq | %w[query_timeout store_unavailable]).sort
       assert_operator codes.count("pool_exhausted"), :>=, 4900
       @server.resume
       assert_equal 1, once_available { items.find_one }["_id"]

@@ -19,7 +19,8 @@ class MongoTest < Minitest::Test
   def test_documents_are_inserted_and_found
     id = @items.insert_one({ name: "sling", price: BigDecimal("1.50"), tags: %i[a b] })
     assert_instance_of Mongo::ObjectId, id
-    assert_equal({ "_id" => id, "name" => "sling", "price" => BigDecimal("1.5"), "tags" => %w[a b] }, @items.find_one({ name: "sling" }))
+    assert_equal({ "_id" => id, "name" => "sling", "price" => BigDecimal("1.5"), "tags" => %w[a b] },
+                 @items.find_one({ name: "sling" }))
     assert_nil @items.find_one({ name: "stone" })
     assert_equal [7, "x"], @items.insert_many([{ _id: 7 }, { "_id" => "x" }])
     assert_equal [], @items.insert_many([])
@@ -32,11 +33,14 @@ class MongoTest < Minitest::Test
     @items.find({}, batch_size: 100, sort: { _id: 1 }).each_batch { |documents| batches << documents.size }
     assert_equal [100, 100, 50], batches
     assert_equal [248, 243], @items.find({ group: 3 }, sort: { _id: -1 }, limit: 2).map { |document| document["_id"] }
-    assert_equal [238], @items.find({ group: 3 }, sort: { _id: -1 }, skip: 2, limit: 1).map { |document| document["_id"] }
-    assert_equal (0...250).to_a, @items.find({}, batch_size: 7, sort: { _id: 1 }).to_a.map { |document| document["_id"] }
+    assert_equal [238],
+                 @items.find({ group: 3 }, sort: { _id: -1 }, skip: 2, limit: 1).map { |document| document["_id"] }
+    assert_equal (0...250).to_a,
+                 @items.find({}, batch_size: 7, sort: { _id: 1 }).to_a.map { |document| document["_id"] }
     assert_equal [0, 1], @items.find({}, batch_size: 2, sort: { _id: 1 }).first(2).map { |document| document["_id"] }
     assert_equal [], @items.find({ group: 9 }).to_a
-    assert_equal [0, 5], @items.find({ group: 0 }, sort: { _id: 1 }).each.lazy.map { |document| document["_id"] }.first(2)
+    assert_equal [0, 5],
+                 @items.find({ group: 0 }, sort: { _id: 1 }).each.lazy.map { |document| document["_id"] }.first(2)
   end
 
   def test_aggregation_and_counts
@@ -102,7 +106,8 @@ class MongoTest < Minitest::Test
   def test_a_bulk_write_says_what_failed
     writes = ->(bulk) { [1, 1, 2, 1].each { |id| bulk.insert_one({ _id: id }) } }
     error = assert_raises(Mongo::DuplicateKey) { @items.bulk_write(ordered: false, &writes) }
-    assert_equal [[1, 2], [1, 3]], [@items.find.map { |document| document["_id"] }.sort, error.write_errors.map(&:first)]
+    assert_equal [[1, 2], [1, 3]],
+                 [@items.find.map { |document| document["_id"] }.sort, error.write_errors.map(&:first)]
     @items.drop
     error = assert_raises(Mongo::DuplicateKey) { @items.bulk_write(&writes) }
     assert_equal [1, [1]], [@items.count, error.write_errors.map(&:first)]

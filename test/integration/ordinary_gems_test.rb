@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Ordinary drivers under `elah serve`, unchanged, against the real servers: fifty calls of 200 ms that wait together, and a
-# neighbour who does not feel them.
+# Ordinary drivers under `elah serve`, unchanged, against the real servers: fifty calls of 200 ms that wait together,
+# and a neighbour who does not feel them.
 require "test_helper"
 require "mongo"
 require "sqlite3"

@@ -71,7 +71,8 @@ class PeerLinksBadDaysTest < PeerLinksCase
     end
   end
 
-  # Calls end at their deadline while it sleeps, later ones at once; none of those that nobody waits for is run when it wakes.
+  # Calls end at their deadline while it sleeps, later ones at once; none of those that nobody waits for is run when it
+  # wakes.
   def test_a_paused_worker_is_limited_and_open_again_when_it_goes_on
     peer = start_peer
     as_worker do |links|
@@ -124,7 +125,8 @@ class PeerLinksBadDaysTest < PeerLinksCase
       bad = assert_raises(Elah::BadRequest) { other.call([:fail_as_bad_request], 5) }
       assert_equal ["no such pool", 404, "no_pool"], [bad.message, bad.status, bad.code]
       partial = assert_raises(ArgumentError) { other.call([:fail_with_an_object_that_cannot_be_written], 5) }
-      assert_equal ["it holds a Proc", 7, nil], [partial.message, partial.instance_variable_get(:@number), partial.instance_variable_get(:@proc)]
+      assert_equal ["it holds a Proc", 7, nil],
+                   [partial.message, partial.instance_variable_get(:@number), partial.instance_variable_get(:@proc)]
       remote = assert_raises(Elah::RemoteError) { other.call([:fail, "OnlyHere", "unknown"], 5) }
       assert_equal %w[OnlyHere unknown], [remote.remote_class, remote.message]
       assert_raises(NoMethodError) { other.call([:no_such_method], 5) }

@@ -20,7 +20,8 @@ class PeerLinksBoundsTest < PeerLinksCase
       peer.pause
       errors = Array.new(40) { Elah.async { other.call([:length, "x" * 40_000], 0.2) } }.map { |fiber| fiber.wait.error }
       assert_equal [Elah::DeadlineExceeded, Elah::Overloaded], errors.map(&:class).uniq.sort_by(&:name)
-      assert_equal ["100000 bytes of calls wait to be sent to this worker."], errors.grep(Elah::Overloaded).map(&:message).uniq
+      assert_equal ["100000 bytes of calls wait to be sent to this worker."],
+                   errors.grep(Elah::Overloaded).map(&:message).uniq
       peer.continue
       wait_until("it is open") { call_in_time(other, [:echo, 1], limited: nil) == 1 }
     end

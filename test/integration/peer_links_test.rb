@@ -60,7 +60,8 @@ class PeerLinksTest < PeerLinksCase
         200.times { |index| g.call(index, Deferred.new(routes[index % 2], [:echo, index])) }
         g.call(:slow, Deferred.new(routes[0], [:wait, 60, 0]), fallback: :none)
         g.call(:brief, Deferred.new(routes[0], [:wait, 0.01, :waited]))
-        g.call(:broken, Deferred.new(routes[1], [:fail, "KeyError", "mine"]), fallback: ->(error) { [error.class, error.message] })
+        g.call(:broken, Deferred.new(routes[1], [:fail, "KeyError", "mine"]),
+               fallback: ->(error) { [error.class, error.message] })
       end
       assert_equal [*0...200, :none, :waited, [KeyError, "mine"]], results.values
       assert_equal %i[late returned failed], results.to_a.last(3).map(&:outcome)

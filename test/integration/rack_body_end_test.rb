@@ -58,7 +58,8 @@ class RackBodyEndTest < Minitest::Test
     assert_equal "f", get("finished").body
     headers = { "Content-Type" => "text/plain" }
     wait_until { finished("finished").size == 2 }
-    assert_equal [[1, "/finished", 200, headers, "NilClass", 1], [0, "/finished", 200, headers, "NilClass", 1]], finished("finished")
+    assert_equal [[1, "/finished", 200, headers, "NilClass", 1], [0, "/finished", 200, headers, "NilClass", 1]],
+                 finished("finished")
   end
 
   def test_callables_wait_for_the_client

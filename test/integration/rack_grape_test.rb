@@ -23,10 +23,12 @@ class RackGrapeTest < Minitest::Test
   def test_bodies
     answer = post("things", '{"name":"chair","tags":["a","b"],"other":1}', "application/json")
     assert_equal [201, { "created" => { "name" => "chair", "tags" => %w[a b] } }], [answer.status, answer.json]
-    assert_equal({ "created" => { "name" => "table", "tags" => ["c"] } }, post("things", "name=table&tags[]=c", "application/x-www-form-urlencoded").json)
+    assert_equal({ "created" => { "name" => "table", "tags" => ["c"] } },
+                 post("things", "name=table&tags[]=c", "application/x-www-form-urlencoded").json)
     assert_equal 400, post("things", '{"name":', "application/json").status
     assert_equal 415, post("things", "x", "application/unknown").status
-    assert_equal [400, "name is invalid"], post("things", '{"name":"A1"}', "application/json").then { |bad| [bad.status, bad.json["error"]] }
+    assert_equal [400, "name is invalid"],
+                 post("things", '{"name":"A1"}', "application/json").then { |bad| [bad.status, bad.json["error"]] }
   end
 
   def test_a_chunked_body
@@ -39,16 +41,19 @@ class RackGrapeTest < Minitest::Test
   def test_uploads
     [10, 100_000].each do |bytes|
       parts = "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n#{'y' * bytes}\r\n--B--\r\n"
-      assert_equal({ "name" => "a.bin", "bytes" => bytes }, post("things/upload", parts, "multipart/form-data; boundary=B").json)
+      assert_equal({ "name" => "a.bin", "bytes" => bytes },
+                   post("things/upload", parts, "multipart/form-data; boundary=B").json)
     end
   end
 
   def test_errors_headers_redirects
     assert_equal [422, { "error" => "wrong" }], get("raise_argument").then { |answer| [answer.status, answer.json] }
-    assert_equal [202, "1", "a=b"], get("header").then { |answer| [answer.status, answer["x-thing"], answer["set-cookie"]] }
+    assert_equal [202, "1", "a=b"],
+                 get("header").then { |answer| [answer.status, answer["x-thing"], answer["set-cookie"]] }
     assert_equal [302, "/elsewhere"], get("redirect").then { |answer| [answer.status, answer["location"]] }
     assert_equal 404, get("missing").status
-    assert_equal [405, "OPTIONS, GET, POST, HEAD"], server.request("PUT", "/api/v1/things").then { |answer| [answer.status, answer["allow"]] }
+    assert_equal [405, "OPTIONS, GET, POST, HEAD"],
+                 server.request("PUT", "/api/v1/things").then { |answer| [answer.status, answer["allow"]] }
     assert_equal [204, ""], get("no_content").then { |answer| [answer.status, answer.body] }
   end
 

@@ -62,14 +62,16 @@ class RackHijackTest < Minitest::Test
 
   def test_partial
     head, body = raw("/partial").split("\r\n\r\n")
-    assert_equal ["HTTP/1.1 200 OK", "connection: close", "content-type: text/plain", "x-lines: 1", "x-lines: 2"], head.split("\r\n").sort
+    assert_equal ["HTTP/1.1 200 OK", "connection: close", "content-type: text/plain", "x-lines: 1", "x-lines: 2"],
+                 head.split("\r\n").sort
     assert_equal "partial TCPSocket", body
   end
 
   def test_an_upgrade
     %w[/partial_upgrade /streaming_upgrade].each do |path|
       head, body = raw(path, rest: "hello\n").split("\r\n\r\n")
-      assert_equal ["http/1.1 101 switching protocols", "connection: upgrade", "upgrade: echo"].sort, head.downcase.split("\r\n").sort
+      assert_equal ["http/1.1 101 switching protocols", "connection: upgrade", "upgrade: echo"].sort,
+                   head.downcase.split("\r\n").sort
       assert_equal "echo hello\n", body
     end
   end

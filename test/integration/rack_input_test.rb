@@ -40,7 +40,8 @@ class RackInputTest < Minitest::Test
     self.class.server.connect do |client|
       client.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
       10.times { client.write("400\r\n#{'y' * 1024}\r\n") }
-      assert_equal ["Elah::Rack::SpooledInput", 10_240], client.write("0\r\n\r\n").read_answer.json.values_at("class", "bytes")
+      assert_equal ["Elah::Rack::SpooledInput", 10_240],
+                   client.write("0\r\n\r\n").read_answer.json.values_at("class", "bytes")
     end
   end
 

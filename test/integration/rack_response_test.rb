@@ -19,7 +19,8 @@ class RackResponseTest < Minitest::Test
   def test_bodies_at_hand_have_a_length
     { "array" => "abc", "one" => "one", "nothing" => "", "numbers" => "12", "to_ary" => "ab", "wrong_length" => "three" }.each do |form, body|
       answer = get(form)
-      assert_equal [200, body, body.bytesize.to_s, nil], [answer.status, answer.body, answer["content-length"], answer["transfer-encoding"]], form
+      assert_equal [200, body, body.bytesize.to_s, nil],
+                   [answer.status, answer.body, answer["content-length"], answer["transfer-encoding"]], form
     end
   end
 
@@ -61,7 +62,8 @@ class RackResponseTest < Minitest::Test
 
   def test_headers_of_rack_3
     lines = get("rack_3_headers").header_lines.reject { |name, _| %w[date content-length].include?(name) }
-    assert_equal [%w[set-cookie a=1], %w[set-cookie b=2], ["x-empty", ""]], lines.map { |name, value| [name, value.to_s] }.sort
+    assert_equal [%w[set-cookie a=1], %w[set-cookie b=2], ["x-empty", ""]],
+                 lines.map { |name, value| [name, value.to_s] }.sort
   end
 
   def test_headers_that_can_only_be_enumerated
@@ -252,7 +254,8 @@ class RackResponseTest < Minitest::Test
   def fails(form, logged)
     connect do |client|
       answer = client.get("/#{form}")
-      assert_equal [500, "application/problem+json", "internal_error"], [answer.status, answer["content-type"], answer.json["code"]]
+      assert_equal [500, "application/problem+json", "internal_error"],
+                   [answer.status, answer["content-type"], answer.json["code"]]
       assert_equal "one", client.get("/one").body, "the connection goes on"
       self.class.server.wait_for(logged)
       answer.json

@@ -20,12 +20,15 @@ class RackSinatraTest < Minitest::Test
 
   def test_text
     answer = server.get("/")
-    assert_equal [200, "hello", "5", "text/html;charset=utf-8"], [answer.status, answer.body, answer["content-length"], answer["content-type"]]
+    assert_equal [200, "hello", "5", "text/html;charset=utf-8"],
+                 [answer.status, answer.body, answer["content-length"], answer["content-type"]]
   end
 
   def test_parameters
-    assert_equal({ "a" => { "b" => ["1", "ü"] }, "name" => "x y" }, server.get("/params/x%20y?a[b][]=1&a[b][]=%C3%BC").json)
-    assert_equal({ "a" => "1", "b" => { "c" => "2" } }, post("/form", "a=1&b[c]=2", "application/x-www-form-urlencoded").json)
+    assert_equal({ "a" => { "b" => ["1", "ü"] }, "name" => "x y" },
+                 server.get("/params/x%20y?a[b][]=1&a[b][]=%C3%BC").json)
+    assert_equal({ "a" => "1", "b" => { "c" => "2" } },
+                 post("/form", "a=1&b[c]=2", "application/x-www-form-urlencoded").json)
   end
 
   def test_a_chunked_form
@@ -57,7 +60,8 @@ class RackSinatraTest < Minitest::Test
   def test_redirects_errors_and_halts
     answer = server.get("/redirect")
     assert_equal [302, "http://test.example/elsewhere"], [answer.status, answer["location"]]
-    assert_equal [418, "tea", "short and stout"], server.get("/halt").then { |halted| [halted.status, halted["x-why"], halted.body] }
+    assert_equal [418, "tea", "short and stout"],
+                 server.get("/halt").then { |halted| [halted.status, halted["x-why"], halted.body] }
     assert_equal [500, "sorry"], server.get("/raise").then { |failed| [failed.status, failed.body] }
     assert_equal [404, "nothing here"], server.get("/missing").then { |missing| [missing.status, missing.body] }
     server.wait_for(/RuntimeError - the secret/)
@@ -66,7 +70,8 @@ class RackSinatraTest < Minitest::Test
   def test_what_the_app_knows_of_the_request
     assert_equal "http://test.example/x", server.get("/url").body
     assert_equal "127.0.0.1 http test.example 80 ", server.get("/ip").body
-    assert_equal "127.0.0.1 http h.example 8080 ", server.connect { |client| client.get("/ip", headers: { "Host" => "h.example:8080" }).body }
+    assert_equal "127.0.0.1 http h.example 8080 ",
+                 server.connect { |client| client.get("/ip", headers: { "Host" => "h.example:8080" }).body }
     assert_equal '["/mounted", "/rest"]', server.get("/mounted/rest").body
     assert_equal "http://test.example/sub/x", server.get("/sub/url").body
   end
@@ -90,7 +95,8 @@ class RackSinatraTest < Minitest::Test
     content = File.binread(APP)
     assert_equal content, server.get("/file").body
     answer = server.connect { |client| client.get("/range", headers: { "Range" => "bytes=2-5" }) }
-    assert_equal [206, content[2..5], "bytes 2-5/#{content.bytesize}"], [answer.status, answer.body, answer["content-range"]]
+    assert_equal [206, content[2..5], "bytes 2-5/#{content.bytesize}"],
+                 [answer.status, answer.body, answer["content-range"]]
     assert_equal content, server.get("/sinatra.ru").body, "a static file"
   end
 
@@ -107,7 +113,8 @@ class RackSinatraTest < Minitest::Test
     [10, 100_000].each do |bytes|
       parts = "--B\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nread me\r\n" \
               "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: application/x\r\n\r\n#{'y' * bytes}\r\n--B--\r\n"
-      assert_equal "a.bin application/x #{bytes} read me", post("/upload", parts, "multipart/form-data; boundary=B").body
+      assert_equal "a.bin application/x #{bytes} read me",
+                   post("/upload", parts, "multipart/form-data; boundary=B").body
     end
   end
 

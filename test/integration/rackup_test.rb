@@ -22,7 +22,8 @@ class RackupTest < Minitest::Test
   end
 
   def test_rackup_finds_its_default_host
-    rackup("-p", "0") { |url| assert_equal "/ 1024 development", HttpClient.open(url) { |client| client.get("/") }.body }
+    rackup("-p",
+           "0") { |url| assert_equal "/ 1024 development", HttpClient.open(url) { |client| client.get("/") }.body }
   end
 
   # Sinatra 4 answers to permitted hosts alone, in development.
@@ -32,7 +33,8 @@ class RackupTest < Minitest::Test
   %i[TERM INT].each do |signal|
     define_method(:"test_a_sinatra_app_that_is_run_as_a_program_ends_by_#{signal}") do
       app = "#{SINATRA}get('/') { 'hello' }"
-      lines = program(app, signal) { |url| assert_equal "hello", HttpClient.open(url) { |client| client.get("/").body } }
+      lines = program(app,
+                      signal) { |url| assert_equal "hello", HttpClient.open(url) { |client| client.get("/").body } }
       refute_match(/NoMethodError|undefined method/, lines.join)
     end
   end
@@ -40,7 +42,8 @@ class RackupTest < Minitest::Test
   def test_a_handler_may_stop_the_server
     app = "#{SINATRA}get('/') { settings.running_server.stop; settings.running_server.inspect }"
     program(app, nil) do |url|
-      assert_match(%r{\A#<Elah::Server running, 1 workers, on tcp://(localhost|127\.0\.0\.1):0>\z}, HttpClient.open(url) { |client| client.get("/").body })
+      assert_match(%r{\A#<Elah::Server running, 1 workers, on tcp://(localhost|127\.0\.0\.1):0>\z},
+                   HttpClient.open(url) { |client| client.get("/").body })
     end
   end
 
@@ -59,7 +62,8 @@ class RackupTest < Minitest::Test
   def test_a_wrong_option_ends_the_start
     Dir.mktmpdir do |folder|
       File.write(File.join(folder, "config.ru"), APP)
-      out, status = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-O", "queue_max=many", chdir: folder)
+      out, status = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-O", "queue_max=many",
+                                    chdir: folder)
       refute_predicate status, :success?
       assert_includes out, "queue_max must be a whole number from 0 to 1000000"
     end
@@ -80,14 +84,16 @@ class RackupTest < Minitest::Test
       RUBY
       File.write(File.join(folder, "config/environment.rb"), 'require_relative "application"; Shop.initialize!')
       File.write(File.join(folder, "config.ru"), 'require_relative "config/environment"; run Shop')
-      File.write(File.join(folder, "bin/rails"), 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
+      File.write(File.join(folder, "bin/rails"),
+                 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
       run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|
         assert_equal "by Rails", HttpClient.open(url) { |client| client.get("/") }.body
       end
     end
   end
 
-  # Rackup, which holds the handlers since Rack 3, is in no package of Debian 12: this file stands for what it offers them.
+  # Rackup, which holds the handlers since Rack 3, is in no package of Debian 12: this file stands for what it offers
+  # them.
   def test_the_handler_of_rackup_registers_itself
     Dir.mktmpdir do |folder|
       FileUtils.mkdir_p(File.join(folder, "rackup"))

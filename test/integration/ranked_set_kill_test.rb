@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Kills processes that submit scores to a stored set. Every score that was answered is there, none is counted twice, and who was earliest still is.
+# Kills processes that submit scores to a stored set. Every score that was answered is there, none is counted twice, and
+# who was earliest still is.
 require "test_helper"
 require "support/store_process"
 require "fileutils"
@@ -41,7 +42,8 @@ class RankedSetKillTest < Minitest::Test
     total = said.count { |what, _| what == "added" }
     assert_includes total..(total + (ROUNDS * 4)), MEMBERS.times.sum { |number| set.score("m#{number}") }
     firsts = said.filter_map { |what, member| member if what == "first" }
-    assert_equal firsts.group_by { |member| member[/-(\d+)-/, 1].to_i }.keys, firsts.sort_by { |member| set.rank(member) }.map { |member| member[/-(\d+)-/, 1].to_i }.uniq
+    assert_equal firsts.group_by { |member| member[/-(\d+)-/, 1].to_i }.keys,
+                 firsts.sort_by { |member| set.rank(member) }.map { |member| member[/-(\d+)-/, 1].to_i }.uniq
   ensure
     store&.close
     FileUtils.remove_entry(dir)

@@ -64,7 +64,8 @@ class RedisBadDaysTest < Minitest::Test
         end
       end
       assert_operator took, :<, 15, "one after the other takes 25 s"
-      assert_equal [Elah::QueryTimeout, 504, "query_timeout"], [errors.first.class, errors.first.status, errors.first.code]
+      assert_equal [Elah::QueryTimeout, 504, "query_timeout"],
+                   [errors.first.class, errors.first.status, errors.first.code]
       assert_equal 50, errors.size
       assert_equal "Redis at #{server.address} gave no answer to GET within 0.5 s.", errors.first.message
       server.resume

@@ -34,9 +34,11 @@ class RedisTest < Minitest::Test
     assert_equal({ "a" => "1", "b" => "2.5" }, @redis.hgetall("h"))
     @redis.zadd("z", [[1.5, "x"], [2, "y"]])
     assert_equal [1.5, 0, %w[x y]], [@redis.zscore("z", "x"), @redis.zrevrank("z", "y"), @redis.zrange("z", 0, -1)]
-    assert_equal ["1", nil, [1, ["two", nil]]], [*@redis.hmget("h", "a", "none"), @redis.eval("return {1, {'two', false}}")]
+    assert_equal ["1", nil, [1, ["two", nil]]],
+                 [*@redis.hmget("h", "a", "none"), @redis.eval("return {1, {'two', false}}")]
     resp3 = ["return true", "return {big_number = '12345678901234567890'}", "return {verbatim_string = {string = 'doc', format = 'txt'}}"]
-    assert_equal [true, 12_345_678_901_234_567_890, "doc"], resp3.map { |script| @redis.eval("redis.setresp(3) #{script}") }
+    assert_equal [true, 12_345_678_901_234_567_890, "doc"],
+                 resp3.map { |script| @redis.eval("redis.setresp(3) #{script}") }
     assert_equal "x" * 5_000_000, @redis.set("long", "x" * 5_000_000) && @redis.get("long")
   end
 
@@ -72,7 +74,8 @@ class RedisTest < Minitest::Test
   def test_options_are_checked
     { { time: 1 } => /no option time; there are connect_seconds/, { command_seconds: 0 } => /command_seconds is a number of seconds above 0, not 0/,
       { in_flight_max: 1.5 } => /whole number/, { cluster: 1 } => /true or false/ }.each do |options, message|
-      assert_match(message, assert_raises(Elah::OptionError) { Elah::Redis.new("redis://localhost", **options) }.message)
+      assert_match(message,
+                   assert_raises(Elah::OptionError) { Elah::Redis.new("redis://localhost", **options) }.message)
     end
     error = assert_raises(Elah::OptionError) { Elah::Redis.new("http://user:private@localhost") }
     assert_match(%r{redis://, rediss://}, error.message)
@@ -161,7 +164,8 @@ class RedisTest < Minitest::Test
 
   def test_messages_of_channels_and_patterns
     subscription = @redis.subscribe("news", patterns: ["news.*"])
-    assert_equal [1, 1, 0], [@redis.publish("news", "one"), @redis.publish("news.x", "two"), @redis.publish("other", "three")]
+    assert_equal [1, 1, 0],
+                 [@redis.publish("news", "one"), @redis.publish("news.x", "two"), @redis.publish("other", "three")]
     assert_equal [["news", nil, "one"], ["news.x", "news.*", "two"]], Array.new(2) { subscription.next_message.to_a }
     assert_nil subscription.next_message(0.01)
     subscription.close

@@ -3,7 +3,8 @@
 require "test_helper"
 require "support/elah_server"
 
-# What a request leaves in its fiber is gone when the next one begins. A tenant of one request was seen by the next: fibers are pooled.
+# What a request leaves in its fiber is gone when the next one begins. A tenant of one request was seen by the next:
+# fibers are pooled.
 class RequestIsolationTest < Minitest::Test
   APP = <<~'RUBY'
     class App < Elah::API

@@ -245,7 +245,8 @@ class RestartTest < Minitest::Test
 
   private
 
-  # A server of one process whose code is noted whenever it is loaded. A trial run waits until somebody writes to the gate, and fails.
+  # A server of one process whose code is noted whenever it is loaded. A trial run waits until somebody writes to the
+  # gate, and fails.
   #
   # @yieldparam loads [#call] gives how often it was loaded
   def with_gated_trials(**options)

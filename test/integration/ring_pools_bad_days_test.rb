@@ -16,7 +16,8 @@ class RingPoolsBadDaysTest < Minitest::Test
       assert_equal lease, server.post("/pools/#{pool['id']}/leases", { session: "a" }).json
       assert_equal row, server.bulk([pool], parameters: "m1=x&sid=b").first
       holder = server.get("/numbers/#{lease['number']}").json["holder"]
-      assert_equal [lease["lease"], "a", { "page" => "/pricing" }, lease["held_until"]], holder.values_at("lease", "session", "parameters", "held_until")
+      assert_equal [lease["lease"], "a", { "page" => "/pricing" }, lease["held_until"]],
+                   holder.values_at("lease", "session", "parameters", "held_until")
       assert_equal NUMBERS.last, server.post("/pools/#{pool['id']}/leases").json["number"]
       assert server.post("/pools/#{pool['id']}/leases").json["overflow"]
     end
@@ -45,8 +46,10 @@ class RingPoolsBadDaysTest < Minitest::Test
       path = "/pools/#{pool['id']}"
       assert_equal [401, 401, 401, 401, 401], [server.get(path), server.put(path), server.delete(path), server.post("#{path}/leases"), server.get("/numbers/#{NUMBERS.first}")].map(&:status)
       own = { "Authorization" => "Bearer #{pool['api_key']}" }
-      assert_equal [200, 201], [server.get(path, headers: own), server.post("#{path}/leases", {}, headers: own)].map(&:status)
-      assert_equal [401, 401], [server.put(path, headers: own), server.get("/numbers/#{NUMBERS.first}", headers: own)].map(&:status)
+      assert_equal [200, 201],
+                   [server.get(path, headers: own), server.post("#{path}/leases", {}, headers: own)].map(&:status)
+      assert_equal [401, 401],
+                   [server.put(path, headers: own), server.get("/numbers/#{NUMBERS.first}", headers: own)].map(&:status)
       assert_equal 200, server.get("/numbers/#{NUMBERS.first}", headers: key).status
       assert_equal 401, server.get("/api/2013-07-01/1/advertisers/a/advertiser_campaigns/b/ring_pools.json").status
     end
@@ -67,7 +70,8 @@ class RingPoolsBadDaysTest < Minitest::Test
       assert_equal 403, server.post("/api/2013-07-01/bulk.json", { requests: [row] * 1001 }).status
       long = server.bulk([pool], parameters: "a=#{'x' * 4096}").first
       assert_equal "InvalidRequest", long["error_class"]
-      assert_equal "parameters_too_long", server.post("/pools/#{pool['id']}/leases", { parameters: "x" * 4097 }).json["code"]
+      assert_equal "parameters_too_long",
+                   server.post("/pools/#{pool['id']}/leases", { parameters: "x" * 4097 }).json["code"]
       assert_equal "invalid_session", server.post("/pools/#{pool['id']}/leases", { session: "a b" }).json["code"]
     end
   end

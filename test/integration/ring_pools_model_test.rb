@@ -5,14 +5,14 @@ require_relative "../support/patience"
 require_relative "../support/ring_pools_server"
 require "time"
 
-# Random histories over a real process: clients allocate, renew, release and resize while the process is paused, resumed and killed. A
-# model of what was acknowledged judges them:
+# Random histories over a real process: clients allocate, renew, release and resize while the process is paused, resumed
+# and killed. A model of what was acknowledged judges them:
 #
 # - no number has two holders at a time, however its holds ended;
 # - whatever was acknowledged is known after a kill, by its lease and by the question who had the number.
 #
-# RING_POOLS_ROUNDS sets how often the process is killed (2; `RING_POOLS_ROUNDS=100` for a long run), RING_POOLS_SEED repeats a history as far as
-# threads allow.
+# RING_POOLS_ROUNDS sets how often the process is killed (2; `RING_POOLS_ROUNDS=100` for a long run), RING_POOLS_SEED
+# repeats a history as far as threads allow.
 class RingPoolsModelTest < Minitest::Test
   include Patience
 
@@ -25,7 +25,8 @@ class RingPoolsModelTest < Minitest::Test
   # The second's numbers come back by themselves, the others' when they are released.
   LIFETIMES = [600, 0.05, 600].freeze
 
-  # What was acknowledged of one lease. ends_at: until when the number is certainly its holder's; an unanswered release ends that
+  # What was acknowledged of one lease. ends_at: until when the number is certainly its holder's; an unanswered release
+  # ends that
   Held = Struct.new(:pool, :id, :number, :session, :begun_at, :ends_at, :released)
 
   def test_no_number_has_two_holders_and_nothing_acknowledged_is_forgotten
@@ -48,7 +49,8 @@ class RingPoolsModelTest < Minitest::Test
 
   def create(index, seconds)
     numbers = Array.new(8) { |number| "+1202555#{index}#{format('%03d', number)}" }
-    @server.create(numbers.first(6), lifetime_seconds: seconds, policy: %w[longest_idle random sticky][index]).merge("all" => numbers)
+    @server.create(numbers.first(6), lifetime_seconds: seconds,
+                                     policy: %w[longest_idle random sticky][index]).merge("all" => numbers)
   end
 
   # Clients work until the process is gone.
@@ -95,7 +97,8 @@ class RingPoolsModelTest < Minitest::Test
     return unless answer.status == 201
 
     lease = answer.json
-    held = Held.new(pool["id"], lease["lease"], lease["number"], session, Time.iso8601(lease["begun_at"]), Time.iso8601(lease["held_until"]), false)
+    held = Held.new(pool["id"], lease["lease"], lease["number"], session, Time.iso8601(lease["begun_at"]),
+                    Time.iso8601(lease["held_until"]), false)
     @lock.synchronize { @held << held }
   end
 
@@ -124,9 +127,11 @@ class RingPoolsModelTest < Minitest::Test
     @held.each do |held|
       next if held.released || held.ends_at < now + 60
 
-      assert_equal held.number, @server.get("/pools/#{held.pool}/leases/#{held.id}").json["number"], "seed #{SEED}: #{held.id} is forgotten"
+      assert_equal held.number, @server.get("/pools/#{held.pool}/leases/#{held.id}").json["number"],
+                   "seed #{SEED}: #{held.id} is forgotten"
       holder = @server.get("/numbers/#{held.number}?at=#{held.begun_at.iso8601(6)}").json["holder"]
-      assert_equal [held.id, held.session], holder&.values_at("lease", "session"), "seed #{SEED}: who had #{held.number}"
+      assert_equal [held.id, held.session], holder&.values_at("lease", "session"),
+                   "seed #{SEED}: who had #{held.number}"
     end
   end
 

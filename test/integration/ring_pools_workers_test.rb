@@ -51,7 +51,8 @@ class RingPoolsWorkersTest < Minitest::Test
     RingPoolsServer.start(workers: 2, settings: { ring_pools_deadline_ms: DEADLINE_MS, ring_pools_durability: durability }) do |server|
       2.times { |slot| server.process.wait_for(/Worker #{slot} \(process \d+\) is ready/) }
       pools = Array.new(POOLS) do |pool|
-        server.create(Array.new(50) { |number| format("+1202555%02d%02d", pool, number) }, lifetime_seconds: lifetime_seconds)
+        server.create(Array.new(50) { |number| format("+1202555%02d%02d", pool, number) },
+                      lifetime_seconds: lifetime_seconds)
       end
       wait_until("every pool answers") { server.bulk(pools).none? { |row| row["overflow"] } }
       yield server, pools
@@ -69,7 +70,8 @@ class RingPoolsWorkersTest < Minitest::Test
   # @return [Array(Array<Hash>, String), nil] rows and reasons; nil when the connection is with the worker that is paused
   def bulk(client, pools)
     rows = pools.map { |pool| { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1" } }
-    answer = client.request("POST", "/api/2013-07-01/bulk.json", body: JSON.generate({ requests: rows }), headers: { "Content-Type" => "application/json" })
+    answer = client.request("POST", "/api/2013-07-01/bulk.json", body: JSON.generate({ requests: rows }),
+                                                                 headers: { "Content-Type" => "application/json" })
     [answer.json.fetch("responses"), answer["overflow-reasons"]]
   rescue HttpClient::Silence
     nil

@@ -61,14 +61,16 @@ class ServeTest < Minitest::Test
 
   def test_options_of_flags_and_the_environment_reach_the_app
     serve(queue_max: 7, env: { "ELAH_HEADERS_MAX" => "55", "RACK_ENV" => "staging" }) do |server|
-      assert_equal %w[7 55 staging], %w[queue_max headers_max environment].map { |name| server.get("/config/#{name}").body }
+      assert_equal %w[7 55 staging],
+                   %w[queue_max headers_max environment].map { |name| server.get("/config/#{name}").body }
       assert_equal File.join(server.folder, "data"), server.get("/config/data").body
     end
   end
 
   def test_an_address_that_is_taken_ends_the_start
     serve do |server|
-      out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--bind", server.url)
+      out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--bind",
+                                    server.url)
       assert_equal 1, status.exitstatus
       assert_match(/\Aelah: .*#{server.port}/, out)
       assert_equal "hello", server.get("/").body
@@ -80,7 +82,8 @@ class ServeTest < Minitest::Test
       pidfile = File.join(folder, "elah.pid")
       serve(env: { "PIDFILE" => pidfile }) do |server|
         assert_equal server.pid, Integer(File.read(pidfile))
-        out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--pidfile", pidfile, "-b", "tcp://127.0.0.1:0")
+        out, status = Open3.capture2e(ElahServer::EXECUTABLE, "serve", File.join(server.folder, "app.rb"), "--pidfile",
+                                      pidfile, "-b", "tcp://127.0.0.1:0")
         assert_equal [1, "elah: Process #{server.pid} of the pid file #{pidfile} is running: stop it, or set another --pidfile.\n"], [status.exitstatus, out]
       end
       refute_path_exists pidfile

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The servers that the other tests lean on: each serves, over TLS too, keeps its data over a stop and a kill when it shall, is
-# silent while it is paused, and is gone at the end.
+# The servers that the other tests lean on: each serves, over TLS too, keeps its data over a stop and a kill when it
+# shall, is silent while it is paused, and is gone at the end.
 require "test_helper"
 require "mongo"
 require "mysql2"

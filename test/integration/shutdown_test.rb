@@ -4,7 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/supervised_case"
 
-# A server ends in bounded time, whatever its handlers do: loops, native code that keeps Ruby's lock, and streams without end.
+# A server ends in bounded time, whatever its handlers do: loops, native code that keeps Ruby's lock, and streams
+# without end.
 class ShutdownTest < Minitest::Test
   include SupervisedCase
 

@@ -7,14 +7,16 @@ require "support/servers"
 require "support/slow_proxy"
 
 class SinkDestinationsTest < SinkCase
-  # What every destination promises. A case gives `destination`, `rows` (ids and data), `refused` (an event that it cannot hold), and for
-  # those with a server `server`.
+  # What every destination promises. A case gives `destination`, `rows` (ids and data), `refused` (an event that it
+  # cannot hold), and for those with a server `server`.
   module Promises
     def test_events_arrive_once_however_often_they_are_sent
       events = sink(to: destination)
-      receipt = events.push_all(Array.new(300) { |n| { n: n, text: "Grüße \u{1F600}" } }, durability: :delivered, stream: "s", wait_seconds: 60)
+      receipt = events.push_all(Array.new(300) { |n| { n: n, text: "Grüße \u{1F600}" } }, durability: :delivered,
+                                                                                          stream: "s", wait_seconds: 60)
       assert_equal :delivered, receipt.durability
-      again = events.push_all(Array.new(300) { |n| { n: n, text: "again" } }, ids: receipt.ids, durability: :delivered, wait_seconds: 60)
+      again = events.push_all(Array.new(300) { |n| { n: n, text: "again" } }, ids: receipt.ids, durability: :delivered,
+                                                                              wait_seconds: 60)
       assert_equal :delivered, again.durability
       found = rows
       assert_equal receipt.ids.sort, found.map(&:first).sort

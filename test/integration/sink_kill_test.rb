@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Kills the worker and the destination at random while clients send events. Every event that was answered is in the table once, or is a
-# dead letter if the table cannot hold it; and at every look what was accepted is delivered, queued or dead.
+# Kills the worker and the destination at random while clients send events. Every event that was answered is in the
+# table once, or is a dead letter if the table cannot hold it; and at every look what was accepted is delivered, queued
+# or dead.
 require "test_helper"
 require "support/elah_server"
 require "support/patience"
@@ -106,7 +107,8 @@ class SinkKillTest < Minitest::Test
       prefer = PREFERENCES[random.rand(PREFERENCES.size)]
       begin
         client ||= HttpClient.open(@server.url, seconds: 30)
-        answer = client.request("POST", "/events", headers: { "Prefer" => prefer || "none" }, body: "#{id},s#{number},#{text}")
+        answer = client.request("POST", "/events", headers: { "Prefer" => prefer || "none" },
+                                                   body: "#{id},s#{number},#{text}")
         answer.status == 202 ? @answered << [id, text] : @failed << [answer.status, answer.body]
       rescue SystemCallError, IOError, HttpClient::Closed, HttpClient::Silence
         client&.close
@@ -131,7 +133,8 @@ class SinkKillTest < Minitest::Test
     answered = Array.new(@answered.size) { @answered.pop }
     good, poison = answered.partition { |_, text| text != "poison" }
     stored = @sql.rows("SELECT id FROM events").flatten
-    dead = Elah::Sink.new("events", folder: File.join(@data, "sinks", "events"), deliver: false).dead_letters(limit: 100_000)
+    dead = Elah::Sink.new("events", folder: File.join(@data, "sinks", "events"),
+                                    deliver: false).dead_letters(limit: 100_000)
     assert_empty good.map(&:first) - stored, "seed #{@seed}: answered and lost"
     assert_empty poison.map(&:first) - dead.map(&:id), "seed #{@seed}: poison that is no dead letter"
     assert_match(/22P05|u0000|null/i, dead.first.reason) if dead.any?

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Parquet files as a destination, read by DuckDB: what is in them, what comes twice, what does not fit, a process that is killed, and a
-# disk that is full or not there.
+# Parquet files as a destination, read by DuckDB: what is in them, what comes twice, what does not fit, a process that
+# is killed, and a disk that is full or not there.
 require "test_helper"
 require "support/duckdb"
 require "support/sink_case"
@@ -19,17 +19,20 @@ class SinkParquetTest < SinkCase
   def files(**options, &row) = Elah::Sink::ParquetFiles.new(archive, **options, &row)
 
   def event(number, hour: 0, **data)
-    Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(number.to_s)), +"s", hour * HOUR * 1000, true, +JSON.generate({ n: number, **data }))
+    Elah::Sink::Event.new(Elah::Sink::Id.raw(Elah::Sink.id_of(number.to_s)), +"s", hour * HOUR * 1000, true,
+                          +JSON.generate({ n: number, **data }))
   end
 
   def test_a_user_of_duckdb_finds_every_event_in_its_hour
     clock = Elah::Store::Clock.new(Time.utc(2026, 11, 21, 13, 59, 59, 250_000))
     events = sink(to: files, clock: clock)
-    early = events.push_all([{ n: 1, text: "Grüße \u{1F600}" }, "\xFFraw".b], durability: :delivered, stream: "shop", wait_seconds: 60)
+    early = events.push_all([{ n: 1, text: "Grüße \u{1F600}" }, "\xFFraw".b], durability: :delivered, stream: "shop",
+                                                                              wait_seconds: 60)
     assert_equal :delivered, early.durability
     clock.advance(0.75)
     late = events.push({ n: 2 }, durability: :delivered, wait_seconds: 60)
-    assert_equal ["day=2026-11-21/hour=13/#{early.ids.first}.parquet", "day=2026-11-21/hour=14/#{late.id}.parquet"], paths
+    assert_equal ["day=2026-11-21/hour=13/#{early.ids.first}.parquet", "day=2026-11-21/hour=14/#{late.id}.parquet"],
+                 paths
     assert_equal [[early.ids.first, "shop", "2026-11-21 13:59:59.25+00", 13, "Grüße \u{1F600}", nil],
                   [early.ids.last, "shop", "2026-11-21 13:59:59.25+00", 13, nil, "b'\\xffraw'"],
                   [late.id, "", "2026-11-21 14:00:00+00", 14, nil, nil]],

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Requests of the server that become events: what is kept of them, what is refused, and what a client gets when the journal does not take one.
+# Requests of the server that become events: what is kept of them, what is refused, and what a client gets when the
+# journal does not take one.
 require "test_helper"
 require "support/elah_server"
 require "support/patience"

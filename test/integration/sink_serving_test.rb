@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Sinks inside a server: durability by the request's header, a full journal, the report, what is left at a start, and the command line.
+# Sinks inside a server: durability by the request's header, a full journal, the report, what is left at a start, and
+# the command line.
 require "test_helper"
 require "support/elah_server"
 require "support/patience"
@@ -56,7 +57,8 @@ class SinkServingTest < Minitest::Test
   def test_the_answer_says_which_durability_was_met
     { nil => "memory", "durability=disk" => "disk", "durability=delivered" => "delivered" }.each do |prefer, met|
       answer = post({ n: 1 }, prefer: prefer)
-      assert_equal [202, met, "durability=#{met}"], [answer.status, answer.json["durability"], answer["Preference-Applied"]]
+      assert_equal [202, met, "durability=#{met}"],
+                   [answer.status, answer.json["durability"], answer["Preference-Applied"]]
     end
     FileUtils.touch(file("gone"))
     assert_equal "disk", post({ n: 1 }, prefer: "durability=delivered, wait=1").json["durability"]

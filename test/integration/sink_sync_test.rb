@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Shows with strace what kill -9 cannot: an event that is said to be on the disk was synced before, a sync that failed acknowledges
-# nothing, and a disk that is full refuses and loses nothing.
+# Shows with strace what kill -9 cannot: an event that is said to be on the disk was synced before, a sync that failed
+# acknowledges nothing, and a disk that is full refuses and loses nothing.
 require "test_helper"
 require "support/store_process"
 require "fileutils"
@@ -113,7 +113,8 @@ class SinkSyncTest < Minitest::Test
     FileUtils.mkdir_p(@dir)
     mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && mkdir "$1/store" && head -c 500000 /dev/zero > "$1/filler" && shift && exec "$@"'
     skip "this user may not mount" unless system("unshare", "--mount", "sh", "-c", mount, "1m", @dir, "true", err: File::NULL)
-    lines, status = StoreProcess.run(script, File.join(@dir, "store"), under: ["unshare", "--mount", "sh", "-c", mount, "#{megabytes}m", @dir])
+    lines, status = StoreProcess.run(script, File.join(@dir, "store"),
+                                     under: ["unshare", "--mount", "sh", "-c", mount, "#{megabytes}m", @dir])
     assert status.success?, "#{status}:\n#{lines.join("\n")}"
     lines
   end

@@ -3,7 +3,8 @@
 require_relative "../support/sql_case"
 require "timeout"
 
-# What goes wrong with a database, done to a real one: each is an error with a stable code, and no connection is left behind.
+# What goes wrong with a database, done to a real one: each is an error with a stable code, and no connection is left
+# behind.
 module SQLBadDays
   def test_a_server_that_is_stopped_is_unavailable_and_used_again_when_it_is_back
     sql = client
@@ -223,7 +224,8 @@ module SQLBadDays
   def test_five_thousand_fibers_that_wait_for_nothing_are_told_so
     sql = client(pool_seconds: 0.5)
     outcomes = in_fibers(5000) { |number| outcome { sql.query(number < 10 ? sleep_sql(1.5) : "SELECT 1") } }
-    assert_equal({ done: 10, Elah::PoolExhausted => 4990 }, outcomes.map { |one| one.is_a?(Symbol) ? one : one.class }.tally)
+    assert_equal({ done: 10, Elah::PoolExhausted => 4990 },
+                 outcomes.map { |one| one.is_a?(Symbol) ? one : one.class }.tally)
     assert_equal 1, sql.value("SELECT 1")
   end
 

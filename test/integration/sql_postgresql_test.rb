@@ -20,7 +20,8 @@ class SQLPostgreSQLTest < Minitest::Test
     id = "0b21b5e5-6f0b-4d0e-9d1c-2f1e3d4c5b6a"
     row = sql.first("SELECT ?::uuid AS u, '12:34:56.5'::time AS t, 'infinity'::timestamptz AS i, '-infinity'::date AS o, ?::json AS j, " \
                     "1.5::real AS r, 'NaN'::numeric AS n", id, [1, { "a" => nil }])
-    assert_equal [id, "12:34:56.500000", Float::INFINITY, -Float::INFINITY, [1, { "a" => nil }], 1.5], row.values.first(6)
+    assert_equal [id, "12:34:56.500000", Float::INFINITY, -Float::INFINITY, [1, { "a" => nil }], 1.5],
+                 row.values.first(6)
     assert_predicate row["n"], :nan?
     error = assert_raises(Elah::SQL::Error) { sql.value("SELECT interval '1 day' AS span") }
     assert_match(/Column span of type interval cannot be read: .* cast it in the statement/, error.message)
@@ -35,7 +36,8 @@ class SQLPostgreSQLTest < Minitest::Test
 
   def test_a_time_of_any_zone_is_the_same_moment
     time = Time.new(2026, 11, 21, 1, 2, 3.25r, "+05:30")
-    assert_equal [time, "2026-11-20 19:32:03.25"], sql.rows("SELECT ?::timestamptz, (?::timestamp)::text", time, time).first
+    assert_equal [time, "2026-11-20 19:32:03.25"],
+                 sql.rows("SELECT ?::timestamptz, (?::timestamp)::text", time, time).first
   end
 
   def test_a_value_that_does_not_fit_is_not_shown

@@ -9,7 +9,8 @@ module SQLStatements
     insert = "INSERT INTO things (name) VALUES (?)"
     assert_equal 1, sql.execute(insert, "a").affected_rows
     assert_equal [1, (2 if server.is_a?(Servers::MariaDB))], sql.execute(insert, "b").to_a
-    assert_equal [{ "id" => 1, "name" => "a" }, { "id" => 2, "name" => "b" }], sql.query("SELECT id, name FROM things ORDER BY id")
+    assert_equal [{ "id" => 1, "name" => "a" }, { "id" => 2, "name" => "b" }],
+                 sql.query("SELECT id, name FROM things ORDER BY id")
     assert_equal [[1, "a"], [2, "b"]], sql.rows("SELECT id, name FROM things ORDER BY id")
     assert_equal({ "name" => "b" }, sql.first("SELECT name FROM things WHERE id = ?", 2))
     assert_equal "b", sql.value("SELECT name FROM things WHERE id = ?", 2)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The collector in front of each real server: events arrive there by their ids, a server that is gone is waited for and said, and a
-# visitor is forgotten there too.
+# The collector in front of each real server: events arrive there by their ids, a server that is gone is waited for and
+# said, and a visitor is forgotten there too.
 require "test_helper"
 require "support/patience"
 require "support/servers"
@@ -24,7 +24,8 @@ class StatsDestinationsTest < Minitest::Test
         assert_equal 200, stats.get("/sinkz").status
 
         server.stop
-        answer = stats.post("/stats/batch", [{ path: "/b", id: "b" }, { path: "/b", id: "b" }], headers: { "Prefer" => "durability=disk" })
+        answer = stats.post("/stats/batch", [{ path: "/b", id: "b" }, { path: "/b", id: "b" }],
+                            headers: { "Prefer" => "durability=disk" })
         assert_equal [200, "disk"], [answer.status, answer.json["durability"]]
         wait_until("it is said") { stats.get("/sinkz").status == 503 }
         assert_equal [200, 200], [stats.get("/livez").status, stats.get("/readyz").status]
@@ -41,7 +42,8 @@ class StatsDestinationsTest < Minitest::Test
 
     def check_erasure(stats)
       visitor = stats.get("/visitors/me", headers: { "User-Agent" => AGENT }).json["visitors"].last
-      assert_equal({ "stored" => 0, "parked" => 0, "delivered" => 1 }, stats.delete("/visitors/#{visitor}").json["erased"])
+      assert_equal({ "stored" => 0, "parked" => 0, "delivered" => 1 },
+                   stats.delete("/visitors/#{visitor}").json["erased"])
       assert_equal [Elah::Sink.id_of("\0b")], ids
     end
   end

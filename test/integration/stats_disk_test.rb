@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Shows with strace that a collector answers `durability=disk` only after a completed sync, that requests share syncs, and that a disk
-# that fails is said.
+# Shows with strace that a collector answers `durability=disk` only after a completed sync, that requests share syncs,
+# and that a disk that fails is said.
 require "test_helper"
 require "support/patience"
 require "support/stats_server"
@@ -27,7 +27,8 @@ class StatsDiskTest < Minitest::Test
     StatsServer.start do |server|
       2.times { assert_equal 200, server.get("/stats", headers: DISK).status }
       output, input = IO.pipe
-      strace = spawn("strace", "-f", "-s", "300", *options, "-o", @trace, "-p", server.process.pid.to_s, err: input, out: input)
+      strace = spawn("strace", "-f", "-s", "300", *options, "-o", @trace, "-p", server.process.pid.to_s, err: input,
+                                                                                                         out: input)
       input.close
       log = +""
       reader = Thread.new { output.each_line { |line| log << line } }
@@ -46,7 +47,8 @@ class StatsDiskTest < Minitest::Test
       server.process.connect do |client|
         3.times { assert_equal "disk", client.request("GET", "/stats?path=/a", headers: DISK).json["durability"] }
         3.times { assert_equal "disk", client.request("POST", "/stats", headers: { "Content-Type" => "application/json", **DISK }, body: '{"path":"/b"}').json["durability"] }
-        assert_equal "disk", client.request("GET", "/stats?n[]=1", headers: DISK).json["durability"], "of the ordinary way too"
+        assert_equal "disk", client.request("GET", "/stats?n[]=1", headers: DISK).json["durability"],
+                     "of the ordinary way too"
       end
     end
     steps = calls.slice_after(/HTTP\/1\.1 200/).select { |step| step.last.match?(/HTTP\/1\.1 200/) }
@@ -78,7 +80,8 @@ class StatsDiskTest < Minitest::Test
     traced("-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO") do |server|
       answers = Array.new(2) { server.get("/stats", headers: DISK) } + [server.get("/stats")]
       answers << server.get("/readyz")
-      assert_equal [[503, "store_unavailable", "1"]] * 4, answers.map { |answer| [answer.status, answer.json["code"], answer["Retry-After"]] }
+      assert_equal [[503, "store_unavailable", "1"]] * 4,
+                   answers.map { |answer| [answer.status, answer.json["code"], answer["Retry-After"]] }
       assert_match(/The disk failed: a sync failed: Input\/output error/, answers.last.json["detail"])
     end
   end

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Kills the collector at random under load, with its destination gone for a while: every event that was answered is stored and counted
-# once, and at every look accepted = delivered + queued + dead. And what it says when the journal is full.
+# Kills the collector at random under load, with its destination gone for a while: every event that was answered is
+# stored and counted once, and at every look accepted = delivered + queued + dead. And what it says when the journal is
+# full.
 require "test_helper"
 require "support/patience"
 require "support/stats_server"

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# The collector inside an existing Rails app, under Elah and under Puma: the app's own routes stay, and events are recorded.
+# The collector inside an existing Rails app, under Elah and under Puma: the app's own routes stay, and events are
+# recorded.
 require "test_helper"
 require "support/elah_server"
 require "support/patience"
@@ -40,7 +41,9 @@ class StatsRailsTest < Minitest::Test
     HttpClient.open(url, seconds: 60) do |client|
       assert_equal "hello", client.request("GET", "/hello").body
       assert_equal({ "durability" => "memory" }, client.request("GET", "/collect/stats?path=/cart").json)
-      delivered = client.request("POST", "/collect/stats", headers: { **JSON_TYPE, "Prefer" => "durability=delivered, wait=30" }, body: '{"path": "/order"}')
+      delivered = client.request("POST", "/collect/stats",
+                                 headers: { **JSON_TYPE, "Prefer" => "durability=delivered, wait=30" },
+                                 body: '{"path": "/order"}')
       assert_equal [200, "delivered"], [delivered.status, delivered.json["durability"]]
       mixed = client.request("POST", "/collect/stats/batch", headers: JSON_TYPE, body: '[{"path": "/a"}, 7]')
       assert_equal [207, 1], [mixed.status, mixed.json["accepted"]]

@@ -25,10 +25,13 @@ class StatsTest < Minitest::Test
   def stored = server.get("/visitors/#{visitor}").json["events"]
 
   def test_what_came_is_recorded
-    server.get("/stats?path=/a&n[]=1&n[]=2", headers: { "User-Agent" => agent, "Referer" => "https://example.com/", **DELIVERED })
-    server.post("/stats?path=/b&q=1", { path: "/c", deep: { x: [1, nil, "ü"] } }, headers: { "User-Agent" => agent, **DELIVERED })
+    server.get("/stats?path=/a&n[]=1&n[]=2",
+               headers: { "User-Agent" => agent, "Referer" => "https://example.com/", **DELIVERED })
+    server.post("/stats?path=/b&q=1", { path: "/c", deep: { x: [1, nil, "ü"] } },
+                headers: { "User-Agent" => agent, **DELIVERED })
     first, second = stored
-    assert_equal [{ "path" => "/a", "n" => %w[1 2] }, "/stats", "127.0.0.0", nil], first.values_at("params", "path", "ip", "bot")
+    assert_equal [{ "path" => "/a", "n" => %w[1 2] }, "/stats", "127.0.0.0", nil],
+                 first.values_at("params", "path", "ip", "bot")
     assert_equal "https://example.com/", first["headers"]["referer"]
     assert_equal({ "path" => "/c", "q" => "1", "deep" => { "x" => [1, nil, "ü"] } }, second["params"])
     assert_in_delta Time.now.to_f, second["accepted_ms"] / 1000.0, 600
@@ -71,7 +74,8 @@ class StatsTest < Minitest::Test
     end
     assert_empty stored
     server.put("/schemas/Seen%20#{name}", { required: ["never"] })
-    server.post("/v1/track", { event: "Seen #{name}", userId: "u", context: { locale: "de" } }, headers: { "User-Agent" => agent, "DNT" => "1" })
+    server.post("/v1/track", { event: "Seen #{name}", userId: "u", context: { locale: "de" } },
+                headers: { "User-Agent" => agent, "DNT" => "1" })
     wait_until("it is parked") { server.get("/parked").body.include?("Seen #{name}") }
     event = server.get("/parked").json["events"].find { |one| one["event"]["params"]["event"] == "Seen #{name}" }["event"]
     assert_equal [nil, nil, nil], event.values_at("ip", "visitor", "bot")
@@ -85,10 +89,12 @@ class StatsTest < Minitest::Test
     on_disk = { "User-Agent" => agent, "Prefer" => "durability=disk" }
     [{}, {}, { "DNT" => "1" }, {}, { "Sec-GPC" => "1" }].each do |wish|
       answer = server.post("/stats/batch", [{ path: "/#{name}" }], headers: { **on_disk, **wish })
-      assert_equal [200, "durability=disk", "*"], [answer.status, *answer.headers.values_at("preference-applied", "access-control-allow-origin")]
+      assert_equal [200, "durability=disk", "*"],
+                   [answer.status, *answer.headers.values_at("preference-applied", "access-control-allow-origin")]
     end
     wait_until("all are counted") { server.paths["/#{name}"] == 5 }
-    assert_equal [["batch", "/stats/batch", { "user-agent" => agent }, { "path" => "/#{name}" }]] * 3, stored.map { |event| event.values_at("type", "path", "headers", "params") }
+    assert_equal [["batch", "/stats/batch", { "user-agent" => agent }, { "path" => "/#{name}" }]] * 3,
+                 stored.map { |event| event.values_at("type", "path", "headers", "params") }
   end
 
   def test_an_event_that_is_sent_again_is_there_once
@@ -99,11 +105,14 @@ class StatsTest < Minitest::Test
 
   def test_a_batch_says_of_each_event_what_became_of_it
     lines = [%({"path":"/1"}), "{", "", "[]", %({"id":["x"]}), %({"text":"#{'x' * 1_100_000}"}), %({"path":"/2"})].join("\n")
-    answer = server.post("/stats/batch", lines, headers: { "Content-Type" => "application/x-ndjson", "User-Agent" => agent, **DELIVERED })
+    answer = server.post("/stats/batch", lines,
+                         headers: { "Content-Type" => "application/x-ndjson", "User-Agent" => agent, **DELIVERED })
     assert_equal 207, answer.status
-    assert_equal [nil, "malformed_json", "not_an_object", "invalid_id", "event_too_large", nil], answer.json["results"].map { |result| result["code"] }
+    assert_equal [nil, "malformed_json", "not_an_object", "invalid_id", "event_too_large", nil],
+                 answer.json["results"].map { |result| result["code"] }
     assert_equal [2, 4, "delivered"], answer.json.values_at("accepted", "rejected", "durability")
-    assert_equal answer.json["results"].filter_map { |result| result["id"] }.sort, stored.map { |event| event["id"] }.sort
+    assert_equal answer.json["results"].filter_map { |result| result["id"] }.sort,
+                 stored.map { |event| event["id"] }.sort
     all_bad = server.post("/stats/batch", [1, 2])
     assert_equal [422, 0, nil], [all_bad.status, *all_bad.json.values_at("accepted", "durability")]
   end
@@ -185,7 +194,8 @@ class StatsTest < Minitest::Test
     server.post("/stats/batch", [{ event: name, sum: 1 }, { event: name, sum: "2", id: "second" }, { event: name }, { event: "Other #{name}" }], headers: { "User-Agent" => agent })
     wait_until("two are parked") { server.get("/parked").json["events"].count { |one| one["event"]["params"]["event"] == name } == 2 }
     reasons = server.get("/parked").json["events"].select { |one| one["event"]["params"]["event"] == name }.map { |one| one["reason"] }
-    assert_equal ["schema \"#{name}\" version 1: sum is missing", "schema \"#{name}\" version 1: sum is no integer"], reasons.sort
+    assert_equal ["schema \"#{name}\" version 1: sum is missing", "schema \"#{name}\" version 1: sum is no integer"],
+                 reasons.sort
     wait_until("the others are stored") { stored.size == 2 }
     parked = server.get("/parked").json["events"].find { |one| one["event"]["params"]["id"] == "second" }["id"]
 
@@ -205,20 +215,24 @@ class StatsTest < Minitest::Test
       assert_equal [422, "invalid_schema"], [answer.status, answer.json["code"]], schema.inspect
       assert_match words, answer.json["detail"]
     end
-    assert_equal "invalid_body", server.put("/schemas/Bad", "{", headers: { "Content-Type" => "application/json" }).json["code"]
+    assert_equal "invalid_body",
+                 server.put("/schemas/Bad", "{", headers: { "Content-Type" => "application/json" }).json["code"]
   end
 
   def test_sums_are_exact_to_an_offset_and_come_in_pages
     StatsServer.start do |fresh|
-      fresh.post("/stats/batch", Array.new(30) { |n| { path: "/#{n % 3}", event: "E" } }, headers: { "User-Agent" => agent, **DELIVERED })
+      fresh.post("/stats/batch", Array.new(30) { |n| { path: "/#{n % 3}", event: "E" } },
+                 headers: { "User-Agent" => agent, **DELIVERED })
       fresh.record({ path: "/bot" }, headers: { "User-Agent" => "curl/8" })
       total = fresh.get("/stats/rollups?per=day").json
       assert_equal({ "offset" => 31, "queued" => 0 }, total["as_of"])
       assert_equal([{ "events" => 31, "bots" => 1, "visitors" => 2 }], total["rows"].map { |row| row.except("at") })
-      assert_equal [{ "event" => "E", "events" => 30, "bots" => 0 }], fresh.get("/stats/rollups?per=hour&by=event").json["rows"].map { |row| row.except("at") }
+      assert_equal [{ "event" => "E", "events" => 30, "bots" => 0 }],
+                   fresh.get("/stats/rollups?per=hour&by=event").json["rows"].map { |row| row.except("at") }
       page = fresh.get("/stats/rollups?per=day&by=path&limit=3").json
       rest = fresh.get("/stats/rollups?per=day&by=path&limit=3&cursor=#{page['next_cursor']}").json
-      assert_equal [%w[/0 /1 /2], %w[/bot], nil], [page, rest].map { |one| one["rows"].map { |row| row["path"] } } + [rest["next_cursor"]]
+      assert_equal [%w[/0 /1 /2], %w[/bot], nil],
+                   [page, rest].map { |one| one["rows"].map { |row| row["path"] } } + [rest["next_cursor"]]
       assert_empty fresh.get("/stats/rollups?from=2001-01-01&to=2001-01-02").json["rows"]
       { "per=week" => 400, "from=yesterday" => 400, "from=2031-01-01&to=2030-01-01" => 400, "cursor=!" => 400 }.each do |query, status|
         assert_equal status, fresh.get("/stats/rollups?#{query}").status, query
@@ -229,10 +243,12 @@ class StatsTest < Minitest::Test
   def test_keys_tell_senders_apart_and_have_quotas
     StatsServer.start(settings: { keys: "wk-shop:shop:3,wk-blog:blog", api_key: "secret" }) do |keyed|
       basic = ->(key) { { "Authorization" => "Basic #{["#{key}:"].pack('m0')}" } }
-      assert_equal [401, "unauthorized"], keyed.post("/stats", {}).then { |answer| [answer.status, answer.json["code"]] }
+      assert_equal [401, "unauthorized"],
+                   keyed.post("/stats", {}).then { |answer| [answer.status, answer.json["code"]] }
       assert_equal 401, keyed.get("/stats/pixel.gif?key=wrong").status
       assert_equal 200, keyed.get("/stats/pixel.gif?key=wk-blog").status
-      assert_equal 204, keyed.post("/stats/beacon?key=wk-blog", "{}", headers: { "Content-Type" => "text/plain" }).status
+      assert_equal 204,
+                   keyed.post("/stats/beacon?key=wk-blog", "{}", headers: { "Content-Type" => "text/plain" }).status
       assert_equal 200, keyed.post("/v1/track", { event: "E", writeKey: "wk-blog" }).status
 
       first = keyed.post("/v1/track", { event: "E" }, headers: basic["wk-shop"])
@@ -255,11 +271,16 @@ class StatsTest < Minitest::Test
     StatsServer.start(settings: { origins: "https://shop.example" }) do |listed|
       [%w[OPTIONS /stats/beacon], %w[POST /stats/beacon], %w[GET /stats], %w[GET /stats/pixel.gif], %w[OPTIONS /v1/track], %w[OPTIONS /stats]].each do |verb, path|
         evil = listed.request(verb, path, headers: { "Origin" => "https://evil.example" })
-        assert_equal ["*", nil, "origin"], evil.headers.values_at("access-control-allow-origin", "access-control-allow-credentials", "vary"), "#{verb} #{path}"
+        assert_equal ["*", nil, "origin"],
+                     evil.headers.values_at("access-control-allow-origin", "access-control-allow-credentials", "vary"),
+                     "#{verb} #{path}"
         good = listed.request(verb, path, headers: { "Origin" => "https://shop.example" })
-        assert_equal %w[https://shop.example true], good.headers.values_at("access-control-allow-origin", "access-control-allow-credentials"), "#{verb} #{path}"
+        assert_equal %w[https://shop.example true],
+                     good.headers.values_at("access-control-allow-origin", "access-control-allow-credentials"),
+                     "#{verb} #{path}"
       end
-      refused = listed.post("/stats", "{", headers: { "Origin" => "https://shop.example", "Content-Type" => "application/json" })
+      refused = listed.post("/stats", "{",
+                            headers: { "Origin" => "https://shop.example", "Content-Type" => "application/json" })
       assert_equal [400, "https://shop.example"], [refused.status, refused["access-control-allow-origin"]]
     end
   end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Text beyond ASCII, and bytes that are no text, on every way into the collector: they are counted and kept as they were sent, or become dead
-# letters, and neither stops the delivery, nor the next start.
+# Text beyond ASCII, and bytes that are no text, on every way into the collector: they are counted and kept as they were
+# sent, or become dead letters, and neither stops the delivery, nor the next start.
 require "test_helper"
 require "open3"
 require "support/patience"
@@ -19,7 +19,8 @@ class StatsTextTest < Minitest::Test
     output.force_encoding(Encoding::UTF_8)
   end
 
-  # The event could not be written to the ledger: every /stats was 500 while /readyz said ready, and no start succeeded any more.
+  # The event could not be written to the ledger: every /stats was 500 while /readyz said ready, and no start succeeded
+  # any more.
   def test_a_dead_letter_whose_reason_and_event_are_not_ascii_stops_neither_the_delivery_nor_a_start
     StatsServer.start do |server|
       assert_equal 200, server.put("/schemas/shirt", { properties: { "größe" => { type: "integer" } } }).status
@@ -44,7 +45,8 @@ class StatsTextTest < Minitest::Test
       server.get("/stats?path=/caf%C3%A9")
       server.get("/stats?path=#{ENCODED}&event=#{ENCODED}")
       server.post("/stats", { path: TEXT, event: TEXT })
-      server.post("/stats", "path=#{ENCODED}&event=#{ENCODED}", headers: { "Content-Type" => "application/x-www-form-urlencoded" })
+      server.post("/stats", "path=#{ENCODED}&event=#{ENCODED}",
+                  headers: { "Content-Type" => "application/x-www-form-urlencoded" })
       server.post("/stats/batch", [{ path: TEXT, event: TEXT, id: TEXT }, { path: TEXT, event: TEXT, id: "#{TEXT}2" }])
       server.get("/stats/pixel.gif?path=#{ENCODED}&event=#{ENCODED}")
       server.post("/stats/beacon", %({"path":"#{TEXT}","event":"#{TEXT}"}), headers: { "Content-Type" => "text/plain" })

@@ -48,7 +48,8 @@ class StatusTest < Minitest::Test
       assert_match(/^Process #{server.pid} on \S+, up \d+ s, one process, 256 shards$/, elah_status(server, "--pidfile", pidfile).first)
       File.write(pidfile, "1")
       text, ended = elah_status(server, "--pidfile", pidfile)
-      assert_equal [1, true], [ended.exitstatus, text.match?(/\Aelah: No server of this user runs below .* as process 1 of /)]
+      assert_equal [1, true],
+                   [ended.exitstatus, text.match?(/\Aelah: No server of this user runs below .* as process 1 of /)]
       File.write(pidfile, server.pid.to_s)
     end
   end

@@ -42,7 +42,8 @@ class StoreDamageTest < Minitest::Test
   end
 
   def check(*arguments)
-    Open3.capture2e(RbConfig.ruby, "-Ilib", "exe/elah", "store", "check", *arguments, chdir: File.expand_path("../..", __dir__))
+    Open3.capture2e(RbConfig.ruby, "-Ilib", "exe/elah", "store", "check", *arguments,
+                    chdir: File.expand_path("../..", __dir__))
   end
 
   def test_a_sound_store_is_checked_whole
@@ -85,7 +86,8 @@ class StoreDamageTest < Minitest::Test
     calls = %w[openat pwrite64 writev fdatasync linkat link].freeze
     calls.product([1, 2, 3, 5]).each do |call, nth|
       FileUtils.rm_rf(@dir)
-      StoreProcess.trace("Elah::Store.open(ARGV[0])", @dir, trace: call, inject: "#{call}:signal=KILL:when=#{call == 'openat' ? nth + 300 : nth}")
+      StoreProcess.trace("Elah::Store.open(ARGV[0])", @dir, trace: call,
+                                                            inject: "#{call}:signal=KILL:when=#{call == 'openat' ? nth + 300 : nth}")
       store = Elah::Store.open(@dir)
       assert_equal 0, store.table("t").size, "killed at #{call} #{nth}"
       store.close

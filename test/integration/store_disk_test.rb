@@ -60,7 +60,8 @@ class StoreDiskTest < Minitest::Test
     assert_equal ["nil", "Errno::ENOSPC", "The store is full: the disk has no room.", "put true"], lines
   end
 
-  # The files that are mapped lie whole on the disk before they are touched: a sparse one would end the process with SIGBUS.
+  # The files that are mapped lie whole on the disk before they are touched: a sparse one would end the process with
+  # SIGBUS.
   def test_a_disk_that_fills_up_under_a_journal_does_not_kill
     lines = on_tmpfs(4, <<~RUBY)
       store = Elah::Store.open(ARGV[0], fold_seconds: 60)

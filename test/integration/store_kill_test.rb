@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Kills processes that write to a store: while they work, and while they recover what another left. What was acknowledged is
-# there, and counters are exact.
+# Kills processes that write to a store: while they work, and while they recover what another left. What was
+# acknowledged is there, and counters are exact.
 require "test_helper"
 require "support/store_process"
 require "fileutils"
@@ -54,7 +54,8 @@ class StoreKillTest < Minitest::Test
     assert_everything_is_there(acknowledged, killed: 1 + ends.size)
   end
 
-  # One process once lost each of its 32 attempts: it read while the other's transaction was on its way to the disk, again and again.
+  # One process once lost each of its 32 attempts: it read while the other's transaction was on its way to the disk,
+  # again and again.
   def test_two_processes_write_to_one_store
     children = Array.new(2) { |n| in_child { |say| contend(n, say) } }
     answers = children.map { |pid, output| output.read.lines(chomp: true).tap { assert Process.wait2(pid).last.success? } }

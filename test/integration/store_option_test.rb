@@ -12,7 +12,8 @@ class StoreOptionTest < Minitest::Test
   TAKEN = { "items" => %w[mongodb mysql postgres], "leaderboards" => REDIS, "links" => [*REDIS, "mongodb", "mysql", "postgres"],
             "ring_pools" => [], "stats" => [] }.freeze
 
-  # Loads the app as `elah serve` does, once for each URL, and says which of them are refused. Nobody listens at these addresses.
+  # Loads the app as `elah serve` does, once for each URL, and says which of them are refused. Nobody listens at these
+  # addresses.
   SCRIPT = <<~RUBY
     require "elah"
     app, data, *schemes = ARGV
@@ -33,7 +34,8 @@ class StoreOptionTest < Minitest::Test
   TAKEN.each do |app, taken|
     define_method(:"test_#{app}_refuses_a_store_that_it_does_not_use") do
       outcomes = load_with_each(app)
-      assert_equal SCHEMES.to_h { |scheme| [scheme, taken.include?(scheme) ? "taken" : "refused"] }, outcomes.transform_values(&:first)
+      assert_equal SCHEMES.to_h { |scheme| [scheme, taken.include?(scheme) ? "taken" : "refused"] },
+                   outcomes.transform_values(&:first)
       (SCHEMES - taken).each { |scheme| assert_match(/\bstore\b/, outcomes[scheme].last) }
     end
   end
@@ -55,7 +57,8 @@ class StoreOptionTest < Minitest::Test
 
   def test_stats_names_the_option_that_is_meant
     Dir.mktmpdir do |data|
-      text, status = serve("apps/stats/app.rb", "--store", "postgres://127.0.0.1/shop", "--data", File.join(data, "data"))
+      text, status = serve("apps/stats/app.rb", "--store", "postgres://127.0.0.1/shop", "--data",
+                           File.join(data, "data"))
       assert_equal 2, status.exitstatus, text
       assert_match(/--set stats_destination=URL/, text)
       refute File.exist?(File.join(data, "data"))
@@ -66,7 +69,8 @@ class StoreOptionTest < Minitest::Test
 
   def load_with_each(app)
     Dir.mktmpdir do |data|
-      text, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", SCRIPT, "apps/#{app}/app.rb", data, *SCHEMES, chdir: ROOT)
+      text, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", SCRIPT, "apps/#{app}/app.rb", data, *SCHEMES,
+                                     chdir: ROOT)
       assert_predicate status, :success?, text
       text.lines.grep(/\A\S+ (taken|refused)/).to_h do |line|
         scheme, outcome, message = line.chomp.split(" ", 3)
@@ -76,6 +80,7 @@ class StoreOptionTest < Minitest::Test
   end
 
   def serve(*arguments, env: {})
-    Open3.capture2e(env, RbConfig.ruby, "-Ilib", "exe/elah", "serve", *arguments, "--bind", "tcp://127.0.0.1:0", chdir: ROOT)
+    Open3.capture2e(env, RbConfig.ruby, "-Ilib", "exe/elah", "serve", *arguments, "--bind", "tcp://127.0.0.1:0",
+                    chdir: ROOT)
   end
 end

@@ -7,7 +7,8 @@ require "support/store_process"
 require "fileutils"
 require "tmpdir"
 
-# A store that accepts no writes makes its server unready, with the reason; the log says when that begins and when it ends, once each.
+# A store that accepts no writes makes its server unready, with the reason; the log says when that begins and when it
+# ends, once each.
 class StoreReadinessTest < Minitest::Test
   include Patience
 

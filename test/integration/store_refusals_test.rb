@@ -32,7 +32,8 @@ class StoreRefusalsTest < Minitest::Test
 
   def test_a_full_store_is_507_and_a_line_of_the_log
     answer = @server.connect do |client|
-      Enumerator.produce(0, &:succ).lazy.map { |n| client.request("PUT", "/notes/#{n}") }.find { |one| one.status != 200 }
+      Enumerator.produce(0,
+                         &:succ).lazy.map { |n| client.request("PUT", "/notes/#{n}") }.find { |one| one.status != 200 }
     end
     assert_equal [507, "application/problem+json", "store_full", nil], told(answer)
     assert_match(/\AThe store is full: /, answer.json["detail"])

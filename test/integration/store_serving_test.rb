@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A store inside a server: a write suspends its request alone, requests that write at once share syncs, and transactions of many
-# fibers wait for each other without stopping the loop.
+# A store inside a server: a write suspends its request alone, requests that write at once share syncs, and transactions
+# of many fibers wait for each other without stopping the loop.
 require "test_helper"
 require "support/elah_server"
 require "fileutils"

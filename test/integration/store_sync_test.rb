@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Shows with strace what kill -9 cannot: each acknowledged write was synced before, and a sync that failed acknowledges nothing.
+# Shows with strace what kill -9 cannot: each acknowledged write was synced before, and a sync that failed acknowledges
+# nothing.
 require "test_helper"
 require "support/store_process"
 require "fileutils"
@@ -36,13 +37,15 @@ class StoreSyncTest < Minitest::Test
     RUBY
     assert status.success?, lines.join("\n")
     assert_equal 12, lines.grep(/acknowledged/).size
-    assert calls.grep(/openat.*data\.mdb", O_WRONLY\|O_DSYNC/).any?, "the commit record goes through a synchronous descriptor"
+    assert calls.grep(/openat.*data\.mdb", O_WRONLY\|O_DSYNC/).any?,
+           "the commit record goes through a synchronous descriptor"
     steps = calls.drop_while { |call| !call.include?("opened") }.slice_after(/acknowledged/).select { |step| step.last.include?("acknowledged") }
     assert_equal 12, steps.size
     steps.each do |step|
       data = step.index { |call| SYNCED_DATA.match?(call) }
       commit = step.index { |call| SYNCED_COMMIT.match?(call) }
-      assert data && commit && data < commit, "#{step.last} did not follow a sync of the data and of the commit:\n#{step.join("\n")}"
+      assert data && commit && data < commit,
+             "#{step.last} did not follow a sync of the data and of the commit:\n#{step.join("\n")}"
     end
   end
 
@@ -107,8 +110,8 @@ class StoreSyncTest < Minitest::Test
     refute_empty unreadable, "the commit record was never what failed"
   end
 
-  # Pages that follow one another are written with writev, the commit record with pwrite64. The first put is tried twice, since
-  # the store knows of pages that may have become free meanwhile.
+  # Pages that follow one another are written with writev, the commit record with pwrite64. The first put is tried
+  # twice, since the store knows of pages that may have become free meanwhile.
   def test_a_disk_without_room_refuses_and_goes_on
     lines, = StoreProcess.trace(<<~RUBY, @dir, trace: "writev", inject: "writev:error=ENOSPC:when=1..3")
       store = Elah::Store.open(ARGV[0])
@@ -121,7 +124,8 @@ class StoreSyncTest < Minitest::Test
     assert_equal ["put 1 Elah::Store::Full", "put 2 Elah::Store::Full", "put 3 40", "sizes [40, 0, 0, 40]"], lines
   end
 
-  # Of pages that lie alone, and of the commit record after them: which call is the record's depends on the pages that are free.
+  # Of pages that lie alone, and of the commit record after them: which call is the record's depends on the pages that
+  # are free.
   def test_no_room_for_the_commit_record_is_a_failure
     StoreProcess.run('Elah::Store.open(ARGV[0]).table("links").put("k0", "v")', @dir)
     refused = ["put 1 Elah::Store::Full", "put 2 true"]
@@ -147,8 +151,8 @@ class StoreSyncTest < Minitest::Test
     lines
   end
 
-  # Which of the writer's calls a write makes depends on the pages that are free at that moment, so each call fails once, in a run
-  # of its own, until there is none left to fail.
+  # Which of the writer's calls a write makes depends on the pages that are free at that moment, so each call fails
+  # once, in a run of its own, until there is none left to fail.
   #
   # @yieldparam acknowledged [Array<String>] the steps before the failure
   # @yieldparam state [String] what the process could read afterwards
@@ -164,7 +168,8 @@ class StoreSyncTest < Minitest::Test
       assert_equal STEPS.first(acknowledged.size), acknowledged
       return failed if acknowledged.size == STEPS.size
 
-      assert_equal STEPS.drop(acknowledged.size).map { |step| step.sub(/ \S+\z/, " Elah::Store::Failed") }, steps.drop(acknowledged.size)
+      assert_equal STEPS.drop(acknowledged.size).map { |step| step.sub(/ \S+\z/, " Elah::Store::Failed") },
+                   steps.drop(acknowledged.size)
       yield acknowledged, state
       failed << steps[acknowledged.size].delete_suffix(" Elah::Store::Failed")
       counted = acknowledged.grep(/count/).size

@@ -13,7 +13,8 @@ class SupervisorEndTest < Minitest::Test
     clients.each { |client| client.write(format(REQUEST, 300)) }
     server.signal(:TERM)
     answers = clients.map(&:read_answer)
-    assert_equal [[200, "slept", "close"]], answers.map { |answer| [answer.status, answer.body, answer["connection"]] }.uniq
+    assert_equal [[200, "slept", "close"]],
+                 answers.map { |answer| [answer.status, answer.body, answer["connection"]] }.uniq
     assert_predicate server.wait_until_ended, :success?
     assert_raises(Errno::ECONNREFUSED) { HttpClient.new(server.url) }
     refute_path_exists run_dir(server).path

@@ -14,7 +14,8 @@ class SupervisorHooksTest < Minitest::Test
       after_worker_exit { |slot, status| $stderr.puts "after exit: \#{slot} \#{status.termsig}" }
     RUBY
     supervised_with_config(config) do |server|
-      assert_equal(["before fork: true"] * 2 + ["boot: true"] * 2, server.log.lines(chomp: true).grep(/\A(before|boot)/).sort)
+      assert_equal(["before fork: true"] * 2 + ["boot: true"] * 2,
+                   server.log.lines(chomp: true).grep(/\A(before|boot)/).sort)
       Process.kill(:KILL, worker_pids(server).last)
       server.wait_for(/after exit: 1 9/)
     end

@@ -61,7 +61,8 @@ class SupervisorTest < Minitest::Test
     end
   end
 
-  # A supervisor has opened nothing yet that a fork would break: a store that the app uses while it is loaded is opened anew.
+  # A supervisor has opened nothing yet that a fork would break: a store that the app uses while it is loaded is opened
+  # anew.
   def test_a_store_that_was_used_before_the_fork_works_in_every_worker
     app = <<~RUBY
       STORE = Elah::Store.open("store")

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The encodings of docs/codecs.md: what a handler gets from each part of a request, and what becomes of text in any encoding that a handler
-# raises or answers with.
+# The encodings of docs/codecs.md: what a handler gets from each part of a request, and what becomes of text in any
+# encoding that a handler raises or answers with.
 require "test_helper"
 require "json"
 require "support/elah_server"
@@ -56,31 +56,36 @@ class TextBoundaryTest < Minitest::Test
 
   def test_what_a_request_says_is_utf8_or_bytes
     headers = { "X-UTF8" => TEXT, "X-Bytes" => "a\xFF", "X-Ascii" => "a", "Cookie" => "a=#{ENCODED}" }
-    seen = server.get("/seen/#{ENCODED}?q=#{ENCODED}&l[]=a&h[#{ENCODED}]=b", headers: headers.transform_values(&:b)).json
+    seen = server.get("/seen/#{ENCODED}?q=#{ENCODED}&l[]=a&h[#{ENCODED}]=b",
+                      headers: headers.transform_values(&:b)).json
     assert_equal({ "name: UTF-8" => utf8(TEXT), "q: UTF-8" => utf8(TEXT), "l: UTF-8" => [utf8("a")], "h: UTF-8" => { "#{TEXT}: UTF-8" => utf8("b") } }, seen["params"])
     expected = { "x-utf8: UTF-8" => utf8(TEXT), "x-bytes: UTF-8" => bytes("a\xFF"), "x-ascii: UTF-8" => utf8("a") }
     assert_equal [expected, expected], [seen["headers"], seen["all"].slice(*expected.keys)]
     assert_equal({ "a: UTF-8" => utf8(TEXT) }, seen["cookies"])
-    assert_equal [utf8("/seen/#{ENCODED}"), utf8(TEXT), utf8("GET"), bytes(""), utf8("127.0.0.1")], seen.values_at("path", "route", "method", "body", "ip")
+    assert_equal [utf8("/seen/#{ENCODED}"), utf8(TEXT), utf8("GET"), bytes(""), utf8("127.0.0.1")],
+                 seen.values_at("path", "route", "method", "body", "ip")
   end
 
   def test_bodies_are_bytes_and_what_is_read_of_them_is_utf8
     { "application/json" => JSON.generate({ "größe" => { "a" => [TEXT] } }), "application/x-www-form-urlencoded" => "größe[a][]=#{ENCODED}",
       "multipart/form-data; boundary=x" => "--x\r\nContent-Disposition: form-data; name=\"größe[a][]\"\r\n\r\n#{TEXT}\r\n--x--\r\n" }.each do |type, body|
       seen = server.request("POST", "/seen/a", headers: { "Content-Type" => type }, body: body.b).json
-      assert_equal({ "name: UTF-8" => utf8("a"), "größe: UTF-8" => { "a: UTF-8" => [utf8(TEXT)] } }, seen["params"], type)
+      assert_equal({ "name: UTF-8" => utf8("a"), "größe: UTF-8" => { "a: UTF-8" => [utf8(TEXT)] } }, seen["params"],
+                   type)
       assert_equal bytes(body), seen["body"]
     end
   end
 
   def test_errors_in_any_encoding_reach_client_and_log
     %w[utf16 broken binary latin].each do |kind|
-      assert_equal [500, "internal_error"], server.get("/raise/#{kind}").then { |answer| [answer.status, answer.json["code"]] }
+      assert_equal [500, "internal_error"],
+                   server.get("/raise/#{kind}").then { |answer| [answer.status, answer.json["code"]] }
       answer = server.get("/raise/#{kind}?class=problem")
       assert_equal [400, "bad_request"], [answer.status, answer.json["code"]]
       expected = { "utf16" => TEXT, "broken" => "a\uFFFDb", "binary" => TEXT, "latin" => "größe" }[kind]
       assert_equal expected, answer.json["detail"]
-      assert_equal [422, expected], server.get("/refuse/#{kind}").then { |refused| [refused.status, refused.json["detail"]] }
+      assert_equal [422, expected],
+                   server.get("/refuse/#{kind}").then { |refused| [refused.status, refused.json["detail"]] }
       server.wait_for(/failed: RuntimeError: #{expected}/)
     end
   end

@@ -6,7 +6,8 @@ require "support/elah_server"
 require "support/process_memory"
 
 class WaitingConnectionsTest < Minitest::Test
-  # Five pages: the fiber's two stacks, its frames and hyper's two buffers, of which a short head touches one page each; and 4 KB of all else.
+  # Five pages: the fiber's two stacks, its frames and hyper's two buffers, of which a short head touches one page each;
+  # and 4 KB of all else.
   BYTES_MAX = 27_000
   COUNT = 400
 

@@ -4,7 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/patience"
 
-# The waits of the standard library, five requests at a time: together they take as long as one, and nobody else notices.
+# The waits of the standard library, five requests at a time: together they take as long as one, and nobody else
+# notices.
 class WaitsTest < Minitest::Test
   include Patience
 

@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require_relative "../support/elah_server"
 
-# A server whose Ruby compiles: what is compiled after some calls waits in its fiber, raises, is cancelled and is collected as before.
+# A server whose Ruby compiles: what is compiled after some calls waits in its fiber, raises, is cancelled and is
+# collected as before.
 class YJITTest < Minitest::Test
   FLAGS = { "RUBYOPT" => "--yjit --yjit-exec-mem-size=16 --yjit-call-threshold=2" }.freeze
   APP = <<~RUBY

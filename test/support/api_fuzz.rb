@@ -4,13 +4,13 @@ require "json"
 require_relative "fuzz"
 require_relative "http_client"
 
-# Requests to one API out of a table of its routes: mostly as the API wants them, with a few values that it does not expect. Whatever is sent,
-# the status is never 5xx, and what is refused has a code that the specification names.
+# Requests to one API out of a table of its routes: mostly as the API wants them, with a few values that it does not
+# expect. Whatever is sent, the status is never 5xx, and what is refused has a code that the specification names.
 #
 #   ApiFuzz.new(server, spec: "links", routes: [["GET", "/links?limit=:integer&cursor=:text"]]).request(random)
 #
-# A route is a verb, a path with its query, a body (fields, a String or nil) and headers. `:NAME` in a path or a query, and Symbols in a body, are
-# values of that kind: `:text`, `:integer`, ..., or what {#keep} has given for the name.
+# A route is a verb, a path with its query, a body (fields, a String or nil) and headers. `:NAME` in a path or a query,
+# and Symbols in a body, are values of that kind: `:text`, `:integer`, ..., or what {#keep} has given for the name.
 class ApiFuzz
   ROOT = File.expand_path("../..", __dir__)
   TEXT = "𝛑 größe 日本 🎉"
@@ -20,7 +20,8 @@ class ApiFuzz
     time: %w[2026-11-23T10:00:00Z 2030-01-01], url: ["https://example.com/a?b=c#d", "http://example.com/#{TEXT.delete(' ')}"],
     uuid: ["01a208fa-69c2-7000-8ea1-66990cd99d1a"], cursor: %w[AAAA AAAAAAAAAAE MQ 1.AAAA], words: [%w[a b], ["größe"]], object: [{ "a" => 1 }, {}]
   }.freeze
-  # What a place in JSON may have to bear, as JSON: other types, numbers beyond any range, text that is hardly any, and what is no JSON.
+  # What a place in JSON may have to bear, as JSON: other types, numbers beyond any range, text that is hardly any, and
+  # what is no JSON.
   ODD_JSON = [
     *[nil, true, false, 0, -1, 1.5, -0.0, 1e308, 5e-324, 2**31, 2**53, 2**63, 2**64, -(2**63), -(2**64), 10**400, "", " ", "\0", "a\0b", "\n", "\u202E", TEXT,
       "x" * 300, "ß" * 300, "x" * 5000, "0", "-1", "1e400", "NaN", "null", "true", "99999999999999999999", "2026-13-45T99:99:99Z", "0000-01-01T00:00:00Z",
@@ -157,7 +158,8 @@ class ApiFuzz
   # `invalid_FIELD` stands for a code for each field.
   def known?(code) = @codes.key?(code) || (@codes.key?("invalid_FIELD") && code.start_with?("invalid_"))
 
-  # The problem's code, that of the first event of a batch which was refused, or the class of an error of the original's API of ring pools.
+  # The problem's code, that of the first event of a batch which was refused, or the class of an error of the original's
+  # API of ring pools.
   def code(answer)
     case answer["content-type"]
     when /xml/ then answer.body[%r{<Class>(\w+)</Class>}, 1]

@@ -5,8 +5,8 @@ require "json"
 require "tmpdir"
 require_relative "elah_server"
 
-# Owns a real reference API of a test on a store that outlives the process, so that a test may kill it and start it again.
-# A subclass names its app.
+# Owns a real reference API of a test on a store that outlives the process, so that a test may kill it and start it
+# again. A subclass names its app.
 class AppServer
   # An import is silent until it has read everything.
   SILENCE_SECONDS = 120

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Which lines and methods a process runs, written into the folder $COVERAGE_FOLDER when it ends. RUBYOPT loads this into every Ruby that a test
-# starts. A process that is killed writes nothing.
+# Which lines and methods a process runs, written into the folder $COVERAGE_FOLDER when it ends. RUBYOPT loads this into
+# every Ruby that a test starts. A process that is killed writes nothing.
 
 require "coverage"
 
@@ -31,7 +31,8 @@ module CoverageRecorder
       methods = result[:methods].group_by { |(owner, name, line, *), _| ["#{owner.to_s[/\A(?:#<Class:)?([\w:]+)/, 1]}##{name}", line] }
       [file.delete_prefix("#{ROOT}/"), { lines: result[:lines], methods: methods.transform_values { |all| all.sum(&:last) } }]
     end
-    File.binwrite(File.join(FOLDER, "#{Process.pid}-#{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"), Marshal.dump(found))
+    File.binwrite(File.join(FOLDER, "#{Process.pid}-#{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"),
+                  Marshal.dump(found))
   rescue SystemCallError
     nil
   end

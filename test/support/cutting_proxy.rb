@@ -2,8 +2,8 @@
 
 require "socket"
 
-# A TCP proxy of a test in front of a real server. It may cut connections after so many bytes of the server's answers, or as soon as
-# they come, so that a client meets an answer that ends in its middle.
+# A TCP proxy of a test in front of a real server. It may cut connections after so many bytes of the server's answers,
+# or as soon as they come, so that a client meets an answer that ends in its middle.
 class CuttingProxy
   # @return [Integer, nil] bytes of answers that a connection passes on before it is cut; nil never cuts
   attr_accessor :bytes_max

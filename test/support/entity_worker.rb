@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# A process that owns accounts and does what the test writes to its standard input, one line each: `call KEY METHOD ARGUMENTS...`. It answers
-# with `= VALUE` or `! CLASS MESSAGE`. Arguments: the store's directory, the placement's file, slot, generation, durability.
+# A process that owns accounts and does what the test writes to its standard input, one line each: `call KEY METHOD
+# ARGUMENTS...`. It answers with `= VALUE` or `! CLASS MESSAGE`. Arguments: the store's directory, the placement's file,
+# slot, generation, durability.
 require "io/wait"
 require "test_helper"
 require "support/entity_case"

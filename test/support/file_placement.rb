@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A placement that several processes of a test share through a file: two numbers for each slot, its generation and the version. What a
-# supervisor writes on its board, a test writes here.
+# A placement that several processes of a test share through a file: two numbers for each slot, its generation and the
+# version. What a supervisor writes on its board, a test writes here.
 class FilePlacement
   SHARDS = 16
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# The harness of the seeded mutation tests in Ruby: how long they run, and how they change bytes. `crates/elah-fuzz` is the same for Rust.
+# The harness of the seeded mutation tests in Ruby: how long they run, and how they change bytes. `crates/elah-fuzz` is
+# the same for Rust.
 #
 #   class NumbersTest < Minitest::Test
 #     NUMBERS = Fuzz::Mutator.new(%w[12 -7], %w[0 e 99999999999999999999])
@@ -10,9 +11,9 @@
 #     end
 #   end
 #
-# Such tests are the files `test/fuzz/*_test.rb`, which the step "fuzz" runs. A test runs for ELAH_FUZZ_SECONDS, 20 seconds without it. A case that
-# fails prints its seed; with ELAH_FUZZ_SEED=<seed> it is the first case that runs. Each test also prints the seed of its first case, for cases that
-# never end.
+# Such tests are the files `test/fuzz/*_test.rb`, which the step "fuzz" runs. A test runs for ELAH_FUZZ_SECONDS, 20
+# seconds without it. A case that fails prints its seed; with ELAH_FUZZ_SEED=<seed> it is the first case that runs. Each
+# test also prints the seed of its first case, for cases that never end.
 module Fuzz
   SECONDS = 20
   SEED_END = 2**64

@@ -3,8 +3,8 @@
 require "io/wait"
 require "socket"
 
-# Owns a small HTTP/1.1 client on a bare socket: a test sends exactly the bytes it wants and reads the answers one by one.
-# Every read has a deadline, after which it raises.
+# Owns a small HTTP/1.1 client on a bare socket: a test sends exactly the bytes it wants and reads the answers one by
+# one. Every read has a deadline, after which it raises.
 class HttpClient
   # Raised when the server says nothing for too long.
   class Silence < StandardError; end

@@ -5,7 +5,8 @@ require "tmpdir"
 require "yaml"
 require_relative "../../lab/lib/lab"
 
-# Owns what the tests of the lab share: catalogues of small contenders, plans of seconds, and records in a temporary folder.
+# Owns what the tests of the lab share: catalogues of small contenders, plans of seconds, and records in a temporary
+# folder.
 module LabCase
   PLAN = { name: "tiny", rounds: 1, seconds: 1, warmup: 0, pace_seconds: 1, shares: [], soak_seconds: 0 }.freeze
   WORKLOAD = { "title" => "a text", "contract" => "specs/plain.yml", "cases" => ["a text"], "path" => "/hello", "status" => 200,
@@ -31,7 +32,8 @@ module LabCase
       [mode, { "title" => mode.capitalize, "kind" => "Ruby", "version" => %w[ruby --version], "workloads" => ["hello"], "ready_seconds" => 5,
                "run" => [RbConfig.ruby, "--disable=gems", "test/support/lab/contender.rb", "{port}", mode, pids_file], **more }]
     end
-    Lab::Catalogue.new(contenders: written("contenders.yml", entries), workloads: written("workloads.yml", { "hello" => WORKLOAD.merge(workload) }))
+    Lab::Catalogue.new(contenders: written("contenders.yml", entries),
+                       workloads: written("workloads.yml", { "hello" => WORKLOAD.merge(workload) }))
   end
 
   def written(name, content) = File.join(@folder, name).tap { |file| File.write(file, content.is_a?(String) ? content : YAML.dump(content)) }

@@ -20,7 +20,8 @@ class LinksServer < AppServer
   # @return [Array<Hash>] the results and the summary
   def import(lines, **rest)
     body = lines.map { |line| "#{line.is_a?(Hash) ? JSON.generate(line) : line}\n" }.join
-    post("/links/import", body, headers: { "Content-Type" => "application/x-ndjson" }, **rest).body.each_line.map { |line| JSON.parse(line) }
+    post("/links/import", body, headers: { "Content-Type" => "application/x-ndjson" },
+                                **rest).body.each_line.map { |line| JSON.parse(line) }
   end
 
   # @return [Integer]

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# The modules of a Rust crate and which of them use each other, read from the `use` lines and the paths in its code. A module is a file with the
-# folder of the same name. Files that only gather modules, as the crate's root does, are none: the modules below them count.
+# The modules of a Rust crate and which of them use each other, read from the `use` lines and the paths in its code. A
+# module is a file with the folder of the same name. Files that only gather modules, as the crate's root does, are none:
+# the modules below them count.
 class ModuleGraph
   # @param crate [String] the folder of a crate
   def initialize(crate)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Owns what tests need that wait for somebody else: to ask until it is so, to try until a server is back, and to see how long it took.
-# Nothing here sleeps; the questions themselves take the time.
+# Owns what tests need that wait for somebody else: to ask until it is so, to try until a server is back, and to see how
+# long it took. Nothing here sleeps; the questions themselves take the time.
 module Patience
   # How long it may take, in seconds; a test that needs longer says so by a method of its own.
   def patience_seconds = 60
@@ -34,7 +34,8 @@ module Patience
     end
   end
 
-  # Runs the block until it was quick once: a busy machine may spoil some rounds, and what waits one after the other spoils all.
+  # Runs the block until it was quick once: a busy machine may spoil some rounds, and what waits one after the other
+  # spoils all.
   #
   # @param seconds [Numeric] below which it is quick
   # @return [Float] seconds of the quick one

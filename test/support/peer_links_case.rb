@@ -41,7 +41,8 @@ class PeerLinksCase < Minitest::Test
   def as_worker(**options)
     Elah.run do
       config = Elah::Config.build(**options)
-      links = Elah::PeerLinks.open(Elah.current_loop, File.join(@folder, "test.sock"), config: config, log: self) { |message| [:called, message] }
+      links = Elah::PeerLinks.open(Elah.current_loop, File.join(@folder, "test.sock"), config: config,
+                                                                                       log: self) { |message| [:called, message] }
       yield links
     ensure
       links&.close

@@ -5,8 +5,8 @@ require "open3"
 require "rbconfig"
 require "tmpdir"
 
-# Owns one real process of a test that answers calls over a link, as `test/support/apps/peer.rb` does. It ends with the test, whatever becomes
-# of that.
+# Owns one real process of a test that answers calls over a link, as `test/support/apps/peer.rb` does. It ends with the
+# test, whatever becomes of that.
 class PeerProcess
   APP = File.expand_path("apps/peer.rb", __dir__)
   LIBRARY = File.expand_path("../../lib", __dir__)

@@ -4,8 +4,8 @@ require "support/elah_server"
 require "support/request_burst"
 require "support/servers"
 
-# Owns what every framework's app with ActiveRecord has to stand: the same tests for each app, on PostgreSQL and on MariaDB. A test
-# class includes it and names its app.
+# Owns what every framework's app with ActiveRecord has to stand: the same tests for each app, on PostgreSQL and on
+# MariaDB. A test class includes it and names its app.
 module RecordsCase
   DATABASES = { "postgresql" => Servers::PostgreSQL, "mysql2" => Servers::MariaDB }.freeze
   POOL = 50

@@ -6,7 +6,8 @@ require "fileutils"
 require "stringio"
 require "tmpdir"
 
-# A test with sinks of its own in a temporary folder, a clock that the test moves, and pauses that are noted and hardly kept.
+# A test with sinks of its own in a temporary folder, a clock that the test moves, and pauses that are noted and hardly
+# kept.
 class SinkCase < Minitest::Test
   include Patience
 

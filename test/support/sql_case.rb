@@ -4,8 +4,8 @@ require_relative "../test_helper"
 require_relative "patience"
 require_relative "servers"
 
-# Owns what tests of Elah::SQL need to know of each server, so that every case runs on both. A file of cases is a module; `on_each_server`
-# makes a test class of it for each.
+# Owns what tests of Elah::SQL need to know of each server, so that every case runs on both. A file of cases is a
+# module; `on_each_server` makes a test class of it for each.
 module SQLCase
   include Patience
 

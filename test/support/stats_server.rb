@@ -9,7 +9,8 @@ class StatsServer < AppServer
   # @param settings [Hash] of the app, by name without `stats_`
   # @param options [Hash] of Elah, by name
   def initialize(settings, options)
-    super(settings.transform_keys { |name| "stats_#{name}" }, { sink_retry_max_seconds: 0.2, sink_adopt_seconds: 0.1 }.merge(options))
+    super(settings.transform_keys { |name| "stats_#{name}" },
+          { sink_retry_max_seconds: 0.2, sink_adopt_seconds: 0.1 }.merge(options))
   end
 
   # Records an event and waits until it is delivered.

@@ -5,7 +5,8 @@ require "tmpdir"
 require "support/elah_server"
 require "support/patience"
 
-# Owns what tests of several workers share: a server with two, what its scoreboard says, and clients that count what fails.
+# Owns what tests of several workers share: a server with two, what its scoreboard says, and clients that count what
+# fails.
 module SupervisedCase
   include Patience
 
@@ -14,7 +15,8 @@ module SupervisedCase
   # A request that takes so many milliseconds.
   REQUEST = "GET /sleep/%d HTTP/1.1\r\nHost: test.example\r\n\r\n"
 
-  # Requests that were sent one after the other while something went on: how many were answered, and what happened to the others.
+  # Requests that were sent one after the other while something went on: how many were answered, and what happened to
+  # the others.
   Traffic = Struct.new(:returned, :failures)
 
   # A server with two workers, which is stopped after the block.
@@ -53,8 +55,8 @@ module SupervisedCase
     end
   end
 
-  # Sends requests until the block is done: half of the clients on a new connection each time, the others on one for as long as the server
-  # keeps it.
+  # Sends requests until the block is done: half of the clients on a new connection each time, the others on one for as
+  # long as the server keeps it.
   #
   # @return [Traffic]
   def traffic(server, clients: 4, target: "/sleep/5")

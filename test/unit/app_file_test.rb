@@ -24,7 +24,8 @@ class AppFileTest < Minitest::Test
     in_folder("app.rb" => "require_relative 'part'\nrun AppFileTestPart.new(__FILE__, __dir__, Elah::Config)",
               "part.rb" => "AppFileTestPart = Struct.new(:file, :dir, :config) { def call(env) = [200, {}, [env]] }") do |folder|
       app = Elah::AppFile.load("app.rb")
-      assert_equal [File.realpath("app.rb"), File.realpath(folder), Elah::Config], [File.realpath(app.file), File.realpath(app.dir), app.config]
+      assert_equal [File.realpath("app.rb"), File.realpath(folder), Elah::Config],
+                   [File.realpath(app.file), File.realpath(app.dir), app.config]
       assert_equal "AppFileTestPart", app.class.name
     end
   end

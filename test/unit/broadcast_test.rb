@@ -3,7 +3,8 @@
 require "support/api_case"
 require "support/patience"
 
-# Broadcasts under a server that is not Elah's own, where each listener has a thread; test/integration has them under Elah's.
+# Broadcasts under a server that is not Elah's own, where each listener has a thread; test/integration has them under
+# Elah's.
 class BroadcastUnitTest < APICase
   include Patience
 

@@ -39,7 +39,8 @@ class CliTest < Minitest::Test
 
   def test_addresses_repeat_and_booleans_are_negated
     assert_equal %w[tcp://a:1 unix:///b], arguments("-b", "tcp://a:1", "--bind", "unix:///b").config.bind.map(&:to_s)
-    assert_equal [true, false], [arguments("--log-requests").config.log_requests, arguments("--no-log-requests").config.log_requests]
+    assert_equal [true, false],
+                 [arguments("--log-requests").config.log_requests, arguments("--no-log-requests").config.log_requests]
   end
 
   def test_the_file_stands_anywhere_among_the_flags
@@ -61,7 +62,8 @@ class CliTest < Minitest::Test
   end
 
   def test_an_unknown_flag_is_answered_with_the_nearest
-    assert_equal "elah: Unknown flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n", refuse("serve", "--quue-max", "3")
+    assert_equal "elah: Unknown flag --quue-max. Did you mean --queue-max? `elah help serve` lists all.\n",
+                 refuse("serve", "--quue-max", "3")
     assert_match(/\Aelah: Unknown flag --max-body\. Similar: --body-bytes-max, (--[a-z-]+), (--[a-z-]+)\. `elah help serve` lists all\.\n\z/, refuse("serve", "--max-body"))
     assert_equal 3, refuse("serve", "--nothing")[/Similar: (.*?)\./, 1].split(", ").size
     assert_includes refuse("serve", "--queue-m=3"), "Unknown flag --queue-m."
@@ -70,10 +72,12 @@ class CliTest < Minitest::Test
   end
 
   def test_a_wrong_value_names_the_range
-    assert_includes refuse("serve", "--queue-max", "-3"), "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
+    assert_includes refuse("serve", "--queue-max", "-3"),
+                    "queue_max must be a whole number from 0 to 1000000, not \"-3\" (flag --queue-max)"
     assert_includes refuse("serve", "--workers", "65"), "from 1 to 64, or auto"
     assert_includes refuse("serve", "--log-level", "loud"), "one of debug, info, warn, error"
-    assert_includes refuse("serve", "--bind", "localhost:80"), "tcp://HOST:PORT or unix:///PATH, not \"localhost:80\" (flag --bind)"
+    assert_includes refuse("serve", "--bind", "localhost:80"),
+                    "tcp://HOST:PORT or unix:///PATH, not \"localhost:80\" (flag --bind)"
     assert_includes refuse("serve", "--body-bytes-max", "10Q"), "such as 64K, 10M or 1G, not \"10Q\""
   end
 
@@ -106,8 +110,10 @@ class CliTest < Minitest::Test
 
   def test_sinks_and_servers_that_are_not_there_are_told_with_where
     Dir.mktmpdir do |folder|
-      assert_equal [1, "", "elah: No sink in #{folder}/sinks: set --data to the data folder of the app.\n"], elah("sink", "status", "--data", folder)
-      assert_equal [1, "", "elah: No pid file #{folder}/pid: set --pidfile to that of a running server.\n"], elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
+      assert_equal [1, "", "elah: No sink in #{folder}/sinks: set --data to the data folder of the app.\n"],
+                   elah("sink", "status", "--data", folder)
+      assert_equal [1, "", "elah: No pid file #{folder}/pid: set --pidfile to that of a running server.\n"],
+                   elah("status", "--pidfile", "#{folder}/pid", "--run-dir", folder)
     end
   end
 
@@ -147,7 +153,8 @@ class CliTest < Minitest::Test
       RUBY
       status, out, err = elah("routes", path)
       assert_equal [0, ""], [status, err]
-      assert_equal %w[//example.org/named/x/c(.:format) /d(.:format) /deep/b(.:format) /deep/er/a(.:format)], out.lines.map { |line| line.split[1] }.sort
+      assert_equal %w[//example.org/named/x/c(.:format) /d(.:format) /deep/b(.:format) /deep/er/a(.:format)],
+                   out.lines.map { |line| line.split[1] }.sort
     end
   end
 
@@ -161,7 +168,8 @@ class CliTest < Minitest::Test
         run(Class.new(Elah::API) { [old, new, named].each { |api| mount api } })
       RUBY
       status, out, = elah("routes", path)
-      assert_equal [0, %w[/v1|v2/a(.:format) /v3/a(.:format) /v3/c(/*path) /b(.:format)]], [status, out.lines.map { |line| line.split[1] }]
+      assert_equal [0, %w[/v1|v2/a(.:format) /v3/a(.:format) /v3/c(/*path) /b(.:format)]],
+                   [status, out.lines.map { |line| line.split[1] }]
     end
   end
 

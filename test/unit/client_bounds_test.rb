@@ -26,7 +26,8 @@ class ClientBoundsTest < Minitest::Test
       [0, -1, 1.5, nil].each do |value|
         next if value.nil? && client == Elah::Mongo # which takes the URL's then
 
-        error = assert_raises(Elah::OptionError, "#{client} #{value}") { client.new(CLIENTS[client].first, name => value) }
+        error = assert_raises(Elah::OptionError,
+                              "#{client} #{value}") { client.new(CLIENTS[client].first, name => value) }
         assert_equal "#{client}: #{name} is a whole number above 0, not #{value.inspect}.", error.message
       end
     end

@@ -56,14 +56,17 @@ class ConfigTest < Minitest::Test
   end
 
   def test_under_another_server_only_elahs_own_names_count
-    config = load(env: { "PORT" => "3000", "WEB_CONCURRENCY" => "8", "ELAH_QUEUE_MAX" => "5" }, shares_environment: true)
+    config = load(env: { "PORT" => "3000", "WEB_CONCURRENCY" => "8", "ELAH_QUEUE_MAX" => "5" },
+                  shares_environment: true)
     assert_equal [nil, 1, 5], [config.port, config.workers, config.queue_max]
   end
 
   def test_a_port_is_an_address_of_its_layer
     assert_equal ["tcp://127.0.0.1:9292"], load.bind.map(&:to_s)
-    assert_equal ["tcp://0.0.0.0:3000"], load(env: { "PORT" => "3000" }, file: %(bind "tcp://127.0.0.1:1")).bind.map(&:to_s)
-    assert_equal ["tcp://127.0.0.1:4"], load(env: { "PORT" => "3000" }, flags: { bind: ["tcp://127.0.0.1:4"] }).bind.map(&:to_s)
+    assert_equal ["tcp://0.0.0.0:3000"],
+                 load(env: { "PORT" => "3000" }, file: %(bind "tcp://127.0.0.1:1")).bind.map(&:to_s)
+    assert_equal ["tcp://127.0.0.1:4"],
+                 load(env: { "PORT" => "3000" }, flags: { bind: ["tcp://127.0.0.1:4"] }).bind.map(&:to_s)
     both = load(file: %(port 5\nbind "tcp://[::1]:6"\nbind "unix:///tmp/x.sock"))
     assert_equal %w[tcp://[::1]:6 unix:///tmp/x.sock tcp://0.0.0.0:5], both.bind.map(&:to_s)
     assert_equal %w[tcp://a:1 unix:///b], load(env: { "ELAH_BIND" => "tcp://a:1, unix:///b" }).bind.map(&:to_s)

@@ -13,7 +13,8 @@ class CpusTest < Minitest::Test
         FileUtils.mkdir_p(File.join(folder, "groups", path))
         File.write(File.join(folder, "groups", path, "cpu.max"), text)
       end
-      Elah::Cpus.count(available: available, proc_cgroup: File.join(folder, "cgroup"), groups: File.join(folder, "groups"))
+      Elah::Cpus.count(available: available, proc_cgroup: File.join(folder, "cgroup"),
+                       groups: File.join(folder, "groups"))
     end
   end
 

@@ -16,7 +16,8 @@ class EntityTest < EntityCase
     @accounts["1"].write_row("whole", "ä")
     @accounts["1"].write_joined(4, "parts ", -5, " ", 1 << 61, "ä", "\0", 0)
     @accounts["1"].write_joined(1, "empty")
-    assert_equal [["empty", ""], ["parts -5 #{1 << 61}", "ä\u00000"], %w[whole ä]].map { |row| row.map(&:b) }, @accounts.index(:history).range.map { |row| row.map(&:b) }
+    assert_equal [["empty", ""], ["parts -5 #{1 << 61}", "ä\u00000"], %w[whole ä]].map { |row| row.map(&:b) },
+                 @accounts.index(:history).range.map { |row| row.map(&:b) }
   end
 
   def test_a_row_that_is_no_text_is_refused

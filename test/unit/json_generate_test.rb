@@ -92,7 +92,8 @@ class JSONGenerateTest < Minitest::Test
   def test_nesting_is_bounded_as_in_the_json_library
     assert_same_json(nested(100))
     assert_raises(JSON::NestingError) { JSON.generate(nested(101)) }
-    assert_match "more than 100 levels", assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(nested(101)) }.message
+    assert_match "more than 100 levels",
+                 assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(nested(101)) }.message
     loop_of_itself = []
     loop_of_itself << { a: loop_of_itself }
     assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(loop_of_itself) }
@@ -118,7 +119,8 @@ class JSONGenerateTest < Minitest::Test
 
   def test_a_to_json_that_returns_no_string_is_refused
     wrong = Class.new { def to_json(*) = 5 }.new
-    assert_match "#to_json returned no String but Integer", assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate([wrong]) }.message
+    assert_match "#to_json returned no String but Integer",
+                 assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate([wrong]) }.message
   end
 
   def test_a_callback_may_change_what_is_generated_and_may_switch_fibers
@@ -138,9 +140,12 @@ class JSONGenerateTest < Minitest::Test
   def refusal(value) = assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(value) }.message
 
   def test_a_refusal_names_the_path_to_the_value
-    assert_equal "JSON has no form for NaN (at $.items[3].price).", refusal({ items: [1, 2, 3, { "price" => Float::NAN }] })
-    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $["a key"]["7"].name).', refusal({ "a key" => { 7 => { name: "\xff" } } })
-    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $[0]).', refusal([{ "\xff" => 1 }]), "of a key: the object that it is in"
+    assert_equal "JSON has no form for NaN (at $.items[3].price).",
+                 refusal({ items: [1, 2, 3, { "price" => Float::NAN }] })
+    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $["a key"]["7"].name).',
+                 refusal({ "a key" => { 7 => { name: "\xff" } } })
+    assert_equal 'The string "\\xFF" is not valid UTF-8 (at $[0]).', refusal([{ "\xff" => 1 }]),
+                 "of a key: the object that it is in"
     assert_equal "JSON has no form for NaN.", refusal(Float::NAN)
     assert_match(/\(at \$\[0\]\[…\]\)/, refusal([{ Time.at(0) => Float::NAN }]))
     parent = { name: "a" }
@@ -155,7 +160,8 @@ class JSONGenerateTest < Minitest::Test
                  refusal({ order: Object.new }))
     assert_match "has no form for an object of the class #<Class:", refusal([plain.new])
     script = 'require "elah"; begin; Elah::JSON.generate([Object.new]); rescue Elah::JSON::GenerateError => e; puts e.message; end'
-    output, status = Open3.capture2e(RbConfig.ruby, "--disable-gems", "-Ilib", "-e", script, chdir: File.expand_path("../..", __dir__))
+    output, status = Open3.capture2e(RbConfig.ruby, "--disable-gems", "-Ilib", "-e", script,
+                                     chdir: File.expand_path("../..", __dir__))
     assert_predicate status, :success?, output
     assert_match(/of the class Object.*\(at \$\[0\]\)/, output, "without the json library too")
   end
@@ -172,7 +178,8 @@ class JSONGenerateTest < Minitest::Test
   end
 
   def test_an_objects_own_as_json_is_used
-    assert_equal '{"p":[{"cents":5,"at":"1970-01-01 00:00:00 UTC","options":{}}]}', Elah::JSON.generate({ p: [Price.new(5)] })
+    assert_equal '{"p":[{"cents":5,"at":"1970-01-01 00:00:00 UTC","options":{}}]}',
+                 Elah::JSON.generate({ p: [Price.new(5)] })
     assert_equal '["tag"]', Elah::JSON.generate([Tag.new])
     both = Class.new(Price) { def to_json(*) = '"own text"' }
     assert_equal '["own text"]', Elah::JSON.generate([both.new(1)]), "as before, where ActiveSupport is not loaded"

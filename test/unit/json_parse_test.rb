@@ -202,7 +202,8 @@ TEXTS
     end
   end
 
-  # What the json library reads beyond RFC 8259: comments, escapes of any character, a broken surrogate, numbers too large.
+  # What the json library reads beyond RFC 8259: comments, escapes of any character, a broken surrogate, numbers too
+  # large.
   def test_damaged_documents_are_refused_or_read_as_json_reads_them
     random = Random.new(6)
     bytes = "[]{}:,\"\\0123456789.eE+-ntfu aé\n".chars

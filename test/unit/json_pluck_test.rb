@@ -14,7 +14,8 @@ class JSONPluckTest < Minitest::Test
   end
 
   def test_values_are_found_where_their_names_lead
-    assert_equal ["1", 2, [3], { "c" => 2, "d" => { "e" => [3] } }], pluck('{"a":"1","b":{"c":2,"d":{"e":[3]}},"n":[{"a":"4"}]}')
+    assert_equal ["1", 2, [3], { "c" => 2, "d" => { "e" => [3] } }],
+                 pluck('{"a":"1","b":{"c":2,"d":{"e":[3]}},"n":[{"a":"4"}]}')
     assert_equal ["1", nil, nil, "2"], pluck(%( { "a" : "1" ,\n"b" : "2" } ))
     assert_equal [nil] * 4, pluck("{}")
   end

@@ -155,7 +155,8 @@ class LeasePoolTest < Minitest::Test
 
   def test_bad_requests_say_what_is_wrong
     pool = pool()
-    assert_equal "invalid_session", assert_raises(Elah::LeasePool::InvalidSession) { pool.lease(session: "x" * 256) }.code
+    assert_equal "invalid_session",
+                 assert_raises(Elah::LeasePool::InvalidSession) { pool.lease(session: "x" * 256) }.code
     assert_equal "invalid_data", assert_raises(Elah::LeasePool::InvalidData) { pool.lease(data: "x" * 65_537) }.code
     assert_equal "invalid_item", assert_raises(Elah::LeasePool::InvalidItem) { pool.lease(item: -1) }.code
     assert_raises(TypeError) { pool.lease(session: :ann) }

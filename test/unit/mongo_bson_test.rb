@@ -35,7 +35,8 @@ class MongoBsonTest < Minitest::Test
   end
 
   def test_symbols_and_other_encodings_become_utf8_text
-    read = round_trip(name: :sling, "latin" => "\xFC".dup.force_encoding(Encoding::ISO_8859_1), "wide" => "ü".encode("UTF-16LE"))
+    read = round_trip(name: :sling, "latin" => "\xFC".dup.force_encoding(Encoding::ISO_8859_1),
+                      "wide" => "ü".encode("UTF-16LE"))
     assert_equal({ "name" => "sling", "latin" => "ü", "wide" => "ü" }, read)
     assert_equal [Encoding::UTF_8], read.values.map(&:encoding).uniq
   end
@@ -55,7 +56,8 @@ class MongoBsonTest < Minitest::Test
   def test_bounds_of_depth_and_size
     deep = 90.times.inject({}) { |inner, _| { a: inner } }
     assert_equal Mongo.to_bson(deep), Mongo.to_bson(round_trip(deep))
-    refused("The document is nested more than 100 levels deep", 200.times.inject({}) { |inner, _| [inner] }.then { |inner| { a: inner } })
+    refused("The document is nested more than 100 levels deep",
+            200.times.inject({}) { |inner, _| [inner] }.then { |inner| { a: inner } })
     refused("The document has 16777229 bytes; it may have 16777216", { a: "x" * 2**24 })
   end
 

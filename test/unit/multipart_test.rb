@@ -100,13 +100,18 @@ class MultipartTest < Minitest::Test
     params = parse(body(field("é", "日本"), field("l", "\xe9".b, "Content-Type: text/plain; charset=iso-8859-1"), upload("f", "é.txt", "\xff".b)))
     assert_equal "日本", params["é"]
     assert_equal ["é", Encoding::UTF_8], [params["l"], params["l"].encoding]
-    assert_equal "𝛑", parse(body(field("u", "𝛑".encode("UTF-16BE").b, "Content-Type: text/plain; charset=utf-16be")))["u"]
-    assert_equal ["é.txt", Encoding::BINARY, "\xff".b], [params["f"][:filename], params["f"][:tempfile].external_encoding, params["f"][:tempfile].read]
-    assert_equal Encoding::BINARY, parse(body(field("b", "\xff".b, "Content-Type: application/octet-stream")))["b"].encoding
+    assert_equal "𝛑",
+                 parse(body(field("u", "𝛑".encode("UTF-16BE").b, "Content-Type: text/plain; charset=utf-16be")))["u"]
+    assert_equal ["é.txt", Encoding::BINARY, "\xff".b],
+                 [params["f"][:filename], params["f"][:tempfile].external_encoding, params["f"][:tempfile].read]
+    assert_equal Encoding::BINARY,
+                 parse(body(field("b", "\xff".b, "Content-Type: application/octet-stream")))["b"].encoding
     assert_match 'the part "a" is not valid UTF-8', refused(body(field("a", "\xff".b)))
-    assert_match 'the charset "martian" of the part "a" is not known', refused(body(field("a", "x", "Content-Type: text/plain; charset=martian")))
+    assert_match 'the charset "martian" of the part "a" is not known',
+                 refused(body(field("a", "x", "Content-Type: text/plain; charset=martian")))
     [["\x81", "shift_jis"], ["\xff", "us-ascii"], ["\xd8", "utf-16be"]].each do |bytes, charset|
-      assert_match %(the part "a" is not valid in its charset, "#{charset}"), refused(body(field("a", bytes.b, "Content-Type: text/plain; charset=#{charset}")))
+      assert_match %(the part "a" is not valid in its charset, "#{charset}"),
+                   refused(body(field("a", bytes.b, "Content-Type: text/plain; charset=#{charset}")))
     end
   end
 

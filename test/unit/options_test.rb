@@ -68,7 +68,8 @@ class OptionsTest < Minitest::Test
 
   def test_an_unknown_name_is_answered_with_the_nearest
     error = assert_raises(Elah::OptionError) { Options.fetch("quue_max", source: "app.rb:3") }
-    assert_equal "Unknown option quue_max (app.rb:3). Did you mean queue_max? `elah help serve` lists all.", error.message
+    assert_equal "Unknown option quue_max (app.rb:3). Did you mean queue_max? `elah help serve` lists all.",
+                 error.message
     error = assert_raises(Elah::OptionError) { Options.fetch("zzzzzzzzzz", source: "app.rb:3") }
     assert_match(/\AUnknown option zzzzzzzzzz \(app\.rb:3\)\. Similar: \w+, \w+, \w+\. `elah help serve` lists all\.\z/, error.message)
   end

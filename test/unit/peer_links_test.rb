@@ -106,7 +106,8 @@ class PeerLinksUnitTest < Minitest::Test
       refute_predicate links, :quiet?
       call.cancel.wait
       turn until links.quiet?
-      assert_equal({ connected: true, calls: 0, state: :open }, links.to_h.values.first.slice(:connected, :calls, :state))
+      assert_equal({ connected: true, calls: 0, state: :open },
+                   links.to_h.values.first.slice(:connected, :calls, :state))
     end
   end
 

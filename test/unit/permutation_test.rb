@@ -3,7 +3,8 @@
 require_relative "../test_helper"
 require "elah"
 
-# Numbers in an order that only a secret knows: one-to-one, and the same for ever, as stores keep secrets and have given codes.
+# Numbers in an order that only a secret knows: one-to-one, and the same for ever, as stores keep secrets and have given
+# codes.
 class PermutationTest < Minitest::Test
   SIX = 58**6
 
@@ -58,7 +59,8 @@ class PermutationTest < Minitest::Test
 
   def test_numbers_that_are_not_in_the_range_are_refused
     mapped = permutation(size: 1500)
-    assert_equal "This permutation maps the numbers below 1500, not 1500.", assert_raises(RangeError) { mapped.call(1500) }.message
+    assert_equal "This permutation maps the numbers below 1500, not 1500.",
+                 assert_raises(RangeError) { mapped.call(1500) }.message
     [-1, 2**63, 2**64, -(2**64)].each { |number| assert_raises(RangeError) { mapped.call(number) } }
     ["1", nil].each { |number| assert_raises(TypeError) { mapped.call(number) } }
   end

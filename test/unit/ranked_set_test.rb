@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Covers Elah::RankedSet as Ruby sees it: scores of all kinds, ranks, pages, statistics, what wrong arguments are told, and a
-# comparison with a sorted Array.
+# Covers Elah::RankedSet as Ruby sees it: scores of all kinds, ranks, pages, statistics, what wrong arguments are told,
+# and a comparison with a sorted Array.
 require "test_helper"
 require "bigdecimal"
 
@@ -23,7 +23,8 @@ class RankedSetTest < Minitest::Test
     assert_predicate set.submit("eve", 1), :new?
     assert_equal 3, set.submit("eve", 90, style: :competition).rank
     fallen = set.submit("eve", -1, operator: :set, style: :modified)
-    assert_equal [5, 5, 3], [fallen.rank, fallen.previous_rank, set.submit("eve", 90, operator: :set, style: :competition).rank]
+    assert_equal [5, 5, 3],
+                 [fallen.rank, fallen.previous_rank, set.submit("eve", 90, operator: :set, style: :competition).rank]
   end
 
   def test_every_style_from_one_set
@@ -43,7 +44,8 @@ class RankedSetTest < Minitest::Test
     assert_equal [], set.ranks([])
     assert_equal 2, set.submit_all({ "ann" => 1, "dan" => 95, "eve" => 7 })
     assert_equal 2, set.submit_all([["ann", 1], ["ann", 2], ["bob", 0]], operator: :increment)
-    assert_equal [["ann", 103], ["dan", 95], ["bob", 90], ["cid", 90], ["eve", 7]], set.top(9).map { |row| [row.member, row.score] }
+    assert_equal [["ann", 103], ["dan", 95], ["bob", 90], ["cid", 90], ["eve", 7]],
+                 set.top(9).map { |row| [row.member, row.score] }
     assert_raises(Elah::RankedSet::InvalidScore) { set.submit_all([["ann", 1000], ["bob", "NaN"]]) }
     assert_equal 103, set.score("ann")
     [-> { set.ranks([1]) }, -> { set.submit_all([[nil, 1]]) }].each { |call| assert_raises(TypeError, &call) }
@@ -80,7 +82,8 @@ class RankedSetTest < Minitest::Test
     set = set_of((1..50).to_h { |n| ["m#{n}", n] })
     assert_equal %w[m50 m49], set.top(2).map(&:member)
     assert_equal [9, 10, 11, 12], set.range(9..12).map(&:rank)
-    assert_equal [[9, 10, 11], [50], [1, 2], []], [set.range(9...12), set.range(50..99), set.range(..2), set.range(60..)].map { |rows| rows.map(&:rank) }
+    assert_equal [[9, 10, 11], [50], [1, 2], []],
+                 [set.range(9...12), set.range(50..99), set.range(..2), set.range(60..)].map { |rows| rows.map(&:rank) }
     assert_equal [23, 24, 25, 26, 27], set.around("m26", 2).map(&:rank)
     assert_equal %w[m50 m49 m48], set.around("m50", 2).map(&:member)
     assert_nil set.around("absent", 2)
@@ -88,7 +91,8 @@ class RankedSetTest < Minitest::Test
     assert_equal [12, 11, 10], set.by_score(10..12).map(&:score)
     assert_equal [11, 10], set.by_score(10...12).map(&:score)
     assert_equal [11], set.by_score(10..12, offset: 1, limit: 1).map(&:score)
-    assert_equal [3, 41, 9, 50, 50, 0], [set.count(10..12), set.count(10..), set.count(...10), set.count, set.size, set.count(12..10)]
+    assert_equal [3, 41, 9, 50, 50, 0],
+                 [set.count(10..12), set.count(10..), set.count(...10), set.count, set.size, set.count(12..10)]
     assert_equal ["m7", 44, 7], set["m7"].to_a
     assert_equal 50, set.each(batch: 7).to_a.uniq.size
   end
@@ -96,7 +100,8 @@ class RankedSetTest < Minitest::Test
   def test_decimals_are_exact
     set = set_of({ ann: "0.1", bob: 0.3, cid: BigDecimal("0.2"), dan: Rational(1, 4), eve: 7 }, decimals: 2)
     3.times { set.submit("ann", 0.1, operator: :increment) }
-    assert_equal [["eve", "7.0"], ["ann", "0.4"], ["bob", "0.3"], ["dan", "0.25"], ["cid", "0.2"]], set.top(5).map { |row| [row.member, row.score.to_s("F")] }
+    assert_equal [["eve", "7.0"], ["ann", "0.4"], ["bob", "0.3"], ["dan", "0.25"], ["cid", "0.2"]],
+                 set.top(5).map { |row| [row.member, row.score.to_s("F")] }
     assert_kind_of BigDecimal, set.score("ann")
     assert_equal ["ann"], set.by_score("0.31".."0.5").map(&:member)
   end
@@ -107,7 +112,8 @@ class RankedSetTest < Minitest::Test
     assert_equal %w[cid bob ann], set.top(3).map(&:member)
     refute_predicate set.submit("ann", [2, 1]), :changed?
     assert_equal [3, BigDecimal("60.5")], set.submit("ann", [0, -1], operator: :increment).score
-    assert_equal [%w[bob ann], %w[bob]], [set.by_score(3..3), set.by_score([3, 59]..[3, 59])].map { |rows| rows.map(&:member) }
+    assert_equal [%w[bob ann], %w[bob]],
+                 [set.by_score(3..3), set.by_score([3, 59]..[3, 59])].map { |rows| rows.map(&:member) }
     assert_predicate set.score("bob"), :frozen?
   end
 
@@ -204,7 +210,8 @@ class RankedSetTest < Minitest::Test
     assert_equal 100.0, set_of({ ann: 1 }).percentile("ann")
     set = four
     assert_equal [100.0, 75.0, 75.0, 25.0, nil], %w[ann bob cid dan eve].map { |member| set.percentile(member) }
-    assert_equal [80, 80, 90, 90, 100, 100], [0, 25, 25.1, 75, 75.1, 100].map { |percent| set.score_at_percentile(percent) }
+    assert_equal [80, 80, 90, 90, 100, 100],
+                 [0, 25, 25.1, 75, 75.1, 100].map { |percent| set.score_at_percentile(percent) }
     thousand = set_of((1..1000).to_h { |n| [n.to_s, n] })
     assert_equal [999, 290, 1], [thousand.score_at_percentile(99.9), thousand.score_at_percentile(29), thousand.score_at_percentile(0.1)]
     assert_nil Elah::RankedSet.new.score_at_percentile(50)

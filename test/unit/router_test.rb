@@ -37,7 +37,8 @@ class RouterTest < Minitest::Test
     assert_equal [1, { "id" => "AB1" }], @router.match("GET", "/AB1")
     assert_equal [2, { "name" => "xyz" }], @router.match("GET", "/xyz")
     assert_raises(TypeError) { @router.add("GET", "/:id", 1, { id: 5 }) }
-    assert_match "requirement of \"id\"", assert_raises(ArgumentError) { @router.add("GET", "/:id", 1, { id: /(?!x)/ }) }.message
+    assert_match "requirement of \"id\"",
+                 assert_raises(ArgumentError) { @router.add("GET", "/:id", 1, { id: /(?!x)/ }) }.message
   end
 
   def test_a_path_that_cannot_be_read_is_a_bad_path

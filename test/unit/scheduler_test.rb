@@ -6,8 +6,8 @@ require "io/wait"
 require "tempfile"
 require "support/patience"
 
-# What the standard library cannot show from outside: descriptors that are closed and used again, wake-ups that come early, late or
-# twice, and the methods that only later Rubies call.
+# What the standard library cannot show from outside: descriptors that are closed and used again, wake-ups that come
+# early, late or twice, and the methods that only later Rubies call.
 class SchedulerTest < Minitest::Test
   include Patience
 

@@ -16,7 +16,8 @@ class ScoreboardTest < Minitest::Test
       scoreboard.set_slot(2, :generation, 43)
       scoreboard.assign(5, 2)
       other = Elah::Scoreboard.open(path)
-      assert_equal [42, :draining, 43, 2, [4, 8, 16]], [other.row(3)[:pid], other.state(3), other.slot(2)[:generation], other.owner_of(5), other.sizes]
+      assert_equal [42, :draining, 43, 2, [4, 8, 16]],
+                   [other.row(3)[:pid], other.state(3), other.slot(2)[:generation], other.owner_of(5), other.sizes]
     end
   end
 
@@ -55,7 +56,8 @@ class ScoreboardTest < Minitest::Test
       child = Struct.new(:slot, :row, :generation).new(1, row, 99)
       table.enter(child)
       version = table.scoreboard.server_value(:map_version)
-      assert_equal [10, 99], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation)]
+      assert_equal [10, 99],
+                   [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation)]
       table.leave(child)
       assert_equal [10, 0, :gone], [Elah::Status.new(table.scoreboard).totals[:requests], table.scoreboard.slot_value(1, :generation), table.scoreboard.state(row)]
       assert_operator table.scoreboard.server_value(:map_version), :>, version

@@ -11,7 +11,8 @@ class SinkTest < SinkCase
     receipt = events.push({ n: 3 }, stream: "site")
     events << "raw \xFF bytes"
     assert events.flush
-    assert_equal [{ "path" => "/", "n" => 1 }, { "path" => "/a", "n" => 2 }, { "n" => 3 }, "raw \xFF bytes".b], delivered.map(&:data)
+    assert_equal [{ "path" => "/", "n" => 1 }, { "path" => "/a", "n" => 2 }, { "n" => 3 }, "raw \xFF bytes".b],
+                 delivered.map(&:data)
     assert_equal ["", "", "site", ""], delivered.map(&:stream)
     assert_equal [true, true, true, false], delivered.map(&:json?)
     assert_equal Time.at(6_000_000), delivered[0].accepted_at
@@ -69,7 +70,8 @@ class SinkTest < SinkCase
     events = sink(event_bytes_max: 100) { |_| nil }
     assert_raises(ArgumentError) { events << 1 }
     assert_raises(Elah::JSON::GenerateError) { events << { n: Float::INFINITY } }
-    assert_equal [413, "event_too_large"], assert_raises(Elah::Sink::TooLarge) { events << ("x" * 101) }.then { |e| [e.status, e.code] }
+    assert_equal [413, "event_too_large"],
+                 assert_raises(Elah::Sink::TooLarge) { events << ("x" * 101) }.then { |e| [e.status, e.code] }
     assert_raises(Elah::Sink::TooLarge) { events.push({ n: 1 }, stream: "s" * 256) }
     assert_raises(ArgumentError) { events.push({ n: 1 }, stream: "\xFF") }
     assert_raises(ArgumentError) { events.push({ n: 1 }, durability: :eternal) }
@@ -145,7 +147,8 @@ class SinkTest < SinkCase
     wait_until("both are settled") { account(third) == [2, 2, 0, 0] }
   end
 
-  # One that could not be read ended the look for others and closed the own one; one that could not be opened kept those after it waiting.
+  # One that could not be read ended the look for others and closed the own one; one that could not be opened kept those
+  # after it waiting.
   def test_a_journal_that_cannot_be_taken_over_concerns_no_other
     bounds = { journal_bytes_max: 65_536, event_bytes_max: 1000 }
     left = Array.new(3) { sink(deliver: false, **bounds).start }
@@ -190,7 +193,8 @@ class SinkTest < SinkCase
     wait_until("all are settled") { account(events) == [40, 40, 0, 0] }
   end
 
-  # They were once in an ObjectSpace::WeakMap, which gave what had been collected to the next fork, and the process crashed.
+  # They were once in an ObjectSpace::WeakMap, which gave what had been collected to the next fork, and the process
+  # crashed.
   def test_a_sink_that_nobody_holds_is_closed_before_a_fork
     sink { |_| Thread.stop } << { n: 1 }
     id = @sinks.pop.object_id

@@ -25,7 +25,8 @@ class WebPageTest < Minitest::Test
     ["a/" * 7_500, "a/b; " * 3_000, "a/b;;;;" * 2_000, "a" * 15_000, "a/b;#{' ' * 15_000}", "," * 15_000].each do |ranges|
       began = Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
       assert WebPage.wanted?("text/html,#{ranges}")
-      assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - began, :<, CPU_SECONDS_MAX, ranges[0, 20]
+      assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - began, :<, CPU_SECONDS_MAX,
+                      ranges[0, 20]
     end
   end
 end

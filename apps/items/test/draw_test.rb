@@ -38,8 +38,9 @@ class ItemsDrawTest < Minitest::Test
     assert_operator p_value, :>, 1e-6
   end
 
-  # A store that read the count and the document one after the other: in between an item came, at the position that was drawn, behind the
-  # last of the count. It was taken, and the tally, which has no cell behind the last, failed: the client got 500.
+  # A store that read the count and the document one after the other: in between an item came, at the position that was
+  # drawn, behind the last of the count. It was taken, and the tally, which has no cell behind the last, failed: the
+  # client got 500.
   class Torn
     def initialize = @draws = [[1000, "item 0"], [1000, "new"], [1000, "item 7"], [999, "new"], [999, "item 3"]]
     def look(_position, _scope) = @draws.shift

@@ -40,7 +40,8 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     assert_equal [1, 0], [@store.size, @store.size("b")]
   end
 
-  # A reader came to write a change out after its writer had done so and made the next one: it put the old documents back over the new.
+  # A reader came to write a change out after its writer had done so and made the next one: it put the old documents
+  # back over the new.
   def test_a_reader_writes_out_no_change_while_a_writer_is_at_work
     @store.insert([item(1, tags: [])])
     items = @mongo["items"]

@@ -5,13 +5,14 @@ require_relative "../draw"
 require_relative "../item"
 require_relative "../uniformity/tally"
 
-# Shows that every live row of a store is drawn with the same chance, by Pearson's chi-square test over rows: the rows that live
-# make CELLS cells of equal size, and DRAWS draws fall into them. Besides, each row must be drawn, and none that was deleted.
+# Shows that every live row of a store is drawn with the same chance, by Pearson's chi-square test over rows: the rows
+# that live make CELLS cells of equal size, and DRAWS draws fall into them. Besides, each row must be drawn, and none
+# that was deleted.
 #
-# Power: with 300,000 draws and 20 cells, 19 degrees of freedom, the test fails a fair store once in 1,000,000 times. A bias by which half
-# of the rows are 2 % too likely, and the others too unlikely, has the noncentrality 300,000 * 0.02² = 120; the test finds it with
-# a probability above 0.999, which test_the_power_is_what_is_said computes. On every store a bias of 2 % is planted, and must be found.
-# The seeds are fixed, so that one run is as good as another.
+# Power: with 300,000 draws and 20 cells, 19 degrees of freedom, the test fails a fair store once in 1,000,000 times. A
+# bias by which half of the rows are 2 % too likely, and the others too unlikely, has the noncentrality 300,000 * 0.02²
+# = 120; the test finds it with a probability above 0.999, which test_the_power_is_what_is_said computes. On every store
+# a bias of 2 % is planted, and must be found. The seeds are fixed, so that one run is as good as another.
 #
 # A test of a store has it in @store, empty.
 module UniformityChecks
@@ -87,8 +88,8 @@ module UniformityChecks
     assert_operator p_value(count(uuids, Items::Slots::ALL, Biased.new(Random.new(11)))), :<, SIGNIFICANCE, "a bias of #{BIAS} was not found"
   end
 
-  # How often each row is drawn; a row that is not there is an error. The cells of rows are blocks of their positions, in which a bias
-  # would show.
+  # How often each row is drawn; a row that is not there is an error. The cells of rows are blocks of their positions,
+  # in which a bias would show.
   def count(uuids, scope, random)
     counts = @store.look_many((0...@store.size(scope)).to_a, scope).last.to_h { |document| [uuid_of(document), 0] }
     assert_equal uuids.sort, counts.keys.sort

@@ -4,7 +4,8 @@ require_relative "store_cases"
 require_relative "../stores/sql"
 require "support/servers"
 
-# Owns what the tests of the store on PostgreSQL and on MariaDB have in common: one server for all, and empty tables for each.
+# Owns what the tests of the store on PostgreSQL and on MariaDB have in common: one server for all, and empty tables for
+# each.
 module SQLStoreCases
   include StoreCases
 

@@ -4,8 +4,8 @@ require "test_helper"
 require "support/sink_case"
 require_relative "../service"
 
-# The late half in one process: what comes twice, what comes in bulk, a clock that jumps back, a destination that is slow, and when there
-# is no time for it.
+# The late half in one process: what comes twice, what comes in bulk, a clock that jumps back, a destination that is
+# slow, and when there is no time for it.
 class LateHalfTest < SinkCase
   def setup
     super

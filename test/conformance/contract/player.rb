@@ -42,7 +42,8 @@ module Conformance
 
     def request(sent)
       body = body(sent)
-      request = Net::HTTPGenericRequest.new(sent.fetch("method"), !body.nil?, sent["method"] != "HEAD", sent.fetch("path"))
+      request = Net::HTTPGenericRequest.new(sent.fetch("method"), !body.nil?, sent["method"] != "HEAD",
+                                            sent.fetch("path"))
       request["accept"] = "*/*"
       @headers.merge(type(sent), sent["headers"] || {}).each { |name, value| value.nil? ? request.delete(name) : request[name] = value }
       request.body = body

@@ -4,9 +4,10 @@ require "json"
 require "securerandom"
 
 module Conformance
-  # What stands for {{name}} in a case: {{base}}, {{unique}} (new for each case, so that a contract can be played again and
-  # again on one server), {{area}}, {{exchange}} and {{line}} (three digits each, new for each case: the beginning of a telephone number in
-  # North America, which one more digit completes), {{time+SECONDS}}, {{time-SECONDS}}, and what `keep` took from answers.
+  # What stands for {{name}} in a case: {{base}}, {{unique}} (new for each case, so that a contract can be played again
+  # and again on one server), {{area}}, {{exchange}} and {{line}} (three digits each, new for each case: the beginning
+  # of a telephone number in North America, which one more digit completes), {{time+SECONDS}}, {{time-SECONDS}}, and
+  # what `keep` took from answers.
   class Variables
     PATTERN = /\{\{(\w+(?:[+-]\d+)?)\}\}/
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Owns one side of the parity test: loads the files of apis.rb over Grape or over Elah, sends the requests of requests.yml to it, and
-# writes the answers to standard output as JSON. Run as `ruby probe.rb grape|elah|elah-lint`.
+# Owns one side of the parity test: loads the files of apis.rb over Grape or over Elah, sends the requests of
+# requests.yml to it, and writes the answers to standard output as JSON. Run as `ruby probe.rb grape|elah|elah-lint`.
 require "json"
 require "stringio"
 require_relative "table"

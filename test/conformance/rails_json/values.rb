@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Owns one side of the comparison with Grape under ActiveSupport and ActiveRecord: an API whose endpoints return what Rails apps return.
-# Run as `ruby values.rb grape|elah`; it writes the responses to standard output as JSON.
+# Owns one side of the comparison with Grape under ActiveSupport and ActiveRecord: an API whose endpoints return what
+# Rails apps return. Run as `ruby values.rb grape|elah`; it writes the responses to standard output as JSON.
 require "active_record"
 require "active_support/all"
 require "json"

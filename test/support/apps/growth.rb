@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Reads everything that a request can carry. `GET /mark` calls a function of the C library by which a profiler knows where one measurement ends
-# and the next begins.
+# Reads everything that a request can carry. `GET /mark` calls a function of the C library by which a profiler knows
+# where one measurement ends and the next begins.
 require "elah/api"
 require "elah/server/idle_memory"
 
@@ -10,7 +10,8 @@ def (Elah::IdleMemory).start(_event_loop) = nil
 
 class GrowthApp < Elah::API
   format :json
-  # Counted are requests, not the collection of their garbage, which comes at any time: it is counted apart, between two calls of the function.
+  # Counted are requests, not the collection of their garbage, which comes at any time: it is counted apart, between two
+  # calls of the function.
   get(:mark) do
     Process.getsid
     GC.start

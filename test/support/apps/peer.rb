@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A worker that does for others what the tests ask of it, until its standard input ends. Arguments: the path of its socket, and
-# options of Elah as name=value.
+# A worker that does for others what the tests ask of it, until its standard input ends. Arguments: the path of its
+# socket, and options of Elah as name=value.
 require "elah"
 require "io/wait"
 require "elah/entity/peer_links"
@@ -17,7 +17,8 @@ class Peer
 
   def run
     Elah.run do
-      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: Elah::Config.build(**@options)) { |name, *rest| public_send(name, *rest) }
+      @links = Elah::PeerLinks.open(Elah.current_loop, @path,
+                                    config: Elah::Config.build(**@options)) { |name, *rest| public_send(name, *rest) }
       puts "ready"
       $stdout.flush
       $stdin.wait_readable

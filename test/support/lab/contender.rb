@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A small HTTP server in the lab's tests that behaves as its second argument says: `ruby contender.rb PORT MODE [PIDS_FILE]`.
+# A small HTTP server in the lab's tests that behaves as its second argument says: `ruby contender.rb PORT MODE
+# [PIDS_FILE]`.
 require "socket"
 
 port, mode, pids_file = ARGV

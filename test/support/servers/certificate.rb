@@ -3,7 +3,8 @@
 require "openssl"
 
 module Servers
-  # Owns the TLS identity of a test's server: a key, a certificate for 127.0.0.1 and localhost, and the authority that signed it.
+  # Owns the TLS identity of a test's server: a key, a certificate for 127.0.0.1 and localhost, and the authority that
+  # signed it.
   class Certificate
     SECONDS = 86_400
 
@@ -27,7 +28,8 @@ module Servers
       @authority_path, @path, @key_path, @store_path = %w[ca.crt server.crt server.key server.p12].map { |name| File.join(folder, name) }
       authority_key, key = Array.new(2) { OpenSSL::PKey::EC.generate("prime256v1") }
       authority = certificate("Elah test authority", authority_key, authority_key, "basicConstraints" => "CA:TRUE")
-      own = certificate("localhost", key, authority_key, issuer: authority, "subjectAltName" => "DNS:localhost,IP:127.0.0.1")
+      own = certificate("localhost", key, authority_key, issuer: authority,
+                                                         "subjectAltName" => "DNS:localhost,IP:127.0.0.1")
       File.write(@authority_path, authority.to_pem)
       File.write(@path, own.to_pem)
       File.write(@key_path, key.to_pem, perm: 0o600)

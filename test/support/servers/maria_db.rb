@@ -23,8 +23,8 @@ module Servers
     # Small files: what is copied for every start.
     LAYOUT = %w[--innodb-log-file-size=4M --innodb-data-file-path=ibdata1:5M:autoextend --innodb-undo-tablespaces=0].freeze
 
-    # Settings for inserts without a pause. With the 4 MB of redo log above all who insert would wait for checkpoints: they spin, and on one core the
-    # thread that makes the checkpoint may never get its turn.
+    # Settings for inserts without a pause. With the 4 MB of redo log above all who insert would wait for checkpoints:
+    # they spin, and on one core the thread that makes the checkpoint may never get its turn.
     UNDER_LOAD = { "innodb-buffer-pool-size" => "2G", "innodb-log-file-size" => "512M" }.freeze
 
     # @return [String] mysql://elah:secret@127.0.0.1:PORT/test
@@ -55,7 +55,8 @@ module Servers
       settings = { "datadir" => data_path, "port" => port, "bind-address" => "127.0.0.1", "socket" => socket_path, "user" => user,
                    "pid-file" => File.join(@folder, "pid"), "skip-name-resolve" => "ON", "performance-schema" => "OFF", "innodb-fast-shutdown" => 2,
                    "character-set-server" => "utf8mb4", "max-connections" => 200 }
-      settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0, "innodb-flush-method" => "nosync") unless @durable
+      settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0,
+                      "innodb-flush-method" => "nosync") unless @durable
       settings.update("ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path) if tls?
       settings
     end

@@ -44,7 +44,8 @@ module Servers
     def arguments
       settings = { "port" => port, "listen_addresses" => "127.0.0.1", "unix_socket_directories" => @folder, "max_connections" => 200 }
       settings.update(@durable ? { "recovery_init_sync_method" => "syncfs" } : { "fsync" => "off", "synchronous_commit" => "off", "full_page_writes" => "off" })
-      settings.update("ssl" => "on", "ssl_cert_file" => @certificate.path, "ssl_key_file" => @certificate.key_path) if tls?
+      settings.update("ssl" => "on", "ssl_cert_file" => @certificate.path,
+                      "ssl_key_file" => @certificate.key_path) if tls?
       settings
     end
 

@@ -8,8 +8,8 @@ module Servers
     STOP_SIGNAL = :TERM
     READY = /Ready to accept connections/.freeze
 
-    # The program of the package redis-tools; called by its other name it is the server, and the package redis-server, which
-    # would start one at every boot, is not needed.
+    # The program of the package redis-tools; called by its other name it is the server, and the package redis-server,
+    # which would start one at every boot, is not needed.
     PROGRAM = %w[/usr/bin/redis-check-rdb redis-server].freeze
 
     def initialize(password: nil, **options)

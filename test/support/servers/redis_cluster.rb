@@ -20,7 +20,8 @@ module Servers
     # @return [Array<Redis>]
     attr_reader :nodes
 
-    # Starts the nodes and waits until every one of them knows that the cluster is whole. With a block they are removed after it.
+    # Starts the nodes and waits until every one of them knows that the cluster is whole. With a block they are removed
+    # after it.
     #
     # @param masters [Integer] 3 at least
     # @param replicas [Integer] of each master

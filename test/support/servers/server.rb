@@ -179,8 +179,8 @@ module Servers
 
     def wait_until_ended = @process.nil? || !@process.join(STOP_SECONDS).nil?
 
-    # Polls, since a server's log and processes tell nobody that they have changed. Thread#join would not do: in a fiber of a loop
-    # Ruby 3.1 forgets its limit.
+    # Polls, since a server's log and processes tell nobody that they have changed. Thread#join would not do: in a fiber
+    # of a loop Ruby 3.1 forgets its limit.
     def wait_for(what)
       give_up_at = monotonic + START_SECONDS
       until yield

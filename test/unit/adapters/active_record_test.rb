@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Which ActiveRecord is fitted in how. The later ones do not run on this Ruby: in a process of their own, constants stand for them.
+# Which ActiveRecord is fitted in how. The later ones do not run on this Ruby: in a process of their own, constants
+# stand for them.
 require "test_helper"
 require "open3"
 require "rbconfig"
@@ -38,7 +39,8 @@ class ActiveRecordAdapterTest < Minitest::Test
   RUBY
 
   def installed(version)
-    out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", STAND_IN, version, chdir: File.expand_path("../../..", __dir__))
+    out, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", STAND_IN, version,
+                                  chdir: File.expand_path("../../..", __dir__))
     assert_predicate status, :success?, out
     out.lines(chomp: true)
   end

@@ -11,7 +11,8 @@ class ActiveSupportAdapterTest < Minitest::Test
 
   def setup = Elah::Adapters.install
 
-  # All fibers of the loop share a thread. The lock took them for one owner, and classes were unloaded while requests used them.
+  # All fibers of the loop share a thread. The lock took them for one owner, and classes were unloaded while requests
+  # used them.
   def test_code_is_unloaded_when_no_request_runs
     events = []
     Elah.run do

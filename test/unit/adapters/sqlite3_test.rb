@@ -7,8 +7,8 @@ require "tmpdir"
 
 # A fiber that waits for another connection's lock, from outside.
 class SQLite3AdapterTest < Minitest::Test
-  # The exception could not pass through SQLite, and keeping it failed: the fiber was told that the database is busy, and nobody had
-  # cancelled it.
+  # The exception could not pass through SQLite, and keeping it failed: the fiber was told that the database is busy,
+  # and nobody had cancelled it.
   def test_who_is_cancelled_in_the_wait_for_a_lock_is_told_so_at_its_next_wait
     Dir.mktmpdir do |folder|
       Elah::Adapters.install

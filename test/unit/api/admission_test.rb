@@ -2,7 +2,8 @@
 
 require "support/api_case"
 
-# What `behind` says, and which routes it holds for. That it holds is tested with a real server (test/integration/gates_test.rb).
+# What `behind` says, and which routes it holds for. That it holds is tested with a real server
+# (test/integration/gates_test.rb).
 class APIAdmissionTest < Minitest::Test
   Pool = Struct.new(:connections_max)
 

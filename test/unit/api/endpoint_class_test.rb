@@ -108,7 +108,8 @@ class APIEndpointClassTest < APICase
     definition = api.definitions.first
     settings = Elah::API::Settings.new(definition.layers)
     route = Elah::API::Route.new(path: "/x", requirements: {}, options: {}, api: api)
-    blueprint = Elah::API::Blueprint.new(settings, definition: definition, parameters: definition.parameters, route: route)
+    blueprint = Elah::API::Blueprint.new(settings, definition: definition, parameters: definition.parameters,
+                                                   route: route)
     Elah::API::EndpointClass.new(blueprint, verb: definition.verbs.first, version: nil, position: 0).send(:source)
   end
 end

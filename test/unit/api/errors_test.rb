@@ -59,12 +59,14 @@ class APIErrorsTest < APICase
   def test_what_the_framework_refuses_is_a_problem_too
     assert_equal [404, "not_found"], get(strict, "/nowhere").json.values_at("status", "code")
     answer = put(strict, "/plain")
-    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"], [*answer.json.values_at("status", "code"), answer.headers["allow"]]
+    assert_equal [405, "method_not_allowed", "OPTIONS, GET, HEAD"],
+                 [*answer.json.values_at("status", "code"), answer.headers["allow"]]
     assert_equal [400, "invalid_body"], post_json(strict, "/body", "{").json.values_at("status", "code")
     assert_equal [400, "invalid_parameters"], get(strict, "/checked?a=%ff").json.values_at("status", "code")
     assert_equal [400, "invalid_path"], get(strict, "/named/%ff").json.values_at("status", "code")
     type = { "Content-Type" => "application/x-other" }
-    assert_equal [415, "unsupported_media_type"], post(strict, "/body", body: "x", headers: type).json.values_at("status", "code")
+    assert_equal [415, "unsupported_media_type"],
+                 post(strict, "/body", body: "x", headers: type).json.values_at("status", "code")
     assert_equal [406, "not_acceptable"], get(strict, "/plain?format=xml").json.values_at("status", "code")
   end
 

@@ -32,7 +32,8 @@ class APIFormatsTest < APICase
       get(:struct) { Struct.new(:x).new(1) }
     end
     answer = get(texts, "/object")
-    assert_equal [500, "cannot convert Object to txt: define to_s or to_txt in it, or return a String"], [answer.status, answer.body]
+    assert_equal [500, "cannot convert Object to txt: define to_s or to_txt in it, or return a String"],
+                 [answer.status, answer.body]
     assert_equal "1..3", get(texts, "/shown").body
     assert_equal "#<struct x=1>", get(texts, "/struct").body
   end
@@ -64,7 +65,8 @@ class APIFormatsTest < APICase
       response = get(many, "/pairs", headers: accept ? { "Accept" => accept } : {})
       assert_equal expected, [response.headers["content-type"], response.body]
     end
-    assert_equal ["application/json", '"text"'], get(many, "/header").then { |response| [response.headers["content-type"], response.body] }
+    assert_equal ["application/json", '"text"'],
+                 get(many, "/header").then { |response| [response.headers["content-type"], response.body] }
   end
 
   def test_body_formats

@@ -14,7 +14,8 @@ class APIParamsTest < APICase
   def test_length
     assert_equal 200, check("ab") { optional :v, length: { min: 2, max: 3 } }
     assert_equal "v is expected to have length within 2 and 3", check("a") { optional :v, length: { min: 2, max: 3 } }
-    assert_equal "v is expected to have length greater than or equal to 2", check("a") { optional :v, length: { min: 2 } }
+    assert_equal "v is expected to have length greater than or equal to 2",
+                 check("a") { optional :v, length: { min: 2 } }
     assert_equal "v is expected to have length less than or equal to 1", check("ab") { optional :v, length: { max: 1 } }
     assert_equal "v is expected to have length exactly equal to 3", check("ab") { optional :v, length: { is: 3 } }
     assert_equal "v is too long", check("ab") { optional :v, length: { max: 1, message: "is too long" } }

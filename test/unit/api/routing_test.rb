@@ -68,7 +68,8 @@ class APIRoutingTest < APICase
 
   def test_a_verb_without_route_is_405_and_options_lists_the_others
     answer = ask(shop, "PUT", "/api/links")
-    assert_equal [405, "405 Not Allowed", "OPTIONS, GET, POST, HEAD"], [answer.status, answer.body, answer.headers["allow"]]
+    assert_equal [405, "405 Not Allowed", "OPTIONS, GET, POST, HEAD"],
+                 [answer.status, answer.body, answer.headers["allow"]]
     answer = ask(shop, "OPTIONS", "/api/links")
     assert_equal [204, "", "OPTIONS, GET, POST, HEAD"], [answer.status, answer.body, answer.headers["allow"]]
   end
@@ -139,7 +140,8 @@ class APIRoutingTest < APICase
     route = described.routes.first
     assert_equal ["GET", "/:version/links/:code(.:format)", "v1", "Finds a link", "By its code."],
                  [route.request_method, route.path, route.version, route.description, route.detail]
-    assert_equal({ "code" => "", "full" => { required: true, type: "Elah::API::Boolean", desc: "Everything" } }, route.params)
+    assert_equal({ "code" => "", "full" => { required: true, type: "Elah::API::Boolean", desc: "Everything" } },
+                 route.params)
   end
 
   def test_the_router_has_an_id_per_route

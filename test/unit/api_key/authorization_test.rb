@@ -21,7 +21,8 @@ class ApiKeyAuthorizationTest < APICase
   def test_without_the_key_it_is_401_with_a_challenge
     [{}, { "X-Api-Key" => "yours" }, { "Authorization" => "Bearer " }].each do |headers|
       answer = get(orders, "/closed", headers: headers)
-      assert_equal [401, 'Bearer realm="orders"', "unauthorized"], [answer.status, answer.headers["www-authenticate"], answer.json["code"]]
+      assert_equal [401, 'Bearer realm="orders"', "unauthorized"],
+                   [answer.status, answer.headers["www-authenticate"], answer.json["code"]]
       assert_equal "Send the key as Authorization: Bearer KEY or as X-Api-Key: KEY.", answer.json["detail"]
     end
     assert_equal "in", get(orders, "/closed", headers: { "Authorization" => "Bearer mine" }).body
@@ -33,7 +34,8 @@ class ApiKeyAuthorizationTest < APICase
   end
 
   def test_an_endpoint_may_only_ask
-    assert_equal %w[unknown known], [{}, { "X-Api-Key" => "mine" }].map { |headers| get(orders, "/open", headers: headers).body }
+    assert_equal %w[unknown known],
+                 [{}, { "X-Api-Key" => "mine" }].map { |headers| get(orders, "/open", headers: headers).body }
   end
 
   def test_no_key_lets_nobody_in

@@ -6,7 +6,8 @@ require_relative "../../../bench/lib/answer"
 
 class AnswerTest < Minitest::Test
   def test_two_answers_that_differ_in_their_moment_alone_are_equal
-    assert_equal fetch("Date: Fri, 20 Nov 2026 22:06:05 GMT").comparable, fetch("date: Sat, 21 Nov 2026 22:06:05 GMT").comparable
+    assert_equal fetch("Date: Fri, 20 Nov 2026 22:06:05 GMT").comparable,
+                 fetch("date: Sat, 21 Nov 2026 22:06:05 GMT").comparable
   end
 
   def test_another_body_or_another_header_makes_a_difference

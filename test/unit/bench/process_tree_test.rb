@@ -36,7 +36,8 @@ class ProcessTreeTest < Minitest::Test
         memory = Bench::ProcessTree.memory(process.pid)
         assert_in_delta 4_000_000, memory[:store_bytes], 10_000
         assert_includes 1_000_000..(memory[:resident_bytes] - memory[:store_bytes]), memory[:private_bytes]
-        assert_in_delta Bench::ProcessTree.new(process.pid).memory[:anonymous_bytes], memory[:private_bytes], 200_000, "what the lab reads"
+        assert_in_delta Bench::ProcessTree.new(process.pid).memory[:anonymous_bytes], memory[:private_bytes], 200_000,
+                        "what the lab reads"
         assert_operator Bench::ProcessTree.peak_resident_bytes(process.pid), :>=, memory[:resident_bytes]
         process.close_write
       end

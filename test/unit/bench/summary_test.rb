@@ -93,6 +93,7 @@ class FiguresTest < Minitest::Test
   end
 
   def test_a_text_keeps_its_whole_numbers
-    assert_equal "1000 answered, the slowest after 11 ms", Bench::Figures.rounded_text("1000 answered, the slowest after 11.2 ms")
+    assert_equal "1000 answered, the slowest after 11 ms",
+                 Bench::Figures.rounded_text("1000 answered, the slowest after 11.2 ms")
   end
 end

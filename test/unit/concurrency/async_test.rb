@@ -112,7 +112,8 @@ class AsyncTest < Minitest::Test
   end
 
   def test_ten_thousand_fibers
-    assert_equal 10_000, Elah.run { Array.new(10_000) { |index| Elah.async { sleep(0.01) && index } }.map(&:value).uniq.size }
+    assert_equal 10_000,
+                 Elah.run { Array.new(10_000) { |index| Elah.async { sleep(0.01) && index } }.map(&:value).uniq.size }
   end
 
   def test_every_calls_again_and_again_until_it_is_cancelled

@@ -67,7 +67,8 @@ class GatherTest < Minitest::Test
   def test_a_gather_runs_side_by_side_and_waits_no_longer_than_it_must
     started_at = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     results = Elah.gather(deadline: 60) { |g| 50.times { |index| g.call { sleep(0.2) && index } } }
-    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 8, "one after the other takes 10 s"
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - started_at, :<, 8,
+                    "one after the other takes 10 s"
     assert_equal [*0...50], results.values
     assert_predicate results, :complete?
     assert_empty(Elah.gather { nil }.to_a)

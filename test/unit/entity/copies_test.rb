@@ -85,7 +85,8 @@ class EntityCopiesTest < EntityCase
       copy = @memories["1"].value
       expected = Marshal.load(Marshal.dump(value))
       assert_equal expected.inspect, copy.inspect
-      assert_equal [expected.class, expected.is_a?(String) && expected.encoding], [copy.class, copy.is_a?(String) && copy.encoding]
+      assert_equal [expected.class, expected.is_a?(String) && expected.encoding],
+                   [copy.class, copy.is_a?(String) && copy.encoding]
     end
   ensure
     self.class.send(:remove_const, :Text)

@@ -3,8 +3,8 @@
 require "test_helper"
 require "support/entity_case"
 
-# Of the key of an entity only the bytes count: a String of the same bytes in another encoding names the same entity, in this worker and in
-# another. Two objects for one key would each write over what the other has stored.
+# Of the key of an entity only the bytes count: a String of the same bytes in another encoding names the same entity, in
+# this worker and in another. Two objects for one key would each write over what the other has stored.
 class EntityKeyEncodingTest < EntityCase
   TEXT = "𝛑 größe 日本 🎉"
   BYTES = "\xFF\x00\xF0".b

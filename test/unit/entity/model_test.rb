@@ -4,8 +4,9 @@ require "test_helper"
 require "support/entity_case"
 require "support/file_placement"
 
-# Entities against a model under random histories: calls of two owners on one store, of which the one that the placement does not name goes on
-# as if it did; exceptions, evictions, full restarts. Whatever was answered is true, and nothing else is.
+# Entities against a model under random histories: calls of two owners on one store, of which the one that the placement
+# does not name goes on as if it did; exceptions, evictions, full restarts. Whatever was answered is true, and nothing
+# else is.
 class EntityModelTest < EntityCase
   STEPS = 150
   KEYS = %w[1 2 3 4].freeze

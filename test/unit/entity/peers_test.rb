@@ -13,8 +13,8 @@ class EntityPeersTest < Minitest::Test
     def link_path(slot, generation) = File.join(folder, "#{slot}.#{generation}")
   end
 
-  # At the boot of a server, and when a worker had been killed, a slot that was asked for had nobody. That was remembered in the place of a
-  # worker, and the request that met the next change of the board was answered 500.
+  # At the boot of a server, and when a worker had been killed, a slot that was asked for had nobody. That was
+  # remembered in the place of a worker, and the request that met the next change of the board was answered 500.
   def test_a_slot_that_had_nobody_is_looked_at_again
     Dir.mktmpdir do |folder|
       slots = Slots.new([1, 0], 1, folder)

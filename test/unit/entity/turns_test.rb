@@ -5,8 +5,8 @@ require "support/entity_case"
 
 # Who gets the turn of an entity when many call it.
 class EntityTurnsTest < EntityCase
-  # Who calls again while the turn is on its way to the next in line found that one waiting for the entity that it had just been given, and
-  # followed it in a circle for ever.
+  # Who calls again while the turn is on its way to the next in line found that one waiting for the entity that it had
+  # just been given, and followed it in a circle for ever.
   def test_who_calls_again_at_once_waits_behind_the_next_in_line
     accounts = accounts("turns")
     Elah.run do

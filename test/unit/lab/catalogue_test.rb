@@ -24,7 +24,8 @@ class LabCatalogueTest < Minitest::Test
   end
 
   def test_settings_may_differ_by_workload_and_be_several_words_or_none
-    entry = ENTRY.merge("run" => ["one", "{port}", "{more}", "--n={n}"], "settings" => { "more" => [], "n" => 1 }, "settings_for" => { "sleep" => { "more" => %w[a b] } })
+    entry = ENTRY.merge("run" => ["one", "{port}", "{more}", "--n={n}"], "settings" => { "more" => [], "n" => 1 },
+                        "settings_for" => { "sleep" => { "more" => %w[a b] } })
     contender = Lab::Contender.new("one", entry)
     hello, waiting = %w[hello sleep].map { |name| Lab::Catalogue.new.workloads[name] }
     assert_equal %w[one 80 --n=1], contender.run_command(hello, port: 80)

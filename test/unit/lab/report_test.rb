@@ -70,7 +70,8 @@ class LabReportTest < Minitest::Test
   def test_the_ceiling_of_the_generator_is_a_row_and_decides_what_is_marked
     record.append({ workload: "hello", contender: "bare_hyper", ceiling: true, saturated: [{ connections: 64, rate: 1600.0 }] })
     assert_equal 1600.0, summary.ceiling("hello")
-    assert_equal %w[bare_hyper elah puma thin], summary.workloads.first[:rows].map { |one| one[:contender] }, "it is no run of a contender"
+    assert_equal %w[bare_hyper elah puma thin], summary.workloads.first[:rows].map { |one| one[:contender] },
+                 "it is no run of a contender"
     assert_equal 2000.0, row("bare_hyper")[:rate][:median]
     assert_equal ["ceiling"], row("elah")[:marks]
     assert_equal [], row("puma")[:marks]
@@ -102,11 +103,13 @@ class LabReportTest < Minitest::Test
   def test_the_page_shows_the_check_of_the_generators_where_there_was_one
     rows = [{ tool: "wrk", load: "saturation, 64 connections", rate: 123_456.7, p50_us: nil, p99_us: nil, p999_us: nil },
             { tool: "vegeta", load: "2000 requests/s planned, 64 connections", rate: 1999.9, p50_us: 151.2, p99_us: 390.5, p999_us: nil }]
-    check = written("check.json", JSON.generate({ at: "2026-01-02", command: "lab/check_generators", machine: {}, rows: rows }))
+    check = written("check.json",
+                    JSON.generate({ at: "2026-01-02", command: "lab/check_generators", machine: {}, rows: rows }))
     page = Lab::Report::Page.new(summary, record, generator_check: check).to_s
     ["2026-01-02; <code>lab/check_generators</code>", "<td>wrk</td><td class=\"text\">saturation, 64 connections</td><td>120,000</td><td>–</td>",
      "<td>2,000</td><td>150</td><td>390</td><td>–</td>"].each { |text| assert_includes page, text }
-    refute_includes Lab::Report::Page.new(summary, record, generator_check: File.join(@folder, "none.json")).to_s, "lab/check_generators"
+    refute_includes Lab::Report::Page.new(summary, record, generator_check: File.join(@folder, "none.json")).to_s,
+                    "lab/check_generators"
   end
 
   def test_a_record_without_a_single_figure_still_gives_a_page
@@ -128,7 +131,8 @@ class LabReportTest < Minitest::Test
 
   def test_in_short_workloads_stand_below_each_other_and_servers_beside_each_other
     links = ABOUT[:workloads][:hello].merge(title: "a redirect", contract: "specs/links.yml")
-    both = Lab::Record.create({ **ABOUT, workloads: { **ABOUT[:workloads], links: links } }, parent: @folder, now: Time.utc(2001))
+    both = Lab::Record.create({ **ABOUT, workloads: { **ABOUT[:workloads], links: links } }, parent: @folder,
+                                                                                             now: Time.utc(2001))
     [1, 2].each do |round|
       both.append(run_of("elah", round, 1200.0))
       both.append(run_of("puma", round, 100.0))

@@ -38,7 +38,8 @@ class PeerLimiterTest < Minitest::Test
   def test_without_lateness_there_is_no_bound
     traffic = Traffic.new
     assert(Array.new(10_000) { traffic.send_call }.all?)
-    assert_equal({ state: :open, allowance: nil, in_flight: 10_000, late_calls: 0, limited_calls: 0 }, traffic.limiter.to_h)
+    assert_equal({ state: :open, allowance: nil, in_flight: 10_000, late_calls: 0, limited_calls: 0 },
+                 traffic.limiter.to_h)
   end
 
   def test_late_calls_close_it_to_a_probe_and_answers_open_it_step_by_step
@@ -100,8 +101,8 @@ class PeerLimiterTest < Minitest::Test
     assert_equal [:open, 10], traffic.limiter.to_h.values_at(:state, :late_calls)
   end
 
-  # Whatever comes in whatever order: what is on the way is counted right, the allowance holds, nothing is refused without a reason, and a
-  # peer that answers again is open again.
+  # Whatever comes in whatever order: what is on the way is counted right, the allowance holds, nothing is refused
+  # without a reason, and a peer that answers again is open again.
   def test_random_histories_keep_its_promises
     200.times do |seed|
       random = Random.new(seed)

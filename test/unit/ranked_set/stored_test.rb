@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Covers Elah::RankedSet.open: what is written comes back, several writers at once, and writes that fail or are given up.
+# Covers Elah::RankedSet.open: what is written comes back, several writers at once, and writes that fail or are given
+# up.
 require "test_helper"
 require "support/store_case"
 

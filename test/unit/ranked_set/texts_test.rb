@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Covers what a ranked set answers as JSON: the same as its objects, written by Elah::JSON; rows that an entity's call stores with it; names
-# that are no text; blocks that do what they should not.
+# Covers what a ranked set answers as JSON: the same as its objects, written by Elah::JSON; rows that an entity's call
+# stores with it; names that are no text; blocks that do what they should not.
 require "test_helper"
 require "support/entity_case"
 require "bigdecimal"
@@ -29,7 +29,8 @@ class RankedSetTextsTest < Minitest::Test
       assert_equal list(set.range(2..9, style: style)), set.range_json(2..9, style: style)
       assert_equal list(set.around("", 1, style: style)), set.around_json("", 1, style: style)
     end
-    assert_equal [nil, nil, "[]", "[]"], [set.row_json("eve"), set.around_json("eve", 1), set.top_json(0), set.range_json(9..)]
+    assert_equal [nil, nil, "[]", "[]"],
+                 [set.row_json("eve"), set.around_json("eve", 1), set.top_json(0), set.range_json(9..)]
     assert_equal [Encoding::UTF_8, true], [set.top_json(9).encoding, set.top_json(9).valid_encoding?]
     assert_predicate set.row_json("ann"), :ascii_only?
   end
@@ -38,8 +39,10 @@ class RankedSetTextsTest < Minitest::Test
     set = filled(order: %i[desc asc], decimals: [0, 3]) { |it| it.submit("ann", [12, "-0.05"]) }
     assert_equal '{"rank":1,"member":"ann","score":[12,"-0.050"]}', set.row_json("ann")
     assert_equal '{"rank":1,"member":"bob","score":[13,"1.000"],"previous_rank":null,"previous_score":null,"changed":true}', set.submit_json("bob", [13, 1])
-    assert_equal '[{"rank":1,"member":"ann","score":"1.50"}]', filled(decimals: 2) { |it| it.submit("ann", 1.5) }.top_json(1)
-    assert_equal '{"rank":1.0,"member":"ann","score":1}', filled { |it| it.submit("ann", 1) }.row_json("ann", style: :fractional)
+    assert_equal '[{"rank":1,"member":"ann","score":"1.50"}]',
+                 filled(decimals: 2) { |it| it.submit("ann", 1.5) }.top_json(1)
+    assert_equal '{"rank":1.0,"member":"ann","score":1}',
+                 filled { |it| it.submit("ann", 1) }.row_json("ann", style: :fractional)
   end
 
   def test_a_submission_says_what_it_did
@@ -74,7 +77,8 @@ class RankedSetTextsTest < Minitest::Test
   def test_a_block_gives_more_of_each_member
     set = filled { |it| { "ann" => 2, "bob" => 1 }.each { |member, score| it.submit(member, score) } }
     more = ->(member) { %(,"flag":"#{member[0]}\u00e4") if member == "bob" }
-    assert_equal %([{"rank":1,"member":"ann","score":2},{"rank":2,"member":"bob","score":1,"flag":"b\u00e4"}]), set.top_json(9, &more)
+    assert_equal %([{"rank":1,"member":"ann","score":2},{"rank":2,"member":"bob","score":1,"flag":"b\u00e4"}]),
+                 set.top_json(9, &more)
     assert_equal %({"rank":2,"member":"bob","score":1,"flag":"b\u00e4"}), set.row_json("bob", &more)
     assert_equal %([{"rank":1,"member":"ann","score":2}]), set.around_json("ann", 0, &more)
     assert_raises(TypeError) { set.top_json(1) { 1 } }
@@ -122,7 +126,8 @@ class RankedSetInEntityTest < EntityCase
   end
 
   def test_rows_are_stored_with_the_call_and_only_then
-    assert_equal '{"rank":1,"member":"ann","score":3,"previous_rank":null,"previous_score":null,"changed":true}', @ladders["a"].submit("ann", 3)
+    assert_equal '{"rank":1,"member":"ann","score":3,"previous_rank":null,"previous_score":null,"changed":true}',
+                 @ladders["a"].submit("ann", 3)
     @ladders["a"].submit("ann", 2)
     assert_raises(RuntimeError) { @ladders["a"].submit_and_fail("bob", 9) }
     assert_equal '[{"rank":1,"member":"ann","score":3}]', @ladders["a"].top

@@ -3,8 +3,9 @@
 require "test_helper"
 require "monitor"
 
-# A fiber that is ended while it waits for a condition comes back with its lock. On Ruby 3.1 it came back without: the rest of its block ran
-# unguarded, and the unlock raised `ThreadError: Attempt to unlock a mutex which is not locked` in place of what had ended the wait.
+# A fiber that is ended while it waits for a condition comes back with its lock. On Ruby 3.1 it came back without: the
+# rest of its block ran unguarded, and the unlock raised `ThreadError: Attempt to unlock a mutex which is not locked` in
+# place of what had ended the wait.
 class MutexSleepTest < Minitest::Test
   WAITS = {
     condition_variable: lambda do |owned|

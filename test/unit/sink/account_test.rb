@@ -15,7 +15,8 @@ class SinkAccountTest < SinkCase
     @clock.advance(60)
     events.push_all(["x"] * 2, stream: "b")
     events << "x"
-    assert_equal({ ["a", MINUTE] => [3, 3, 0, 0], ["b", MINUTE + 1] => [2, 0, 2, 0], ["", MINUTE + 1] => [1, 0, 1, 0] }, sums(events))
+    assert_equal({ ["a", MINUTE] => [3, 3, 0, 0], ["b", MINUTE + 1] => [2, 0, 2, 0], ["", MINUTE + 1] => [1, 0, 1, 0] },
+                 sums(events))
   end
 
   def test_old_minutes_are_summed_up_also_those_of_late_events

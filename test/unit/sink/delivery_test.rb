@@ -122,7 +122,8 @@ class SinkDeliveryTest < SinkCase
     assert_equal [1, 0, 0, 1], account(events)
   end
 
-  # Killed between the append to the journal and the end of the letter, a replay is done twice: the letter takes its own place.
+  # Killed between the append to the journal and the end of the letter, a replay is done twice: the letter takes its own
+  # place.
   def test_a_letter_that_is_parked_twice_counts_once
     events = sink(to: Picky.new("a"))
     id = events.push("a", durability: :disk).id

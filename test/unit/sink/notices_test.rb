@@ -16,7 +16,8 @@ class SinkNoticesTest < SinkCase
     events = sink { |_| raise Elah::Unavailable, "gone" if away }
     events << "1"
     wait_until("it has failed a few times") { events.health.failures > 3 }
-    assert_equal ["WARN  The sink events cannot deliver; accepted events stay in the journal: Elah::Unavailable: gone"], said
+    assert_equal ["WARN  The sink events cannot deliver; accepted events stay in the journal: Elah::Unavailable: gone"],
+                 said
     away = false
     assert events.flush
     assert_match(/\AINFO  The sink events delivers again, after \d+\.\d s\z/, said.last)

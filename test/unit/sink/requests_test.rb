@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Bodies that become events without a look at each, and requests of other servers. Requests of this server are in the integration tests.
+# Bodies that become events without a look at each, and requests of other servers. Requests of this server are in the
+# integration tests.
 require "support/sink_case"
 require "elah/api"
 
@@ -14,7 +15,8 @@ class SinkRequestsTest < SinkCase
   def append(body, is_list = true, **options) = @events.push_items(body, lines: !is_list, with: { a: 1 }, max: 100, **options)
 
   def test_objects_become_events_with_their_own_text
-    receipt, count, paths = append(%([{"path":"/x","n":[1,"ü"]}, {"path":"/x"},{"path":7}]), durability: :disk, stream: "s")
+    receipt, count, paths = append(%([{"path":"/x","n":[1,"ü"]}, {"path":"/x"},{"path":7}]), durability: :disk,
+                                                                                             stream: "s")
     assert_equal [3, :disk, { "/x" => 2, nil => 1 }], [count, receipt.durability, paths]
     assert @events.flush
     found = Array.new(3) { @seen.pop }
@@ -50,7 +52,8 @@ class SinkRequestsTest < SinkCase
       assert_equal parsed.map { |event| event["path"].then { |path| path if path.is_a?(String) } }.tally, paths, body
     end
     assert @events.flush
-    assert_equal(VALUES.flat_map { |value| [Elah::JSON.parse(value)] }, Array.new(VALUES.size * 2) { @seen.pop.last["params"] }.each_slice(2).map { |_, event| event["path"] })
+    assert_equal(VALUES.flat_map { |value| [Elah::JSON.parse(value)] },
+                 Array.new(VALUES.size * 2) { @seen.pop.last["params"] }.each_slice(2).map { |_, event| event["path"] })
     WRONG.each { |value| assert_nil append(%([{},{"a":#{value}}])), value }
   end
 

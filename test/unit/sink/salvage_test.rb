@@ -77,7 +77,8 @@ class SinkSalvageTest < SinkCase
     in_data_folder("shop")
     unknown = "01a2004f-0000-7000-8000-000000000000"
     %w[replay discard show].each do |action|
-      assert_equal [2, "", "elah: shop has no dead letter #{unknown}: `elah sink dead shop` lists them.\n"], elah("sink", action, "shop", unknown)
+      assert_equal [2, "", "elah: shop has no dead letter #{unknown}: `elah sink dead shop` lists them.\n"],
+                   elah("sink", action, "shop", unknown)
     end
   end
 
@@ -135,7 +136,8 @@ class SinkSalvageTest < SinkCase
     assert_equal Elah::Sink::Salvage::Outcome.new([], 0), events.salvage
   end
 
-  # Killed between the append and the end of the file's name, a salvage is done twice: the events come again with their ids.
+  # Killed between the append and the end of the file's name, a salvage is done twice: the events come again with their
+  # ids.
   def test_a_salvage_that_was_interrupted_is_done_again
     accept_ten(delivered: 3)
     damage(5)
@@ -157,7 +159,8 @@ class SinkSalvageTest < SinkCase
     File.open(events.folder) do |folder|
       folder.flock(File::LOCK_EX)
       error = assert_raises(Elah::Error) { events.salvage }
-      assert_equal "Somebody replays or salvages the sink events already: run it again when that has ended.", error.message
+      assert_equal "Somebody replays or salvages the sink events already: run it again when that has ended.",
+                   error.message
     end
     assert_equal 4, events.salvage.findings.sum(&:events)
     assert events.flush

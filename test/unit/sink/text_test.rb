@@ -3,8 +3,8 @@
 require "support/sink_case"
 require "elah/cli"
 
-# Text of any origin on its way through a sink: reasons, events and streams in any encoding, and errors that nobody foresaw. None of them stops
-# the delivery.
+# Text of any origin on its way through a sink: reasons, events and streams in any encoding, and errors that nobody
+# foresaw. None of them stops the delivery.
 class SinkTextTest < SinkCase
   TEXT = "𝛑 größe 日本 🎉"
 
@@ -40,7 +40,8 @@ class SinkTextTest < SinkCase
   def test_an_event_of_bytes_stays_bytes
     bytes = "\xFF\x00\xF0\x9F".b
     letter = flushed(bytes) { raise TEXT }.dead_letters.first
-    assert_equal ["RuntimeError: #{TEXT}", bytes, Encoding::BINARY], [letter.reason, letter.bytes, letter.bytes.encoding]
+    assert_equal ["RuntimeError: #{TEXT}", bytes, Encoding::BINARY],
+                 [letter.reason, letter.bytes, letter.bytes.encoding]
     assert_equal [false, Encoding::UTF_8], [letter.json?, letter.reason.encoding]
   end
 
@@ -84,7 +85,8 @@ class SinkTextTest < SinkCase
     events = flushed("deep", "flat") { |batch| deep.call(0) if batch.any? { |event| event.bytes == "deep" } }
     assert_equal [2, 1, 0, 1], account(events)
     assert_match(/SystemStackError/, events.dead_letters.first.reason)
-    assert_equal ["NotImplementedError: later"], flushed("x") { raise NotImplementedError, "later" }.dead_letters.map(&:reason)
+    assert_equal ["NotImplementedError: later"],
+                 flushed("x") { raise NotImplementedError, "later" }.dead_letters.map(&:reason)
   end
 
   def test_an_event_that_cannot_be_processed_does_not_hold_the_others_up

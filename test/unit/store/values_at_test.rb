@@ -13,7 +13,8 @@ class StoreValuesAtTest < StoreCase
   def test_values_come_in_the_order_of_their_keys
     @table.put("a", "1")
     @other.put("a", "\xff".b * 70_000)
-    assert_equal ["1", "\xff".b * 70_000, nil, "1"], @store.values_at(@table, "a", @other, "a", @table, "b", @table, "a")
+    assert_equal ["1", "\xff".b * 70_000, nil, "1"],
+                 @store.values_at(@table, "a", @other, "a", @table, "b", @table, "a")
     assert_equal Encoding::BINARY, @store.values_at(@table, "a").first.encoding
     assert_equal [nil], @store.values_at(@store.table("never used"), "a")
     assert_equal [], @store.values_at

@@ -9,7 +9,8 @@ module Parity
     content_type :csv, "text/csv"
     content_type :xjson, "application/vnd.x+json"
     default_format :json
-    formatter :csv, ->(object, _env) { object.is_a?(Array) ? object.map { |row| row.join(",") }.join("\n") : object.to_s }
+    formatter :csv,
+              ->(object, _env) { object.is_a?(Array) ? object.map { |row| row.join(",") }.join("\n") : object.to_s }
     parser :csv, ->(text, _env) { { "rows" => text.split("\n").map { |line| line.split(",") } } }
     error_formatter :csv, ->(message, _backtrace, _options, _env, _original) { "error,#{message}" }
     get(:rows) { [[1, 2], [3, 4]] }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Owns the APIs that try what real apps write beside the plain vocabulary: rules and errors of their own, types in shared modules, formats
-# that a handler sets, paths that take what is below them.
+# Owns the APIs that try what real apps write beside the plain vocabulary: rules and errors of their own, types in
+# shared modules, formats that a handler sets, paths that take what is below them.
 module Parity
   # A rule that remembers something in its instance.
   class FirstTime < API_VALIDATOR
