@@ -2,6 +2,7 @@
 
 require_relative "lease_pool/clock"
 require_relative "lease_pool/errors"
+require_relative "lease_pool/ownership"
 require_relative "lease_pool/results"
 require_relative "lease_pool/stored"
 
@@ -29,7 +30,8 @@ module Elah
     MICROSECONDS = 1_000_000
 
     class << self
-      # A pool whose rows are in a table: every change is on disk before the call returns. One process writes a pool.
+      # A pool whose rows are in a table: every change is on disk before the call returns. The pool belongs to the process that opened it last. In
+      # any other process, forks included, its methods raise {OpenedElsewhere}, so no item is lent by two processes.
       #
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but lease pools
@@ -40,7 +42,8 @@ module Elah
       # @raise [InvalidItem, InvalidTerms, InvalidName, InvalidRow, Elah::Store::Error]
       def open(store, table, items, name: "", **settings)
         table = store.table(table)
-        Stored.new(new(items, table: table, name: name, **settings), store, table)
+        ownership = Ownership.take(store, table, name)
+        Stored.new(new(items, table: table, name: name, **settings), store, table, ownership)
       end
 
       # The holder of an item at some time. Any process may call this, whichever owns the pool.
