@@ -9,6 +9,8 @@ module RingPools
   class BulkRequest
     ROWS_MAX = 1000
     LISTS = %w[requests request].freeze
+    # What follows these digits is the pool of no suffix.
+    ID_BYTES_MAX = 10
     # An id that stands in JSON as it is.
     PLAIN_ID = /\A[\w-]{1,64}\z/
 
@@ -57,7 +59,7 @@ module RingPools
     def note(row)
       suffix = row["api_suffix"] if row.is_a?(Hash)
       suffix.is_a?(String) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
-      entry = @directory[suffix.to_i]
+      entry = @directory[suffix.byteslice(0, ID_BYTES_MAX).to_i]
       parameters = entry&.parameters(suffix)
       entry, parameters = Credentials.read(suffix, @directory, @service.api_key, @header_key) unless parameters
       raise Failure.new("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX
