@@ -148,6 +148,38 @@ class LeasePoolStoredTest < EntityCase
     assert_equal 40, reopened(1..50).statistics.held
   end
 
+  # Each of them stored the whole pool, 4 MB for a large one, while any other write was under way.
+  def test_calls_that_change_nothing_wait_for_the_write_of_the_lease_that_they_return
+    pool = open(1..40)
+    transaction = @store.method(:transaction)
+    count = 0
+    @store.define_singleton_method(:transaction) { |&block| transaction.call(&block).tap { count += 1 } }
+    ids = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 3}").id } } }.values }
+    assert_equal [3, 3], [ids.uniq.size, count]
+    @store.singleton_class.remove_method(:transaction)
+    assert_equal 3, reopened(1..40).statistics.held
+  end
+
+  def test_a_call_that_returns_the_lease_of_a_write_that_failed_stores_it
+    pool = open
+    fails = @store.method(:transaction)
+    first = true
+    @store.define_singleton_method(:transaction) do |&block|
+      next fails.call(&block) unless first
+
+      first = false
+      sleep(0.01)
+      raise Elah::Store::Busy, "busy"
+    end
+    outcomes = Elah.run do
+      calls = Array.new(2) { Elah.async { pool.lease(session: "ann") } }
+      calls.map { |call| call.wait.error || call.value.id }
+    end
+    assert_equal [Elah::Store::Busy, "1-1"], [outcomes[0].class, outcomes[1]]
+    @store.singleton_class.remove_method(:transaction)
+    assert_equal "ann", reopened.find("1-1").session
+  end
+
   def test_a_damaged_row_is_told
     open.lease
     table = @store.table("pools")

@@ -22,8 +22,8 @@ module Elah
         @table = table
         @ownership = ownership
         @mutex = Mutex.new
-        @writing = 0
-        store(@pool.take_rows)
+        @writes = {}.compare_by_identity
+        write { nil }
       end
 
       # @!method lease(session: nil, item: nil, data: "")
@@ -72,33 +72,39 @@ module Elah
 
       private
 
-      def write
+      def write(&change)
         @ownership.check
-        result, rows = @mutex.synchronize do
-          result = yield
-          rows = @pool.take_rows
-          if result && rows.empty? && @writing.positive?
-            # It may be the lease of another call whose row is not stored yet.
-            @pool.keep
-            rows = @pool.take_rows
-          end
-          [result, rows]
+        result, rows, others = run(&change)
+        if result && rows.empty? && others.any?
+          # It may be the lease of a call whose row is not stored yet. If that write fails, this call stores the pool.
+          others.each(&:pop)
+          _, rows = run { nil }
         end
         store(rows)
         result
+      end
+
+      # @return [Array] the block's value, the rows to store, and the writes that had not ended before: queues that are closed at their end
+      def run
+        @mutex.synchronize do
+          value = yield
+          others = @writes.values
+          rows = @pool.take_rows
+          @writes[rows] = Thread::Queue.new unless rows.empty?
+          [value, rows, others]
+        end
       end
 
       # After a write with an unknown outcome the next one stores the whole pool.
       def store(rows)
         return if rows.empty?
 
-        @writing += 1
         put(rows)
         is_stored = true
         nil
       ensure
-        @writing -= 1 unless rows.empty?
         @mutex.synchronize { @pool.keep } unless is_stored || rows.empty?
+        @writes.delete(rows)&.close
       end
 
       # In their order, so that a process that is killed in between leaves a pool of the same leases.
