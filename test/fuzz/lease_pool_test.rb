@@ -170,7 +170,7 @@ class LeasePoolFuzz < StoreCase
   def take_over
     before = @pool
     @pool = open_pool
-    assert_raises(Elah::LeasePool::OpenedElsewhere) { before.lease }
+    assert_raises(Elah::Store::OpenedElsewhere) { before.lease }
     advance
   end
 

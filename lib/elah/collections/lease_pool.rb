@@ -2,7 +2,6 @@
 
 require_relative "lease_pool/clock"
 require_relative "lease_pool/errors"
-require_relative "lease_pool/ownership"
 require_relative "lease_pool/results"
 require_relative "lease_pool/stored"
 
@@ -31,7 +30,7 @@ module Elah
 
     class << self
       # A pool whose rows are in a table: every change is on disk before the call returns. The pool belongs to the process that opened it last. In
-      # any other process, forks included, its methods raise {OpenedElsewhere}, so no item is lent by two processes.
+      # any other process, forks included, its methods raise {Elah::Store::OpenedElsewhere}, so no item is lent by two processes.
       #
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but lease pools
@@ -42,8 +41,9 @@ module Elah
       # @raise [InvalidItem, InvalidTerms, InvalidName, InvalidRow, Elah::Store::Error]
       def open(store, table, items, name: "", **settings)
         table = store.table(table)
-        ownership = Ownership.take(store, table, name)
-        Stored.new(new(items, table: table, name: name, **settings), store, table, ownership)
+        Store::Ownership.take(store, table, name) do |ownership|
+          Stored.new(new(items, table: table, name: name, **settings), table, ownership)
+        end
       end
 
       # The holder of an item at some time. Any process may call this, whichever owns the pool.

@@ -106,8 +106,8 @@ class LeasePoolStoredTest < EntityCase
     second = open
     assert_equal [held.id, 2], [second.find(held.id).id, second.lease(session: "bob").item]
     [-> { first.lease }, -> { first.lease(session: "ann") }, -> { first.find(held.id) }, -> { first.statistics }, -> { first.resize([1]) }].each do |call|
-      error = assert_raises(Elah::LeasePool::OpenedElsewhere, &call)
-      assert_equal [503, "pool_opened_elsewhere"], [error.status, error.code]
+      error = assert_raises(Elah::Store::OpenedElsewhere, &call)
+      assert_equal [503, "store_unavailable"], [error.status, error.code]
     end
     assert_equal 3, second.lease.item
     assert_equal 1, open(name: "b").lease.item
@@ -117,7 +117,7 @@ class LeasePoolStoredTest < EntityCase
     pool = open
     reader, writer = IO.pipe
     Process.wait(fork { exit!(pool.lease.item) rescue writer.puts($!.class, $!.message) && exit!(0) })
-    assert_equal ["Elah::LeasePool::OpenedElsewhere\n", true], [reader.gets, reader.gets.include?("before_worker_boot")]
+    assert_equal ["Elah::Store::OpenedElsewhere\n", true], [reader.gets, reader.gets.include?("before_worker_boot")]
     assert_equal 1, pool.lease.item
   ensure
     [reader, writer].each(&:close)
@@ -164,15 +164,17 @@ class LeasePoolStoredTest < EntityCase
     pool = open
     fails = @store.method(:transaction)
     first = true
+    gate = Thread::Queue.new
     @store.define_singleton_method(:transaction) do |&block|
       next fails.call(&block) unless first
 
       first = false
-      sleep(0.01)
+      gate.pop
       raise Elah::Store::Busy, "busy"
     end
     outcomes = Elah.run do
       calls = Array.new(2) { Elah.async { pool.lease(session: "ann") } }
+      gate << nil
       calls.map { |call| call.wait.error || call.value.id }
     end
     assert_equal [Elah::Store::Busy, "1-1"], [outcomes[0].class, outcomes[1]]

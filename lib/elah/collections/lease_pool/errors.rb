@@ -19,17 +19,6 @@ module Elah
       def code = "no_free_item"
     end
 
-    # Another process has opened the stored pool, or this process is a fork of the one that did. If the app does not rescue it, the request gets 503.
-    class OpenedElsewhere < Error
-      include Problem
-
-      # @return [Integer] the HTTP status that fits
-      def status = 503
-
-      # @return [String] the stable code of the problem
-      def code = "pool_opened_elsewhere"
-    end
-
     # An item is not an Integer from 0 to 2**62 - 1, is listed twice, or the list has more than {ITEMS_MAX}. Or so many items
     # still leave that the pool has no room for the list.
     class InvalidItem < Error

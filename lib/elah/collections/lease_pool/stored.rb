@@ -13,12 +13,10 @@ module Elah
 
       # @api private
       # @param pool [LeasePool] that has written its rows for the table
-      # @param store [Elah::Store]
       # @param table [Elah::Store::Table]
-      # @param ownership [Ownership]
-      def initialize(pool, store, table, ownership)
+      # @param ownership [Elah::Store::Ownership]
+      def initialize(pool, table, ownership)
         @pool = pool
-        @store = store
         @table = table
         @ownership = ownership
         @mutex = Mutex.new
