@@ -71,8 +71,8 @@ module Elah
       private
 
       def write(&change)
-        @ownership.check
         result, rows, others = run(&change)
+        @ownership.check if rows.empty? # a write checks it too
         if result && rows.empty? && others.any?
           # It may be the lease of a call whose row is not stored yet. If that write fails, this call stores the pool.
           others.each(&:pop)

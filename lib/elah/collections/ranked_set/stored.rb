@@ -39,9 +39,11 @@ module Elah
       def submit(member, score, operator: :best, style: :ordinal)
         Arguments.style(style) # before anything is stored
         alone([member]) do
-          @ownership.check # also where nothing is stored
           decision = @set.decide(member, score, operator: operator)
-          next @set.submit(member, score, operator: operator, style: style) unless decision
+          unless decision
+            @ownership.check # a write checks it too
+            next @set.submit(member, score, operator: operator, style: style)
+          end
 
           storing([member]) { |tx| tx.put(@table, *@set.row(decision, prefix: @prefix)) }
           @set.apply(decision, style: style)
