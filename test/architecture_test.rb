@@ -37,6 +37,9 @@ class ArchitectureTest < Minitest::Test
   # Where the library names frameworks that an app may have loaded.
   ADAPTERS = Dir["lib/elah/clients/adapters{.rb,/**/*.rb}", base: File.expand_path("..", __dir__)].freeze
 
+  # Instance variables that the extension sets, that belong to objects of other libraries, or that are set by their names.
+  SET_ELSEWHERE = %w[handle mapping raw_connection connection elah_named_params journal_bytes_max sync_seconds event_bytes_max sinks].freeze
+
   # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.
   CONTROL_FLOW = %w[Elah::API::Halt].freeze
 
@@ -237,6 +240,16 @@ class ArchitectureTest < Minitest::Test
       long = lines(pattern).group_by(&:first).transform_values(&:size).select { |_, size| size > limit }
       assert_empty long, "more than #{limit} lines"
     end
+  end
+
+  # A variable that kept its old name was nil where it was read, in the one path that no test took.
+  def test_instance_variables_that_are_read_are_set
+    code = code_lines("lib/**/*.rb").map { |_, _, text| text.sub(/ # .*/, "") }.join
+    accessors = code.scan(/attr_(?:writer|accessor) (.+)/).flat_map { |names,| names.scan(/\w+/) }
+    unset = code.scan(/(?<![@\w])@(\w+)/).flatten.uniq.reject do |name|
+      accessors.include?(name) || code.match?(/@#{name}\b(?:, @\w+)*\)?\s*(?:\|\||&&|[-+*|&]|<<)?=(?![=~>])/)
+    end
+    assert_empty unset - SET_ELSEWHERE
   end
 
   def test_names_say_what_a_file_does

@@ -9,6 +9,8 @@ module RingPools
   class BulkRequest
     ROWS_MAX = 1000
     LISTS = %w[requests request].freeze
+    # The first bytes of an ID that are read as the number of its pool.
+    ID_BYTES_MAX = 10
     # An ID that needs no escaping in JSON.
     PLAIN_ID = /\A[\w-]{1,64}\z/
 
@@ -57,7 +59,7 @@ module RingPools
     def note(row)
       suffix = row["api_suffix"] if row.is_a?(Hash)
       suffix.is_a?(String) or raise Failure.new("InvalidRequest", Credentials::SUFFIX_RULE)
-      entry = @directory[suffix.to_i]
+      entry = @directory[suffix.byteslice(0, ID_BYTES_MAX).to_i]
       parameters = entry&.parameters(suffix)
       entry, parameters = Credentials.read(suffix, @directory, @service.api_key, @header_key) unless parameters
       raise Failure.new("InvalidRequest", Credentials::PARAMETERS_RULE) if parameters.bytesize > Credentials::PARAMETERS_BYTES_MAX

@@ -7,6 +7,7 @@ require_relative "store/table"
 require_relative "store/counter"
 require_relative "store/transaction"
 require_relative "store/fork"
+require_relative "store/ownership"
 require_relative "store/watch"
 
 module Elah

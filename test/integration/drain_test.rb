@@ -55,6 +55,20 @@ class DrainTest < Minitest::Test
     server&.kill
   end
 
+  # It held the drain for `header_seconds`.
+  def test_a_client_that_has_sent_half_a_head_does_not_hold_the_drain
+    server = ElahServer.start(APP, header_seconds: 600, drain_seconds: 300)
+    server.connect do |client|
+      client.write("GET /hello HTTP/1.1\r\nHost: a")
+      server.connect { |probe| probe.get("/hello") }
+      server.signal(:TERM)
+      assert_equal 408, client.read_answer.status
+    end
+    assert_predicate server.wait_until_ended, :success?
+  ensure
+    server&.kill
+  end
+
   def test_nobody_is_accepted_any_more
     server = ElahServer.start(APP)
     server.connect do |client|

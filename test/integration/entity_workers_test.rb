@@ -104,6 +104,38 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # The hand-over failed before it stored anything: the changes of the last moments were lost with each change of the number of workers.
+  def test_changes_in_memory_are_stored_before_the_next_owner_reads_them
+    app = <<~RUBY
+      class Tally < Elah::Entity
+        durability :memory
+        linger_seconds LINGER_SECONDS_MAX
+        def restore = @count = state.get("count").to_i
+        def add
+          state.put("count", (@count += 1).to_s)
+          @count
+        end
+        def pid = Process.pid
+      end
+      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      run(Class.new(Elah::API) do
+        format :json
+        get("add/:key") { { count: TALLIES[params[:key]].add, owner: TALLIES[params[:key]].pid } }
+      end)
+    RUBY
+    supervised(app) do |server|
+      owners = KEYS.map { |key| json(server, "/add/#{key}")["owner"] }
+      assert_equal 2, owners.uniq.size
+      server.signal(:TTOU)
+      wait_for_workers(server, 1)
+      assert_equal [2] * KEYS.size, KEYS.map { |key| json(server, "/add/#{key}")["count"] }, server.log
+      server.signal(:TTIN)
+      wait_for_workers(server, 2)
+      assert_equal [3] * KEYS.size, KEYS.map { |key| json(server, "/add/#{key}")["count"] }, server.log
+      refute_includes server.log, "before_release block failed"
+    end
+  end
+
   def test_a_worker_that_is_killed_takes_nothing_that_was_answered_with_it
     supervised(APP) do |server|
       pids = worker_pids(server)

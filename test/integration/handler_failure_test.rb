@@ -106,6 +106,18 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # It ended the worker, and with it all other requests.
+  def test_an_allocation_of_an_absurd_size_fails_alone
+    server.connect do |neighbour|
+      neighbour.write("GET /sleep/200 HTTP/1.1\r\nHost: a\r\n\r\n")
+      %w[absurd absurd_in_a_fiber].each do |path|
+        assert_equal 500, server.get("/#{path}").status
+        server.wait_for(%r{GET /#{path} failed: NoMemoryError})
+      end
+      assert_equal "slept", neighbour.read_answer.body
+    end
+  end
+
   # The message began a line of its own, and reached a terminal as it was.
   def test_a_message_in_the_log_stays_on_its_line
     server.get("/forges")

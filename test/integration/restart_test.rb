@@ -185,6 +185,53 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # TERM was forgotten: the server had closed its sockets, executed itself and served on another port.
+  def test_term_ends_one_process_during_a_trial_run
+    with_gated_trials do |server, gate, loads|
+      client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
+      wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
+      server.signal(:USR2)
+      wait_until("the trial loads") { loads.call == 2 }
+      server.signal(:TERM)
+      wait_until("it drains") { status(server).workers.first[:state] == :draining }
+      File.write(gate, "")
+      assert_equal "slept", client.read_answer.body
+      assert_predicate server.wait_until_ended, :success?
+      assert_equal 1, server.log.scan("listening on").size
+    ensure
+      client&.close
+    end
+  end
+
+  # TERM ended the process at once, and with it the connections that waited in its sockets.
+  def test_term_while_the_next_image_loads_the_app_is_obeyed_when_it_serves
+    [1, 2].each do |workers|
+      Dir.mktmpdir do |folder|
+        loading, gate = %w[loading gate].map { |name| File.join(folder, name) }
+        app = <<~RUBY
+          unless Elah::Restart.current.trial? || Elah::Restart.current.state.empty?
+            File.write(#{loading.dump}, "")
+            Thread.pass until File.exist?(#{gate.dump})
+          end
+          #{format(APP_OF, 'new')}
+        RUBY
+        server = ElahServer.start(app, workers: workers)
+        server.signal(:USR2)
+        wait_until("the next image loads the app") { File.exist?(loading) }
+        server.connect do |client|
+          client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+          Process.kill(:TERM, server.pid)
+          File.write(gate, "")
+          assert_equal "new", client.read_answer.body, "#{workers} workers"
+        end
+        assert_predicate server.wait_until_ended, :success?
+        refute_path_exists File.join(server.folder, "run", server.pid.to_s)
+      ensure
+        server&.kill
+      end
+    end
+  end
+
   # TERM was ignored while one process drained for a restart.
   def test_term_ends_one_process_that_is_about_to_restart
     server = ElahServer.start(format(APP_OF, "old"))

@@ -68,6 +68,10 @@ class RingPoolsBadDaysTest < Minitest::Test
       row = { api_suffix: "#{pool['id']}/allocate_number.json?ring_pool_key=#{pool['api_key']}&a=1" }
       assert_equal 200, server.post("/api/2013-07-01/bulk.json", { requests: [row] * 1000 }).status
       assert_equal 403, server.post("/api/2013-07-01/bulk.json", { requests: [row] * 1001 }).status
+      # The number of a pool that no store can have as a key failed the whole request.
+      absurd = { api_suffix: "#{'9' * 100_000}/allocate_number.json?ring_pool_key=x&a=1" }
+      rows = server.post("/api/2013-07-01/bulk.json", { requests: [absurd, row] }).json["responses"]
+      assert_equal ["InvalidRequest", nil], rows.map { |each| each["error_class"] }
       long = server.bulk([pool], parameters: "a=#{'x' * 4096}").first
       assert_equal "InvalidRequest", long["error_class"]
       assert_equal "parameters_too_long",

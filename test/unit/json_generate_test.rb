@@ -3,6 +3,7 @@
 # Elah::JSON.generate gives the bytes that JSON.generate gives, and refuses what JSON cannot hold.
 require "test_helper"
 require "json"
+require "delegate"
 require "set"
 require "time"
 require "bigdecimal"
@@ -77,6 +78,17 @@ class JSONGenerateTest < Minitest::Test
       end
     end
     assert_match(/The string "a\\xFF" is not valid UTF-8/, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate("a\xff") }.message)
+  end
+
+  # The address of what a delegator stands for was sent.
+  def test_a_delegator_to_an_object_without_a_form_is_refused
+    plain = Object.new
+    [plain, SimpleDelegator.new(plain), SimpleDelegator.new(SimpleDelegator.new(plain)), DelegateClass(Object).new(plain)].each do |object|
+      error = assert_raises(Elah::JSON::GenerateError, object.inspect) { Elah::JSON.generate([object]) }
+      assert_match(/an object of the class Object: define Object#as_json.*\(at \$\[0\]\)/, error.message)
+    end
+    assert_equal '"#<A>"', Elah::JSON.generate(SimpleDelegator.new(Label.new("#<A>")))
+    assert_equal "3", Elah::JSON.generate(SimpleDelegator.new(3))
   end
 
   def test_numbers_without_a_form_in_json_are_refused

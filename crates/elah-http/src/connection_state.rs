@@ -182,16 +182,16 @@ impl ConnectionState {
         is_between && !leaves_backlog
     }
 
-    /// Applies the time limits, on every tick of the worker. While the worker drains, a connection between two requests has
-    /// `drain_grace_ms` left.
+    /// Applies the time limits, on every tick of the worker. While the worker drains, a connection between two requests, or within
+    /// a request head, has `drain_grace_ms` left.
     pub(crate) fn check_time(&self, limits: &Limits, now: u64, drain_grace_ms: Option<u64>) {
         let over = |since: u64, bound: u64| since > 0 && now.saturating_sub(since) > bound;
         if over(self.write_wait_since_ms.get(), limits.write_ms) {
             return self.order(Order::Close);
         }
         match self.phase.get() {
-            Phase::InHead if over(self.head_since_ms.get(), limits.header_ms) => {
-                let seconds = limits.header_ms as f64 / 1000.0;
+            Phase::InHead if over(self.head_since_ms.get(), drain_grace_ms.unwrap_or(limits.header_ms)) => {
+                let seconds = drain_grace_ms.unwrap_or(limits.header_ms) as f64 / 1000.0;
                 self.refuse(Problem::new(408, "header_timeout", format!("The request head was not complete after {seconds} s.")));
                 self.wake();
             }

@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Error {
     /// A list of items has more than [`crate::ITEMS_MAX`].
     TooManyItems { count: usize },
+    /// So many items still leave the pool that a list of new ones finds no room.
+    TooManyLeaving { count: usize },
     /// An item is negative or larger than [`crate::ITEM_MAX`].
     InvalidItem { item: i64 },
     /// A list of items names one twice.
@@ -26,6 +28,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::TooManyItems { count } => write!(f, "A pool has at most {} items, not {count}.", crate::ITEMS_MAX),
+            Error::TooManyLeaving { count } => {
+                let slots = crate::pool::SLOTS_MAX;
+                write!(
+                    f,
+                    "A pool has at most {slots} items with those that leave: {count} would leave, so resize again when some have left."
+                )
+            }
             Error::InvalidItem { item } => write!(f, "An item is a number from 0 to {}, not {item}.", crate::ITEM_MAX),
             Error::DuplicateItem { item } => write!(f, "The list has item {item} twice."),
             Error::InvalidTerms { what, value } => write!(f, "The {what} of a lease pool cannot be {value} µs."),

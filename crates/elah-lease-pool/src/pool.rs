@@ -6,6 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::free::Free;
 use crate::{Error, ITEM_MAX, ITEMS_MAX, Lease, Policy, Request, Statistics, Terms};
 
+/// Items of a pool together with those that leave it.
+pub(crate) const SLOTS_MAX: usize = 2 * ITEMS_MAX;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// No item has the slot.
@@ -185,10 +188,11 @@ impl LeasePool {
     /// Returns the items that leave, and when each has left, if nobody prolongs its hold: nobody can.
     ///
     /// # Errors
-    /// [`Error::TooManyItems`], [`Error::InvalidItem`] and [`Error::DuplicateItem`]
+    /// [`Error::TooManyItems`], [`Error::TooManyLeaving`], [`Error::InvalidItem`] and [`Error::DuplicateItem`]
     pub fn resize(&mut self, now: i64, items: &[i64]) -> Result<Vec<(i64, i64)>, Error> {
         let listed = check_items(items)?;
         self.step(now);
+        self.check_room(&listed)?;
         let mut left = Vec::new();
         for number in 0..self.slots.len() as u32 {
             let slot = &self.slots[number as usize];
@@ -365,6 +369,13 @@ impl LeasePool {
         }
         self.by_item.insert(item, number);
         self.free.insert(number, self.now);
+    }
+
+    /// Refuses a list that, with the items that are still leaving, needs more slots than a snapshot may have.
+    fn check_room(&self, listed: &HashSet<i64>) -> Result<(), Error> {
+        let leaves = |slot: &&Slot| !matches!(slot.state, State::Vacant | State::Free) && !listed.contains(&slot.item);
+        let count = listed.len() + self.slots.iter().filter(leaves).count();
+        if count > SLOTS_MAX { Err(Error::TooManyLeaving { count: count - listed.len() }) } else { Ok(()) }
     }
 
     /// Marks an item as leaving; returns when it has left.

@@ -5,9 +5,9 @@
 //! leaves) and, unless it is vacant, item, begun, due and serial (8 bytes each) and the session with its length (1 byte).
 
 use crate::lease::check_session;
-use crate::pool::{Slot, State};
+use crate::pool::{SLOTS_MAX, Slot, State};
 use crate::reader::{Reader, write_session};
-use crate::{Action, Error, ITEM_MAX, ITEMS_MAX, LeasePool, Policy, Step, Terms};
+use crate::{Action, Error, ITEM_MAX, LeasePool, Policy, Step, Terms};
 
 const VERSION: u8 = 1;
 const LEAVES: u8 = 4;
@@ -67,7 +67,7 @@ impl LeasePool {
         let next = u32::try_from(reader.number()?).map_err(|_| Error::InvalidRow { why: "a number is too large" })?;
         while !reader.is_at_end() {
             let slot = read_slot(&mut reader)?;
-            if pool.slots.len() >= 2 * ITEMS_MAX || !pool.place(slot) {
+            if pool.slots.len() >= SLOTS_MAX || !pool.place(slot) {
                 return Err(Error::InvalidRow { why: "an item or a session is there twice" });
             }
         }

@@ -178,3 +178,20 @@ fn leases_as_json() {
     let expected = r#"[{"lease":"1-1","item":1,"session":"a\"\\\u000a�","begun_at":2000,"held_until":2060},null]"#;
     assert_eq!(String::from_utf8(text).unwrap(), expected);
 }
+
+/// The pool took a third list, and its snapshot was then refused at every start.
+#[test]
+fn a_pool_whose_items_leave_can_be_restored_after_any_list_that_it_takes() {
+    let count = ITEMS_MAX as i64;
+    let list = |number: i64| (number * count..(number + 1) * count).collect::<Vec<_>>();
+    let mut pool = LeasePool::new(Terms { hold: 1_000_000, ..terms(Policy::RoundRobin) }, 1);
+    for number in 0..2 {
+        pool.resize(1000, &list(number)).expect("room for the items that leave");
+        while lease(&mut pool, 1000).is_some() {}
+    }
+    assert_eq!(pool.resize(1000, &list(2)), Err(Error::TooManyLeaving { count: 2 * ITEMS_MAX }));
+    assert_eq!(pool.resize(1000, &[1]).map(|left| left.len()), Ok(2 * ITEMS_MAX - 1));
+    let later = pool.now() + 1_000_000;
+    assert_eq!(pool.resize(later, &list(2)).map(|left| left.len()), Ok(1));
+    assert_eq!(LeasePool::restore(&pool.snapshot(), 1).map(|restored| restored.len()), Ok(ITEMS_MAX));
+}

@@ -19,7 +19,7 @@ module Elah
         next object.to_txt if object.respond_to?(:to_txt)
 
         text = object.to_s
-        next text unless text.start_with?("#<") && text == CLASS_AND_ADDRESS.bind_call(object)
+        next text unless text.start_with?("#<") && address?(text, object)
 
         raise Exceptions::InvalidFormatter.new(object.class, "txt: define to_s or to_txt in it, or return a String")
       end
@@ -42,6 +42,11 @@ module Elah
       #
       # headers:: made at boot · formatter:: called with the object and the env · text:: whether a String is sent unchanged
       Plain = Struct.new(:headers, :formatter, :text)
+
+      # @return [Boolean] whether the text is only the class and the address of the object, or of the object to which it delegates
+      def self.address?(text, object)
+        text == CLASS_AND_ADDRESS.bind_call(object) || (object.respond_to?(:__getobj__) && address?(text, object.__getobj__))
+      end
 
       def self.serializable(object)
         case object

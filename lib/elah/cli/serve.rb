@@ -10,6 +10,7 @@ module Elah
       # @param out [IO]
       # @raise [Elah::Error]
       def self.run(argv, out:)
+        Restart.current.hold_stop
         arguments = Arguments.new(argv)
         return Help.run(["serve"], out: out) if arguments.help?
 

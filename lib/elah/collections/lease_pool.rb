@@ -29,7 +29,8 @@ module Elah
     MICROSECONDS = 1_000_000
 
     class << self
-      # A pool whose rows are in a table: every change is on disk before the call returns. One process writes a pool.
+      # A pool whose rows are in a table: every change is on disk before the call returns. The pool belongs to the process that opened it last. In
+      # any other process, forks included, its methods raise {Elah::Store::OpenedElsewhere}, so no item is lent by two processes.
       #
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but lease pools
@@ -40,7 +41,9 @@ module Elah
       # @raise [InvalidItem, InvalidTerms, InvalidName, InvalidRow, Elah::Store::Error]
       def open(store, table, items, name: "", **settings)
         table = store.table(table)
-        Stored.new(new(items, table: table, name: name, **settings), store, table)
+        Store::Ownership.take(store, table, name) do |ownership|
+          Stored.new(new(items, table: table, name: name, **settings), table, ownership)
+        end
       end
 
       # The holder of an item at some time. Any process may call this, whichever owns the pool.

@@ -47,8 +47,9 @@ module Elah
         new_native(*Arguments.order(order, decimals, ties), Arguments.limit(members_max, "members_max"))
       end
 
-      # Opens a set whose members are rows of a table: loads them, and stores every write before it returns. One process writes a set. The rows are
-      # loaded in a separate thread; the calling fiber waits.
+      # Opens a set whose members are rows of a table: loads them, and stores every write before it returns. The rows are loaded in a
+      # separate thread; the calling fiber waits. The set belongs to the process that opened it last: in any other one, forks included, writes raise
+      # {Elah::Store::OpenedElsewhere}, and reads return what that process knows.
       #
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but ranked sets
@@ -59,7 +60,7 @@ module Elah
       # @raise [InvalidOrder, InvalidPrefix, Full, Elah::Store::Error]
       def open(store, table, prefix: "", **settings)
         table = store.table(table)
-        Stored.new(load(table, prefix: prefix, **settings), store, table, prefix)
+        Store::Ownership.take(store, table, prefix) { |ownership| Stored.new(load(table, prefix: prefix, **settings), table, prefix, ownership) }
       end
 
       # Loads a set from the rows of a table, without a connection to the table. Use it when you write the rows yourself, with {#row} in your own

@@ -3,10 +3,6 @@
 module Elah
   # A fiber that `Elah.async` started. Wait for its end or its value, or cancel it. It belongs to the loop in which it runs.
   class Async
-    # Exceptions that stop the worker instead of failing this fiber alone, as in a handler.
-    FATAL = [NoMemoryError, SignalException].freeze
-    private_constant :FATAL
-
     # Starts the block: it runs at once, until its first wait.
     #
     # @param event_loop [Elah::EventLoop]
@@ -91,7 +87,7 @@ module Elah
 
     def run
       @value = yield
-    rescue *FATAL => e
+    rescue EventLoop::FATAL => e
       @failure = e
       raise
     rescue Exception => e # -- `value` raises it
@@ -112,7 +108,7 @@ module Elah
     end
 
     def report
-      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || FATAL.any? { |fatal| fatal === @failure }
+      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || EventLoop::FATAL === @failure
 
       @loop.report(@failure)
     end

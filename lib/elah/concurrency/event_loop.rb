@@ -24,8 +24,9 @@ module Elah
     # Maximum number of idle fibers kept for later requests. One takes about 13 KB once it has run.
     POOL_MAX = 1024
 
-    # Exceptions that stop the worker instead of failing one request.
-    FATAL = [NoMemoryError, SignalException].freeze
+    # Exceptions that stop the worker instead of failing one request. NoMemoryError is none of them: it is what a single allocation of an absurd size
+    # raises. A machine without memory ends processes itself.
+    FATAL = SignalException
 
     # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
     # @param router [Elah::Router]
@@ -66,7 +67,7 @@ module Elah
     #
     # @param handler [#handle] receives each Elah::Request in a fiber and responds to it
     # @param failed [#call] receives each exception that ended a handler or a spawned fiber, and its request or nil
-    # @raise [NoMemoryError, SignalException] an exception of this class that ended a handler
+    # @raise [SignalException] one that ended a handler
     def run(handler, failed)
       @handler = handler
       @failed = failed
@@ -274,7 +275,7 @@ module Elah
     end
 
     def failed(exception, request)
-      @fatal = exception if FATAL.any? { |fatal| fatal === exception }
+      @fatal = exception if FATAL === exception
       @failed.call(exception, request)
     end
 

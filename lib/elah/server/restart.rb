@@ -10,6 +10,9 @@ module Elah
     # The key of the state of a trial run.
     TRIAL = "trial"
 
+    # The key of INT or TERM, if it arrived while the previous image executed this one.
+    STOP = "stop"
+
     # The signals that a server handles in addition to INT and TERM.
     SIGNALS = %w[HUP USR1 USR2 TTIN TTOU].freeze
 
@@ -22,9 +25,19 @@ module Elah
     # @param left [String, nil] the state as JSON
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
+      @held = @state.delete(STOP)
       @command = File.read("/proc/self/cmdline").split("\0")
       @folder = Options::Environment.working_folder
     end
+
+    # Holds INT and TERM while the next image of a server loads the app, until {#release_stop}. The server would otherwise exit without serving the
+    # connections that wait in its sockets. A second signal ends it at once.
+    def hold_stop
+      hold unless @state.empty? || trial?
+    end
+
+    # Sends the held signal to this process again, which handles it now.
+    def release_stop = @held && Process.kill(@held, Process.pid)
 
     # @return [Boolean] whether this process is a trial run
     def trial? = @state.key?(TRIAL)
@@ -66,10 +79,17 @@ module Elah
       @is_going = true
       # A signal that arrives before the next image handles it would end the process.
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
+      hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      exec(Options::Environment.restart(JSON.generate(state)), *@command, chdir: @folder, **kept)
+      exec(Options::Environment.restart(JSON.generate(state.merge(STOP => @held))), *@command, chdir: @folder, **kept)
     ensure
       @is_going = false
+    end
+
+    private
+
+    def hold
+      %w[INT TERM].each { |signal| trap(signal) { @held ? Process.exit!(1) : @held = signal } }
     end
   end
 end

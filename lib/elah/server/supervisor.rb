@@ -47,6 +47,7 @@ module Elah
       # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
       ShutdownWatchdog.start(@config.drain_seconds + Worker::GRACE_SECONDS, Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
       inherited ? adopt(inherited) : start_first_time
+      @restart.release_stop
       supervise until @ended
       @log.info("All workers have exited; the server exits")
       exit(Worker::DRAIN_EXCEEDED) if @gave_up
@@ -98,7 +99,7 @@ module Elah
       @changes.advance
       monitor_workers
       start_missing
-      go if @restart.due?
+      go if @restart.due? && !@signals.pending?
     end
 
     def handle_signal(signal)

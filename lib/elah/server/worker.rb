@@ -53,6 +53,8 @@ module Elah
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
       supervisor_link.ready(sockets.addresses)
+      # After the first look at the sockets, so that connections that wait there are accepted.
+      @loop.post { Restart.current.release_stop } unless supervisor_link.supervised?
       @loop.run(@app, method(:failed))
       @log.info("Drained; the worker exits")
     ensure

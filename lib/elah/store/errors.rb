@@ -50,6 +50,9 @@ module Elah
     # Another process owns the shard of the write; see {Elah::Entity}.
     class Fenced < Unavailable; end
 
+    # A lease pool or a ranked set in a table was opened by another process since, or by the parent of this fork. Only one process can write it.
+    class OpenedElsewhere < Unavailable; end
+
     # A store accepts no writes at the moment; raised by {Store.check_ready} with the reason.
     class NotReady < Unavailable; end
 

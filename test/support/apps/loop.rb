@@ -54,6 +54,8 @@ class LoopApp < Elah::API
   get(:throw) { throw :nobody }
   get(:exit) { exit 7 }
   get(:abort) { abort "aborted" }
+  get(:absurd) { "x" * (1 << 46) }
+  get(:absurd_in_a_fiber) { Elah.async { "x" * (1 << 46) }.value }
   get(:kill) { Thread.current.kill }
   get(:exit_in_a_fiber) { Elah.async { exit 7 }.value }
   get(:forges) { raise "one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \0 \u009b \u2028 \xFF ü" }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "support/api_case"
+require "delegate"
 
 # Which format an answer has.
 class APIFormatsTest < APICase
@@ -28,12 +29,15 @@ class APIFormatsTest < APICase
   def test_an_object_that_has_no_text_is_no_text
     texts = api do
       get(:object) { Object.new }
+      get(:delegator) { SimpleDelegator.new(SimpleDelegator.new(Object.new)) }
       get(:shown) { 1..3 }
       get(:struct) { Struct.new(:x).new(1) }
     end
-    answer = get(texts, "/object")
-    assert_equal [500, "cannot convert Object to txt: define to_s or to_txt in it, or return a String"],
-                 [answer.status, answer.body]
+    { "/object" => "Object", "/delegator" => "SimpleDelegator" }.each do |path, name|
+      response = get(texts, path)
+      assert_equal [500, "cannot convert #{name} to txt: define to_s or to_txt in it, or return a String"],
+                   [response.status, response.body]
+    end
     assert_equal "1..3", get(texts, "/shown").body
     assert_equal "#<struct x=1>", get(texts, "/struct").body
   end

@@ -99,11 +99,87 @@ class LeasePoolStoredTest < EntityCase
     assert_match(/must be an index of an entity/, error.message)
   end
 
+  # Two processes each lent every item.
+  def test_the_process_that_opened_the_pool_last_has_it
+    first = open
+    held = first.lease(session: "ann")
+    second = open
+    assert_equal [held.id, 2], [second.find(held.id).id, second.lease(session: "bob").item]
+    [-> { first.lease }, -> { first.lease(session: "ann") }, -> { first.find(held.id) }, -> { first.statistics }, -> { first.resize([1]) }].each do |call|
+      error = assert_raises(Elah::Store::OpenedElsewhere, &call)
+      assert_equal [503, "store_unavailable"], [error.status, error.code]
+    end
+    assert_equal 3, second.lease.item
+    assert_equal 1, open(name: "b").lease.item
+  end
+
+  def test_a_fork_does_not_lend_what_its_parent_lends
+    pool = open
+    reader, writer = IO.pipe
+    Process.wait(fork { exit!(pool.lease.item) rescue writer.puts($!.class, $!.message) && exit!(0) })
+    assert_equal ["Elah::Store::OpenedElsewhere\n", true], [reader.gets, reader.gets.include?("before_worker_boot")]
+    assert_equal 1, pool.lease.item
+  ensure
+    [reader, writer].each(&:close)
+  end
+
+  # One transaction has 100,000 operations at most. A pool of 50,000 items, with its snapshot and the rows that this replaces, failed for good.
+  def test_a_pool_of_the_largest_size_lends_all_items_in_one_call
+    count = Elah::LeasePool::ITEMS_MAX
+    Dir.mktmpdir do |dir|
+      open = -> { Elah::LeasePool.open(Elah::Store.open(dir, bytes_max: 512 * 1024**2), "pools", 1..count, hold: 60, clock: @clock, history: 60) }
+      pool = open.call
+      3.times do
+        assert_equal count, pool.lease_all(count).compact.size
+        later(61)
+      end
+      last = pool.lease
+      Elah::Store.open(dir, bytes_max: 512 * 1024**2).close
+      assert_equal [last.id, 1], open.call.then { |again| [again.find(last.id).id, again.statistics.held] }
+    ensure
+      Elah::Store.open(dir, bytes_max: 512 * 1024**2).close
+    end
+  end
+
   def test_calls_at_once_share_the_pool
     pool = open(1..50)
     leases = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 40}") } } }.values }
     assert_equal 40, leases.map(&:item).uniq.size
     assert_equal 40, reopened(1..50).statistics.held
+  end
+
+  # Each of them stored the whole pool, 4 MB for a large one, while any other write was under way.
+  def test_calls_that_change_nothing_wait_for_the_write_of_the_lease_that_they_return
+    pool = open(1..40)
+    transaction = @store.method(:transaction)
+    count = 0
+    @store.define_singleton_method(:transaction) { |&block| transaction.call(&block).tap { count += 1 } }
+    ids = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 3}").id } } }.values }
+    assert_equal [3, 3], [ids.uniq.size, count]
+    @store.singleton_class.remove_method(:transaction)
+    assert_equal 3, reopened(1..40).statistics.held
+  end
+
+  def test_a_call_that_returns_the_lease_of_a_write_that_failed_stores_it
+    pool = open
+    fails = @store.method(:transaction)
+    first = true
+    gate = Thread::Queue.new
+    @store.define_singleton_method(:transaction) do |&block|
+      next fails.call(&block) unless first
+
+      first = false
+      gate.pop
+      raise Elah::Store::Busy, "busy"
+    end
+    outcomes = Elah.run do
+      calls = Array.new(2) { Elah.async { pool.lease(session: "ann") } }
+      gate << nil
+      calls.map { |call| call.wait.error || call.value.id }
+    end
+    assert_equal [Elah::Store::Busy, "1-1"], [outcomes[0].class, outcomes[1]]
+    @store.singleton_class.remove_method(:transaction)
+    assert_equal "ann", reopened.find("1-1").session
   end
 
   def test_a_damaged_row_is_told

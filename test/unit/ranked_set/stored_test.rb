@@ -46,9 +46,35 @@ class StoredRankedSetTest < StoreCase
     threads.each(&:join)
     assert_equal 290, set.trim(keep: 10)
     assert_equal [(290..299).to_a.reverse, 0], [set.top(99).map(&:score), set.trim(keep: 10)]
-    assert_equal rows(set), rows(open)
-    set.clear
-    assert_equal [0, 0], [set.size, open.size]
+    again = open
+    assert_equal rows(set), rows(again)
+    again.clear
+    assert_equal [0, 0], [again.size, open.size]
+  end
+
+  # Each process decided by what it had in memory: of two scores for one member the worse could stay.
+  def test_the_process_that_opened_the_set_last_has_it
+    first = open
+    first.submit("ann", 10)
+    second = open
+    second.submit("ann", 50)
+    [-> { first.submit("ann", 20) }, -> { first.submit("ann", 5) }, -> { first.delete("ann") }, -> { first.trim(keep: 0) }].each do |call|
+      assert_raises(Elah::Store::OpenedElsewhere, &call)
+    end
+    assert_equal 10, first.score("ann")
+    reader, writer = IO.pipe
+    Process.wait(fork { second.submit("ann", 60) rescue writer.puts($!.class) && exit!(0) })
+    assert_equal "Elah::Store::OpenedElsewhere\n", reader.gets
+    assert_equal 50, second.score("ann")
+  ensure
+    [reader, writer].compact.each(&:close)
+  end
+
+  def test_an_opening_that_fails_takes_the_set_from_nobody
+    set = open
+    set.submit("ann", 10)
+    assert_raises(Elah::RankedSet::InvalidRow) { open(order: %i[asc asc]) }
+    assert_equal 1, set.submit("bob", 20).rank
   end
 
   def test_what_is_refused_changes_nothing
@@ -67,16 +93,13 @@ class StoredRankedSetTest < StoreCase
   def test_a_write_that_was_given_up_is_looked_up
     set = open
     set.submit("ann", 10)
-    table = set.instance_variable_get(:@table)
-    given_up = Object.new
-    given_up.define_singleton_method(:put) do |key, value|
-      table.put(key, value)
+    transaction = @store.method(:transaction)
+    @store.define_singleton_method(:transaction) do |&block|
+      transaction.call(&block)
       raise Timeout::Error
     end
-    given_up.define_singleton_method(:get) { |key| table.get(key) }
-    set.instance_variable_set(:@table, given_up)
     assert_raises(Timeout::Error) { set.submit("ann", 5, operator: :increment) }
-    set.instance_variable_set(:@table, table)
+    @store.singleton_class.remove_method(:transaction)
     assert_equal 10, set.score("ann"), "memory is never ahead of what is known to be on disk"
     assert_equal 16, set.submit("ann", 1, operator: :increment).score
     assert_equal 16, open.score("ann")

@@ -334,22 +334,29 @@ impl<'r> Writer<'r> {
         self.append(json.as_value())
     }
 
-    /// Refuses an object whose text is only its class and its address. `quote` surrounds the text.
+    /// Refuses an object whose text is only its class and its address, or those of the object that it delegates to. `quote`
+    /// surrounds the text.
     fn check_is_shown(&mut self, object: Value, text: RString, quote: &str) -> Result<(), Error> {
         // SAFETY: the bytes are looked at before Ruby runs again.
         let is_suspect = unsafe { text.as_slice() }.strip_prefix(quote.as_bytes()).is_some_and(|text| text.starts_with(b"#<"));
         if !is_suspect {
             return Ok(());
         }
-        // SAFETY: `protect` catches what is raised, and returns what Ruby returned.
-        let default = protect(|protected| unsafe { raising::rb_any_to_s(protected, object.as_raw()) })
-            .map(|text| unsafe { Value::from_raw(text) })?;
-        // SAFETY: as above.
-        let is_default = unsafe { text.as_slice() } == format!("{quote}{default}{quote}").as_bytes();
-        if !is_default {
-            return Ok(());
+        let mut shown = object;
+        loop {
+            // SAFETY: `protect` catches what is raised, and returns what Ruby returned.
+            let default = protect(|protected| unsafe { raising::rb_any_to_s(protected, shown.as_raw()) })
+                .map(|text| unsafe { Value::from_raw(text) })?;
+            // SAFETY: as above.
+            if unsafe { text.as_slice() } == format!("{quote}{default}{quote}").as_bytes() {
+                break;
+            }
+            if !shown.respond_to("__getobj__", false)? {
+                return Ok(());
+            }
+            shown = shown.funcall("__getobj__", ())?;
         }
-        let class = object.class();
+        let class = shown.class();
         let sentence = format!(
             "JSON has no form for an object of the class {class}: define {class}#as_json, or return a Hash of what to show"
         );

@@ -1,6 +1,7 @@
 //! `Elah::SinkJournal`: the journal of a sink in one process. Events become bytes without an intermediate String.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,6 @@ use elah_journal::{
 use elah_store::Clock;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method};
-use rustc_hash::FxHashMap;
 
 use crate::codecs::json_items::read_items;
 use crate::codecs::json_writer::append_json;
@@ -173,7 +173,8 @@ impl RubyJournal {
         let texts = items.iter().map(|item| item.text.as_bytes());
         let (position, ids) = journal.log.append_framed(stream, &head, b"}", texts).map_err(|error| raised(ruby, &error))?;
         let count = items.len();
-        let mut paths = FxHashMap::<Option<String>, usize>::default();
+        // Clients choose these names: with a hash that they know they could choose such as all meet in one place.
+        let mut paths = HashMap::<Option<String>, usize>::new();
         match &counts {
             Some((counts, path)) => {
                 let mut counts = counts.counts().lock();

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
-
 module Elah
   class LeasePool
     # A lease pool whose rows are in a table. A call returns when its rows are on disk, so a returned lease survives `kill -9`. Calls that wait at
@@ -9,21 +7,21 @@ module Elah
     #
     # A call that raises {Elah::Store::Error}, or is cancelled while it waits, may have happened. Its item may be held until the hold ends.
     class Stored
-      extend Forwardable
-
-      def_delegators :@pool, :find, :statistics, :items, :leases, :overflows, :draining?, :now
+      # Rows that one transaction stores. A deletion counts as two of the 100,000 operations that a transaction may have.
+      ROWS_MAX = 25_000
+      private_constant :ROWS_MAX
 
       # @api private
       # @param pool [LeasePool] that has written its rows for the table
-      # @param store [Elah::Store]
       # @param table [Elah::Store::Table]
-      def initialize(pool, store, table)
+      # @param ownership [Elah::Store::Ownership]
+      def initialize(pool, table, ownership)
         @pool = pool
-        @store = store
         @table = table
+        @ownership = ownership
         @mutex = Mutex.new
-        @writing = 0
-        store(@pool.take_rows)
+        @writes = {}.compare_by_identity
+        write { nil }
       end
 
       # @!method lease(session: nil, item: nil, data: "")
@@ -50,6 +48,16 @@ module Elah
         define_method(name) { |*arguments, **keywords| write { @pool.public_send(name, *arguments, **keywords) } }
       end
 
+      %i[find statistics items leases overflows draining?].each do |name|
+        define_method(name) do |*arguments|
+          @ownership.check
+          @pool.public_send(name, *arguments)
+        end
+      end
+
+      # @return [Integer] see {LeasePool#now}
+      def now = @pool.now
+
       # The holder of an item at some time.
       #
       # @param item [Integer]
@@ -62,39 +70,46 @@ module Elah
 
       private
 
-      def write
-        result, rows = @mutex.synchronize do
-          result = yield
-          rows = @pool.take_rows
-          if result && rows.empty? && @writing.positive?
-            # It may be the lease of another call whose row is not stored yet.
-            @pool.keep
-            rows = @pool.take_rows
-          end
-          [result, rows]
+      def write(&change)
+        result, rows, others = run(&change)
+        @ownership.check if rows.empty? # a write checks it too
+        if result && rows.empty? && others.any?
+          # It may be the lease of a call whose row is not stored yet. If that write fails, this call stores the pool.
+          others.each(&:pop)
+          _, rows = run { nil }
         end
         store(rows)
         result
+      end
+
+      # @return [Array] the block's value, the rows to store, and the writes that had not ended before: queues that are closed at their end
+      def run
+        @mutex.synchronize do
+          value = yield
+          others = @writes.values
+          rows = @pool.take_rows
+          @writes[rows] = Thread::Queue.new unless rows.empty?
+          [value, rows, others]
+        end
       end
 
       # After a write with an unknown outcome the next one stores the whole pool.
       def store(rows)
         return if rows.empty?
 
-        @writing += 1
         put(rows)
         is_stored = true
         nil
       ensure
-        @writing -= 1 unless rows.empty?
         @mutex.synchronize { @pool.keep } unless is_stored || rows.empty?
+        @writes.delete(rows)&.close
       end
 
+      # In their order, so that a process that is killed in between leaves a pool of the same leases.
       def put(rows)
-        key, value = rows.first
-        return @table.put(key, value) if rows.size == 1 && value
-
-        @store.transaction { |tx| rows.each { |row, content| content ? tx.put(@table, row, content) : tx.delete(@table, row) } }
+        rows.each_slice(ROWS_MAX) do |slice|
+          @ownership.transaction { |tx| slice.each { |row, content| content ? tx.put(@table, row, content) : tx.delete(@table, row) } }
+        end
       end
     end
   end

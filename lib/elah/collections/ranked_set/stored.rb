@@ -20,14 +20,14 @@ module Elah
 
       # @api private
       # @param set [RankedSet] the set loaded from the table
-      # @param store [Elah::Store]
       # @param table [Elah::Store::Table]
       # @param prefix [String]
-      def initialize(set, store, table, prefix)
+      # @param ownership [Elah::Store::Ownership]
+      def initialize(set, table, prefix, ownership)
         @set = set
-        @store = store
         @table = table
         @prefix = prefix
+        @ownership = ownership
         @gates = {}
         @registry = Mutex.new
         @unknown = {}
@@ -40,9 +40,12 @@ module Elah
         Arguments.style(style) # before anything is stored
         alone([member]) do
           decision = @set.decide(member, score, operator: operator)
-          next @set.submit(member, score, operator: operator, style: style) unless decision
+          unless decision
+            @ownership.check # a write checks it too
+            next @set.submit(member, score, operator: operator, style: style)
+          end
 
-          storing([member]) { @table.put(*@set.row(decision, prefix: @prefix)) }
+          storing([member]) { |tx| tx.put(@table, *@set.row(decision, prefix: @prefix)) }
           @set.apply(decision, style: style)
         end
       end
@@ -54,7 +57,7 @@ module Elah
         alone([member]) do
           next unless @set.member?(member)
 
-          storing([member]) { @table.delete(RankedSet.row_key(member, prefix: @prefix)) }
+          storing([member]) { |tx| tx.delete(@table, RankedSet.row_key(member, prefix: @prefix)) }
           @set.delete(member)
         end
       end
@@ -91,7 +94,7 @@ module Elah
 
       def remove(members)
         keys = members.map { |member| RankedSet.row_key(member, prefix: @prefix) }
-        storing(members) { @store.transaction { |tx| keys.each { |key| tx.delete(@table, key) } } }
+        storing(members) { |tx| keys.each { |key| tx.delete(@table, key) } }
         members.each { |member| @set.delete(member) }.size
       end
 
@@ -128,12 +131,12 @@ module Elah
         end
       end
 
-      # Runs a write. If it neither succeeds nor is refused by the store, it was cancelled (a deadline, an ended thread), and may be on disk or not.
-      def storing(members)
+      # Runs a write in a transaction. If it neither succeeds nor is refused by the store, it was cancelled (a deadline, an ended thread), and may be
+      # on disk or not.
+      def storing(members, &write)
         is_known = false
-        value = yield
+        @ownership.transaction(&write)
         is_known = true
-        value
       rescue Store::Error
         is_known = true
         raise

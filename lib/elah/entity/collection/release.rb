@@ -12,7 +12,6 @@ module Elah
           return unless @claims
 
           shards.each { |shard| @released[shard] = true }
-          @shard_routes.clear
           leaving = @residents.of(@released)
           leaving.each { |activation| @residents.delete(activation) }
           leaving.each(&:wait_until_idle)

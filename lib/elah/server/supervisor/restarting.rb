@@ -40,7 +40,9 @@ module Elah
         @restart.go(state, [*@sockets.descriptors, *@workers.children.map { |child| child.control.io.fileno }])
       rescue SystemCallError => e
         @log.exception(e, "The restart failed: the workers continue with the old code")
+      ensure
         @signals.trap_all
+        @restart.release_stop
       end
 
       # The workers of the previous image serve until their successors, which have this image's code, take over.

@@ -30,6 +30,9 @@ module Elah
         Array.new(@noted.size) { @noted.shift }
       end
 
+      # @return [Boolean] whether a signal arrived since the last {#take}
+      def pending? = !@noted.empty?
+
       # Resets the signals in a worker. It ignores signals that a terminal sends to all processes, because the supervisor handles them.
       def leave_to_supervisor
         (NAMES - %w[TERM CHLD]).each { |name| trap(name) { nil } }

@@ -24,7 +24,10 @@ module Elah
       def try_to_restart
         @is_trial_due = false
         @log.info("Restarting: a trial process loads the code")
-        if Restart.current.possible?(@sockets, frees_ports: true) { |pid| passes?(pid) }
+        is_possible = Restart.current.possible?(@sockets, frees_ports: true) { |pid| passes?(pid) }
+        return if @draining
+
+        if is_possible
           Restart.current.prepare
           drain(leaves_backlog: true)
         else

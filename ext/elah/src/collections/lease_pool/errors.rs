@@ -6,7 +6,7 @@ use magnus::{Error, Ruby};
 /// The Ruby exception for an error of the crate.
 pub(super) fn raised(ruby: &Ruby, error: &E) -> Error {
     let name = match error {
-        E::TooManyItems { .. } | E::InvalidItem { .. } | E::DuplicateItem { .. } => "InvalidItem",
+        E::TooManyItems { .. } | E::TooManyLeaving { .. } | E::InvalidItem { .. } | E::DuplicateItem { .. } => "InvalidItem",
         E::InvalidTerms { .. } => "InvalidTerms",
         E::InvalidSession { .. } => "InvalidSession",
         E::PrefixTooLong { .. } => "InvalidName",

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require "digest/sha2"
+require "securerandom"
+
+module Elah
+  class Store
+    # The right to write what one process keeps in memory and in a table: a lease pool, a ranked set. The process that opened it last has the right:
+    # a row has its token, and each write is a transaction that compares the row.
+    class Ownership
+      TABLE = "elah:owners"
+      TAKEN = "Another process has opened it since, and only one can write it."
+      FORK = "This process is a fork of the one that opened it: open it in before_worker_boot, or keep it in an entity, which all workers can call."
+      private_constant :TABLE, :TAKEN, :FORK
+
+      # Takes the right from whoever has it, and runs a block that reads the rows: no other process writes them any more. If the block raises, the
+      # right goes back.
+      #
+      # @param store [Elah::Store]
+      # @param table [Elah::Store::Table]
+      # @param name [String] what it is called in the table
+      # @yieldparam ownership [Ownership]
+      # @return [Object] the block's value
+      # @raise [Store::Error]
+      def self.take(store, table, name)
+        ownership = new(store, Digest::SHA256.digest("#{table.name.b}\0#{name.b}"))
+        ownership.take
+        taken = yield ownership
+      ensure
+        ownership&.give_back unless taken
+      end
+
+      # @api private
+      def initialize(store, key)
+        @store = store
+        @table = store.table(TABLE)
+        @key = key
+        @token = SecureRandom.hex(16)
+        @process_id = Process.pid
+      end
+
+      # @api private
+      def take
+        @before = @table.get(@key)
+        @table.put(@key, @token)
+      end
+
+      # @api private
+      def give_back
+        transaction { |tx| @before ? tx.put(@table, @key, @before) : tx.delete(@table, @key) }
+      rescue Store::Error
+        nil # the store is closed, or another process has it by now
+      end
+
+      # @raise [OpenedElsewhere] when the right is gone
+      def check
+        raise OpenedElsewhere, FORK unless @process_id == Process.pid
+        raise OpenedElsewhere, TAKEN unless @table.get(@key) == @token
+      end
+
+      # Runs a transaction that stores nothing if the right is gone.
+      #
+      # @yieldparam tx [Elah::Store::Transaction]
+      # @raise [OpenedElsewhere]
+      def transaction
+        raise OpenedElsewhere, FORK unless @process_id == Process.pid
+
+        @store.transaction do |tx|
+          raise OpenedElsewhere, TAKEN unless tx.get(@table, @key) == @token
+
+          yield tx
+        end
+      end
+    end
+  end
+end
