@@ -10,14 +10,16 @@ mod command;
 mod connection;
 mod error;
 mod handshake;
+mod in_flight;
 mod reply;
 mod settings;
 mod subscription;
 
-pub use client::{Client, Driver, Waiter};
+pub use client::{Client, Driver};
 pub use cluster::ClusterClient;
 pub use command::{Commands, Name, UnshareableCommand};
 pub use error::{Error, Refusal};
+pub use in_flight::Waiter;
 pub use reply::{Item, Replies};
 pub use settings::{Settings, Times};
 pub use subscription::{Message, Next, Subscription};

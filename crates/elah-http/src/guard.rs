@@ -5,6 +5,7 @@
 //! those that have not passed yet. `specs/http_limits.md` lists every rule.
 
 mod bytes;
+mod field;
 mod framing;
 mod head;
 mod host;

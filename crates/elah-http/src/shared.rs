@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hyper::server::conn::http1;
 use slab::Slab;
 
-use crate::admission::{Admission, GateSettings, TimedOut, RequestId};
+use crate::admission::{Admission, GateSettings, RequestId, TimedOut};
 use crate::broken_peers;
 use crate::connection_state::{ConnectionState, Order};
 use crate::exchange::Exchange;

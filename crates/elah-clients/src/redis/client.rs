@@ -1,92 +1,42 @@
 //! One server and the connection that all callers share: the waiting callers, connection attempts and their backoff.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::redis::command::{Commands, Name};
+use crate::redis::command::Commands;
 use crate::redis::connection::serve;
 use crate::redis::error::Error;
 use crate::redis::handshake;
-use crate::redis::reply::Replies;
+use crate::redis::in_flight::{InFlight, State, Waiter, Waiting};
 use crate::redis::settings::Settings;
 
 /// The backoff after the second failure in a row; it doubles with each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// A caller that waits for the replies to some commands.
-pub trait Waiter: Send + 'static {
-    /// Called once, from the thread that drives the connection. It must not call the client.
-    fn end(self, outcome: Result<Replies, Error>);
-}
-
-/// Commands without a reply, in the order in which they were sent.
-pub(crate) struct Waiting<W> {
-    /// `None` after its timeout: the replies still arrive and are dropped.
-    pub(crate) waiter: Option<W>,
-    pub(crate) command: Name,
-    pub(crate) replies: u32,
-    pub(crate) due: Instant,
-}
-
-pub(crate) struct State<W> {
-    pub(crate) outgoing: Vec<u8>,
-    pub(crate) waiting: VecDeque<Waiting<W>>,
-    /// The driver, while it sleeps.
-    pub(crate) driver: Option<Waker>,
-    pub(crate) is_closed: bool,
-    is_driven: bool,
-    failures: u32,
-    retry_at: Option<Instant>,
-    last_cause: Arc<str>,
-}
-
-pub(crate) struct Shared<W> {
-    pub(crate) settings: Settings,
-    state: Mutex<State<W>>,
-}
-
-impl<W> Shared<W> {
-    pub(crate) fn state(&self) -> MutexGuard<'_, State<W>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A client of one server. It opens its connection for the first command, and another one when that is lost.
 pub struct Client<W: Waiter> {
-    shared: Arc<Shared<W>>,
+    in_flight: Arc<InFlight<W>>,
 }
 
 impl<W: Waiter> Client<W> {
     /// A client without a connection.
     pub fn new(settings: Settings) -> Self {
-        let state = State {
-            outgoing: Vec::new(),
-            waiting: VecDeque::new(),
-            driver: None,
-            is_closed: false,
-            is_driven: false,
-            failures: 0,
-            retry_at: None,
-            last_cause: "".into(),
-        };
-        Client { shared: Arc::new(Shared { settings, state: Mutex::new(state) }) }
+        Client { in_flight: Arc::new(InFlight::new(settings)) }
     }
 
     /// Sends commands as soon as the connection's driver runs; `waiter` gets their replies. If it returns a driver, the caller
     /// must run it on the client's runtime.
     pub fn submit(&self, commands: &Commands, waiter: W) -> Option<Driver<W>> {
         let now = Instant::now();
-        let mut state = self.shared.state();
+        let mut state = self.in_flight.state();
         if let Some(refusal) = self.refusal(&state, now) {
             drop(state);
             waiter.end(Err(refusal));
             return None;
         }
         state.outgoing.extend_from_slice(commands.bytes());
-        let due = now + self.shared.settings.times.command;
+        let due = now + self.in_flight.settings.times.command;
         state.waiting.push_back(Waiting { waiter: Some(waiter), command: commands.name(), replies: commands.count(), due });
         if let Some(driver) = state.driver.take() {
             driver.wake();
@@ -94,12 +44,12 @@ impl<W: Waiter> Client<W> {
         if std::mem::replace(&mut state.is_driven, true) {
             return None;
         }
-        Some(Driver { shared: Arc::clone(&self.shared), has_ended: false })
+        Some(Driver { in_flight: Arc::clone(&self.in_flight), has_ended: false })
     }
 
     /// Closes the connection and ends all waits, for good.
     pub fn close(&self) {
-        let mut state = self.shared.state();
+        let mut state = self.in_flight.state();
         state.is_closed = true;
         if let Some(driver) = state.driver.take() {
             driver.wake();
@@ -107,7 +57,7 @@ impl<W: Waiter> Client<W> {
     }
 
     fn refusal(&self, state: &State<W>, now: Instant) -> Option<Error> {
-        let settings = &self.shared.settings;
+        let settings = &self.in_flight.settings;
         if state.is_closed {
             return Some(Error::Closed { server: Arc::clone(&settings.server) });
         }
@@ -127,7 +77,7 @@ impl<W: Waiter> Drop for Client<W> {
 
 /// The task of one connection, from opening it to its end.
 pub struct Driver<W: Waiter> {
-    shared: Arc<Shared<W>>,
+    in_flight: Arc<InFlight<W>>,
     /// Whether the client may have another driver by now.
     has_ended: bool,
 }
@@ -135,10 +85,10 @@ pub struct Driver<W: Waiter> {
 impl<W: Waiter> Driver<W> {
     /// Opens the connection and serves it until it is lost or closed.
     pub async fn run(mut self) {
-        match handshake::open(&self.shared.settings).await {
+        match handshake::open(&self.in_flight.settings).await {
             Ok(stream) => {
-                self.shared.state().failures = 0;
-                let cause = serve(&self.shared, stream).await;
+                self.in_flight.state().failures = 0;
+                let cause = serve(&self.in_flight, stream).await;
                 self.end(Some(cause.into()), false);
             }
             Err(cause) => self.end(Some(cause.into()), true),
@@ -148,8 +98,8 @@ impl<W: Waiter> Driver<W> {
     /// Ends all waits. `cause` is `None` when the runtime has dropped the task.
     fn end(&mut self, cause: Option<Arc<str>>, is_unreachable: bool) {
         self.has_ended = true;
-        let settings = &self.shared.settings;
-        let mut state = self.shared.state();
+        let settings = &self.in_flight.settings;
+        let mut state = self.in_flight.state();
         state.is_driven = false;
         state.driver = None;
         state.outgoing.clear();

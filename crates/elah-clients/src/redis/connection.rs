@@ -9,18 +9,18 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::time::{Sleep, sleep_until};
 
-use crate::redis::client::{Shared, Waiter};
 use crate::redis::error::Error;
 use crate::redis::handshake::Stream;
+use crate::redis::in_flight::{InFlight, Waiter};
 use crate::redis::reply::{Framer, Replies};
 
 /// The least size of a read.
 const READ_BYTES: usize = 16 * 1024;
 
 /// Serves the connection until it ends; returns the cause, for a sentence.
-pub(crate) async fn serve<W: Waiter>(shared: &Shared<W>, stream: Stream) -> String {
+pub(crate) async fn serve<W: Waiter>(in_flight: &InFlight<W>, stream: Stream) -> String {
     let mut serving = Serving {
-        shared,
+        in_flight,
         stream,
         outgoing: Vec::new(),
         written: 0,
@@ -36,7 +36,7 @@ pub(crate) async fn serve<W: Waiter>(shared: &Shared<W>, stream: Stream) -> Stri
 }
 
 struct Serving<'a, W: Waiter> {
-    shared: &'a Shared<W>,
+    in_flight: &'a InFlight<W>,
     stream: Stream,
     /// Bytes being written; those up to `written` have left.
     outgoing: Vec<u8>,
@@ -74,7 +74,7 @@ impl<W: Waiter> Serving<'_, W> {
             if self.written == self.outgoing.len() {
                 self.outgoing.clear();
                 self.written = 0;
-                let mut state = self.shared.state();
+                let mut state = self.in_flight.state();
                 if state.is_closed {
                     return Poll::Ready("the client was closed".to_owned());
                 }
@@ -116,7 +116,7 @@ impl<W: Waiter> Serving<'_, W> {
     /// Passes complete replies to their waiters.
     fn deliver(&mut self) -> Result<(), String> {
         let mut outcome = Ok(());
-        let mut state = self.shared.state();
+        let mut state = self.in_flight.state();
         while !self.incoming.is_empty() {
             if self.framer.is_between() {
                 // A push message of the server begins with >.
@@ -158,14 +158,14 @@ impl<W: Waiter> Serving<'_, W> {
 
     /// Ends waits after their timeout, and the connection of a server that has been silent for twice that time.
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<String> {
-        let bound = self.shared.settings.times.command;
+        let bound = self.in_flight.settings.times.command;
         loop {
             if self.is_timed {
                 ready!(self.timer.as_mut().poll(context));
                 self.is_timed = false;
             }
             let now = Instant::now();
-            let mut state = self.shared.state();
+            let mut state = self.in_flight.state();
             let Some(oldest) = state.waiting.front().map(|waiting| waiting.due) else { return Poll::Pending };
             let silent_at = oldest.max(self.heard_at + bound) + bound;
             if silent_at <= now {
@@ -179,7 +179,7 @@ impl<W: Waiter> Serving<'_, W> {
                     break;
                 }
                 if let Some(waiter) = waiting.waiter.take() {
-                    let server = self.shared.settings.server.clone();
+                    let server = self.in_flight.settings.server.clone();
                     self.ended.push((waiter, Err(Error::TimedOut { server, command: waiting.command, after: bound })));
                 }
             }

@@ -5,14 +5,11 @@ use std::time::Duration;
 
 use super::error::Error;
 use super::mysql;
+use super::outlet::Outlet;
 use super::postgres;
 use super::rows::Rows;
 use super::settings::{Engine, Settings};
 use super::statement::Statement;
-use super::stream::Outlet;
-
-/// Rows of a stream that are sent together.
-pub(super) const BATCH_ROWS: usize = 256;
 
 pub(super) enum Connection {
     Postgres(Box<postgres::Connection>),

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::time::timeout;
 
 use super::connection::Connection;
 use super::error::Error;
-use super::pool::Pool;
+use super::idle::IdleConnections;
+use super::outlet::Outlet;
 use super::rows::Rows;
 use super::settings::Settings;
 use super::statement::Statement;
-use super::stream::Outlet;
+
+/// The lease of a transaction; `None` when it is over.
+pub(super) type Held = OwnedMutexGuard<Option<Lease>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -28,21 +31,27 @@ enum State {
 pub(super) struct Lease {
     connection: Option<Connection>,
     state: State,
-    pool: Arc<Pool>,
+    settings: Arc<Settings>,
+    idle: Arc<IdleConnections>,
     /// Held until the connection is back or closed, so that the pool never exceeds its limit.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Lease {
-    pub(super) fn new(connection: Connection, pool: Arc<Pool>, permit: OwnedSemaphorePermit) -> Lease {
-        Lease { connection: Some(connection), state: State::Clean, pool, permit: Some(permit) }
+    pub(super) fn new(
+        connection: Connection,
+        settings: Arc<Settings>,
+        idle: Arc<IdleConnections>,
+        permit: OwnedSemaphorePermit,
+    ) -> Lease {
+        Lease { connection: Some(connection), state: State::Clean, settings, idle, permit: Some(permit) }
     }
 
     /// Runs a statement and reads all its rows.
     pub(super) async fn run(&mut self, statement: &Statement) -> Result<Rows, Error> {
         let before = self.begin(&statement.sql)?;
         let may_repeat = before == State::Clean;
-        let bound = self.pool.settings.bounds.query;
+        let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => timeout(bound, connection.run(statement, may_repeat)).await,
             None => return Err(self.lost(&statement.sql)),
@@ -54,7 +63,7 @@ impl Lease {
     pub(super) async fn command(&mut self, sql: &str) -> Result<(), Error> {
         let text: Arc<str> = sql.into();
         let before = self.begin(&text)?;
-        let bound = self.pool.settings.bounds.query;
+        let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => timeout(bound, connection.command(&text)).await,
             None => return Err(self.lost(&text)),
@@ -65,7 +74,7 @@ impl Lease {
     /// Runs a statement and passes its rows on in batches, at the reader's pace.
     pub(super) async fn stream(&mut self, statement: &Statement, mut outlet: Outlet) -> Result<(), Error> {
         let before = self.begin(&statement.sql)?;
-        let bound = self.pool.settings.bounds.query;
+        let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => connection.stream(statement, bound, &mut outlet).await,
             None => return Err(self.lost(&statement.sql)),
@@ -87,7 +96,7 @@ impl Lease {
     }
 
     pub(super) fn query_bound(&self) -> Duration {
-        self.pool.settings.bounds.query
+        self.settings.bounds.query
     }
 
     /// True if another statement can run.
@@ -108,7 +117,7 @@ impl Lease {
         sql: &Arc<str>,
         outcome: Result<Result<T, Error>, tokio::time::error::Elapsed>,
     ) -> Result<T, Error> {
-        let settings = &self.pool.settings;
+        let settings = &self.settings;
         let outcome = outcome.unwrap_or_else(|_| {
             let (server, statement) = (Arc::clone(&settings.server), Arc::clone(sql));
             Err(Error::QueryTimeout { server, statement, bound: settings.bounds.query })
@@ -124,7 +133,7 @@ impl Lease {
 
     fn lost(&self, sql: &Arc<str>) -> Error {
         Error::Lost {
-            server: Arc::clone(&self.pool.settings.server),
+            server: Arc::clone(&self.settings.server),
             statement: Some(Arc::clone(sql)),
             cause: "an earlier statement failed or was given up".to_owned(),
         }
@@ -135,10 +144,10 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         match self.state {
-            State::Clean => self.pool.put_back(connection),
+            State::Clean => self.idle.put_back(connection),
             // Dropping it closes it, and the server rolls back.
             State::InTransaction | State::Broken => drop(connection),
-            State::Busy => interrupt(connection, Arc::clone(&self.pool.settings), self.permit.take()),
+            State::Busy => interrupt(connection, Arc::clone(&self.settings), self.permit.take()),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A connection to MySQL or MariaDB.
 
-mod decode;
 mod encode;
 
 use std::sync::Arc;
@@ -12,13 +11,11 @@ use mysql_async::{
 };
 use tokio::time::timeout;
 
-use super::connection::BATCH_ROWS;
 use super::error::{Error, Kind, Refusal};
+use super::outlet::{BATCH_ROWS, Outlet};
 use super::rows::{Rows, Set};
 use super::settings::{Password, Settings, TlsMode};
 use super::statement::Statement;
-use super::stream::Outlet;
-pub(super) use decode::cell;
 
 /// The statement was prepared before a change of the schema, or the server has forgotten it.
 const STALE_NUMBERS: [u16; 2] = [1615, 1243];

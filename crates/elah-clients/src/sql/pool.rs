@@ -2,7 +2,7 @@
 //! An unreachable server is retried at growing intervals; meanwhile callers fail at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::connection::Connection;
 use super::error::Error;
+use super::idle::{IdleConnections, locked};
 use super::lease::Lease;
 use super::settings::Settings;
 use crate::waiters::Waiters;
@@ -33,11 +34,6 @@ pub struct Status {
     pub waiting: usize,
 }
 
-struct Idle {
-    connection: Connection,
-    since: Instant,
-}
-
 #[derive(Default)]
 struct Outage {
     failures: u32,
@@ -48,16 +44,10 @@ struct Outage {
 pub(super) struct Pool {
     pub(super) settings: Arc<Settings>,
     permits: Arc<Semaphore>,
-    /// The most recently used one is last.
-    idle: Mutex<Vec<Idle>>,
+    idle: Arc<IdleConnections>,
     waiting: Waiters,
     outage: Mutex<Outage>,
-    is_closed: AtomicBool,
     is_swept: AtomicBool,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pool {
@@ -65,49 +55,40 @@ impl Pool {
         Pool {
             permits: Arc::new(Semaphore::new(settings.bounds.connections_max)),
             settings,
-            idle: Mutex::default(),
+            idle: Arc::default(),
             waiting: Waiters::default(),
             outage: Mutex::default(),
-            is_closed: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
         }
     }
 
     pub(super) fn status(&self) -> Status {
-        let idle = locked(&self.idle).len();
+        let idle = self.idle.count();
         let free = self.permits.available_permits();
         Status { in_use: self.settings.bounds.connections_max.saturating_sub(free), idle, waiting: self.waiting.count() }
     }
 
     /// Closes the idle connections now and the others when they return.
     pub(super) fn close(&self) {
-        self.is_closed.store(true, Ordering::Relaxed);
         self.permits.close();
-        locked(&self.idle).clear();
+        self.idle.close();
     }
 
     /// A connection for one caller.
     pub(super) async fn lease(self: &Arc<Self>) -> Result<Lease, Error> {
         let permit = self.permit().await?;
-        while let Some(mut idle) = self.take_idle() {
-            if idle.since.elapsed() < TRUSTED {
-                return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
+        let lease = |connection, permit| Lease::new(connection, Arc::clone(&self.settings), Arc::clone(&self.idle), permit);
+        while let Some((mut connection, since)) = self.idle.take() {
+            if since.elapsed() < TRUSTED {
+                return Ok(lease(connection, permit));
             }
             // Rare parts are boxed, here and below. Otherwise every query's future would include them.
-            if matches!(timeout(self.settings.bounds.connect, Box::pin(idle.connection.ping())).await, Ok(Ok(()))) {
-                return Ok(Lease::new(idle.connection, Arc::clone(self), permit));
+            if matches!(timeout(self.settings.bounds.connect, Box::pin(connection.ping())).await, Ok(Ok(()))) {
+                return Ok(lease(connection, permit));
             }
         }
         let connection = Box::pin(self.connect()).await?;
-        Ok(Lease::new(connection, Arc::clone(self), permit))
-    }
-
-    /// Takes a connection back. The caller still holds its permit.
-    pub(super) fn put_back(&self, connection: Connection) {
-        if self.is_closed.load(Ordering::Relaxed) || connection.is_closed() {
-            return;
-        }
-        locked(&self.idle).push(Idle { connection, since: Instant::now() });
+        Ok(lease(connection, permit))
     }
 
     /// Starts the periodic closing of idle connections, which runs while there are connections.
@@ -120,22 +101,12 @@ impl Pool {
             loop {
                 tokio::time::sleep(pause).await;
                 let Some(pool) = pool.upgrade() else { return };
-                pool.sweep();
+                pool.idle.close_older_than(pool.settings.bounds.idle);
                 if pool.status() == (Status { in_use: 0, idle: 0, waiting: 0 }) {
                     return pool.is_swept.store(false, Ordering::Relaxed);
                 }
             }
         });
-    }
-
-    fn sweep(&self) {
-        let now = Instant::now();
-        let mut idle = locked(&self.idle);
-        // The least recently used ones come first.
-        let lapsed = idle.iter().take_while(|idle| now.duration_since(idle.since) > self.settings.bounds.idle).count();
-        let lapsed: Vec<_> = idle.drain(..lapsed).collect();
-        drop(idle);
-        drop(lapsed);
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -158,16 +129,6 @@ impl Pool {
         match timeout(bounds.pool, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(permit) => permit.map_err(|_| closed()),
             Err(_) => Err(exhausted(bounds.pool)),
-        }
-    }
-
-    fn take_idle(&self) -> Option<Idle> {
-        let mut idle = locked(&self.idle);
-        loop {
-            let last = idle.pop()?;
-            if !last.connection.is_closed() {
-                return Some(last);
-            }
         }
     }
 

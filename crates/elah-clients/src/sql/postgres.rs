@@ -1,6 +1,5 @@
 //! A connection to PostgreSQL.
 
-mod decode;
 mod encode;
 mod statements;
 
@@ -15,14 +14,12 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::{Client, Config, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::BATCH_ROWS;
 use super::error::{Error, Kind, Refusal};
+use super::outlet::{BATCH_ROWS, Outlet};
 use super::rows::{Rows, Set};
 use super::settings::{Password, Settings, TlsMode};
 use super::statement::Statement;
-use super::stream::Outlet;
 use super::tls;
-pub(super) use decode::cell;
 use statements::Statements;
 
 /// The schema has changed under a prepared statement, or an intermediate pooler has lost it.

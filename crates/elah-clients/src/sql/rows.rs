@@ -1,10 +1,11 @@
 //! The result of a statement. The rows stay in wire format; each value is decoded on access.
 
+mod mysql;
+mod postgres;
+
 use std::sync::Arc;
 
 use super::error::Error;
-use super::mysql;
-use super::postgres;
 use super::value::Cell;
 
 pub(super) enum Set {

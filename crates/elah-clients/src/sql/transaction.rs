@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 
 use super::error::Error;
-use super::lease::Lease;
+use super::lease::{Held, Lease};
 use super::rows::Rows;
 use super::settings::{Engine, Settings};
 use super::statement::Statement;
@@ -29,9 +29,6 @@ impl Isolation {
         }
     }
 }
-
-/// The lease of a transaction; `None` when it is over.
-pub(super) type Held = OwnedMutexGuard<Option<Lease>>;
 
 /// Several tasks may call its methods; they wait for each other.
 pub struct Transaction {

@@ -4,11 +4,9 @@ use memchr::memchr;
 
 use super::GuardLimits;
 use super::bytes::{TOKEN, count_of, is_value_byte, without_blanks_before};
-use super::head::split_field;
-use super::rejection::Rejection;
+use super::field::split_field;
+use super::rejection::{CONTENT_LENGTH_DIGITS_MAX, Rejection};
 
-/// Digits of a Content-Length that always fit 64 bits.
-pub(super) const CONTENT_LENGTH_DIGITS_MAX: usize = 19;
 /// Hex digits of a chunk size that always fit 64 bits.
 const CHUNK_SIZE_DIGITS_MAX: usize = 16;
 /// Bytes of one chunk-size line with its extensions and CR LF.

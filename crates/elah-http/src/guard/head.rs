@@ -9,9 +9,8 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::GuardLimits;
-use super::bytes::{
-    METHOD, PATH, QUERY, TOKEN, UNDERSCORE, class_of, count_of, is_field_value, trimmed, without_blanks_before, without_spaces,
-};
+use super::bytes::{METHOD, PATH, QUERY, TOKEN, UNDERSCORE, class_of, count_of, trimmed, without_blanks_before, without_spaces};
+use super::field::split_field;
 use super::framing::{Body, Framing};
 use super::host::Host;
 use super::rejection::Rejection;
@@ -220,32 +219,6 @@ impl HeadScan {
             _ => Err(Rejection::host_mismatch(host, authority)),
         }
     }
-}
-
-/// Splits a header or trailer line at its colon. Also returns all classes of the name's bytes.
-pub(super) fn split_field(line: &[u8]) -> Result<(&[u8], &[u8], u8), Rejection> {
-    let mut classes = 0;
-    let mut name_bytes = 0;
-    for &byte in line {
-        let class = class_of(byte);
-        if class & TOKEN == 0 {
-            break;
-        }
-        classes |= class;
-        name_bytes += 1;
-    }
-    let (name, rest) = line.split_at(name_bytes);
-    if name.is_empty() || rest.first() != Some(&b':') {
-        return Err(match line.first() {
-            Some(b' ' | b'\t') => Rejection::folded_header(),
-            _ => Rejection::header_name(line),
-        });
-    }
-    let value = &rest[1..];
-    if !is_field_value(value) {
-        return Err(Rejection::header_value(name));
-    }
-    Ok((name, value, classes))
 }
 
 /// Distinguishes a well-formed, unsupported version from a line that is not a request line.

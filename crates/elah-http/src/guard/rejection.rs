@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::framing::CONTENT_LENGTH_DIGITS_MAX;
+/// Digits of a Content-Length that always fit 64 bits.
+pub(super) const CONTENT_LENGTH_DIGITS_MAX: usize = 19;
 
 /// The refusal of a message. The connection sends it as problem+json and closes.
 #[derive(Debug, Clone, PartialEq, Eq)]
