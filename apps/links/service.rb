@@ -53,7 +53,7 @@ module Links
 
     def authority(host)
       Targets::Authority.parse(host, 80) or
-        raise Elah::OptionError, "links_hosts lists hosts as example.com or example.com:8080, separated by commas; #{host} is none."
+        raise Elah::OptionError, "links_hosts must list hosts such as example.com or example.com:8080, separated by commas; #{host} is not a host."
     end
   end
 end

@@ -57,7 +57,7 @@ module Stats
         inflater.total_in
       end
 
-      def invalid(reason) = Refused.new("invalid_gzip", "The body is no gzip: #{reason}.", 400)
+      def invalid(reason) = Refused.new("invalid_gzip", "The body is not gzip: #{reason}.", 400)
     end
   end
 end

@@ -16,7 +16,7 @@ module Stats
     # @raise [Elah::OptionError]
     def initialize(origins)
       wrong = origins.find { |origin| !ORIGIN.match?(origin) }
-      raise Elah::OptionError, "stats_origins lists origins as https://example.com, separated by commas; #{wrong} is none." if wrong
+      raise Elah::OptionError, "stats_origins must list origins such as https://example.com, separated by commas; #{wrong} is not an origin." if wrong
 
       @known = origins.to_h do |origin|
         [origin, { "access-control-allow-origin" => origin, "access-control-allow-credentials" => "true",

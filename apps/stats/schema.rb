@@ -64,7 +64,7 @@ module Stats
                 "additionalProperties" => [true, false].include?(rules.fetch("additionalProperties", true)),
                 "minimum" => rules.fetch("minimum", 0).is_a?(Numeric), "maximum" => rules.fetch("maximum", 0).is_a?(Numeric) }
               .merge(COUNTS.to_h { |word| [word, rules.fetch(word, 0).is_a?(Integer) && rules.fetch(word, 0) >= 0] }).key(false)
-      raise invalid("#{where} has a #{wrong} that is none") if wrong
+      raise invalid("#{where} has an invalid #{wrong}") if wrong
     end
 
     def strings?(value) = value.is_a?(Array) && value.all?(String)
@@ -87,7 +87,7 @@ module Stats
     end
 
     def of_value(value, rules, where)
-      return "#{where} is none of the values that it may have" if rules.key?("enum") && !rules["enum"].include?(value)
+      return "#{where} is not one of the allowed values" if rules.key?("enum") && !rules["enum"].include?(value)
 
       "#{where} has not the value that it must have" if rules.key?("const") && rules["const"] != value
     end

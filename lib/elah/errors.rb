@@ -171,7 +171,7 @@ module Elah
   # No worker boots. Raised at boot only.
   class BootError < Error; end
 
-  # The run folder or its board cannot be created or read. Raised at boot, and by `elah status`.
+  # The run folder or its scoreboard cannot be created or read. Raised at boot, and by `elah status`.
   class RunDirError < Error; end
 
   module Form

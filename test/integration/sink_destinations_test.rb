@@ -172,7 +172,7 @@ class SinkDestinationsTest < SinkCase
     def test_a_subject_that_no_stream_takes_and_a_wrong_password_are_said_in_words
       nobody = Elah::Sink::JetStream.new(server.url, stream: "NOBODY")
       event = Elah::Sink::Event.new("x" * 16, +"", 0, true, +"{}")
-      assert_match(/No stream of NATS takes NOBODY/, assert_raises(Elah::Unavailable) { nobody.deliver([event]) }.message)
+      assert_match(/No NATS stream accepts the subject NOBODY/, assert_raises(Elah::Unavailable) { nobody.deliver([event]) }.message)
       wrong = Elah::Sink::JetStream.new(server.url.sub("secret", "wrong"), stream: "NOBODY")
       error = assert_raises(Elah::Unavailable) { wrong.deliver([event]) }
       assert_match(/Authorization Violation/i, error.message)

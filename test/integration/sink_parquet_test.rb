@@ -49,8 +49,8 @@ class SinkParquetTest < SinkCase
     assert events.flush(wait_seconds: 60)
     assert_equal [["/a", 1, 0.5, true, "2026-11-21 12:00:00+00"], ["/b", -2**63, 2.0, false, "1970-01-01 00:00:00.5+00"], [nil] * 5],
                  query("SELECT path, n, seconds, ok, \"at\"::VARCHAR FROM ARCHIVE ORDER BY path")
-    assert_equal ["The column at holds time values; \"yesterday\" is none.", "The column n holds integer values; 9223372036854775808 is none.",
-                  "The column path holds text values; 7 is none."], events.dead_letters.map(&:reason).sort
+    assert_equal ["The column at holds time values; \"yesterday\" is not one.", "The column n holds integer values; 9223372036854775808 is not one.",
+                  "The column path holds text values; 7 is not one."], events.dead_letters.map(&:reason).sort
     assert_equal [6, 3, 0, 3], account(events)
   end
 

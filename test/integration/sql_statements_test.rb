@@ -73,7 +73,7 @@ module SQLStatements
 
   def test_the_number_of_parameters_is_checked
     error = assert_raises(Elah::SQL::Error) { client.value("SELECT ?", 1, 2) }
-    assert_match(/takes 1 parameters, and 2 were given/, error.message)
+    assert_match(/needs 1 parameters, but got 2/, error.message)
     assert_equal "sql_error", error.code
   end
 

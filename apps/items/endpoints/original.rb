@@ -22,7 +22,7 @@ module Items
       end
 
       namespace "v1/items" do
-        desc "Draws an item, as /items/random does"
+        desc "Draws an item, like /items/random"
         get(:random, raw: true) { envelop(Items.service.draw.one, Support::RANDOM) }
 
         desc "The first items"

@@ -17,7 +17,7 @@ module Items
       rescue_from(NoItems) { |e| error!(e.message, 404, { "cache-control" => "no-store" }, code: "no_items") }
 
       namespace :items do
-        desc "Draws an item, or n of them; each has the same chance"
+        desc "Draws an item, or n of them; each has the same probability"
         params do
           optional :n, type: Integer, values: { value: 1..NUMBER_MAX, message: "is a number from 1 to #{NUMBER_MAX}" }, desc: "so many, in a list"
           optional :distinct, type: Boolean, default: true, desc: "none of them twice"
@@ -34,7 +34,7 @@ module Items
           request.respond(200, Support::RANDOM, number ? %({"items":[#{documents.join(',')}]}) : documents.first)
         end
 
-        desc "Tells whether the draws of this process were uniform"
+        desc "Reports whether the draws of this process were uniform"
         get(:uniformity) do
           header "cache-control", "no-store"
           Items.service.tally.report

@@ -29,7 +29,7 @@ module Items
           request.respond(201, headers, store.insert([item]).first)
         end
 
-        desc "Lists items in the order in which they were made"
+        desc "Lists items in the order of creation"
         params do
           optional :limit, type: Integer, default: 100, values: { value: 1..PAGE_MAX, message: "is a number from 1 to #{PAGE_MAX}" }
           optional :cursor, type: String, desc: "next_cursor of the page before"

@@ -112,7 +112,7 @@ module Items
       end
       get do
         cursor = params[:cursor]
-        after = cursor ? Cursor.decode(cursor) || problem!(400, "invalid_cursor", "The cursor is none of ours.") : 0
+        after = cursor ? Cursor.decode(cursor) || problem!(400, "invalid_cursor", "Invalid cursor.") : 0
         documents, last = store.page(after: after, limit: params[:limit], scope: params[:tag] || Slots::ALL)
         %({"items":[#{documents.join(',')}],"next_cursor":#{last ? JSON.generate(Cursor.encode(last)) : 'null'}})
       end

@@ -106,7 +106,7 @@ module Leaderboards
 
       private
 
-      def full! = raise(BoardFull, "The leaderboard has #{@members_max} members, and takes no more.")
+      def full! = raise(BoardFull, "The leaderboard has #{@members_max} members, which is its maximum.")
     end
   end
 end

@@ -28,7 +28,7 @@ module Leaderboards
         rack_response(WebPage.error("There is no such leaderboard", e.message, e.status), e.status, { **WebPage.headers, **headers })
       end
 
-      desc "Rank changes as they come; Last-Event-ID goes on where a listener left"
+      desc "Rank changes as they happen; Last-Event-ID continues after a disconnect"
       get "leaderboards/:id/feed" do
         board = definition
         service.feeds.check

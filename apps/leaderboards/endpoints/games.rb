@@ -22,7 +22,7 @@ module Leaderboards
         end
       end
 
-      desc "Makes a game"
+      desc "Creates a game"
       post :games do
         authorize!
         directory.create_game(params["name"])
@@ -35,7 +35,7 @@ module Leaderboards
         desc "Lists the leaderboards of a game, ten on a page"
         get { directory.boards(params["game_id"], offset: pages_before(1_000_000), limit: Support::PAGE_SIZE).map(&:to_h) }
 
-        desc "Makes a leaderboard"
+        desc "Creates a leaderboard"
         post do
           authorize!
           made = directory.create(given, game_id: params["game_id"])
@@ -46,7 +46,7 @@ module Leaderboards
         desc "Shows a leaderboard"
         get(":id") { board_of_game.to_h }
 
-        desc "Gives a leaderboard another name"
+        desc "Renames a leaderboard"
         put ":id" do
           authorize!
           directory.rename(board_of_game.key, params["name"]).to_h

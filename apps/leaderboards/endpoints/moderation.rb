@@ -29,16 +29,16 @@ module Leaderboards
         { **found.to_h.transform_keys(&:to_sym), size: scores.size(found), current_season: shown(latest) }
       end
 
-      desc "The seasons that are kept, the latest first"
+      desc "The kept seasons, the latest first"
       get("leaderboards/:id/seasons") { { seasons: scores.seasons(directory[params["id"]], SEASONS_MAX).map { |season| shown(season) } } }
 
       scope do
         before { authorize! }
 
-        desc "Who is banned"
+        desc "Lists the banned members"
         get("leaderboards/:id/bans") { { members: scores.banned(definition) } }
 
-        desc "Bans a member, who does not notice"
+        desc "Bans a member; its own requests have the same results as before"
         put "leaderboards/:id/bans/:member", requirements: Support::MEMBER do
           scores.ban(definition, member)
           body false
@@ -51,7 +51,7 @@ module Leaderboards
           body false
         end
 
-        desc "Removes the members behind the first ones"
+        desc "Removes the members after the first ones"
         post "leaderboards/:id/trim" do
           keep = json_object["keep"]
           keep.is_a?(Integer) && KEPT.cover?(keep) or
@@ -63,7 +63,7 @@ module Leaderboards
         desc "Ends the season and begins the next"
         post("leaderboards/:id/seasons") { { season: scores.begin_season(definition) } }
 
-        desc "Ends a leaderboard, with all that it has"
+        desc "Deletes a leaderboard and all its data"
         delete "leaderboards/:id" do
           found = directory.fetch(params["id"])
           directory.delete(found) { scores.remove(found) }

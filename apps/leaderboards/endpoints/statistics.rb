@@ -42,7 +42,7 @@ module Leaderboards
       desc "The score at a percentile"
       get("leaderboards/:id/percentiles", raw: true) { send_json(scores.scores_at(definition, percents, season)) }
 
-      desc "How many members have which score"
+      desc "The distribution of scores"
       get "leaderboards/:id/histogram", raw: true do
         limits = bounds
         send_json(scores.histogram(definition, limits, limits ? nil : number("buckets", 10, 1..BUCKETS_MAX), season))

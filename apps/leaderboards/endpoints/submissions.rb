@@ -63,7 +63,7 @@ module Leaderboards
         end
       end
 
-      desc "Submits a score, and tells the rank"
+      desc "Submits a score, and returns the rank"
       put "leaderboards/:id/members/:member", raw: true, late_body: true, requirements: Support::MEMBER do
         read_body
         board = definition
@@ -99,7 +99,7 @@ module Leaderboards
         request.respond(200, headers, %({"submissions":[#{texts.join(',')}]}))
       end
 
-      desc "Takes a member out of the season, with erase=true out of all that is kept"
+      desc "Removes a member from the season; with erase=true deletes all its data"
       delete "leaderboards/:id/members/:member", requirements: Support::MEMBER do
         authorize!
         name = member

@@ -14,7 +14,7 @@ module Leaderboards
 
       desc "A token by which a client may write the score of one member"
       post "leaderboards/:id/tokens" do
-        tokens = service.tokens or error!("There are no tokens without a leaderboards_token_secret.", 501, code: "tokens_off")
+        tokens = service.tokens or error!("Tokens need the setting leaderboards_token_secret.", 501, code: "tokens_off")
         given = json_object
         name = checked(given["member"])
         seconds = given.fetch("expires_in", 3600)

@@ -15,7 +15,7 @@ module Leaderboards
       helpers Support
       before { authorize! }
 
-      desc "Submits a member on each line"
+      desc "Imports members, one per line"
       post "leaderboards/:id/import", stream_body: true do
         board = definition
         operator = Definition::OPERATORS[params["operator"] || "set"]
@@ -25,7 +25,7 @@ module Leaderboards
         import.import(request)
       end
 
-      desc "All members, the best first, in the form that the import takes"
+      desc "All members, the best first, in the format of the import"
       get "leaderboards/:id/export" do
         board = definition
         number = season

@@ -24,10 +24,10 @@ module Links
       end
 
       namespace "links/:code" do
-        desc "The short URL as a QR code, as a drawing"
+        desc "The short URL as a QR code in SVG"
         get("qr.svg", raw: true) { send_image(params["code"], "image/svg+xml", &:svg) }
 
-        desc "The short URL as a QR code, as a picture of about `size` pixels"
+        desc "The short URL as a QR code in PNG, of about `size` pixels"
         params { optional :size, type: Integer, default: 300, values: 64..1024 }
         get("qr.png", raw: true) { send_image(params["code"], "image/png") { |qr_code| qr_code.png(params["size"]) } }
       end

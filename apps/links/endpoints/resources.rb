@@ -93,7 +93,7 @@ module Links
             { links: links.to_a.map { |link| shown(link) }, next_cursor: place && Cursor.encode(place) }
           end
 
-          desc "Changes a link; null takes a limit away"
+          desc "Changes a link; null removes a limit"
           params do
             optional :target, type: String
             use :fields

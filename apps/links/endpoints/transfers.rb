@@ -29,7 +29,7 @@ module Links
           stream { |out| report.copy_to(out) }
         end
 
-        desc "Exports all links, a JSON object per line, in the form that the import takes"
+        desc "Exports all links, a JSON object per line, in the format of the import"
         get :export do
           content_type NDJSON
           stream do |out|

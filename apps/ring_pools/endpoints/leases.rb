@@ -75,21 +75,21 @@ module RingPools
           send_allocation(service.allocate(directory[found.id], session, parameters), found)
         end
 
-        desc "Shows a lease that is held"
+        desc "Shows an active lease"
         get ":lease" do
           found = pool_in_use
           lease = pool(found).find(params["lease"]) or no_lease!
           show_lease(lease, found)
         end
 
-        desc "Lets the hold begin anew; that of a number that leaves the pool stays as it is"
+        desc "Starts the hold again, except that of a number that is leaving the pool"
         put ":lease" do
           found = pool_in_use
           lease = pool(found).renew(params["lease"]) or no_lease!
           show_lease(lease, found)
         end
 
-        desc "Gives the number back"
+        desc "Returns the number"
         delete ":lease" do
           pool(pool_in_use).release(params["lease"]) or no_lease!
           body false

@@ -70,7 +70,7 @@ module RingPools
         send_json(200, original(found(params["id"])))
       end
 
-      desc "Creates a pool; sent again it changes it"
+      desc "Creates a pool, or changes an existing one"
       post "#{CAMPAIGN}/ring_pools.json", raw: true, requirements: DATE do
         given = body_fields
         definition, is_new = service.create(given, place(given["id_from_network"].to_s))
@@ -82,7 +82,7 @@ module RingPools
         send_json(200, original(service.update(found(params["id"]).id, body_fields)))
       end
 
-      desc "Deletes a pool; numbers that are held stay their holders'"
+      desc "Deletes a pool; held numbers stay with their holders"
       delete "#{CAMPAIGN}/ring_pools/:id.json", raw: true, requirements: POOL do
         service.delete(found(params["id"]))
         send_json(200, {})

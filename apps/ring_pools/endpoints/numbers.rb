@@ -14,7 +14,7 @@ module RingPools
       helpers do
         # @return [Integer]
         def number
-          E164.parse(params["number"]) || error!("#{params['number']} is no telephone number as +18883906665.", 400, code: "invalid_number")
+          E164.parse(params["number"]) || error!("#{params['number']} is not a telephone number such as +18883906665.", 400, code: "invalid_number")
         end
 
         # @return [Integer] microseconds, by the clock of the holds
@@ -41,7 +41,7 @@ module RingPools
         end
       end
 
-      desc "Who has a number, or had it at a time"
+      desc "The holder of a number, now or at a time"
       params { optional :at, type: String, desc: "ISO 8601; now, if it is left out" }
       get "numbers/:number", requirements: { number: %r{[^/]+} } do
         shown_holder(number, moment)

@@ -47,7 +47,7 @@ module RingPools
             shown(definition)
           end
 
-          desc "Lists pools in the order in which they were made"
+          desc "Lists pools in the order of creation"
           params do
             optional :limit, type: Integer, default: 100, values: { value: 1..PAGE_MAX, message: "is a number from 1 to #{PAGE_MAX}" }
             optional :after, type: Integer, default: 0, values: { value: 0..999_999_999, message: "is the id of a pool" }
@@ -57,17 +57,17 @@ module RingPools
             { pools: pools.map { |definition| shown(definition) }, next_after: pools.size == params["limit"] ? pools.last.id : nil }
           end
 
-          desc "Changes a pool; numbers that are not listed any more leave when their holds are over"
+          desc "Changes a pool; removed numbers leave when their holds are over"
           put(":id") { shown(service.update(definition.id, json_object)) }
 
-          desc "Ends a pool; numbers that are held stay their holders'"
+          desc "Ends a pool; held numbers stay with their holders"
           delete ":id" do
             gone = service.delete(definition)
             { leaving: gone.count { |_, gone_at| gone_at > service.clock.now }, gone_at: Timestamp.format(gone.values.max) }
           end
         end
 
-        desc "Shows a pool: occupancy, overflow rate, when a number is free, and how many it needs"
+        desc "Shows a pool: occupancy, overflow rate, when a number is free, and how many are needed"
         params do
           optional :allocations_per_hour, type: Float, values: { value: 0.0..1e9, message: "is a number from 0 to 1e9" }
           optional :target, type: Float, values: { value: 0.000001..0.99, message: "is a share from 0.000001 to 0.99" }

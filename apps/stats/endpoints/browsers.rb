@@ -43,7 +43,7 @@ module Stats
       end
 
       PATHS.each do |path|
-        desc "Tells a browser that its page may send events"
+        desc "Responds to the preflight request of a browser"
         options path, raw: true do
           request.respond(204, { **CORS::PREFLIGHT, **cors }, "")
         end

@@ -12,14 +12,14 @@ module Stats
       desc "Reports that the process runs"
       get(:livez) { { status: "alive" } }
 
-      desc "Tells that the process accepts and delivers events"
+      desc "Reports that the process accepts and delivers events"
       get :readyz do
         service.sink.check_ready
         Elah::Store.check_ready
         { status: "ready" }
       end
 
-      desc "Tells whether the destination takes them: 503 while it does not"
+      desc "Reports whether the destination accepts events: 503 while it does not"
       get :sinkz do
         health = service.sink.health
         status 503 unless health.ok?

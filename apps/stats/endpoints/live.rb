@@ -29,7 +29,7 @@ module Stats
           get(path, raw: true) { request.respond(200, file.headers, file.text) }
         end
 
-        desc "Sends what all workers see, once per second, as Server-Sent Events"
+        desc "Sends the figures of all workers once per second as Server-Sent Events"
         get :events do
           service.live.start
           broadcast service.live.broadcast

@@ -48,7 +48,7 @@ module Stats
 
       one_of = ->(names) { { value: names, message: "is one of #{names.join(', ')}" } }
 
-      desc "Events per minute, hour or day, in all or by path, event or kind of robot"
+      desc "Events per minute, hour or day, in total or by path, event or kind of bot"
       params do
         optional :per, type: String, values: one_of.call(Rollups::UNITS.keys), default: "minute"
         optional :by, type: String, values: one_of.call(Rollups::DIMENSIONS.keys), default: "total"

@@ -30,7 +30,7 @@ module Stats
         shown(service.schemas[name] || no_schema!(name))
       end
 
-      desc "Makes or changes it; what it had parked and now fits goes on with the ids that it had"
+      desc "Creates or changes the schema; parked events that now match are delivered under their old IDs"
       put "schemas/:name", requirements: { name: %r{[^/]+} } do
         definition = Elah::JSON.parse(request.body, depth_max: DEPTH_MAX)
         schema = service.schemas.put(params[:name], definition)
@@ -39,14 +39,14 @@ module Stats
         raise Refused.new("invalid_body", e.message, 400)
       end
 
-      desc "Takes it away; what it had parked goes on"
+      desc "Deletes the schema; parked events are delivered"
       delete "schemas/:name", requirements: { name: %r{[^/]+} } do
         name = params[:name]
         service.schemas.delete(name) or no_schema!(name)
         { released: service.parked.release(name) }
       end
 
-      desc "Lists the events that were parked, with the reasons"
+      desc "Lists parked events with the reasons"
       params do
         optional :limit, type: Integer, values: 1..1000, default: 100
         optional :after, type: String, regexp: Batch::UUID

@@ -24,21 +24,21 @@ module Stats
         end
       end
 
-      desc "Tells whoever asks the visitor ids that its address and its browser had yesterday and today"
+      desc "Shows the visitor IDs of this client for yesterday and today"
       get "visitors/me" do
         address = service.client_address.of_request(request)
         today = service.salts.day
         { visitors: [today - 1, today].filter_map { |day| service.visitors.id(address, request.header("user-agent"), day) } }
       end
 
-      desc "Shows what is stored of a visitor"
+      desc "Shows the stored data of a visitor"
       params { optional :after, type: String, regexp: Batch::UUID }
       get "visitors/:visitor", requirements: { visitor: %r{[^/]+} } do
         authorize!
         { visitor: visitor, events: service.archive.of_visitor(visitor, after: params[:after], limit: EVENTS_MAX) }
       end
 
-      desc "Forgets a visitor"
+      desc "Erases a visitor"
       delete "visitors/:visitor", requirements: { visitor: %r{[^/]+} } do
         authorize!
         { visitor: visitor, erased: service.erasure.erase(visitor) }

@@ -37,7 +37,7 @@ impl fmt::Display for Error {
                 write!(f, "The name of a stream has {bytes} bytes; it may have up to {}.", super::STREAM_BYTES_MAX)
             }
             Error::Failed { why } => {
-                write!(f, "The disk failed: {why}. The journal takes no more events until it is opened again.")
+                write!(f, "The disk failed: {why}. The journal accepts no events until it is opened again.")
             }
             Error::Damaged { path, offset } => write!(f, "The journal's file {} is damaged at byte {offset}.", path.display()),
             Error::Unreadable { why } => write!(f, "The journal cannot be read for now: {why}."),

@@ -40,7 +40,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::TooLong { bytes, max } => write!(formatter, "The call takes {bytes} bytes, and {max} are allowed."),
+            Refusal::TooLong { bytes, max } => write!(formatter, "The call has {bytes} bytes; at most {max} are allowed."),
             Refusal::CallsFull { max } => write!(formatter, "{max} calls to this worker have no reply yet."),
             Refusal::BytesFull { max } => write!(formatter, "{max} bytes of calls wait to be sent to this worker."),
             Refusal::LinksFull { max } => write!(formatter, "{max} other workers are called already."),

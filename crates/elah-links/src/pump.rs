@@ -111,7 +111,7 @@ impl<E: End> Pump<'_, E> {
                 }
             }
             match Pin::new(&mut self.stream).poll_write(context, &self.outgoing[self.written..]) {
-                Poll::Ready(Ok(0)) => return Poll::Ready(Ended::Gone("it takes no more bytes".to_owned())),
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ended::Gone("it accepts no more bytes".to_owned())),
                 Poll::Ready(Ok(written)) => {
                     self.written += written;
                     outbox.note_written(written);

@@ -64,7 +64,7 @@ impl fmt::Display for Error {
             }
             Error::Full { what } => write!(f, "The store is full: {what}. Nothing of this operation was stored."),
             Error::Failed { why } => {
-                write!(f, "The disk failed: {why}. The store takes no more writes until it is closed and opened again.")
+                write!(f, "The disk failed: {why}. The store accepts no writes until it is closed and opened again.")
             }
             Error::Overloaded { waiting, bytes } => {
                 write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")

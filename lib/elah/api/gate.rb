@@ -21,7 +21,7 @@ module Elah
       # @param queue_seconds [Numeric, nil]
       # @raise [ArgumentError]
       def initialize(pool, max:, queue_max:, queue_seconds:)
-        raise ArgumentError, "behind takes a pool with connections_max, or max:" unless max || pool.respond_to?(:connections_max)
+        raise ArgumentError, "behind accepts a pool with connections_max, or max:" unless max || pool.respond_to?(:connections_max)
 
         @running_max = max || pool.connections_max * PER_CONNECTION
         @queue_max = queue_max

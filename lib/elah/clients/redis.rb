@@ -117,7 +117,7 @@ module Elah
     # @return [Subscription] without a block
     # @raise [Elah::Unavailable] when the server cannot be reached
     def subscribe(*channels, patterns: [], &block)
-      raise ArgumentError, "a subscription has a channel or a pattern at least" if channels.empty? && patterns.empty?
+      raise ArgumentError, "a subscription needs at least one channel or pattern" if channels.empty? && patterns.empty?
 
       subscription = Subscription.new(subscribe_native(channels.flatten, Array(patterns)))
       return subscription unless block

@@ -44,7 +44,7 @@ module Elah
 
     def enter(seconds)
       return @free -= 1 if @free.positive?
-      raise Overloaded, "#{@permits} are inside and #{@waiters.size} wait: try again later." if @waiters.size >= @queue_max
+      raise Overloaded, "All #{@permits} permits are taken and #{@waiters.size} callers wait: try again later." if @waiters.size >= @queue_max
 
       event_loop = Elah.current_loop or raise OutsideLoop, "All #{@permits} permits are taken, and only a fiber of a loop can wait for one."
       wait_in(event_loop, seconds) or raise Overloaded, "None of #{@permits} permits became free within #{seconds} s."

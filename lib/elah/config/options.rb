@@ -126,7 +126,7 @@ module Elah
              unit: "seconds", default: 1.0, range: 0.0..3600.0
       option :worker_bytes_max, :integer, "Replaces a worker that uses more memory, without losing a request; 0 means no limit.",
              unit: "bytes", default: 0, range: 0..(1 << 44)
-      option :run_dir, :path, "Keeps the board and the workers' sockets below this folder, which only the user may read; " \
+      option :run_dir, :path, "Keeps the scoreboard and the workers' sockets below this folder, which only the user may read; " \
                               "by default `elah` in XDG_RUNTIME_DIR, or elah-UID in the folder for temporary files."
       option :shards, :integer, "Divides the keys of entities into this many shards; fixed for a data folder.",
              default: 256, range: 1..65_536

@@ -23,8 +23,8 @@ module Elah
       # @param ca_file [String, nil] PEM file of the authorities to trust in place of the system's
       # @raise [Elah::OptionError]
       def initialize(url, stream:, subject: stream, ca_file: nil)
-        raise OptionError, "#{stream.inspect} is no name of a stream." unless NAME.match?(stream)
-        raise OptionError, "#{subject.inspect} is no subject to publish to." unless SUBJECT.match?(subject)
+        raise OptionError, "#{stream.inspect} is not the name of a stream." unless NAME.match?(stream)
+        raise OptionError, "#{subject.inspect} is not a subject to publish to." unless SUBJECT.match?(subject)
 
         @stream = stream
         @subject = subject
@@ -68,7 +68,7 @@ module Elah
       def fits?(event) = event.bytes.bytesize + 100 <= @nats.payload_bytes_max
 
       def check(event, reply, reasons)
-        raise Unavailable, "No stream of NATS takes #{@subject}." if reply.nil?
+        raise Unavailable, "No NATS stream accepts the subject #{@subject}." if reply.nil?
 
         error = JSON.parse(reply)["error"] or return
         raise Unavailable, "NATS refused an event: #{error['description']}." unless error["err_code"] == MESSAGE_TOO_LARGE

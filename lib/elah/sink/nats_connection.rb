@@ -151,7 +151,7 @@ module Elah
         when /\A(INFO|PONG|\+OK)/ then nil # news of a cluster, and late replies
         else
           fail_on_error(words)
-          raise IOError, "it said #{words[0, 60].inspect}"
+          raise IOError, "it sent #{words[0, 60].inspect}"
         end
       end
 

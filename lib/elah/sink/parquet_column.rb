@@ -66,7 +66,7 @@ module Elah
         misfit(text)
       end
 
-      def misfit(value) = raise(Misfit, "The column #{@name} holds #{@kind} values; #{value.inspect[0, 60]} is none.")
+      def misfit(value) = raise(Misfit, "The column #{@name} holds #{@kind} values; #{value.inspect[0, 60]} is not one.")
     end
   end
 end

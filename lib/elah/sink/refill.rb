@@ -14,7 +14,7 @@ module Elah
         File.open(@folder) do |folder|
           next yield if folder.flock(File::LOCK_EX | File::LOCK_NB)
 
-          raise Error, "Somebody replays or salvages the sink #{@name} already: run it again when that has ended."
+          raise Error, "Another replay or salvage of the sink #{@name} is running: run this again when it has ended."
         end
       end
     end

@@ -42,8 +42,8 @@ class APIAdmissionTest < Minitest::Test
 
   def test_a_wrong_bound_is_refused_with_what_is_right
     {
-      proc { behind } => "behind takes a pool with connections_max, or max:",
-      proc { behind Object.new } => "behind takes a pool with connections_max, or max:",
+      proc { behind } => "behind accepts a pool with connections_max, or max:",
+      proc { behind Object.new } => "behind accepts a pool with connections_max, or max:",
       proc { behind max: 0 } => "max: is a whole number of 1 or more, not 0",
       proc { behind max: 1, queue_seconds: -1 } => "queue_seconds: is a number of 0 or more, not -1",
       proc { behind max: 1, queue_max: 0.5 } => "queue_max: is a whole number of 0 or more, not 0.5"

@@ -50,7 +50,7 @@ class APIDefinitionsTest < APICase
   def test_rescue_from_refuses_what_is_no_exception
     { al: "not :al. Did you mean all?", everything: "not :everything.", "KeyError" => 'not "KeyError".', [KeyError] => "not [KeyError]." }.each do |wrong, sentence|
       error = assert_raises(Elah::API::DefinitionError) { api { rescue_from(wrong) { "x" } } }
-      assert_match "rescue_from takes exception classes, :all, :grape_exceptions or :elah_exceptions, #{sentence}",
+      assert_match "rescue_from accepts exception classes, :all, :grape_exceptions or :elah_exceptions, #{sentence}",
                    error.message
     end
     api { rescue_from(KeyError, Comparable, :all) { "x" } }

@@ -106,8 +106,8 @@ class APIParamsTest < APICase
       /default: 9 is incompatible with values: 1..5/ => proc { optional :a, type: Integer, values: 1..5, default: 9 },
       /default: 1 is incompatible with except/ => proc { optional :a, type: Integer, except_values: [1], default: 1 },
       /type: Integer is incompatible with values/ => proc { optional :a, type: Integer, values: %w[a b] },
-      /length: takes a Hash/ => proc { optional :a, length: 3 },
-      /length: takes either/ => proc { optional :a, length: { is: 3, max: 4 } }
+      /length: accepts a Hash/ => proc { optional :a, length: 3 },
+      /length: accepts either/ => proc { optional :a, length: { is: 3, max: 4 } }
     }.each do |message, block|
       error = assert_raises(Elah::API::DefinitionError) { api { params(&block) } }
       assert_match message, error.message

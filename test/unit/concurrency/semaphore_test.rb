@@ -33,7 +33,7 @@ class SemaphoreTest < Minitest::Test
       semaphore.acquire do
         late = Elah.async { semaphore.acquire { :never } }
         error = assert_raises(Elah::Overloaded) { semaphore.acquire { :never } }
-        assert_equal "1 are inside and 1 wait: try again later.", error.message
+        assert_equal "All 1 permits are taken and 1 callers wait: try again later.", error.message
         assert_equal "None of 1 permits became free within 0.01 s.",
                      assert_raises(Elah::Overloaded) { late.value }.message
         patient = Elah.async { semaphore.acquire(wait_seconds: nil) { :entered } }

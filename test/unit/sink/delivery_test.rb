@@ -102,7 +102,7 @@ class SinkDeliveryTest < SinkCase
     File.open(events.folder) do |folder|
       folder.flock(File::LOCK_EX)
       error = assert_raises(Elah::Error) { events.replay }
-      assert_match(/Somebody replays or salvages the sink \S+ already/, error.message)
+      assert_match(/Another replay or salvage of the sink \S+ is running/, error.message)
     end
     assert_equal 1, events.replay
     assert events.flush

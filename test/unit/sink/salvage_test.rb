@@ -159,7 +159,7 @@ class SinkSalvageTest < SinkCase
     File.open(events.folder) do |folder|
       folder.flock(File::LOCK_EX)
       error = assert_raises(Elah::Error) { events.salvage }
-      assert_equal "Somebody replays or salvages the sink events already: run it again when that has ended.",
+      assert_equal "Another replay or salvage of the sink events is running: run this again when it has ended.",
                    error.message
     end
     assert_equal 4, events.salvage.findings.sum(&:events)

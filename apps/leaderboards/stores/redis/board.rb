@@ -267,7 +267,7 @@ module Leaderboards
 
         def submission(member, rank, sort_key = nil, previous_rank = nil, previous = nil, changed = nil, _ = nil)
           case rank
-          when "full" then raise BoardFull, "The leaderboard has #{@definition.members_max} members, and takes no more."
+          when "full" then raise BoardFull, "The leaderboard has #{@definition.members_max} members, which is its maximum."
           when "out_of_range" then raise InvalidScore, "The sum with #{@text.score(@order.score(sort_key))} is out of range."
           when "mismatch" then raise IdempotencyMismatch, "Another request came with this Idempotency-Key before."
           end

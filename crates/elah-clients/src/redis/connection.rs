@@ -94,7 +94,7 @@ impl<W: Waiter> Serving<'_, W> {
                 return Poll::Pending;
             }
             match ready!(Pin::new(&mut self.stream).poll_write(context, &self.outgoing[self.written..])) {
-                Ok(0) => return Poll::Ready("it takes no more bytes".to_owned()),
+                Ok(0) => return Poll::Ready("it accepts no more bytes".to_owned()),
                 Ok(written) => self.written += written,
                 Err(cause) => return Poll::Ready(cause.to_string()),
             }

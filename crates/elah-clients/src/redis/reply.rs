@@ -99,7 +99,7 @@ fn length(line: &[u8], max: u64) -> Result<Option<u64>, Malformed> {
     }
     match number(line) {
         Some(len) if (0..=max as i64).contains(&len) => Ok(Some(len as u64)),
-        _ => Err(Malformed("a length that is no number, or beyond all bounds".to_owned())),
+        _ => Err(Malformed("a length that is not a number, or is too large".to_owned())),
     }
 }
 

@@ -200,7 +200,7 @@ fn error(server: &Arc<str>, statement: Option<&Statement>, cause: mysql_async::E
         mysql_async::Error::Driver(DriverError::StmtParamsMismatch { required, supplied }) => Error::Unusable {
             server,
             statement: sql,
-            reason: format!("The statement takes {required} parameters, and {supplied} were given"),
+            reason: format!("The statement needs {required} parameters, but got {supplied}"),
         },
         mysql_async::Error::Driver(DriverError::MixedParams) => Error::Unusable {
             server,

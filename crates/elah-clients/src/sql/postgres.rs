@@ -128,7 +128,7 @@ impl Connection {
             return Err(Error::Unusable {
                 server: Arc::clone(&self.server),
                 statement: Some(Arc::clone(&statement.sql)),
-                reason: format!("The statement takes {wanted} parameters, and {given} were given"),
+                reason: format!("The statement needs {wanted} parameters, but got {given}"),
             });
         }
         let sent = self.client.query_raw(&prepared, statement.params.iter()).await;

@@ -142,7 +142,7 @@ impl Settings {
                 other => {
                     let known = engine.socket_parameter();
                     return Err(wrong(format!(
-                        "The URL's parameters are sslmode, sslrootcert and {known}; {other} is none of them"
+                        "The URL's parameters are sslmode, sslrootcert and {known}; {other} is not one of them"
                     )));
                 }
             }
@@ -238,8 +238,8 @@ mod tests {
             ("postgres://h/db", "names no user"),
             ("postgres://me:secret@h/db?sslmode=on", "disable, prefer, require or verify-full, not on"),
             ("postgres://me:secret@h/db?sslmode=verify-full", "needs sslrootcert"),
-            ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert and host; pool is none"),
-            ("mysql://me:secret@h/db?host=/run", "sslmode, sslrootcert and socket; host is none"),
+            ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert and host; pool is not"),
+            ("mysql://me:secret@h/db?host=/run", "sslmode, sslrootcert and socket; host is not"),
             ("mysql://me:secret@h/db?socket=run", "absolute path of a Unix socket, not run"),
             ("postgres://me:secret@h/db?host=/run&sslmode=require", "there is no TLS"),
             ("::", "cannot be read"),

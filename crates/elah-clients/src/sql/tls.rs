@@ -35,7 +35,7 @@ fn authorities(settings: &Settings) -> Result<RootCertStore, Error> {
         store.add(certificate).map_err(|cause| unreadable(cause.to_string()))?;
     }
     if store.is_empty() {
-        return Err(unreadable("there is no certificate in it".to_owned()));
+        return Err(unreadable("it contains no certificate".to_owned()));
     }
     Ok(store)
 }

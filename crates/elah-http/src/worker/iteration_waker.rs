@@ -102,6 +102,6 @@ mod tests {
         assert_eq!(wakes(), 4, "by another thread");
         drop(one);
         waker.wake();
-        assert_eq!(wakes(), 5, "when there is no loop any more");
+        assert_eq!(wakes(), 5, "after the loop has ended");
     }
 }

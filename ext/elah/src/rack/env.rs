@@ -138,7 +138,7 @@ impl EnvBuilder {
                 state.spool.set(input.as_raw());
             }
             let hash =
-                RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template is no Hash."))?;
+                RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template must be a Hash."))?;
             hash.aset(alive(rb_self.keys.input), input)?;
         }
         Ok(env)

@@ -26,7 +26,7 @@ impl ListeningSocket {
     /// A socket that listens already, from a descriptor, which this object owns from now on.
     fn adopt(ruby: &Ruby, descriptor: i32) -> Result<Self, Error> {
         take(descriptor).and_then(Listener::adopt).map(ListeningSocket::new).map_err(|cause| {
-            let message = format!("The descriptor {descriptor} is no socket to listen on: {cause}.");
+            let message = format!("The descriptor {descriptor} is not a listening socket: {cause}.");
             Error::new(errors::class(ruby, "ListenError"), message)
         })
     }

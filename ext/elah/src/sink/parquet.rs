@@ -60,7 +60,7 @@ fn to_values(ruby: &Ruby, kind: &str, values: RArray) -> Result<Values, Error> {
         "float" => Values::Floats(all(values, f64::try_convert)?),
         "boolean" => Values::Booleans(all(values, bool::try_convert)?),
         "time" => Values::Times(all(values, i64::try_convert)?),
-        _ => return Err(Error::new(ruby.exception_arg_error(), format!("There is no kind of column {kind}."))),
+        _ => return Err(Error::new(ruby.exception_arg_error(), format!("Unknown kind of column: {kind}."))),
     })
 }
 

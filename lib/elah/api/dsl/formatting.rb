@@ -72,7 +72,7 @@ module Elah
 
         # Sets the entity for objects of a class, where `present` names none.
         def represent(model, options)
-          raise DefinitionError, "represent takes an entity class in with:, e.g. `represent User, with: UserEntity`." unless
+          raise DefinitionError, "represent accepts an entity class in with:, e.g. `represent User, with: UserEntity`." unless
             options[:with].is_a?(Class)
 
           stack(:representations, { model => options[:with] })

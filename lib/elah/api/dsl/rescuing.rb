@@ -15,7 +15,7 @@ module Elah
         # @raise [DefinitionError] when one of the errors is neither a class or module nor a known word
         def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
           block ||= errors.pop if errors.last.is_a?(Proc)
-          raise ArgumentError, "rescue_from takes a block or with:, not both." if block && with
+          raise ArgumentError, "rescue_from accepts a block or with:, not both." if block && with
 
           check_rescued(errors)
           handler = block || rescue_handler(with)
@@ -44,7 +44,7 @@ module Elah
 
         def check_rescued(errors)
           wrong = errors.find { |error| !error.is_a?(Module) && !WORDS.include?(error) } or return
-          raise DefinitionError, "rescue_from takes exception classes, :all, :grape_exceptions or :elah_exceptions, not #{wrong.inspect}." \
+          raise DefinitionError, "rescue_from accepts exception classes, :all, :grape_exceptions or :elah_exceptions, not #{wrong.inspect}." \
                                  "#{Options.did_you_mean(wrong, WORDS)}"
         end
 

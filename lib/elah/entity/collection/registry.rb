@@ -24,7 +24,7 @@ module Elah
         # @return [Collection] the collection with this number
         # @raise [ArgumentError] when there is none
         def at(number)
-          by_number[number] or raise ArgumentError, "This worker does not know the entities that were called: they are made when the app is loaded."
+          by_number[number] or raise ArgumentError, "This worker does not know the entities that were called: create them while the app is loaded."
         end
 
         # @return [Integer] number of these entities in messages, the same in each worker

@@ -184,14 +184,14 @@ fn push_more(ruby: &Ruby, out: &mut Vec<u8>, member: Value) -> Result<(), Error>
         return Ok(());
     }
     let Some(more) = RString::from_value(more) else {
-        let message = format!("The block gives JSON as a String, or nil, not {}.", more.class());
+        let message = format!("The block must return JSON as a String, or nil, not {}.", more.class());
         return Err(Error::new(ruby.exception_type_error(), message));
     };
     // SAFETY: `more` is on this stack, and its text is copied before Ruby runs again.
     match unsafe { utf8::text(more.as_raw()) } {
         Text::Utf8 { text, .. } => out.extend_from_slice(text.as_bytes()),
         Text::Foreign | Text::Broken => {
-            return Err(Error::new(class(ruby, "JSON::GenerateError"), "What the block gave is not valid UTF-8."));
+            return Err(Error::new(class(ruby, "JSON::GenerateError"), "The result of the block is not valid UTF-8."));
         }
     }
     Ok(())

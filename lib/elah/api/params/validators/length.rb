@@ -11,9 +11,9 @@ module Elah
         def initialize(names, option, *rest)
           super
           unless option.is_a?(Hash) && (option.keys - BOUNDS).empty? && option.slice(:min, :max, :is).values.all?(Integer)
-            raise DefinitionError, "length: takes a Hash with the Integers min:, max: or is:, not #{option.inspect}."
+            raise DefinitionError, "length: accepts a Hash with the Integers min:, max: or is:, not #{option.inspect}."
           end
-          raise DefinitionError, "length: takes either is: or min: and max:." if option[:is] && (option[:min] || option[:max])
+          raise DefinitionError, "length: accepts either is: or min: and max:." if option[:is] && (option[:min] || option[:max])
 
           @rule = rule
         end
