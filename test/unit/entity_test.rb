@@ -63,7 +63,7 @@ class EntityTest < EntityCase
   end
 
   def test_only_public_methods_can_be_called
-    %i[restore state come_to_life index instance_variable_get].each do |name|
+    %i[restore state attach index instance_variable_get].each do |name|
       assert_raises(NoMethodError, name) { @accounts["1"].public_send(name) } unless name == :instance_variable_get
       assert_kind_of NoMethodError, @accounts.call_many([["1", name]]).first, name
     end
