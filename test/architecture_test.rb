@@ -37,8 +37,10 @@ class ArchitectureTest < Minitest::Test
   # Where the library names frameworks that an app may have loaded.
   ADAPTERS = Dir["lib/elah/clients/adapters{.rb,/**/*.rb}", base: File.expand_path("..", __dir__)].freeze
 
-  # Instance variables that the extension sets, that belong to objects of other libraries, or that are set by their names.
-  SET_ELSEWHERE = %w[handle mapping raw_connection connection elah_named_params journal_bytes_max sync_seconds event_bytes_max sinks].freeze
+  # Instance variables that the extension sets, that belong to objects of other libraries, or that are set by name.
+  SET_ELSEWHERE = %w[
+    handle mapping raw_connection connection elah_named_params journal_bytes_max sync_seconds event_bytes_max sinks
+  ].freeze
 
   # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.
   CONTROL_FLOW = %w[Elah::API::Halt].freeze

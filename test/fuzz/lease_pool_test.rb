@@ -5,8 +5,8 @@ require "elah"
 require "support/fuzz"
 require "support/store_case"
 
-# Random histories of a stored lease pool against a model that looks at every item. In between the pool is opened again, by this process or by one
-# that takes it over, or a call fails because the store is closed.
+# Random histories of a stored lease pool against a model that looks at every item. In between the pool is opened again,
+# by this process or by one that takes it over, or a call fails because the store is closed.
 class LeasePoolFuzz < StoreCase
   SECOND = 1_000_000
   START = 1_700_000_000 * SECOND
@@ -62,7 +62,11 @@ class LeasePoolFuzz < StoreCase
 
   def pick(list) = list.sample(random: @random)
   def list = (1..8).select { @random.rand(4).positive? }
-  def open_pool = Elah::LeasePool.open(@store, @table, @list, clock: @clock, name: @name, draining: @draining, history: 10**6, **@terms)
+
+  def open_pool
+    settings = { clock: @clock, name: @name, draining: @draining, history: 10**6, **@terms }
+    Elah::LeasePool.open(@store, @table, @list, **settings)
+  end
 
   def advance
     now = @last = [@clock.now, @last].max
@@ -82,7 +86,8 @@ class LeasePoolFuzz < StoreCase
   def holder_of(session) = session && held.values.find { |item| item.session == session.b }
 
   def lease
-    request = { session: pick(SESSIONS), item: (@random.rand(9) if @random.rand(4).zero?), data: pick(["", "x", "d" * 300]) }
+    item = @random.rand(9) if @random.rand(4).zero?
+    request = { session: pick(SESSIONS), item: item, data: pick(["", "x", "d" * 300]) }
     lent(request, @pool.lease(**request))
   end
 
@@ -104,7 +109,8 @@ class LeasePoolFuzz < StoreCase
     assert_equal [true, @terms[:hold] * SECOND], [lease.new?, lease.held_until - lease.begun_at]
     refute_includes @ids, lease.id
     @ids << lease.id
-    @items[lease.item] = Item.new(:held, lease.held_until, lease.id, request[:session]&.b, request[:data], lease.begun_at)
+    session = request[:session]&.b
+    @items[lease.item] = Item.new(:held, lease.held_until, lease.id, session, request[:data], lease.begun_at)
   end
 
   # Each step is later than the one before, also within a batch.
@@ -139,11 +145,14 @@ class LeasePoolFuzz < StoreCase
     gone = @pool.resize(@list = list)
     tick
     left = @items.except(*@list)
-    due = left.transform_values { |item| { free: @last, held: item.due.to_i + quarantine, quarantined: item.due }.fetch(item.state) }
-    assert_equal due, gone
+    assert_equal left.transform_values { |item| gone_at(item) }, gone
     left.each_value { |item| item.leaves = true }
     @list.each { |number| (@items[number] ||= Item.new(:free)).leaves = false }
     advance
+  end
+
+  def gone_at(item)
+    { free: @last, held: item.due.to_i + quarantine, quarantined: item.due }.fetch(item.state)
   end
 
   def change

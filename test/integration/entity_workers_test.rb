@@ -59,7 +59,9 @@ class EntityWorkersTest < Minitest::Test
       assert_equal 2, answers.map { |answer| answer["owner"] }.uniq.size, "both own some"
       assert(answers.any? { |answer| answer["owner"] != answer["here"] }, "some calls went to the other worker")
       owners = answers.each_with_index.group_by { |_, n| KEYS[n % KEYS.size] }
-      owners.each { |key, of_key| assert_equal 1, of_key.map { |answer, _| answer["owner"] }.uniq.size, "account #{key} has one owner" }
+      owners.each do |key, of_key|
+        assert_equal 1, of_key.map { |answer, _| answer["owner"] }.uniq.size, "account #{key} has one owner"
+      end
       40.times { KEYS.each_slice(10) { |keys| server.get("/deposit/#{keys.first}/1") } }
       assert_equal [40] * 4, KEYS.each_slice(10).map { |keys| balance(server, keys.first) }
     end
@@ -104,7 +106,8 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
-  # The hand-over failed before it stored anything: the changes of the last moments were lost with each change of the number of workers.
+  # The hand-over failed before it stored anything: the changes of the last moments were lost with each change of the
+  # number of workers.
   def test_changes_in_memory_are_stored_before_the_next_owner_reads_them
     app = <<~RUBY
       class Tally < Elah::Entity

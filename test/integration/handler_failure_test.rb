@@ -50,7 +50,8 @@ class HandlerFailureTest < Minitest::Test
 
   # Workers that were forked gave the same ids.
   def test_the_workers_of_a_server_share_no_ids
-    ElahServer.start('require "elah/api"; run Class.new(Elah::API) { get(:a) { [Process.pid, request.id].join(" ") } }', workers: 2) do |server|
+    app = 'require "elah/api"; run Class.new(Elah::API) { get(:a) { [Process.pid, request.id].join(" ") } }'
+    ElahServer.start(app, workers: 2) do |server|
       ids = {}
       until ids.size == 2
         pid, id = server.get("/a").body.split
@@ -98,7 +99,8 @@ class HandlerFailureTest < Minitest::Test
         server.connect do |client|
           assert_equal [500, "internal_error"],
                        client.get("/#{path}").then { |answer| [answer.status, answer.json["code"]] }
-          server.wait_for(%r{ERROR .*GET /#{path} called exit with status #{status}; only this request fails, the server continues: SystemExit})
+          reason = "called exit with status #{status}; only this request fails, the server continues: SystemExit"
+          server.wait_for(%r{ERROR .*GET /#{path} #{reason}})
           assert_equal "hello", client.get("/hello").body
         end
       end

@@ -77,13 +77,15 @@ class JSONGenerateTest < Minitest::Test
         assert_kind_of Elah::Error, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate(value) }
       end
     end
-    assert_match(/The string "a\\xFF" is not valid UTF-8/, assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate("a\xff") }.message)
+    error = assert_raises(Elah::JSON::GenerateError) { Elah::JSON.generate("a\xff") }
+    assert_match(/The string "a\\xFF" is not valid UTF-8/, error.message)
   end
 
   # The address of what a delegator stands for was sent.
   def test_a_delegator_to_an_object_without_a_form_is_refused
     plain = Object.new
-    [plain, SimpleDelegator.new(plain), SimpleDelegator.new(SimpleDelegator.new(plain)), DelegateClass(Object).new(plain)].each do |object|
+    delegator = SimpleDelegator.new(plain)
+    [plain, delegator, SimpleDelegator.new(delegator), DelegateClass(Object).new(plain)].each do |object|
       error = assert_raises(Elah::JSON::GenerateError, object.inspect) { Elah::JSON.generate([object]) }
       assert_match(/an object of the class Object: define Object#as_json.*\(at \$\[0\]\)/, error.message)
     end

@@ -17,7 +17,10 @@ class LeasePoolStoredTest < EntityCase
       attr_accessor :clock
     end
 
-    def restore = @seats = Elah::LeasePool.new(1..3, hold: 60, rows: index(:seats), name: key, clock: self.class.clock, history: 3600)
+    def restore
+      settings = { rows: index(:seats), name: key, clock: self.class.clock, history: 3600 }
+      @seats = Elah::LeasePool.new(1..3, hold: 60, **settings)
+    end
 
     def hold(session, data = "") = @seats.lease(session: session, data: data)&.to_h
 
@@ -35,7 +38,9 @@ class LeasePoolStoredTest < EntityCase
     @clock = Show.clock = Clock.new(1_700_000_000 * SECOND)
   end
 
-  def open(items = 1..3, **settings) = Elah::LeasePool.open(@store, "pools", items, hold: 60, clock: @clock, name: "a", **settings)
+  def open(items = 1..3, **settings)
+    Elah::LeasePool.open(@store, "pools", items, hold: 60, clock: @clock, name: "a", **settings)
+  end
 
   def reopened(*items, **settings)
     @store.close
@@ -105,8 +110,10 @@ class LeasePoolStoredTest < EntityCase
     held = first.lease(session: "ann")
     second = open
     assert_equal [held.id, 2], [second.find(held.id).id, second.lease(session: "bob").item]
-    [-> { first.lease }, -> { first.lease(session: "ann") }, -> { first.find(held.id) }, -> { first.statistics }, -> { first.resize([1]) }].each do |call|
-      error = assert_raises(Elah::Store::OpenedElsewhere, &call)
+    calls = [[:lease], [:lease, { session: "ann" }], [:find, held.id], [:statistics], [:resize, [1]]]
+    calls.each do |name, argument|
+      call = -> { argument.is_a?(Hash) ? first.send(name, **argument) : first.send(name, *[argument].compact) }
+      error = assert_raises(Elah::Store::OpenedElsewhere, name.to_s, &call)
       assert_equal [503, "store_unavailable"], [error.status, error.code]
     end
     assert_equal 3, second.lease.item
@@ -123,27 +130,29 @@ class LeasePoolStoredTest < EntityCase
     [reader, writer].each(&:close)
   end
 
-  # One transaction has 100,000 operations at most. A pool of 50,000 items, with its snapshot and the rows that this replaces, failed for good.
+  # One transaction has 100,000 operations at most. A pool of 50,000 items, with its snapshot and the rows that this
+  # replaces, failed for good.
   def test_a_pool_of_the_largest_size_lends_all_items_in_one_call
     count = Elah::LeasePool::ITEMS_MAX
     Dir.mktmpdir do |dir|
-      open = -> { Elah::LeasePool.open(Elah::Store.open(dir, bytes_max: 512 * 1024**2), "pools", 1..count, hold: 60, clock: @clock, history: 60) }
+      store = -> { Elah::Store.open(dir, bytes_max: 512 * 1024**2) }
+      open = -> { Elah::LeasePool.open(store.call, "pools", 1..count, hold: 60, clock: @clock, history: 60) }
       pool = open.call
       3.times do
         assert_equal count, pool.lease_all(count).compact.size
         later(61)
       end
       last = pool.lease
-      Elah::Store.open(dir, bytes_max: 512 * 1024**2).close
+      store.call.close
       assert_equal [last.id, 1], open.call.then { |again| [again.find(last.id).id, again.statistics.held] }
     ensure
-      Elah::Store.open(dir, bytes_max: 512 * 1024**2).close
+      store.call.close
     end
   end
 
   def test_calls_at_once_share_the_pool
     pool = open(1..50)
-    leases = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 40}") } } }.values }
+    leases = Elah.run { Array.new(60) { |n| Elah.async { pool.lease(session: "s#{n % 40}") } }.map(&:value) }
     assert_equal 40, leases.map(&:item).uniq.size
     assert_equal 40, reopened(1..50).statistics.held
   end
@@ -154,7 +163,7 @@ class LeasePoolStoredTest < EntityCase
     transaction = @store.method(:transaction)
     count = 0
     @store.define_singleton_method(:transaction) { |&block| transaction.call(&block).tap { count += 1 } }
-    ids = Elah.run { Elah.gather { |gather| 60.times { |n| gather.call(n) { pool.lease(session: "s#{n % 3}").id } } }.values }
+    ids = Elah.run { Array.new(60) { |n| Elah.async { pool.lease(session: "s#{n % 3}").id } }.map(&:value) }
     assert_equal [3, 3], [ids.uniq.size, count]
     @store.singleton_class.remove_method(:transaction)
     assert_equal 3, reopened(1..40).statistics.held
