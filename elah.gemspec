@@ -14,7 +14,7 @@ Gem::Specification.new do |spec|
 
   # Every crate of the workspace is there, since cargo reads the manifests of all before it builds one.
   spec.files = Dir.chdir(__dir__) do
-    Dir["{lib,exe,docs}/**/*", "{ext,crates,bench/bare_hyper}/**/*.{md,rs,rb,toml}", "Cargo.{toml,lock}", "*.md", "LICENSE"]
+    Dir["{lib,exe,docs,sig}/**/*", "{ext,crates,bench/bare_hyper}/**/*.{md,rs,rb,toml}", "Cargo.{toml,lock}", "*.md", "LICENSE"]
       .select { |path| File.file?(path) && !path.end_with?(".so") }
   end
   spec.bindir = "exe"

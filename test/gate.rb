@@ -68,7 +68,7 @@ class Gate
       Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
       Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
-      Step.new("docs", ruby_tests("test/docs_test.rb")),
+      Step.new("docs", ruby_tests("test/{docs,signatures}_test.rb")),
       Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, false, -> { Bare.reason_to_skip })
     ]
   end

@@ -54,15 +54,16 @@ module Elah
     class << self
       # Responds to one request of the native server.
       #
-      # @param request [Elah::Request] its `route` is already set by {.router}, or nil when no route matches
+      # @param request [Elah::Request] its `route` is already set, or nil when no route matches
+      # @return [void]
       def handle(request)
         (@dispatcher || dispatcher).handle(request)
       end
 
       # Responds to one Rack request, so that the class can be mounted in Rails or served by any Rack server.
       #
-      # @param env [Hash] the Rack environment
-      # @return [Array(Integer, Hash, #each)] the Rack response
+      # @param env [Hash{String=>Object}] the Rack environment
+      # @return [Array(Integer, Hash{String=>Object}, #each)] the Rack response
       def call(env)
         (@dispatcher || dispatcher).call(env)
       end
@@ -77,15 +78,19 @@ module Elah
       end
 
       # @return [Elah::API::Dispatcher] the compiled API: a server that never changes it calls it directly
+      # @api private
       def compiled = dispatcher
 
       # @return [Elah::Router] the compiled routes; {.handle} expects their IDs in `request.route`
+      # @api private
       def router = dispatcher.router
 
       # @return [Array<Integer>] IDs of the routes with `stream_body: true`
+      # @api private
       def streamed_routes = dispatcher.streamed_routes
 
       # @return [Hash{Elah::API::Gate=>Array<Integer>}] gates of {DSL::Admission#behind}, with the IDs of their routes
+      # @api private
       def gates = dispatcher.gates
 
       # @return [Array<Elah::API::Route>] the routes in the order of their definition, with those of mounted APIs
@@ -93,7 +98,8 @@ module Elah
 
       # The logger of this API and of its subclasses.
       #
-      # @param logger [#info, nil] the new logger; nil returns the current one
+      # @param logger [Object, nil] the new logger; nil returns the current one
+      # @return [Object]
       def logger(logger = nil)
         return @logger = logger if logger
 

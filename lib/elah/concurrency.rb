@@ -6,10 +6,12 @@ module Elah
   # The methods of {Elah} for concurrency, such as `Elah.run { }`. They use the loop of the calling fiber.
   module Concurrency
     # @return [Float] seconds of the monotonic clock
+    # @api private
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # @param task [Elah::Task]
     # @return [Float, nil] remaining seconds, at least 0; nil when there is no limit
+    # @api private
     def self.seconds_left_to(task)
       own = task.deadline && [task.deadline - now, 0.0].max
       left = task.request&.seconds_left or return own
@@ -19,7 +21,8 @@ module Elah
     # Runs the block in a new loop in this thread, until the block and all fibers that it spawned have ended. Inside a fiber of a loop it calls the
     # block directly.
     #
-    # @return [Object] the block's value
+    # @yieldreturn [T]
+    # @return [T] the block's value
     # @raise [Exception] the exception of the block; the fibers that it spawned are cancelled
     # @raise [Elah::Error] when another fiber scheduler runs on this thread
     def run(&block) = current_loop ? yield : OwnLoop.new.run(&block)
@@ -28,6 +31,7 @@ module Elah
     # deadline.
     #
     # @param detached [Boolean] whether it continues, without the deadline, when the request or fiber that started it has ended
+    # @yieldreturn [Object]
     # @return [Async]
     # @raise [Elah::OutsideLoop] when this thread has no loop
     def async(detached: false, &block) = start(Task.new, detached, &block)
@@ -76,7 +80,9 @@ module Elah
     # Runs the block; after `seconds` it raises in the block, at its current or next wait.
     #
     # @param seconds [Numeric]
-    # @return [Object] the block's value
+    # @yieldparam seconds [Numeric]
+    # @yieldreturn [T]
+    # @return [T] the block's value
     # @raise [Elah::DeadlineExceeded]
     def timeout(seconds, &block)
       event_loop = current_loop or return Timeout.timeout(seconds, DeadlineExceeded, late(seconds), &block)
@@ -99,7 +105,8 @@ module Elah
     # Runs a block that is not cancelled halfway. An exception from outside (a deadline, a client that disconnects) is raised when the block has
     # ended. Time limits that begin inside the block work as usual.
     #
-    # @return [Object] the block's value
+    # @yieldreturn [T]
+    # @return [T] the block's value
     # @raise [Exception] the deferred exception
     def shield(&block)
       task = current_loop&.current_task or return yield
@@ -111,12 +118,14 @@ module Elah
     # Runs the block in a thread while only the calling fiber waits: for libraries that would block the loop. See {Offload::Pool#call}.
     #
     # @param pool [Offload::Pool]
-    # @return [Object] the block's value
+    # @yieldreturn [T]
+    # @return [T] the block's value
     # @raise [Exception] what the block raised
     # @raise [Elah::Overloaded] when too many callers wait for a thread
     def offload(pool = Offload.default, &block) = pool.call(&block)
 
     # @return [Elah::EventLoop, nil] the loop of the calling fiber; nil outside one
+    # @api private
     def current_loop
       event_loop = thread_loop
       event_loop if event_loop&.in_task?

@@ -18,16 +18,22 @@ module Elah
       # Registers a hook of the library. It runs before those of the config file.
       #
       # @param name [Symbol] one of {HOOKS}
+      # @return [void]
       def at(name, &block) = @of_library[name] << block
 
       # @return [Hash{Symbol=>Array<Proc>}]
+      # @api private
       attr_reader :of_library
     end
+
+    # @!method bind
+    #   @return [Array<Listener>] addresses that the server listens on
 
     # @return [Elah::Settings] the app's own settings
     attr_reader :settings
 
     # @return [Hash{Symbol=>Numeric}] the limits that the core enforces, frozen
+    # @api private
     attr_reader :limits
 
     # Reads flags, environment and config file.
@@ -71,6 +77,7 @@ module Elah
     private_class_method :new, :check, :read_file
 
     # @param layers [Array<Hash{Symbol=>Object}>] checked values, the weakest layer first
+    # @api private
     def initialize(layers, hooks:, settings:)
       defaults = Options.all.to_h { |option| [option.name, option.default] }
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
@@ -100,6 +107,7 @@ module Elah
     # Refuses the URL of a store if the loaded app has not read it, because the app would keep its data elsewhere.
     #
     # @raise [Elah::OptionError]
+    # @api private
     def check_store!
       given = @values.fetch(:store)
       return if @asked[:store] || given == Options.fetch(:store, source: "default").default
@@ -113,6 +121,7 @@ module Elah
     # @param name [Symbol] one of {HOOKS}
     # @param arguments [Array<Object>] for the blocks
     # @raise [KeyError] when there is no such hook
+    # @api private
     def run_hooks(name, *arguments)
       HOOKS.include?(name) or raise KeyError, "Unknown hook #{name}. Hooks: #{HOOKS.join(', ')}."
       (self.class.of_library[name] + @hooks.fetch(name, [])).each { |hook| hook.call(*arguments) }

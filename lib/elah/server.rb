@@ -51,6 +51,7 @@ module Elah
     # Runs the steps of a start that may fail, for a trial run: compiles the API and binds new addresses. Closes everything again.
     #
     # @raise [Elah::Error]
+    # @api private
     def try
       @app.compile! if @app.respond_to?(:compile!)
       Sockets.try(@config.bind.map(&:to_s), **Restart.current.trial)

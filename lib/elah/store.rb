@@ -27,6 +27,11 @@ module Elah
     FREE_ATTEMPTS_MAX = 4
 
     class << self
+      # @!method release_all
+      #   Closes every store of this process; each is opened again at its next use.
+      #   @api private
+      #   @return [nil]
+
       # Opens the store in a directory, or creates it. A process has each directory open only once. Counts that a killed process had in memory are
       # recovered here.
       #
@@ -64,27 +69,38 @@ module Elah
       # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason
       def troubles = troubles_native(false).to_h
 
-      # @!method release_all
-      #   >Closes every store of this process; each is opened again at its next use.
-      #   @api private
-      #   @return [nil]
-
       private :open_native, :troubles_native, :check_native
     end
 
     # @!method table(name)
-    #   >The table of that name. It is created with its first entry.
+    #   The table of that name. It is created with its first entry.
     #   @param name [String] 1 to 255 bytes
     #   @return [Elah::Store::Table]
     #   @raise [InvalidKey] when the name is empty or too long
 
-    # @!method values_at(table, key, *more)
-    #   >Values of one or several tables, from one snapshot.
-    #   @param table [Elah::Store::Table] of this store
-    #   @param key [String]
-    #   @param more [Array] another table, another key, and so on
-    #   >@return [Array<(String, nil)>] binary; nil for a missing or expired value
+    # @!method values_at(*tables_and_keys)
+    #   Values of one or several tables, from one snapshot.
+    #   @param tables_and_keys [Array<Elah::Store::Table, String>] a table of this store, a key, and so on
+    #   @return [Array<String, nil>] binary; nil for a missing or expired value
     #   @raise [InvalidKey] when a key is empty or too long
+
+    # @!method sweep
+    #   Removes expired entries. The store also does so in the background, every `sweep_seconds`.
+    #   @return [Integer] number of removed entries
+
+    # @!method flush
+    #   Stores the counts that this process has in memory.
+    #   @return [nil] once it is on disk
+
+    # @!method close
+    #   Finishes waiting writes and closes the store. Other methods raise {Closed} afterwards.
+    #   @return [nil]
+
+    # @!method closed?
+    #   @return [Boolean]
+
+    # @!method dir
+    #   @return [String] its directory
 
     # The counters of that name. They are independent of a table with the same name.
     #
@@ -106,7 +122,8 @@ module Elah
     # Nothing is stored if the block raises, or is left with `break`, `return` or `throw`.
     #
     # @yieldparam tx [Elah::Store::Transaction]
-    # @return the block's value, once its writes are on disk
+    # @yieldreturn [T]
+    # @return [T] the block's value, once its writes are on disk
     # @raise [Conflict] after {ATTEMPTS_MAX} attempts
     def transaction(&block)
       outcome = attempt(&block)
@@ -118,21 +135,6 @@ module Elah
 
       @losers.synchronize { again(&block) }
     end
-
-    # @!method sweep
-    #   >Removes expired entries. The store also does so in the background, every `sweep_seconds`.
-    #   >@return [Integer] number of removed entries
-
-    # @!method flush
-    #   >Stores the counts that this process has in memory.
-    #   @return [nil] once it is on disk
-
-    # @!method close
-    #   >Finishes waiting writes and closes the store. Other methods raise {Closed} afterwards.
-    #   @return [nil]
-
-    # @!method closed?
-    #   @return [Boolean]
 
     private
 

@@ -10,28 +10,37 @@ module Elah
       include Enumerable
 
       # @param header [String, nil] the Cookie header
+      # @api private
       def initialize(header)
         @cookies = parse(header)
         @sent = {}
       end
 
-      # @return [String, Hash, nil]
+      # @param name [String, Symbol]
+      # @return [String, Hash{Symbol=>Object}, nil]
       def [](name) = @cookies[name.to_s]
 
-      # @param value [String, Hash] a value, or value, path, domain, expires (Time), max_age, secure, httponly, same_site
+      # @param name [String, Symbol]
+      # @param value [String, Hash{Symbol=>Object}] a value, or value, path, domain, expires (Time), max_age, secure, httponly, same_site
+      # @return [void]
       def []=(name, value)
         @cookies[name.to_s] = value
         @sent[name.to_s] = value
       end
 
+      # @yieldparam cookie [Array(String, Object)] name and value
+      # @return [void]
       def each(&block) = @cookies.each(&block)
 
       # Deletes a cookie in the client.
       #
-      # @param options [Hash] path and domain with which it was set
+      # @param name [String, Symbol]
+      # @param options [Hash{Symbol=>Object}] path and domain with which it was set
+      # @return [void]
       def delete(name, **options) = self[name] = options.merge(value: "deleted", expires: Time.at(0))
 
       # @return [Array<String>] Set-Cookie headers
+      # @api private
       def set_cookies = @sent.map { |name, value| written(name, value.is_a?(Hash) ? value : { value: value }) }
 
       private

@@ -24,27 +24,35 @@ module Elah
 
       class << self
         # @return [Route]
+        # @api private
         attr_accessor :route
         # @return [Integer] position in the order of definitions
+        # @api private
         attr_accessor :position
         # @return [Blueprint]
+        # @api private
         attr_accessor :blueprint
 
         # @return [Array<String>] the verbs of its path, including OPTIONS
+        # @api private
         attr_accessor :verbs
 
         # Assigns the variables that every request reads first. Ruby 3.1 then finds even unset ones quickly.
+        # @api private
         def place_variables = allocate.instance_eval { @request = @_changed = @header = @_format = nil }
 
         # Responds to a request.
+        # @api private
         def handle(request) = new._call(request)
 
         # Responds to a request whose verb the path does not have.
         #
         # @param verbs [Array<String>] the path's verbs
+        # @api private
         def refuse(request, verbs) = new._refuse(request, verbs)
 
         # @return [Boolean] whether the request asks for a version of this endpoint, or for one that this endpoint refuses
+        # @api private
         def serves?(request)
           blueprint.versioner&.version_of(request)
           true
@@ -52,6 +60,7 @@ module Elah
           !e.headers&.key?("x-cascade")
         end
 
+        # @api private
         def last_endpoint = self
       end
 
@@ -63,10 +72,11 @@ module Elah
       # @return [Route] the route of this request
       def route = _blueprint.route
 
-      # @return the value that `route_setting` stored for this route
+      # @param key [Object]
+      # @return [Object] the value that `route_setting` stored for this route
       def route_setting(key) = route.settings[key]
 
-      # @return [#info] the logger of the API
+      # @return [Object] the logger of the API
       def logger = route.api.logger
 
       # Ruby puts this text into the message of a NameError, which reaches the log. So it has no data of the request.

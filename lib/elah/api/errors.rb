@@ -12,8 +12,19 @@ module Elah
 
     # Ends a handler with a response. Raised by `error!`. It is not a StandardError, so that no `rescue => e` of a handler rescues it.
     class Halt < Exception # rubocop:disable Lint/InheritException
-      attr_reader :body, :status, :headers, :code
+      # @return [String, Hash{Symbol=>Object}] the message
+      attr_reader :body
 
+      # @return [Integer]
+      attr_reader :status
+
+      # @return [Hash{String=>Object}]
+      attr_reader :headers
+
+      # @return [String, Symbol, nil] the stable code of a problem document
+      attr_reader :code
+
+      # @api private
       # @param body [String, Hash] the message
       # @param status [Integer]
       # @param headers [Hash]
@@ -32,13 +43,22 @@ module Elah
 
     # The exceptions that become responses.
     module Exceptions
-      # status: of the response · headers: of the response, or nil · code: stable, for problem documents
+      # Root of the exceptions that become responses.
       class Base < Error
-        attr_reader :status, :headers, :code
+        # @return [Integer, nil] of the response; nil is `default_error_status`
+        attr_reader :status
+
+        # @return [Hash{String=>Object}, nil] of the response
+        attr_reader :headers
+
+        # @return [String, nil] stable, for problem documents
+        attr_reader :code
 
         # @param text [String, nil] the message
         # @param message [String, nil] the same by its keyword, for subclasses: `super(status: 418, message: "...")`
         # @param status [Integer, nil] nil is `default_error_status`
+        # @param headers [Hash{String=>Object}, nil]
+        # @param code [String, nil]
         def initialize(text = nil, message: text, status: nil, headers: nil, code: nil, **)
           @status = status
           @headers = headers
@@ -67,6 +87,7 @@ module Elah
 
       # The query or form cannot be read.
       class InvalidParameters < Base
+        # @api private
         def initialize(reason) = super(reason, status: 400, code: "invalid_parameters")
       end
 
@@ -75,6 +96,7 @@ module Elah
         # @return [String] the fault
         attr_reader :detail
 
+        # @api private
         def initialize(reason, headers)
           @detail = reason
           super("\nProblem:\n  Invalid accept header\nResolution:\n  #{reason}", status: 406, headers: headers)
@@ -86,6 +108,7 @@ module Elah
         # @return [String] the fault
         attr_reader :detail
 
+        # @api private
         def initialize(reason, headers)
           @detail = reason
           super("\nProblem:\n  Invalid version header\nResolution:\n  #{reason}", status: 406, headers: headers)
@@ -94,12 +117,16 @@ module Elah
 
       # The path exists, the verb does not.
       class MethodNotAllowed < Base
+        # @api private
         def initialize(headers) = super("405 Not Allowed", status: 405, headers: headers)
+
+        # @return [String] the allowed verbs
         def detail = "This path allows #{headers['allow']}."
       end
 
       # The object cannot be written in the format.
       class InvalidFormatter < Base
+        # @api private
         def initialize(model, format) = super("cannot convert #{model} to #{format}")
       end
 
@@ -110,18 +137,23 @@ module Elah
 
       # One parameter, or one group of parameters, is invalid.
       class Validation < Base
-        # @return [Array<String>]
+        # @return [Array<String>] full names, e.g. "items[0][name]"
         attr_accessor :params
 
         # @param params [Array<String>] full names, e.g. "items[0][name]"
-        # @param message [String, Symbol, Proc] the end of the sentence, or its name
+        # @param message [String, Symbol, Proc, nil] the end of the sentence, or its name
         # @param code [String, nil] stable; by default derived from a Symbol message
+        # @param rest [Hash{Symbol=>Object}] `status:` and `headers:` of {Base}
         def initialize(params:, message: nil, code: nil, **rest)
           @params = params
           super(message && Messages.text(message), code: code || Messages.code(message), **rest)
         end
 
+        # @return [String]
         def as_json(*) = message
+
+        # @param state [Array<Object>] of the json library
+        # @return [String]
         def to_json(*state) = message.to_json(*state)
       end
 
@@ -141,11 +173,11 @@ module Elah
       class ValidationErrors < Base
         include Enumerable
 
-        # @return [Hash{Array<String> => Array<Validation>}] by the parameters concerned
+        # @return [Hash{Array<String>=>Array<Validation>}] by the parameters concerned
         attr_reader :errors
 
         # @param errors [Array<Validation>]
-        # @param headers [Hash, nil]
+        # @param headers [Hash{String=>Object}, nil]
         def initialize(errors: [], headers: nil)
           @errors = errors.group_by(&:params)
           super(full_messages.join(", "), status: 400, headers: headers, code: "validation_failed")
@@ -162,8 +194,11 @@ module Elah
           map { |params, error| "#{params.join(', ')} #{error.message}" }.uniq
         end
 
-        # @return [Array<Hash>] params and messages
+        # @return [Array<Hash{Symbol=>Array<String>}>] params and messages
         def as_json(*) = errors.map { |params, list| { params: params, messages: list.map(&:message) } }
+
+        # @param state [Array<Object>] of the json library
+        # @return [String]
         def to_json(*state) = as_json.to_json(*state)
       end
     end

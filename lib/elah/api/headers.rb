@@ -10,18 +10,26 @@ module Elah
       alias give store
       private :given?, :give
 
+      # @api private
       def self.normalize(name) = name.to_s.downcase
 
       # @param type [String] media type of the body, unless the handler has set one
       # @return [self]
+      # @api private
       def with_content_type(type)
         give("content-type", type) unless given?("content-type")
         self
       end
 
+      # @param name [String, Symbol] in any case
+      # @return [String, Array<String>, nil]
       def [](name) = super(name.to_s.downcase)
 
       # A nil value removes the header.
+      #
+      # @param name [String, Symbol]
+      # @param value [Object, nil]
+      # @return [Object]
       def []=(name, value)
         return delete(name) if value.nil?
 
@@ -57,13 +65,17 @@ module Elah
     # Headers of a request, spelled `X-Api-Key`; a look-up ignores case.
     class RequestHeaders < Hash
       # @param headers [Hash{String=>String}] lower-case names
+      # @api private
       def self.from(headers)
         headers.each_with_object(new) { |(name, value), all| all.store(spelled(name), value) }
       end
 
       # @return [String] `x-api-key` as `X-Api-Key`
+      # @api private
       def self.spelled(name) = name.to_s.split(/[-_]/).map!(&:capitalize).join("-")
 
+      # @param name [String] in any case
+      # @return [String, nil]
       def [](name) = super(name) || super(self.class.spelled(name))
       def key?(name) = super(name) || super(self.class.spelled(name))
       alias has_key? key?

@@ -9,14 +9,17 @@ module Elah
       NO_ROUTE_PARAMS = {}.freeze
       private_constant :CHUNK_BYTES, :NO_ROUTE_PARAMS
 
-      # @return [Hash] the Rack environment
+      # @return [Hash{String=>Object}] the Rack environment
       attr_reader :env
       # @return [Integer, nil] set by the dispatcher
+      # @api private
       attr_accessor :route
       # @return [Hash{String=>String}] set by the dispatcher; empty where no route matches
+      # @api private
       attr_accessor :route_params
 
       # @param env [Hash]
+      # @api private
       def initialize(env)
         @env = env
         @route_params = NO_ROUTE_PARAMS
@@ -26,15 +29,34 @@ module Elah
       # @return [String, nil] one of the {#route_params}
       def route_param(name) = @route_params[name]
 
+      # @return [String]
       def request_method = @env["REQUEST_METHOD"]
+
+      # @return [String]
       def path = @env["PATH_INFO"].empty? ? "/" : @env["PATH_INFO"]
+
+      # @return [String]
       def query_string = @env["QUERY_STRING"] || ""
+
+      # @return [Boolean]
       def query? = !query_string.empty?
+
+      # @return [String, nil]
       def protocol = @env["HTTP_VERSION"] || @env["SERVER_PROTOCOL"]
+
+      # @return [String]
       def scheme = @env["rack.url_scheme"]
+
+      # @return [String, nil]
       def host = @env["HTTP_HOST"] || @env["SERVER_NAME"]
+
+      # @return [String, nil]
       def remote_ip = @env["REMOTE_ADDR"]
+
+      # @return [String, nil]
       def content_type = header("content-type")
+
+      # @return [Integer, nil]
       def content_length = @env["CONTENT_LENGTH"]&.to_i
 
       # @return [String] the ID from a proxy or a middleware, else a new one
@@ -53,6 +75,7 @@ module Elah
       # @param types [Elah::MediaTypes]
       # @return [Symbol, nil] the format that the Accept header chooses; nil when the path has a dot or there is a query, because either may name
       #   another one
+      # @api private
       def format_among(types) = query? || path.include?(".") ? nil : types.format_for(@env["HTTP_ACCEPT"])
 
       # @return [Hash{String=>String}] by lower-case names
@@ -77,6 +100,7 @@ module Elah
       # Yields the body in pieces as they arrive.
       #
       # @yieldparam piece [String] binary
+      # @return [void]
       def each_body_chunk
         input = @env["rack.input"] or return
         while (piece = input.read(CHUNK_BYTES))
@@ -87,9 +111,9 @@ module Elah
       # Responds.
       #
       # @param status [Integer]
-      # @param headers [Hash, Elah::HeaderSet] lower-case names
+      # @param headers [Hash{String=>String, Array<String>}, Elah::HeaderSet] lower-case names
       # @param body [String]
-      # @return [Array(Integer, Hash, Array<String>)]
+      # @return [Array(Integer, Hash{String=>Object}, Array<String>)]
       def respond(status, headers, body)
         content = request_method == "HEAD" || Statuses.bodiless?(status) || body.empty? ? [] : [body]
         [status, RackHeaders.for(status, headers), content]
@@ -99,14 +123,15 @@ module Elah
       #
       # @param status [Integer]
       # @param location [String]
-      # @param headers [Hash, Elah::HeaderSet] lower-case names
-      # @return [Array(Integer, Hash, Array<String>)]
+      # @param headers [Hash{String=>String, Array<String>}, Elah::HeaderSet] lower-case names
+      # @return [Array(Integer, Hash{String=>Object}, Array<String>)]
       def redirect(status, location, headers) = respond(status, headers.to_h.merge("location" => location), "")
 
       # Responds with the output of the block, when the server asks for it.
       #
       # @yieldparam out [#write] sends each piece to the server
       # @return [Array(Integer, Hash, #each)]
+      # @api private
       def stream(status, headers, &writer)
         body = request_method == "HEAD" ? [] : StreamedBody.new(writer)
         [status, RackHeaders.for(status, headers), body]
@@ -122,6 +147,7 @@ module Elah
       end
 
       # A Rack body that runs a block.
+      # @api private
       class StreamedBody
         def initialize(writer)
           @writer = writer

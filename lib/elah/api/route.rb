@@ -15,15 +15,15 @@ module Elah
       attr_reader :namespace
       # @return [String, nil]
       attr_reader :prefix
-      # @return [Hash] parameter => Regexp
+      # @return [Hash{Symbol, String=>Regexp}] by parameter
       attr_reader :requirements
-      # @return [Hash{String=>Hash}] declared parameters, with those of the path as ""
+      # @return [Hash{String=>Object}] declared parameters, with those of the path as ""
       attr_reader :params
-      # @return [Hash] values of `desc` and of the verb's options
+      # @return [Hash{Symbol=>Object}] values of `desc` and of the verb's options
       attr_reader :options
-      # @return [Hash] values of `route_setting`
+      # @return [Hash{Object=>Object}] values of `route_setting`
       attr_reader :settings
-      # @return [Class] the API whose class body defines it
+      # @return [Class<API>] the API whose class body defines it
       attr_reader :api
       # @return [Array(String, Integer), nil] the file and the line of its block
       attr_reader :source_location
@@ -31,6 +31,7 @@ module Elah
       attr_reader :gate
 
       # @param attributes [Hash] by the names of the readers
+      # @api private
       def initialize(**attributes)
         attributes.each { |name, value| instance_variable_set(:"@#{name}", value) }
         freeze
@@ -38,14 +39,31 @@ module Elah
 
       alias verb request_method
 
+      # @return [String, nil] text of `desc`
       def description = options[:description]
+
+      # @return [String, nil]
       def detail = options[:detail]
+
+      # @return [Object, nil] value of `success`
       def entity = options[:entity]
+
+      # @return [Object, nil] value of `failure`
       def http_codes = options[:http_codes]
+
+      # @return [Object, nil]
       def headers = options[:headers]
+
+      # @return [String, nil]
       def summary = options[:summary]
+
+      # @return [Object, nil]
       def tags = options[:tags]
+
+      # @return [Object, nil]
       def deprecated = options[:deprecated]
+
+      # @return [Object, nil]
       def hidden = options[:hidden]
     end
   end

@@ -15,6 +15,7 @@ module Elah
       # @param out [#write]
       # @param keepalive_seconds [Numeric, nil]
       # @yieldparam events [ServerSentEvents]
+      # @api private
       def self.run(out, keepalive_seconds)
         events = new(out)
         events.keep_alive_every(keepalive_seconds) if keepalive_seconds && Fiber.scheduler
@@ -24,6 +25,7 @@ module Elah
       end
 
       # Runs a block that streams events. When Elah's own server drains, the block ends where it waits.
+      # @api private
       def self.until_drain(&block)
         event_loop = Elah.current_loop
         event_loop ? event_loop.until_drain(&block) : yield
@@ -32,6 +34,7 @@ module Elah
       # An event as it is sent; see {#push}.
       #
       # @return [String]
+      # @api private
       def self.frame(data, id: nil, event: nil, retry_ms: nil)
         frame = +""
         frame << "id: #{line(id)}\n" unless id.nil?
@@ -43,6 +46,7 @@ module Elah
       end
 
       # An empty text is one empty line.
+      # @api private
       def self.lines(text) = text.empty? ? [""] : text.split(LINE_BREAK, -1)
 
       # A field must stay on its line.
@@ -50,6 +54,7 @@ module Elah
       private_class_method :line
 
       # @param out [#write]
+      # @api private
       def initialize(out)
         @out = out
         @is_open = true
@@ -59,7 +64,7 @@ module Elah
 
       # Sends an event.
       #
-      # @param data [String, Object] a text, or an object to write as JSON
+      # @param data [Object] a text, or an object to write as JSON
       # @param id [#to_s, nil] ID that the client repeats in Last-Event-ID
       # @param event [#to_s, nil] the type
       # @param retry_ms [Integer, nil] time after which a client reconnects
@@ -69,7 +74,7 @@ module Elah
         write(self.class.frame(data, id: id, event: event, retry_ms: retry_ms))
       end
 
-      # @param data [String, Object]
+      # @param data [Object]
       # @return [self]
       def <<(data) = push(data)
 
@@ -87,6 +92,7 @@ module Elah
       # Sends that comment whenever nothing was sent for this time.
       #
       # @param seconds [Numeric]
+      # @api private
       def keep_alive_every(seconds)
         Fiber.schedule do
           seen = -1
@@ -101,6 +107,7 @@ module Elah
       end
 
       # Stops the comments.
+      # @api private
       def finish = @is_open = false
 
       private

@@ -30,9 +30,13 @@ module Elah
     class << self
       # @param url [String] `redis://USER:PASSWORD@HOST:PORT/DATABASE`; `rediss://` with TLS, `redis+cluster://` or
       #   `rediss+cluster://` with one node of a cluster, `redis+unix:///PATH`
-      # @param options [Hash] `connect_seconds:` to open a connection (2.0); `command_seconds:` for a reply (5.0); `in_flight_max:` commands of a
-      #   worker that may wait for a reply (16384); `messages_max:` messages that a subscription holds unread (1024); `ca_file:` PEM file of the
-      #   authorities to trust in place of the usual ones; `cluster:` as the scheme
+      # @param options [Hash{Symbol=>Object}]
+      # @option options [Numeric] :connect_seconds (2.0) to open a connection
+      # @option options [Numeric] :command_seconds (5.0) for a reply
+      # @option options [Integer] :in_flight_max (16384) commands of a worker that may wait for a reply
+      # @option options [Integer] :messages_max (1024) messages that a subscription holds unread
+      # @option options [String, nil] :ca_file PEM file of the authorities to trust in place of the usual ones
+      # @option options [Boolean, nil] :cluster as the scheme
       # @return [Redis] without a connection yet
       # @raise [Elah::OptionError] when the URL or an option is wrong
       def new(url, **options)
@@ -63,18 +67,19 @@ module Elah
 
     # @!method call(*words)
     #   Runs one command.
-    #   >@param words [Array<String, Symbol, Numeric, Array, Hash>] name and arguments; Arrays and Hashes are expanded to their contents
+    #   @param words [Array<String, Symbol, Numeric, Array, Hash>] name and arguments; Arrays and Hashes are expanded to their contents
     #   @return [String, Integer, Float, Boolean, Array, Hash, nil] Strings are binary
     #   @raise [Redis::Error] when the server refuses it
     #   @raise [Elah::Unavailable] when the server cannot be reached, is lost, or refuses everything for now
-    #   >@raise [Elah::QueryTimeout] when there is no reply within `command_seconds`
+    #   @raise [Elah::QueryTimeout] when there is no reply within `command_seconds`
     #   @raise [Elah::PoolExhausted] when `in_flight_max` commands wait already
-    #   >@raise [ArgumentError] for a command that would affect other users of the connection, such as BLPOP or SELECT
+    #   @raise [ArgumentError] for a command that would affect other users of the connection, such as BLPOP or SELECT
 
     # @!method post(*words)
-    #   >Sends one command without waiting for its reply. It leaves with other commands of this moment, before later ones.
+    #   Sends one command without waiting for its reply. It leaves with other commands of this moment, before later ones.
+    #   @param words [Array<String, Symbol, Numeric, Array, Hash>] as for {#call}
     #   @return [true]
-    #   >@raise [Elah::Error] the error of an earlier post; this command was not sent
+    #   @raise [Elah::Error] the error of an earlier post; this command was not sent
 
     # @!method server
     #   @return [String] host and port
@@ -111,10 +116,15 @@ module Elah
 
     # Subscribes to channels; returns when the server has confirmed them.
     #
-    # @param channels [Array<String>]
-    # @param patterns [Array<String>] as `news.*`
-    # @yieldparam message [Message] until the block is left by `break`, which ends the subscription
-    # @return [Subscription] without a block
+    # @overload subscribe(*channels, patterns: [], &block)
+    #   @param channels [Array<String>]
+    #   @param patterns [Array<String>] as `news.*`
+    #   @yieldparam message [Message] until the block is left by `break`, which ends the subscription
+    #   @return [void]
+    # @overload subscribe(*channels, patterns: [])
+    #   @param channels [Array<String>]
+    #   @param patterns [Array<String>]
+    #   @return [Subscription]
     # @raise [Elah::Unavailable] when the server cannot be reached
     def subscribe(*channels, patterns: [], &block)
       raise ArgumentError, "a subscription needs at least one channel or pattern" if channels.empty? && patterns.empty?

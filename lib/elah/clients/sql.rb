@@ -52,7 +52,8 @@ module Elah
     #
     # @param isolation [Symbol, nil] `:read_committed`, `:repeatable_read` or `:serializable`; nil is the server's own
     # @yieldparam transaction [Transaction] run the statements of the transaction on this object
-    # @return the block's value, once it is committed
+    # @yieldreturn [T]
+    # @return [T] the block's value, once it is committed
     # @raise [SerializationFailure] when the block should be tried again
     def transaction(isolation: nil)
       native = @native.begin(isolation)

@@ -16,14 +16,6 @@ module Elah
   #   codes.call(1) # => 73_508
   #   codes.size    # => 1_000_000
   class Permutation
-    # @param secret [String] an unguessable secret; only its bytes count
-    # @param size [Integer] from 1,000 to 2^63 - 1; the numbers are those below it
-    # @return [Permutation]
-    # @raise [ArgumentError] when the secret is empty, or there are too few or too many numbers
-    # @raise [RangeError] when the size is negative or has more than 64 bits
-    # @raise [TypeError] when the secret is no String, or the size no Integer
-    def self.new(secret, size:) = open(secret, size)
-
     # @!method call(number)
     #   @param number [Integer] from 0, below {#size}
     #   @return [Integer] in the same range, another one for each
@@ -31,6 +23,14 @@ module Elah
 
     # @!method size
     #   @return [Integer] how many numbers it maps
+
+    # @param secret [String] an unguessable secret; only its bytes count
+    # @param size [Integer] from 1,000 to 2^63 - 1; the numbers are those below it
+    # @return [Permutation]
+    # @raise [ArgumentError] when the secret is empty, or there are too few or too many numbers
+    # @raise [RangeError] when the size is negative or has more than 64 bits
+    # @raise [TypeError] when the secret is no String, or the size no Integer
+    def self.new(secret, size:) = open(secret, size)
 
     private_class_method :open
   end

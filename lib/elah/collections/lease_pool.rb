@@ -36,7 +36,13 @@ module Elah
       # @param table [String] the name of a table that holds nothing but lease pools
       # @param items [Enumerable<Integer>] see {#initialize}
       # @param name [String] the pool's name in the table, up to 255 bytes
-      # @param settings [Hash] `hold`, `quarantine`, `policy`, `draining`, `history` and `clock` as in {#initialize}
+      # @param settings [Hash{Symbol=>Object}] as in {#initialize}
+      # @option settings [Numeric] :hold required
+      # @option settings [Numeric] :quarantine
+      # @option settings [Symbol] :policy
+      # @option settings [Boolean] :draining
+      # @option settings [Numeric] :history
+      # @option settings [#now] :clock
       # @return [Elah::LeasePool::Stored]
       # @raise [InvalidItem, InvalidTerms, InvalidName, InvalidRow, Elah::Store::Error]
       def open(store, table, items, name: "", **settings)
@@ -68,6 +74,7 @@ module Elah
     # @param name [String] the pool's name among the rows, up to 255 bytes; for an entity its key
     # @param history [Numeric] seconds for which {.holder} can tell who held an item
     # @param clock [#now] returns microseconds since 1970
+    # @param table [Elah::Store::Table, nil] that of {.open}
     # @raise [InvalidItem, InvalidTerms, InvalidName, InvalidRow]
     # @raise [TypeError] when `rows` is no index of an entity
     def initialize(items, hold:, quarantine: 0, policy: POLICIES.first, draining: false, rows: nil, name: "", history: 0, clock: Clock.default,
@@ -93,8 +100,11 @@ module Elah
 
     # Lends an item, or raises when there is none.
     #
-    # @param (see #lease)
-    # @return [Lease]
+    # @overload lease!(session: nil, item: nil, data: "")
+    #   @param session [String, nil]
+    #   @param item [Integer, nil]
+    #   @param data [String]
+    #   @return [Lease]
     # @raise [Exhausted] when no item, or not the requested one, is free
     # @raise (see #lease)
     def lease!(**request) = lease(**request) || raise(Exhausted, draining? ? "The pool is draining." : "No item of the pool is free.")
@@ -144,10 +154,10 @@ module Elah
 
     # Changes the terms of later leases. Running holds end at their time; the new quarantine applies after them.
     #
-    # @param hold [Numeric] seconds; omitted arguments stay unchanged
-    # @param quarantine [Numeric] seconds
-    # @param policy [Symbol] one of {POLICIES}
-    # @param draining [Boolean]
+    # @param hold [Numeric, nil] seconds; omitted arguments stay unchanged
+    # @param quarantine [Numeric, nil] seconds
+    # @param policy [Symbol, nil] one of {POLICIES}
+    # @param draining [Boolean, nil]
     # @return [nil]
     # @raise [InvalidTerms]
     def change(hold: nil, quarantine: nil, policy: nil, draining: nil)

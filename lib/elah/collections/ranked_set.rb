@@ -54,7 +54,11 @@ module Elah
       # @param store [Elah::Store]
       # @param table [String] the name of a table that holds nothing but ranked sets
       # @param prefix [String] the set's name in the table, up to 222 bytes
-      # @param settings [Hash] `order`, `decimals`, `ties` and `members_max` as in {.new}
+      # @param settings [Hash{Symbol=>Object}] as in {.new}
+      # @option settings [Symbol, Array<Symbol>] :order
+      # @option settings [Integer, Array<Integer>] :decimals
+      # @option settings [Symbol] :ties
+      # @option settings [Integer] :members_max
       # @return [Elah::RankedSet::Stored]
       # @raise [InvalidRow] when the rows belong to a set with another order
       # @raise [InvalidOrder, InvalidPrefix, Full, Elah::Store::Error]
@@ -90,7 +94,7 @@ module Elah
     # keeps the member's place.
     #
     # @param member [String]
-    # @param score [Integer, Float, BigDecimal, Rational, String, Array] a finite number; a Float counts as its shortest decimal, a String is one
+    # @param score [Numeric, String, Array<Numeric, String>] a finite number; a Float counts as its shortest decimal, a String is one
     #   like "-12.50" or "1e3"
     # @param operator [Symbol] `:best`, `:set`, `:increment`, `:min`, `:max` or `:last`
     # @param style [Symbol] the style of the returned ranks, see {Reads#rank}
@@ -167,7 +171,7 @@ module Elah
 
     # @!method delete(member)
     #   @param member [String]
-    #   >@return [Integer, BigDecimal, Array, nil] its score; nil when there is no such member
+    #   @return [Integer, BigDecimal, Array<Integer, BigDecimal>, nil] its score; nil when there is no such member
 
     # @!method clear
     #   Removes all members.

@@ -9,6 +9,7 @@ module Elah
     # @param parent [Elah::Task, nil] the task with which it ends; nil for an independent fiber
     # @param task [Elah::Task]
     # @param finished [#call, nil] called in the loop when the fiber has ended
+    # @api private
     def initialize(event_loop, parent:, task: Task.new, finished: nil, &block)
       @loop = event_loop
       @parent = parent
@@ -77,6 +78,7 @@ module Elah
     # Called by the loop when the parent has ended.
     #
     # @param may_go_on [Boolean]
+    # @api private
     def parent_ended(may_go_on)
       @parent = nil
       report if done?

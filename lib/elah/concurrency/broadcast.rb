@@ -47,8 +47,11 @@ module Elah
 
     # Sends an event to all current listeners. Returns at once, however slow they are. May be called in another thread of the process.
     #
-    # @param data [String, Object] a text, or an object to write as JSON
-    # @param named [Hash] `id:`, `event:` and `retry_ms:` of {API::ServerSentEvents#push}
+    # @param data [Object] a text, or an object to write as JSON
+    # @param named [Hash{Symbol=>Object}] as of {API::ServerSentEvents#push}
+    # @option named [#to_s, nil] :id
+    # @option named [#to_s, nil] :event
+    # @option named [Integer, nil] :retry_ms
     # @return [self]
     def push(data, **named)
       frame = API::ServerSentEvents.frame(data, **named)

@@ -33,6 +33,7 @@ module Elah
 
     # @param event_loop [Elah::EventLoop]
     # @param seconds [Numeric, nil]
+    # @api private
     def initialize(event_loop, seconds)
       @loop = event_loop
       @seconds = seconds
@@ -47,8 +48,10 @@ module Elah
     # Starts one call. A block runs at once, until its first wait; deferred calls are sent together when all are added.
     #
     # @param key [Object] key of the result; calls without one are numbered from 0
-    # @param deferred [#route, #call] a deferred call in place of a block, for example a call of an entity
+    # @param deferred [#route, nil] a deferred call in place of a block, for example a call of an entity
     # @param fallback [Object] the value when there is no result; a callable one receives the error
+    # @yieldreturn [Object]
+    # @return [nil]
     # @raise [ArgumentError] when the key is used already, or there are both a block and a deferred call, or neither
     def call(key = @calls.size, deferred = nil, fallback: NONE, &block)
       raise ArgumentError, "The key #{key.inspect} is used already: each call of a gather needs its own." if @calls.key?(key)
@@ -62,6 +65,7 @@ module Elah
     # Waits until every call has ended or the deadline has passed; cancels the remaining calls.
     #
     # @return [Results]
+    # @api private
     def collect
       yield self
       @scattered.each_value { |calls| calls.start(seconds_left) }

@@ -25,7 +25,8 @@ module Elah
     # Runs the block as soon as a permit is free.
     #
     # @param wait_seconds [Numeric, nil] maximum wait
-    # @return [Object] the block's value
+    # @yieldreturn [T]
+    # @return [T] the block's value
     # @raise [Elah::Overloaded] when too many fibers wait already, or the wait took too long
     # @raise [Elah::OutsideLoop] when it has to wait outside a fiber of a loop
     def acquire(wait_seconds: @wait_seconds)

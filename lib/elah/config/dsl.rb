@@ -8,17 +8,21 @@ module Elah
     # app's settings. The names are Puma's where Puma has them.
     class Dsl
       # @return [Hash{Symbol=>Object}] the checked values of the options in the file
+      # @api private
       attr_reader :values
 
       # @return [Hash{Symbol=>Array<Proc>}]
+      # @api private
       attr_reader :hooks
 
       # @return [Hash{String=>Object}]
+      # @api private
       attr_reader :settings
 
       # @param path [String]
       # @return [Elah::Config::Dsl] after the file was evaluated
       # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value
+      # @api private
       def self.read(path)
         new.tap { |dsl| dsl.instance_eval(File.read(path), path, 1) }
       rescue SyntaxError => e
@@ -37,12 +41,18 @@ module Elah
 
       # Listens on one more address.
       #
-      # @param url [String] tcp://HOST:PORT or unix:///PATH
+      # @param url [Array<String>] one: tcp://HOST:PORT or unix:///PATH
+      # @return [void]
       # @raise [Elah::OptionError]
       def bind(*url)
         @values[:bind] = [*@values[:bind], *Options.fetch(:bind, source: place).check(one(:bind, url), source: place)].freeze
       end
 
+      # Runs the block at this moment: in the supervisor before it forks a worker, in each worker before it serves and when it has served its last
+      # request, in the supervisor after a worker has ended.
+      #
+      # @yieldparam arguments [Array<Object>]
+      # @return [void]
       HOOKS.each do |name|
         define_method(name) do |&block|
           raise OptionError, "#{name} needs a block (#{place})." unless block
@@ -53,8 +63,10 @@ module Elah
 
       # Passes a setting to the app.
       #
-      # @param name [Symbol, String]
-      # @param value [Object]
+      # @overload set(name, value)
+      #   @param name [Symbol, String]
+      #   @param value [Object]
+      #   @return [void]
       # @raise [Elah::OptionError]
       def set(*setting)
         raise OptionError, "set needs a name and a value, as in `set :api_key, \"secret\"` (#{place})." unless setting.size == 2

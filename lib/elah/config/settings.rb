@@ -10,6 +10,7 @@ module Elah
     # @param flags [Hash{String=>String}] of `--set`
     # @param file [Hash{String=>Object}] of the config file
     # @param env [Hash{String=>String}]
+    # @api private
     def initialize(flags: {}, file: {}, env: ENV)
       @flags = flags.freeze
       @file = file.freeze
@@ -26,9 +27,13 @@ module Elah
       @flags.fetch(name) { Options::Environment.setting(name, @env) || @file[name] }
     end
 
-    # @param name [String, Symbol]
-    # @param default [Object] the value when it is not set
-    # @return [Object]
+    # @overload fetch(name, default)
+    #   @param name [String, Symbol]
+    #   @param default [Object] the value when it is not set
+    #   @return [Object]
+    # @overload fetch(name)
+    #   @param name [String, Symbol]
+    #   @return [Object]
     # @raise [Elah::OptionError] when it is not set and there is no default
     def fetch(name, *default)
       value = self[name]
@@ -39,6 +44,7 @@ module Elah
                          "#{Options::Environment.variable(name)}, or `set :#{name}, VALUE` in the config file."
     end
 
+    # @param name [String, Symbol]
     # @return [Boolean] whether it has a value
     def key?(name) = !self[name].nil?
 

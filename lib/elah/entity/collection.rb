@@ -32,9 +32,11 @@ module Elah
       attr_reader :name
 
       # @return [Integer] number of these entities in messages between workers
+      # @api private
       attr_reader :number
 
       # @return [Integer] maximum number of calls that wait for one entity
+      # @api private
       attr_reader :queue_max
 
       # @api private
@@ -42,13 +44,16 @@ module Elah
       attr_reader :references
 
       # @return [Elah::EventLoop, nil] the loop in which entities run
+      # @api private
       attr_reader :event_loop
 
       # @return [Commits]
+      # @api private
       attr_reader :commits
 
       # @param entity_class [Class]
       # @param store [Elah::Store]
+      # @api private
       def initialize(entity_class, store)
         @entity_class = entity_class
         @name = entity_class.entity_name
@@ -176,6 +181,7 @@ module Elah
       def flush = @commits.flush
 
       # Drops all entities in memory, as for a new process.
+      # @api private
       def reset
         tables = (0..@entity_class.indexes.size).map { |number| table(number) }
         @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)

@@ -3,6 +3,7 @@
 module Elah
   class Entity
     # Forks: a fork owns no entities of its parent, and leaves gathered writes to it.
+    # @api private
     module Fork
       # @return [Integer] as fork(2)
       def _fork

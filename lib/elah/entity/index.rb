@@ -8,6 +8,7 @@ module Elah
       # @param name [Symbol]
       # @return [Integer] the position of the index's table among those of the class
       # @raise [ArgumentError] when there is no such index
+      # @api private
       def self.number(entity_class, name)
         at = entity_class.indexes.index(name) or
           raise ArgumentError, "#{entity_class} has no index #{name.inspect}; it has #{entity_class.indexes.inspect}."
@@ -16,25 +17,19 @@ module Elah
 
       # @!method self.open(state, number)
       #   @param state [Elah::Shards::State]
+      #   @api private
       #   @param number [Integer]
       #   @return [Index]
 
-      # @param key [String] 1 to 480 bytes
-      # @param value [String]
-      # @param ttl [Numeric, nil] seconds after which the row expires; nil never expires it
-      # @return [nil]
-      # @raise [Store::InvalidKey, Store::TooLarge]
-      def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
-
       # @!method put_joined(key_parts, *parts)
-      #   >Does the same as {#put} for a row made of parts. They are joined in the batch itself, which is faster than a temporary String.
+      #   Does the same as {#put} for a row made of parts. They are joined in the batch itself, which is faster than a temporary String.
       #   `put_joined(2, "guest ", 7, "came at ", time)` stores the same row as `put("guest 7", "came at #{time}")`.
       #
-      #   >@param key_parts [Integer] number of parts that form the key; the others form the value
+      #   @param key_parts [Integer] number of parts that form the key; the others form the value
       #   @param parts [Array<String, Integer>]
       #   @return [nil]
       #   @raise [Store::InvalidKey, Store::TooLarge]
-      #   >@raise [TypeError] when a part has another class
+      #   @raise [TypeError] when a part has another class
 
       # @!method delete(key)
       #   @param key [String]
@@ -43,6 +38,13 @@ module Elah
       # @!method get(key)
       #   @param key [String]
       #   @return [String, nil]
+
+      # @param key [String] 1 to 480 bytes
+      # @param value [String]
+      # @param ttl [Numeric, nil] seconds after which the row expires; nil never expires it
+      # @return [nil]
+      # @raise [Store::InvalidKey, Store::TooLarge]
+      def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl))
 
       private :put_native
     end

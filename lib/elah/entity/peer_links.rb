@@ -13,7 +13,7 @@ module Elah
   #
   # @example
   #   links = Elah::PeerLinks.open(event_loop, path) { |message| accounts.fetch(message) }
-  #   >links.peer(path_of_another).call("42", 0.15) # => the result of its block there
+  #   links.peer(path_of_another).call("42", 0.15) # => the result of its block there
   class PeerLinks
     # A message or a reply is longer than `link_payload_bytes_max`.
     class TooLong < Error; end

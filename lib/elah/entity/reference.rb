@@ -10,6 +10,7 @@ module Elah
 
       # @param collection [Collection]
       # @param key [String]
+      # @api private
       def initialize(collection, key)
         @collection = collection
         @key = key
@@ -23,6 +24,7 @@ module Elah
       # A reference can be an argument or a result of a call: on the other side it refers to the same entity.
       #
       # @return [String]
+      # @api private
       def _dump(_level) = @key
 
       # @return [String]
@@ -33,6 +35,7 @@ module Elah
         #
         # @param references [Class]
         # @param collection [Collection]
+        # @api private
         def publish(references, collection)
           references.define_singleton_method(:_load) { |key| collection[key] }
           const_set("To#{collection.number}", references)
@@ -41,6 +44,7 @@ module Elah
         # @param calls [Array<Symbol>] names of the methods
         # @param receiver [Symbol] the method of {Collection} that receives each call
         # @return [Class]
+        # @api private
         def for(calls, receiver = :call)
           Class.new(self) do
             calls.each do |name|

@@ -1,7 +1,19 @@
 # frozen_string_literal: true
 
 module Elah
+  # The shards of entities, native (ext/elah/src/entity/shards.rs).
   module Shards
+    # @!method self.of(key, shards)
+    #   @api private
+    # @!method self.check_arguments(arguments)
+    #   @api private
+    # @!method self.pack_answers(answers)
+    #   @api private
+    # @!method self.unpack_answers(bytes)
+    #   @api private
+    # @!method self.place_answers(*arguments)
+    #   @api private
+
     # The stored state of one entity: ordered keys with values, both Strings. Writes are gathered, and stored together when the call has ended.
     # Reads see gathered writes.
     class State

@@ -4,7 +4,9 @@ module Elah
   # Owns the address of one listening socket, as a person writes it: `tcp://127.0.0.1:9292`, `tcp://[::1]:9292`,
   # `unix:///run/app.sock`. It opens nothing.
   #
-  # A TCP listener has `host` (without brackets) and `port` (0 lets the system choose); a Unix one has `path`.
+  # @attr_reader [String, nil] host of a TCP listener, without brackets
+  # @attr_reader [Integer, nil] port of a TCP listener; 0 lets the system choose
+  # @attr_reader [String, nil] path of a Unix listener
   Listener = Struct.new(:host, :port, :path, keyword_init: true)
 
   # How an address is read and written.

@@ -13,11 +13,12 @@ module Elah
       def current = @current ||= new
 
       # @param log [Elah::Log]
+      # @api private
       attr_writer :current
     end
 
     # @param level [String] one of {LEVELS}; lines below it are not written
-    # @param out [IO]
+    # @param out [#write]
     def initialize(level: "info", out: $stderr)
       @threshold = LEVELS.index(level) or raise ArgumentError, "Unknown level #{level.inspect}: use one of #{LEVELS.join(', ')}."
       @out = out
@@ -28,12 +29,21 @@ module Elah
     #   Writes a line, then the details.
     #   @param message [String]
     #   @param details [Array<String>, nil] lines that belong to it, such as a backtrace
+    #   @return [void]
     # @!method info(message, details = nil)
-    #   @see #debug
+    #   (see Elah::Log#debug)
     # @!method warn(message, details = nil)
-    #   @see #debug
+    #   (see Elah::Log#debug)
     # @!method error(message, details = nil)
-    #   @see #debug
+    #   (see Elah::Log#debug)
+    # @!method debug?
+    #   @return [Boolean] whether such lines are written
+    # @!method info?
+    #   @return [Boolean] whether such lines are written
+    # @!method warn?
+    #   @return [Boolean] whether such lines are written
+    # @!method error?
+    #   @return [Boolean] whether such lines are written
     LEVELS.each_with_index do |level, rank|
       define_method(level) { |message, details = nil| write(level, message, details) if rank >= @threshold }
       define_method(:"#{level}?") { rank >= @threshold }

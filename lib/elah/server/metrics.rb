@@ -43,8 +43,8 @@ module Elah
     }.freeze
 
     class << self
-      # @param _env [Hash] of Rack
-      # @return [Array] the Rack response
+      # @param _env [Hash{String=>Object}] of Rack
+      # @return [Array(Integer, Hash{String=>String}, Array<String>)] the Rack response
       def call(_env)
         return [503, { "content-type" => "text/plain" }, ["This server has no scoreboard: see its log.\n"]] unless Scoreboard.current
 
@@ -53,6 +53,7 @@ module Elah
 
       # @param scoreboard [Elah::Scoreboard]
       # @return [String]
+      # @api private
       def text(scoreboard)
         status = Status.new(scoreboard)
         workers = status.workers

@@ -20,6 +20,7 @@ module Elah
       # Set once, by a worker that begins.
       #
       # @param placement [#process_id]
+      # @api private
       attr_writer :current
     end
   end

@@ -5,9 +5,107 @@ require_relative "../native"
 module Elah
   # The Ruby half of a request; the other half is native (ext/elah/src/server/request.rs).
   class Request
+    # @!method id
+    #   @return [String] ID of the request, which the log has too
+
+    # @!method seconds_left
+    #   @return [Float, nil] seconds until the client gets a 504; nil once its response has begun
+
+    # @!method request_method
+    #   @return [String]
+
+    # @!method path
+    #   @return [String] percent-encoded as the client sent it
+
+    # @!method query_string
+    #   @return [String] percent-encoded as the client sent it
+
+    # @!method query?
+    #   @return [Boolean]
+
+    # @!method protocol
+    #   @return [String] such as "HTTP/1.1"
+
+    # @!method header(name)
+    #   @param name [String] in lower case
+    #   @return [String, nil]
+
+    # @!method headers
+    #   @return [Hash{String=>String}] by names in lower case
+
+    # @!method remote_ip
+    #   @return [String, nil] nil on a Unix socket
+
+    # @!method local_port
+    #   @return [Integer] 0 on a Unix socket
+
+    # @!method route
+    #   @return [Integer, nil] ID of the route; nil when none matches
+
+    # @!method route_params
+    #   @return [Hash{String=>String}]
+
+    # @!method route_param(name)
+    #   @param name [String]
+    #   @return [String, nil] one of the {#route_params}
+
+    # @!method body
+    #   @return [String] the whole body, binary
+
+    # @!method respond(status, headers, body)
+    #   Sends the response. With a long body the fiber waits until the client has read nearly all of it.
+    #   @param status [Integer] 200 to 599
+    #   @param headers [Hash{String=>String, Array<String>}, Elah::HeaderSet] lower-case names
+    #   @param body [String]
+    #   @return [Boolean] false when there is a response already, for example after a deadline, or the client has disconnected
+    #   @raise [InvalidHeader, InvalidStatus]
+
+    # @!method redirect(status, location, headers)
+    #   Sends a response with an empty body and a Location beside the headers.
+    #   @param status [Integer]
+    #   @param location [String]
+    #   @param headers [Hash{String=>String, Array<String>}, Elah::HeaderSet] lower-case names
+    #   @return [Boolean] as of {#respond}
+    #   @raise [InvalidHeader, InvalidStatus]
+
+    # @!method env
+    #   @return [Hash{String=>Object}] the Rack environment
+
+    # @!method key
+    #   @api private
+    # @!method format_among(types)
+    #   @api private
+    # @!method mount_at
+    #   @api private
+    # @!method spooled?
+    #   @api private
+    # @!method take_spooled
+    #   @api private
+    # @!method read_chunk
+    #   @api private
+    # @!method respond_with_file(status, headers, path)
+    #   @api private
+    # @!method respond_with_problem(status, code, detail)
+    #   @api private
+    # @!method start(status, headers)
+    #   @api private
+    # @!method awaits_answer?
+    #   @api private
+    # @!method hijack
+    #   @api private
+    # @!method rack_head
+    #   @api private
+    # @!method rack_spool
+    #   @api private
+    # @!method rack_finishers
+    #   @api private
+    # @!method respond_to_rack
+    #   @api private
+
     # Yields the body in the pieces in which it comes. Suspends the fiber until the client has sent the next one.
     #
     # @yieldparam piece [String] binary
+    # @return [void]
     # @raise [BadRequest] when the client breaks off or is silent for too long, or the body is over its bound
     def each_body_chunk
       while (piece = read_chunk)
@@ -15,7 +113,7 @@ module Elah
       end
     end
 
-    # @return [String] what the client asked for, with its port if it named one
+    # @return [String, nil] what the client asked for, with its port if it named one; nil in HTTP/1.0 without a Host
     def host = header("host")
 
     # @return [String] how the client spoke to this server; a proxy may have been spoken to otherwise

@@ -8,6 +8,7 @@ module Elah
       private_constant :REASON_CHARACTERS_MAX
 
       # @return [String] the event's id as 16 bytes
+      # @api private
       attr_reader :raw_id
 
       # @return [String]
@@ -23,6 +24,7 @@ module Elah
       attr_reader :reason
 
       # @return [Integer] how often the event was parked since it was last withdrawn: a replay withdraws only the letter that it has read
+      # @api private
       attr_reader :parkings
 
       # @return [String] the event's JSON as UTF-8, or its bytes as a binary String
@@ -32,6 +34,7 @@ module Elah
       # @param reason [String]
       # @param parked_ms [Integer]
       # @return [DeadLetter]
+      # @api private
       def self.of(event, reason, parked_ms)
         reason = Text.utf8(reason)[0, REASON_CHARACTERS_MAX]
         new(event.raw_id, event.bytes, "stream" => event.stream, "accepted_ms" => event.accepted_ms, "parked_ms" => parked_ms,
@@ -41,6 +44,7 @@ module Elah
       # @param raw_id [String]
       # @param dumped [String] as of {#dump}
       # @return [DeadLetter]
+      # @api private
       def self.load(raw_id, dumped)
         line, bytes = dumped.split("\n", 2)
         head = JSON.parse(line)
@@ -59,6 +63,7 @@ module Elah
 
       # @param earlier [DeadLetter] of the same event
       # @return [DeadLetter] the letter that replaces it
+      # @api private
       def replacing(earlier) = DeadLetter.new(@raw_id, @bytes, @head.merge("parkings" => earlier.parkings + 1))
 
       # @return [String] the event's id
@@ -71,6 +76,7 @@ module Elah
       def parked_at = Time.at(0, @parked_ms, :millisecond, in: "UTC")
 
       # @return [String] its stored form: a line of JSON, then the event's bytes
+      # @api private
       def dump = "#{JSON.generate(@head)}\n".b << @bytes.b
     end
   end

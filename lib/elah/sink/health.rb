@@ -11,12 +11,14 @@ module Elah
       attr_reader :error
 
       # @param notices [Notices] logs the changes
+      # @api private
       def initialize(notices)
         @notices = notices
         forget
       end
 
       # @return [void]
+      # @api private
       def succeeded
         return if ok? || stuck?
 
@@ -26,6 +28,7 @@ module Elah
 
       # @param error [Exception]
       # @return [void]
+      # @api private
       def failed(error)
         @failures += 1
         @failing_since ||= Concurrency.now
@@ -37,6 +40,7 @@ module Elah
       #
       # @param error [Exception]
       # @return [void]
+      # @api private
       def stuck(error)
         @is_stuck = true
         failed(error)
@@ -45,6 +49,7 @@ module Elah
       # Records that a batch is delivered and settled in the ledger.
       #
       # @return [void]
+      # @api private
       def settled
         return unless stuck?
 

@@ -25,6 +25,7 @@ module Elah
       def close_all = all.each(&:close)
 
       # Closes the sinks before Ruby forks.
+      # @api private
       module Fork
         # @return [Integer] as fork(2)
         def _fork
@@ -43,6 +44,7 @@ module Elah
 
       Process.singleton_class.prepend(Fork)
 
+      # @api private
       def self.extended(sink)
         # A strong reference, because the weak maps of a Ruby before 3.3 can return collected objects.
         sink.instance_variable_set(:@sinks, [])

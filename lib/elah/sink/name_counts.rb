@@ -19,7 +19,7 @@ module Elah
       #   @return [Hash{String=>Integer}]
 
       # @!method clear
-      #   >Resets all counts.
+      #   Resets all counts.
     end
   end
 end

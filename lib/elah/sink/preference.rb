@@ -64,7 +64,9 @@ module Elah
       # @param event [Hash, String]
       # @param default [Symbol]
       # @param max [Symbol]
-      # @param options [Hash] `id:` and `stream:` of {Sink#push}
+      # @param options [Hash{Symbol=>Object}] of {Sink#push}
+      # @option options [String, nil] :id
+      # @option options [String, nil] :stream
       # @return [Receipt]
       # @raise (see Sink#push)
       def push_as_preferred(sink, event, default: :memory, max: :delivered, **options)

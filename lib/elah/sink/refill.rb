@@ -6,6 +6,7 @@ module Elah
   class Sink
     # The lock of a replay or a salvage. Two at once would put the same events into the journal twice, and count them twice. The lock ends with its
     # process.
+    # @api private
     module Refill
       private
 

@@ -11,8 +11,8 @@ module Elah
 
       module_function
 
-      # @param env [Hash] of Rack
-      # @return [Array] of Rack
+      # @param env [Hash{String=>Object}] of Rack
+      # @return [Array(Integer, Hash{String=>String}, Array<String>)] of Rack
       def call(env)
         return [405, HEADERS.merge("allow" => "GET, HEAD"), []] unless %w[GET HEAD].include?(env["REQUEST_METHOD"])
 

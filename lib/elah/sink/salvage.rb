@@ -6,16 +6,16 @@ module Elah
     module Salvage
       # Result for one damaged segment.
       #
-      # @!attribute path [String] current path of the file
-      # @!attribute events [Integer] number of events that are in the journal again
-      # @!attribute lost [Array<Range>] byte ranges of the file that cannot be read
-      # @!attribute reason [String, nil] why the file was left unchanged; nil if it was read
+      # @attr_reader [String] path current path of the file
+      # @attr_reader [Integer] events number of events that are in the journal again
+      # @attr_reader [Array<Range<Integer>>] lost byte ranges of the file that cannot be read
+      # @attr_reader [String, nil] reason why the file was left unchanged; nil if it was read
       Finding = Struct.new(:path, :events, :lost, :reason)
 
       # Result of {#salvage}.
       #
-      # @!attribute findings [Array<Finding>] one for each damaged segment
-      # @!attribute missing [Integer] number of lost events, which no longer count as accepted
+      # @attr_reader [Array<Finding>] findings one for each damaged segment
+      # @attr_reader [Integer] missing number of lost events, which no longer count as accepted
       Outcome = Struct.new(:findings, :missing)
 
       # Puts the readable events of damaged segments into the journal again, with the same IDs, and renames the files from `*.damaged` to

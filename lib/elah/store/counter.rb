@@ -8,10 +8,10 @@ module Elah
       #   @return [String]
 
       # @!method durability
-      #   >@return [Symbol] default durability of {#increment}
+      #   @return [Symbol] default durability of {#increment}
 
       # @!method get(key)
-      #   >The stored value plus the increments of this process in memory. Reads at once, without suspending.
+      #   The stored value plus the increments of this process in memory. Reads at once, without suspending.
       #   @param key [String]
       #   @return [Integer]
       #   @raise [InvalidKey]
@@ -19,9 +19,9 @@ module Elah
       # @!method increment(key, by: 1, max: nil, durability: self.durability)
       #   Adds to a key.
       #
-      #   >`:disk` returns when the new value is on disk, and is exact among all processes.
+      #   `:disk` returns when the new value is on disk, and is exact among all processes.
       #
-      #   >`:memory` returns at once. The increment survives the end of the process (also `kill -9`), but not a failure of the machine, which may
+      #   `:memory` returns at once. The increment survives the end of the process (also `kill -9`), but not a failure of the machine, which may
       #   lose the last `fold_seconds`. Other processes see it when it is folded into the store, after about `fold_seconds`. The result is the value
       #   as this process knows it.
       #   @param key [String]
@@ -35,7 +35,7 @@ module Elah
       # @!method delete(key)
       #   Sets a key back to 0.
       #   @param key [String]
-      #   >@return [Boolean] whether it had a value, once the deletion is on disk
+      #   @return [Boolean] whether it had a value, once the deletion is on disk
       #   @raise [InvalidKey, Full, Failed, Busy, Closed]
     end
   end

@@ -4,6 +4,7 @@ module Elah
   class Store
     # Forks: every store is closed before this process forks, as LMDB requires. Each side opens its stores again when it uses them. Ruby calls
     # `Process._fork` for `fork`, `Process.fork` and `IO.popen("-")`.
+    # @api private
     module Fork
       # @return [Integer] as fork(2)
       def _fork

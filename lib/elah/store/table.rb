@@ -13,7 +13,7 @@ module Elah
       # @!method get(key)
       #   Reads at once, without suspending.
       #   @param key [String]
-      #   >@return [String, nil] the value; nil if it is missing or expired
+      #   @return [String, nil] the value; nil if it is missing or expired
       #   @raise [InvalidKey]
 
       # @!method size
@@ -26,15 +26,15 @@ module Elah
       #   @return [Array(Integer, (String, nil))] the {#size}, and the value at the position, both seen at one moment
 
       # @!method respond_at(request, status, headers, position, size)
-      #   >Responds to a request with the value at a position, if the table has exactly that size. It finds the value as {#at} does, and sends it as
+      #   Responds to a request with the value at a position, if the table has exactly that size. It finds the value as {#at} does, and sends it as
       #   `request.respond` would. A position that was drawn below this size was drawn fairly. The value is copied to the response without a String
       #   in between.
-      #   >@param request [Elah::Request] or another object with `respond`
+      #   @param request [Elah::Request, #respond]
       #   @param status [Integer] 200 to 599
-      #   @param headers [Elah::HeaderSet, Hash{String=>String}]
+      #   @param headers [Elah::HeaderSet, Hash{String=>String, Array<String>}]
       #   @param position [Integer] 0 to 2**64 - 1
       #   @param size [Integer] 0 to 2**64 - 1
-      #   @return what `request.respond` returns; nil, without a response, when there is no value or the size differs
+      #   @return [Object, nil] what `request.respond` returns; nil, without a response, when there is no value or the size differs
 
       # Stores a value, whether or not the key has one.
       #
@@ -54,7 +54,7 @@ module Elah
 
       # @!method delete(key)
       #   @param key [String]
-      #   >@return [Boolean] whether there was a value, once the deletion is on disk
+      #   @return [Boolean] whether there was a value, once the deletion is on disk
       #   @raise [InvalidKey, Full, Failed, Busy, Closed]
 
       # Entries in the order of their keys' bytes. All conditions must hold.
@@ -74,11 +74,16 @@ module Elah
 
       # Yields every entry of a range, read page by page: a concurrent write is visible if its key is still ahead.
       #
-      # @param batch [Integer] number of entries read at once, from 1
-      # @param conditions [Hash] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
-      # @yieldparam key [String]
-      # @yieldparam value [String]
-      # @return [void]
+      # @overload each(batch: LIMIT, **conditions, &block)
+      #   @param batch [Integer] number of entries read at once, from 1
+      #   @param conditions [Hash{Symbol=>String, Boolean, nil}] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
+      #   @yieldparam key [String]
+      #   @yieldparam value [String]
+      #   @return [void]
+      # @overload each(batch: LIMIT, **conditions)
+      #   @param batch [Integer]
+      #   @param conditions [Hash{Symbol=>String, Boolean, nil}]
+      #   @return [Enumerator<Array(String, String)>]
       def each(batch: LIMIT, **conditions)
         return enum_for(:each, batch: batch, **conditions) unless block_given?
 

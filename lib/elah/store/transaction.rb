@@ -7,7 +7,7 @@ module Elah
       # @!method get(from, key)
       #   @param from [Table, Counter]
       #   @param key [String]
-      #   >@return [String, Integer, nil] a table's value or nil, or a counter's stored value, without increments that a process has in memory
+      #   @return [String, Integer, nil] a table's value or nil, or a counter's stored value, without increments that a process has in memory
 
       # @param table [Table]
       # @param (see Table#put)
@@ -20,7 +20,7 @@ module Elah
       def put_new(table, key, value, ttl: nil) = put_native(table, key, value, ttl && Store.milliseconds(ttl), true)
 
       # @!method delete(from, key)
-      #   >Removes a key of a table, or resets one of a counter to 0, including the increments of this process in memory. It does not read the
+      #   Removes a key of a table, or resets one of a counter to 0, including the increments of this process in memory. It does not read the
       #   counter, so other increments cause no retry.
       #   @param from [Table, Counter]
       #   @param key [String]

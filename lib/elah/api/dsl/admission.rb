@@ -16,6 +16,7 @@ module Elah
         # @param max [Integer, nil] maximum number of running requests
         # @param queue_seconds [Numeric, nil] maximum wait; nil uses the server's option
         # @param queue_max [Integer, nil] maximum number of waiting requests; nil uses the server's option
+        # @return [void]
         # @raise [ArgumentError]
         def behind(pool = nil, max: nil, queue_seconds: nil, queue_max: nil)
           inherit(:gate, Gate.new(pool, max: max, queue_seconds: queue_seconds, queue_max: queue_max))

@@ -9,19 +9,28 @@ module Elah
         # Describes the next endpoint; {API.routes} has the description.
         #
         # @param text [String]
-        # @param options [Hash] any fields; in the block form `detail "..."`, `success Entity`, `failure [[404, "..."]]`
+        # @param options [Hash{Symbol=>Object}] any fields; in the block form `detail "..."`, `success Entity`, `failure [[404, "..."]]`
+        # @yieldreceiver [Object]
+        # @return [void]
         def desc(text, options = {}, &block)
           fields = block ? DescriptionFields.read(&block) : options
           @description = { description: text }.merge(fields)
         end
 
         # Declares the parameters of the next endpoint or namespace.
+        #
+        # @yieldreceiver [Scope]
+        # @return [void]
         def params(&block)
           parameters = Parameters.new(named: settings.merged(:named_params), &block)
           stack(:parameters, parameters)
         end
 
         # Stores a custom value with the next endpoint, or reads it.
+        #
+        # @param key [Object]
+        # @param value [Object, nil] nil reads it
+        # @return [Object]
         def route_setting(key, value = nil)
           value.nil? ? @route_settings[key] : @route_settings[key] = value
         end

@@ -8,7 +8,11 @@ module Elah
       module Formatting
         # Sets the only format of this scope. Without an argument it returns the format.
         #
-        # @param name [Symbol] a built-in format or one named by {#content_type}
+        # @overload format(name)
+        #   @param name [Symbol, String] a built-in format or one named by {#content_type}
+        #   @return [void]
+        # @overload format
+        #   @return [Symbol, nil]
         def format(name = nil)
           return settings[:format] unless name
 
@@ -23,11 +27,18 @@ module Elah
         end
 
         # The format of requests that ask for none; by default txt.
+        #
+        # @param name [Symbol, String, nil] nil returns it
+        # @return [Symbol, nil]
         def default_format(name = nil)
           name ? inherit(:default_format, name.to_sym) : settings[:default_format]
         end
 
         # Adds a format that this API supports, with its media type.
+        #
+        # @param name [Symbol, String]
+        # @param type [String]
+        # @return [void]
         def content_type(name, type) = stack(:content_types, { name.to_sym => type })
 
         # @return [Hash{Symbol=>String}] the formats of this scope and their media types
@@ -38,23 +49,32 @@ module Elah
 
         # Sets how a response is written in a format.
         #
+        # @param name [Symbol, String] the format
         # @param formatter [#call] called with the object and the Rack env, returns a String
+        # @return [void]
         def formatter(name, formatter) = stack(:formatters, { name.to_sym => formatter })
 
         # Sets how a body is read in a format.
         #
+        # @param name [Symbol, String] the format
         # @param parser [#call] called with the String and the Rack env, returns a value; a Hash becomes params
+        # @return [void]
         def parser(name, parser) = stack(:parsers, { name.to_sym => parser })
 
         # Sets how an error is written in a format.
         #
-        # @param formatter [#call, Hash] called with message, backtrace, options, env and the exception; or `with: formatter`
+        # @param name [Symbol, String] the format
+        # @param formatter [#call, Hash{Symbol=>#call}] called with message, backtrace, options, env and the exception; or `with: formatter`
+        # @return [void]
         def error_formatter(name, formatter)
           formatter = formatter[:with] if formatter.is_a?(Hash)
           stack(:error_formatters, { name.to_sym => formatter })
         end
 
         # Sets how an error is written in a format without an error formatter.
+        #
+        # @param name [Symbol, String, nil] the format whose errors to write; nil returns the formatter
+        # @return [Object, nil]
         def default_error_formatter(name = nil)
           return settings[:default_error_formatter] unless name
 
@@ -62,6 +82,10 @@ module Elah
         end
 
         # `:problem` writes every error of this API as application/problem+json; `:grape`, the default, by format.
+        #
+        # @param name [:problem, :grape]
+        # @return [void]
+        # @raise [DefinitionError]
         def error_format(name)
           known = %i[grape problem]
           raise DefinitionError, "error_format is one of #{known.join(', ')}, not #{name.inspect}." unless
@@ -71,6 +95,11 @@ module Elah
         end
 
         # Sets the entity for objects of a class, where `present` names none.
+        #
+        # @param model [Module]
+        # @param options [Hash{Symbol=>Class}] the entity in `with:`
+        # @return [void]
+        # @raise [DefinitionError]
         def represent(model, options)
           raise DefinitionError, "represent accepts an entity class in with:, e.g. `represent User, with: UserEntity`." unless
             options[:with].is_a?(Class)

@@ -8,14 +8,19 @@ module Elah
       module Hooks
         HOOKS = %i[before before_validation after_validation after finally].freeze
 
+        # Runs the block around every following endpoint of this scope.
+        #
+        # @yieldreceiver [Endpoint]
+        # @return [void]
         HOOKS.each do |hook|
-          # Runs the block around every following endpoint of this scope.
           define_method(hook) { |&block| stack(hook, block) }
         end
 
         # Methods for the handlers of this scope, and shared parameters: `params(:paging) { ... }`.
         #
         # @param modules [Array<Module>]
+        # @yieldreceiver [SharedParameters]
+        # @return [void]
         def helpers(*modules, &block)
           modules << helper_module(&block) if block
           modules.each do |helper|
@@ -41,12 +46,16 @@ module Elah
       NAME = :@elah_named_params
 
       # Lets the module use the type {Boolean} as the body of an API does.
+      # @api private
       def self.extended(helper)
         super
         helper.const_set(:Boolean, Boolean) unless helper.const_defined?(:Boolean, false)
       end
 
       # @param name [Symbol] the name for `use`
+      # @yieldparam options [Hash{Symbol=>Object}] the options of `use`
+      # @yieldreceiver [Scope]
+      # @return [void]
       def params(name, &block)
         instance_variable_set(NAME, (instance_variable_get(NAME) || {}).merge(name => block))
       end

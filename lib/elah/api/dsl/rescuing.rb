@@ -8,10 +8,13 @@ module Elah
       module Rescuing
         # Responds to exceptions of the named classes, to every StandardError (`:all`), or to Elah's own (`:grape_exceptions`).
         #
-        # @param errors [Array<Module, Symbol>]
-        # @param with [Proc, Symbol, String] the handler, or the name of a helper
+        # @param errors [Array<Module, Symbol, Proc>] a Proc at the end is the handler
+        # @param with [Proc, Symbol, String, nil] the handler, or the name of a helper
         # @param rescue_subclasses [Boolean] whether subclasses are rescued too
-        # @param options [Hash] `backtrace: true` and `original_exception: true` add these to the response
+        # @param options [Hash{Symbol=>Boolean}] `backtrace: true` and `original_exception: true` add these to the response
+        # @yieldparam error [Object] the exception
+        # @yieldreceiver [Endpoint]
+        # @return [void]
         # @raise [DefinitionError] when one of the errors is neither a class or module nor a known word
         def rescue_from(*errors, with: nil, rescue_subclasses: true, **options, &block)
           block ||= errors.pop if errors.last.is_a?(Proc)
@@ -33,6 +36,9 @@ module Elah
         end
 
         # The default status of error!; 500 unless set.
+        #
+        # @param status [Integer, nil] nil returns it
+        # @return [Integer, nil]
         def default_error_status(status = nil)
           status ? inherit(:default_error_status, status) : settings[:default_error_status]
         end

@@ -9,13 +9,17 @@ module Elah
       module Routing
         VERBS = %w[GET POST PUT PATCH DELETE HEAD OPTIONS].freeze
 
+        # @api private
         def self.extended(api) = api.send(:open_definition)
 
+        # Defines an endpoint: `get :path, options do ... end`.
+        #
+        # @param paths [String, Symbol, Array<String, Symbol>, Hash{Symbol=>Object}] one or more paths below the namespace, or the options
+        # @param options [Hash{Symbol=>Object}] `requirements:` and any values for {Route#options}
+        # @yieldreceiver [Endpoint]
+        # @yieldreturn [Object] what the response is made from
+        # @return [void]
         VERBS.each do |verb|
-          # Defines an endpoint: `get :path, options do ... end`.
-          #
-          # @param paths [String, Symbol, Array] one or more paths below the namespace
-          # @param options [Hash] `requirements:` and any values for {Route#options}
           define_method(verb.downcase) do |paths = ["/"], options = {}, &block|
             paths, options = ["/"], paths if paths.is_a?(Hash)
             route(verb, paths, options, &block)
@@ -25,7 +29,11 @@ module Elah
         # Defines an endpoint for several verbs or, with `:any`, for all.
         #
         # @param verbs [Array<Symbol, String>, Symbol, String]
-        # @param paths [String, Symbol, Array]
+        # @param paths [String, Symbol, Array<String, Symbol>]
+        # @param options [Hash{Symbol=>Object}] see {#get}
+        # @yieldreceiver [Endpoint]
+        # @yieldreturn [Object] what the response is made from
+        # @return [void]
         def route(verbs, paths = ["/"], options = {}, &block)
           verbs = verbs == :any ? ["*"] : Array(verbs).map { |verb| verb.to_s.upcase }
           paths = Array(paths).map(&:to_s)
@@ -40,7 +48,9 @@ module Elah
         # Puts the endpoints of the block below a path and gives them the settings made in the block.
         #
         # @param space [String, Symbol, nil] the path
-        # @param options [Hash] `requirements: { id: /\d+/ }`
+        # @param options [Hash{Symbol=>Object}] `requirements: { id: /\d+/ }`
+        # @yieldreceiver [self]
+        # @return [Object] the path of the namespaces so far, without an argument
         def namespace(space = nil, options = {}, &block)
           return joined_namespace unless space || block
 
@@ -53,8 +63,10 @@ module Elah
 
         # A namespace that is a parameter: `route_param(:id, type: Integer) { get { ... } }`.
         #
-        # @param name [Symbol] the parameter
-        # @param options [Hash] `type:` to coerce it, `requirements:` a Regexp
+        # @param name [Symbol, String] the parameter
+        # @param options [Hash{Symbol=>Object}] `type:` to coerce it, `requirements:` a Regexp
+        # @yieldreceiver [self]
+        # @return [void]
         def route_param(name, options = {}, &block)
           options = options.dup
           options[:requirements] = { name.to_sym => options[:requirements] } if options[:requirements].is_a?(Regexp)
@@ -64,6 +76,10 @@ module Elah
         end
 
         # Opens a scope with its own settings and without a path.
+        #
+        # @param _name [Object] for the reader
+        # @yieldreceiver [self]
+        # @return [void]
         def scope(_name = nil, &block)
           within_layer { class_eval(&block) }
         end
@@ -71,15 +87,18 @@ module Elah
         # The beginning of all paths of this API.
         #
         # @param path [String, Symbol, nil] nil returns it
+        # @return [String, nil]
         def prefix(path = nil)
           path ? inherit(:prefix, path.to_s) : settings[:prefix]
         end
 
         # Sets the versions of the following endpoints, or of those in the block.
         #
-        # @param versions [Array<String, Symbol>]
-        # @param options [Hash] `using: :path | :header | :param | :accept_version_header`, `vendor:`, `parameter:`,
+        # @param versions [Array<String, Symbol, Array<String>, Hash{Symbol=>Object}>]
+        # @param options [Hash{Symbol=>Object}] `using: :path | :header | :param | :accept_version_header`, `vendor:`, `parameter:`,
         #   `strict:`, `cascade:`; also as a Hash
+        # @yieldreceiver [self]
+        # @return [Object] the last one, without an argument
         def version(*versions, **options, &block)
           options = versions.pop.merge(options) if versions.last.is_a?(Hash)
           return settings[:version]&.last if versions.empty?
@@ -98,6 +117,7 @@ module Elah
         # as under Grape.
         #
         # @param apps [Class, #call, Hash{#call => String}]
+        # @return [void]
         def mount(apps)
           apps = { apps => "/" } unless apps.respond_to?(:each_pair)
           apps.each_pair do |app, path|
@@ -107,20 +127,29 @@ module Elah
         end
 
         # Whether the response to a request without a route has X-Cascade: pass under Rack, so that the outer router continues.
+        #
+        # @param value [Boolean, nil] nil returns it
+        # @return [Boolean]
         def cascade(value = nil)
           value.nil? ? settings[:cascade] != false : inherit(:cascade, value)
         end
 
         # GET routes of this scope do not respond to HEAD.
+        #
+        # @return [void]
         def do_not_route_head! = inherit(:do_not_route_head, true)
 
         # Routes of this scope do not respond to OPTIONS.
+        #
+        # @return [void]
         def do_not_route_options! = inherit(:do_not_route_options, true)
 
         # @return [Array<Definition, Mount>] what the class body defined, in order
+        # @api private
         attr_reader :definitions
 
         # @return [Array<Layer>] the settings at this point of the class body, as they are now
+        # @api private
         def captured_layers
           inherited = superclass.respond_to?(:captured_layers) ? superclass.captured_layers : []
           inherited + @layers.map(&:snapshot)

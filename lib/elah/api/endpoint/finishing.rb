@@ -4,6 +4,7 @@
 module Elah
   class API
     # Mixed into {Endpoint}.
+    # @api private
     module Finishing
       # Responds with the handler's result and settings.
       #

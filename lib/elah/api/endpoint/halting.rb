@@ -8,6 +8,10 @@ module Elah
     # Mixed into {Endpoint}.
     module Halting
       # A response that a rescue block made itself; its body is sent unchanged.
+      #
+      # @attr_reader [Integer] status
+      # @attr_reader [Hash{String=>Object}] headers
+      # @attr_reader [Object] body
       RawResponse = Struct.new(:status, :headers, :body)
 
       BODY_HEADERS = %w[etag last-modified transfer-encoding].freeze
@@ -15,12 +19,13 @@ module Elah
 
       # Ends the handler with an error.
       #
-      # @param message [String, Hash]
+      # @param message [Object] a text, or an object that the error formatter writes
       # @param status [Integer, Symbol, nil] nil is `default_error_status`
-      # @param headers [Hash, nil] headers beside those set already; braces are optional
+      # @param headers [Hash{String=>Object}, nil] headers beside those set already; braces are optional
       # @param backtrace [Array<String>, nil] shown where `rescue_from ..., backtrace: true` asks for it
       # @param original [Exception, nil] shown where `original_exception: true` asks for it
-      # @param code [String, Symbol, nil] the stable code in a problem document
+      # @param named [Hash{Symbol=>Object}] `code:`, the stable code in a problem document, and headers without braces
+      # @return [noreturn]
       # @raise [Halt]
       def error!(message, status = nil, headers = nil, backtrace = nil, original = nil, **named)
         code = named.delete(:code)
@@ -33,6 +38,9 @@ module Elah
 
       # For rescue blocks: a response that no formatter changes.
       #
+      # @param message [Object] the body
+      # @param status [Integer]
+      # @param headers [Hash{String=>Object}, nil]
       # @return [RawResponse]
       def rack_response(message, status = _blueprint.default_error_status, headers = nil)
         RawResponse.new(status, headers || { "content-type" => _error_type }, message)
@@ -40,7 +48,8 @@ module Elah
 
       # For rescue blocks: an error by its parts.
       #
-      # @param error [Hash] message, status, headers
+      # @param error [Hash{Symbol=>Object}] message, status, headers
+      # @return [noreturn]
       def error_response(error = {}) = error!(error[:message], error[:status], error[:headers])
 
       # Responds to an exception with the first matching rescue_from, or raises it.

@@ -60,7 +60,7 @@ module Elah
 
       # The Rack environment, created at the first call. The format set as `env["api.format"]` is that of the response.
       #
-      # @return [Hash]
+      # @return [Hash{String=>Object}]
       def env
         @env ||= begin
           @_changed = true

@@ -10,6 +10,15 @@ module Elah
       #
       # @example
       #   present Link.all, with: LinkEntity, admin: true
+      # @overload present(object, **options)
+      #   @param object [Object]
+      #   @param options [Hash{Symbol=>Object}] `with:`, `root:`, and any for the entity
+      #   @return [Object] the body
+      # @overload present(key, object, **options)
+      #   @param key [Symbol]
+      #   @param object [Object]
+      #   @param options [Hash{Symbol=>Object}]
+      #   @return [Object] the body
       def present(*arguments)
         options = arguments.size > 1 && _options?(arguments.last) ? arguments.pop.dup : {}
         key, object = arguments.size == 2 && arguments.first.is_a?(Symbol) ? arguments : [nil, arguments.first]

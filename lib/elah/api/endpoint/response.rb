@@ -28,7 +28,7 @@ module Elah
       #
       # @param name [String, Symbol, nil]
       # @param value [String, Array<String>, nil]
-      # @return [ResponseHeaders, String]
+      # @return [ResponseHeaders, String, Array<String>, nil]
       def header(name = nil, value = nil)
         @header ||= ResponseHeaders.new
         name ? @header[name] = value : @header
@@ -41,6 +41,7 @@ module Elah
       # Sets the body, which the format writes; `body false` is an empty response with 204.
       #
       # @param value [Object, false, nil] nil returns it
+      # @return [Object]
       def body(value = nil)
         return @body if value.nil?
 
@@ -52,6 +53,8 @@ module Elah
       end
 
       # Responds with 204 and no body.
+      #
+      # @return [void]
       def return_no_content = body(false)
 
       # Redirects the client: 302, for verbs other than GET and HEAD 303, 301 when permanent.
@@ -59,6 +62,7 @@ module Elah
       # @param url [String]
       # @param permanent [Boolean]
       # @param body [String, nil] instead of a sentence that names the URL
+      # @return [void]
       def redirect(url, permanent: false, body: nil, **)
         code, sentence = _redirection(permanent)
         status code

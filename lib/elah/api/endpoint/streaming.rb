@@ -13,6 +13,7 @@ module Elah
       # The output of a stream.
       class Output
         # @param sink [#write] of the server
+        # @api private
         def initialize(sink)
           @sink = sink
         end
@@ -28,6 +29,7 @@ module Elah
           text.bytesize
         end
 
+        # @param piece [#to_s]
         # @return [self]
         def <<(piece)
           write(piece)
@@ -42,6 +44,7 @@ module Elah
       #   stream { |out| rows.each { |row| out << row.to_json << "\n" } }
       # @param source [String, #each, nil]
       # @yieldparam out [Output]
+      # @return [void]
       # @raise [ArgumentError]
       def stream(source = nil, &block)
         return @_stream unless source || block
@@ -56,6 +59,7 @@ module Elah
       # Sends a file.
       #
       # @param path [String]
+      # @return [void]
       # @raise [ArgumentError]
       def sendfile(path)
         raise ArgumentError, "Argument must be a file path" unless path.is_a?(String)
@@ -70,6 +74,7 @@ module Elah
       #   sse { |events| 3.times { |n| events.push({ n: n }, event: "tick", id: n) } }
       # @param keepalive_seconds [Numeric, nil] time without events after which a comment is sent
       # @yieldparam events [ServerSentEvents]
+      # @return [void]
       def sse(keepalive_seconds: ServerSentEvents::KEEPALIVE_SECONDS, &block)
         stream { |out| ServerSentEvents.run(out, keepalive_seconds, &block) }
         content_type "text/event-stream"
@@ -78,6 +83,7 @@ module Elah
       # Sends all later events of a {Broadcast}. Under Elah's own server the handler ends at once, and its fiber is free.
       #
       # @param source [Elah::Broadcast]
+      # @return [void]
       def broadcast(source)
         stream { |out| source.write_to(out) }
         @_broadcast = source

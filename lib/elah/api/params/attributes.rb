@@ -4,6 +4,7 @@
 module Elah
   class API
     # Mixed into {Scope}.
+    # @api private
     module Attributes
       # Options that are not rules.
       NOT_RULES = %i[type types coerce_with presence message desc description documentation fail_fast as].freeze

@@ -78,7 +78,7 @@ module Elah
 
       # Merges nested hashes into nested hashes.
       #
-      # @param other [Hash]
+      # @param other [Hash{String, Symbol=>Object}]
       # @return [self]
       def deep_merge!(other)
         merge!(other) do |_key, mine, theirs|
@@ -86,7 +86,13 @@ module Elah
         end
       end
 
-      # @return [Hash{String=>Object}] plain hashes throughout
+      # @overload to_h
+      #   @return [Hash{String=>Object}] plain hashes throughout
+      # @overload to_h(&block)
+      #   @yieldparam key [String]
+      #   @yieldparam value [Object]
+      #   @yieldreturn [Array(Object, Object)]
+      #   @return [Hash{Object=>Object}]
       def to_h(&block) = block ? super : plain(:itself)
       alias to_hash to_h
 

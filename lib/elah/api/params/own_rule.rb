@@ -4,6 +4,7 @@
 module Elah
   class API
     # A declared rule of the app.
+    # @api private
     class OwnRule
       # The framework's rules keep no state of a request: one instance serves all.
       BUILT_IN = Validators.constants.map { |name| Validators.const_get(name) }.freeze
@@ -60,6 +61,7 @@ module Elah
     end
 
     # A scope as one instance of a rule sees it: it knows at which elements of lists the rule looks.
+    # @api private
     class PlacedScope
       # @param scope [Scope]
       def initialize(scope)
@@ -91,6 +93,7 @@ module Elah
       # @return [Params]
       attr_reader :params
 
+      # @api private
       # @param params [Params]
       # @param endpoint [Endpoint]
       def initialize(params, endpoint)
@@ -98,8 +101,13 @@ module Elah
         @endpoint = endpoint
       end
 
+      # @return [RequestHeaders]
       def headers = @endpoint.headers
+
+      # @return [Cookies]
       def cookies = @endpoint.cookies
+
+      # @return [Hash{String=>Object}] the Rack environment
       def env = @endpoint.env
 
       private

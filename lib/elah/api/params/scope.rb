@@ -11,6 +11,7 @@ module Elah
       NO_INDICES = [].freeze
 
       # @return [Array] names, and hashes of name => nested array, in the order of their declaration
+      # @api private
       attr_reader :declared
 
       # @param parameters [Parameters] collects the declarations
@@ -20,6 +21,7 @@ module Elah
       # @param optional [Boolean]
       # @param dependencies [Array<Symbol, Hash>, nil] of `given`
       # @param shared_options [Hash] of `with`
+      # @api private
       def initialize(parameters, parent: nil, element: nil, type: Hash, optional: false, dependencies: nil,
                      shared_options: {}, &block)
         @parameters = parameters
@@ -34,8 +36,13 @@ module Elah
         @parent.declare(element.to_sym => @declared) if nested?
       end
 
+      # @return [Boolean] whether it is the outermost level
       def root? = @parent.nil?
+
+      # @return [Boolean] whether it is a group
       def nested? = !@parent.nil? && !@element.nil?
+
+      # @return [Boolean]
       def optional? = @optional
 
       # @return [Boolean] whether each value of the group is an element of a list, named by its index
@@ -45,7 +52,7 @@ module Elah
       # these elements. A level that does not apply (absent and optional, or its `given` not met) yields nothing.
       #
       # @param params [Params] of the request
-      # @yieldparam values [Params, Object] the value where the level expects a Hash
+      # @yieldparam values [Object] the value where the level expects a Hash
       # @yieldparam indices [Array<Integer>] outermost first
       def each(params, &block)
         return yield(params, NO_INDICES) if root?

@@ -7,9 +7,12 @@ module Elah
     module Statements
       # Declares required parameters: `requires :name, :city, type: String`, or a group with a block.
       #
-      # @param names [Array<Symbol>] or `:all`/`:none` with `using:`
-      # @param options [Hash] type, types, coerce_with, values, except_values, regexp, length, default, as, allow_blank,
-      #   same_as, fail_fast, message, desc, documentation, and the rules of the app's own
+      # @overload requires(*names, **options, &block)
+      #   @param names [Array<Symbol, String>] or `:all`/`:none` with `using:`
+      #   @param options [Hash{Symbol=>Object}] type, types, coerce_with, values, except_values, regexp, length, default, as, allow_blank,
+      #     same_as, fail_fast, message, desc, documentation, and the rules of the app's own
+      #   @yieldreceiver [Scope]
+      #   @return [void]
       def requires(*names, &block)
         options = names.last.is_a?(Hash) ? names.pop : {}
         return require_from(names.first, **options) if options[:using]
@@ -22,6 +25,12 @@ module Elah
       alias group requires
 
       # Declares optional parameters.
+      #
+      # @overload optional(*names, **options, &block)
+      #   @param names [Array<Symbol, String>] or `:all`/`:none` with `using:`
+      #   @param options [Hash{Symbol=>Object}] see {#requires}
+      #   @yieldreceiver [Scope]
+      #   @return [void]
       def optional(*names, &block)
         options = names.last.is_a?(Hash) ? names.pop : {}
         return allow_from(names.first, **options) if options[:using]
@@ -32,12 +41,21 @@ module Elah
       end
 
       # Sets common options for the parameters of the block: `with(type: Integer) { optional :a, :b }`.
+      #
+      # @param options [Hash{Symbol=>Object}] see {#requires}
+      # @yieldreceiver [Scope]
+      # @return [void]
       def with(**options, &block)
         Scope.new(@parameters, parent: self, type: @type, optional: false, shared_options: options, &block)
       end
 
       # Declares parameters that apply only when others are present, or meet a Proc's condition:
       # `given(:a) { ... }`, `given(kind: ->(kind) { kind == "x" }) { ... }`.
+      #
+      # @param dependencies [Array<Symbol, Hash{Symbol=>#call}>]
+      # @yieldreceiver [Scope]
+      # @return [void]
+      # @raise [DefinitionError]
       def given(*dependencies, &block)
         dependencies.each do |dependency|
           name = dependency.is_a?(Hash) ? dependency.keys.first : dependency
@@ -47,6 +65,11 @@ module Elah
       end
 
       # Includes parameters that a helper shares: `use :paging, per_page_max: 100`.
+      #
+      # @param names [Array<Symbol>]
+      # @param options [Hash{Symbol=>Object}] for the helper's block
+      # @return [void]
+      # @raise [DefinitionError]
       def use(*names, **options)
         names.each do |name|
           block = @parameters.named.fetch(name) do
@@ -58,6 +81,11 @@ module Elah
       alias use_scope use
       alias includes use
 
+      # A rule about how many of the parameters a request may have.
+      #
+      # @param names [Array<Symbol>]
+      # @param message [String, Symbol, nil]
+      # @return [void]
       %i[mutually_exclusive exactly_one_of at_least_one_of all_or_none_of].each do |statement|
         rule = statement == :mutually_exclusive ? :mutual_exclusion : statement
         define_method(statement) do |*names, message: nil|

@@ -23,10 +23,14 @@ module Elah
 
       class << self
         # Registers the class under a name.
+        #
+        # @param name [Symbol, String]
+        # @param validator [Class<Validator>]
+        # @return [void]
         def register(name, validator = self) = REGISTRY[name.to_sym] = validator
 
         # @param name [Symbol]
-        # @return [Class, nil]
+        # @return [Class<Validator>, nil]
         def named(name) = REGISTRY[name]
 
         # @return [Array<Symbol>]
@@ -51,8 +55,8 @@ module Elah
       # @param attrs [Array<Symbol, String>]
       # @param option [Object] the rule's option in the declaration
       # @param required [Boolean] whether the rule applies to a missing parameter
-      # @param scope [Scope]
-      # @param opts [Array<Hash>] allow_blank: · fail_fast: whether a fault ends the validation
+      # @param scope [#full_name]
+      # @param opts [Array<Hash{Symbol=>Object}>] allow_blank: · fail_fast: whether a fault ends the validation
       def initialize(attrs, option, required, scope, *opts)
         @attrs = Array(attrs)
         @names = @attrs.map { |name| name.to_s.freeze }.freeze
@@ -66,6 +70,7 @@ module Elah
         @fail_fast = flags[:fail_fast] || false
       end
 
+      # @return [Boolean] whether a fault ends the validation
       def fail_fast? = @fail_fast
 
       # @return [Boolean] whether it accepts every request that has none of its parameters
@@ -75,6 +80,8 @@ module Elah
       #
       # @param params [Params] all parameters of the request
       # @param errors [Array<Exceptions::Validation>]
+      # @param _endpoint [Endpoint, nil]
+      # @return [void]
       def check(params, errors, _endpoint = nil)
         return validate_level(params, Scope::NO_INDICES, errors) if @at_root
 
@@ -88,12 +95,14 @@ module Elah
       # Checks a whole request. An app's own rule may override it.
       #
       # @param request [RequestToValidate]
+      # @return [void]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
       def validate(request) = validate!(request.params)
 
       # Checks all parameters of a request. An app's own rule may override it.
       #
       # @param params [Params]
+      # @return [void]
       # @raise [Exceptions::Validation, Exceptions::ValidationArrayErrors]
       def validate!(params)
         errors = []
@@ -103,6 +112,8 @@ module Elah
 
       # The fault of a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
       #
+      # @param name [String]
+      # @param values [Params]
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
       def fault(name, values)
         validate_param!(@attrs[@names.index(name)], values)
@@ -127,15 +138,26 @@ module Elah
 
       # For `validate_param!`: reports a fault.
       #
+      # @api public
+      # @param name [String, Symbol]
+      # @param text [String, Symbol]
+      # @return [noreturn]
       # @raise [Exceptions::Validation]
       def fail_with(name, text)
         raise Exceptions::Validation.new(params: [@scope.full_name(name)], message: message(text))
       end
 
       # For the app's own rules: the declaration's `message:`, or else another.
+      #
+      # @api public
+      # @param default [String, Symbol, nil]
+      # @return [String, Symbol, Proc, nil]
       def message(default = nil) = own_message || default
 
       # The option itself, or its `value:` in the form `{ value: ..., message: ... }`.
+      #
+      # @api public
+      # @return [Object]
       def option_value = option_field(:value) ? @option[:value] : @option
       def option_field(key) = @option.is_a?(Hash) && @option.key?(key) && !@option[key].nil?
       def own_message = option_field(:message) ? @option[:message] : nil

@@ -3,6 +3,12 @@
 module Elah
   class Mongo
     # The result of a bulk write, in numbers of documents.
+    #
+    # @attr_reader [Integer] inserted
+    # @attr_reader [Integer] matched
+    # @attr_reader [Integer] modified
+    # @attr_reader [Integer] deleted
+    # @attr_reader [Integer] upserted
     BulkResult = Struct.new(:inserted, :matched, :modified, :deleted, :upserted)
 
     # Collects the writes of {Collection#bulk_write}, in their order.

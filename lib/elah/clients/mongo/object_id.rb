@@ -46,6 +46,7 @@ module Elah
 
       def hash = @bytes.hash
 
+      # @param other [Object]
       # @return [Integer, nil]
       def <=>(other) = other.is_a?(ObjectId) ? @bytes <=> other.bytes : nil
 

@@ -13,8 +13,11 @@ module Elah
         @open = open
       end
 
-      # @yieldparam document [Hash{String=>Object}]
-      # @return [self, Enumerator] an Enumerator without a block
+      # @overload each(&block)
+      #   @yieldparam document [Hash{String=>Object}]
+      #   @return [self]
+      # @overload each
+      #   @return [Enumerator<Hash{String=>Object}>]
       # @raise [Elah::Unavailable, Elah::QueryTimeout, Mongo::Error]
       def each(&block)
         return to_enum unless block

@@ -5,7 +5,11 @@ require_relative "options"
 
 module Elah
   class Mongo
-    # Result of an update: the numbers of matched and changed documents, and the `_id` of an upserted one.
+    # Result of an update.
+    #
+    # @attr_reader [Integer] matched number of documents
+    # @attr_reader [Integer] modified number of documents
+    # @attr_reader [Object, nil] upserted_id the `_id` of an upserted document
     UpdateResult = Struct.new(:matched, :modified, :upserted_id)
 
     # The methods of {Collection} that write.
@@ -39,8 +43,9 @@ module Elah
         change(:update_one, filter, update, upsert: upsert, array_filters: array_filters, hint: hint, collation: collation)
       end
 
-      # Changes all documents that match; accepts the arguments of {#update_one}.
+      # Changes all documents that match.
       #
+      # @param (see #update_one)
       # @return [UpdateResult]
       def update_many(filter, update, upsert: nil, array_filters: nil, hint: nil, collation: nil)
         change(:update_many, filter, update, upsert: upsert, array_filters: array_filters, hint: hint, collation: collation)
@@ -74,8 +79,15 @@ module Elah
         find_one_and(filter, update, returns, upsert: upsert, sort: sort, projection: projection, array_filters: array_filters, hint: hint)
       end
 
-      # Finds a document and replaces it in one atomic step; accepts the arguments of {#find_one_and_update}.
+      # Finds a document and replaces it in one atomic step.
       #
+      # @param filter [Hash]
+      # @param document [Hash] without operators
+      # @param returns [Symbol] the document as it was, `:before`, or as it is, `:after`
+      # @param upsert [Boolean, nil]
+      # @param sort [Hash, nil] which one, if several match
+      # @param projection [Hash, nil]
+      # @param hint [Hash, String, nil] the index to use
       # @return [Hash{String=>Object}, nil]
       def find_one_and_replace(filter, document, returns: :before, upsert: nil, sort: nil, projection: nil, hint: nil)
         find_one_and(filter, document, returns, upsert: upsert, sort: sort, projection: projection, hint: hint, replace: true)

@@ -16,6 +16,7 @@ module Elah
         @commands = []
       end
 
+      # @param words [Array<String, Symbol, Numeric, Array, Hash>] as for {Redis#call}
       # @return [nil]
       def call(*words)
         @commands << words

@@ -5,6 +5,10 @@ module Elah
     # The usual commands as methods. Each is `call` with its name before the arguments, so Redis's own reference applies to it. The methods below
     # differ in arguments or results. Use {Redis#call} for other commands.
     module Commands
+      # Runs the command of this name.
+      #
+      # @param arguments [Array<String, Symbol, Numeric, Array, Hash>] Arrays and Hashes are expanded to their contents
+      # @return [String, Integer, Float, Boolean, Array, Hash, nil] as of {Redis#call}
       %i[append decr decrby del exists expire expireat expiretime getdel getset hdel hexists hget hincrby hkeys hlen hmget hset hsetnx
          hvals incr incrby incrbyfloat keys lindex llen lpop lpush lrange lrem ltrim mget mset persist pexpire ping pttl publish rename
          rpop rpush sadd scard sismember smembers srem strlen ttl type unlink zadd zcard zcount zincrby zrange zrank zrem zrevrank
@@ -39,15 +43,20 @@ module Elah
       # @param source [String] Lua
       # @param keys [Array<String>]
       # @param args [Array<String, Symbol, Numeric>]
-      # @return what the script returns. {Redis#script} sends the source once
+      # @return [Object] what the script returns. {Redis#script} sends the source once
       def eval(source, keys: [], args: []) = call("EVAL", source, keys.size, *keys, *args)
 
       # All matching keys, read in batches. For one server only: in a cluster each node has its own keys.
       #
-      # @param match [String] a pattern as `user:*`
-      # @param count [Integer] about how many the server looks at in one step
-      # @yieldparam key [String] perhaps more than once
-      # @return [Enumerator] without a block
+      # @overload scan_each(match: "*", count: 100, &block)
+      #   @param match [String] a pattern as `user:*`
+      #   @param count [Integer] about how many the server looks at in one step
+      #   @yieldparam key [String] perhaps more than once
+      #   @return [void]
+      # @overload scan_each(match: "*", count: 100)
+      #   @param match [String]
+      #   @param count [Integer]
+      #   @return [Enumerator<String>]
       def scan_each(match: "*", count: 100)
         return enum_for(:scan_each, match: match, count: count) unless block_given?
 

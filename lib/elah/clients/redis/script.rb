@@ -23,7 +23,7 @@ module Elah
       #
       # @param keys [Array<String>] `KEYS`; in a cluster all of one slot
       # @param args [Array<String, Symbol, Numeric>] `ARGV`
-      # @return what the script returns
+      # @return [Object] what the script returns
       # @raise [Redis::Error] when it fails
       def call(keys: [], args: [])
         @redis.call("EVALSHA", @digest, keys.size, *keys, *args)
@@ -35,7 +35,7 @@ module Elah
 
       # Runs it many times in one round trip, each time all or nothing.
       #
-      # @param runs [Array<Hash>] the `keys:` and `args:` of each run
+      # @param runs [Array<Hash{Symbol=>Object}>] the `keys:` and `args:` of each run
       # @return [Array] what the runs return
       # @raise [Redis::Error] of the first run that failed; the others have been done
       def call_each(runs)

@@ -2,7 +2,11 @@
 
 module Elah
   class Redis < Clients::Redis
-    # A published message. `pattern` is the pattern that the channel matched; nil for a channel subscribed to by name.
+    # A published message.
+    #
+    # @attr_reader [String] channel
+    # @attr_reader [String, nil] pattern the pattern that the channel matched; nil for a channel subscribed to by name
+    # @attr_reader [String] payload
     Message = Struct.new(:channel, :pattern, :payload)
 
     # The messages of some channels, on a separate connection. After a lost connection it subscribes to the same channels again. Messages published
@@ -17,8 +21,11 @@ module Elah
 
       # Reads messages until the subscription is closed. Only this fiber waits.
       #
-      # @yieldparam message [Message]
-      # @return [Enumerator] without a block
+      # @overload each(&block)
+      #   @yieldparam message [Message]
+      #   @return [void]
+      # @overload each
+      #   @return [Enumerator<Message>]
       def each
         return enum_for(:each) unless block_given?
 

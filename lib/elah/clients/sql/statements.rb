@@ -12,12 +12,12 @@ module Elah
       private_constant :HASHES, :ARRAYS, :FIRST, :VALUE, :COUNTS
 
       # @param sql [String]
-      # @param params [Array] nil, true, false, Integer, Float, BigDecimal, String, Symbol, Time, Date, Hash, for PostgreSQL Array
+      # @param params [Array<nil, Boolean, Integer, Float, BigDecimal, String, Symbol, Time, Date, Hash, Array>] an Array for PostgreSQL only
       # @return [Array<Hash{String=>Object}>] every row by the names of its columns
       def query(sql, *params) = @native.run(sql, params, HASHES)
 
       # @param (see #query)
-      # @return [Array<Array>] every row as its values alone
+      # @return [Array<Array<Object>>] every row as its values alone
       def rows(sql, *params) = @native.run(sql, params, ARRAYS)
 
       # @param (see #query)
@@ -34,9 +34,15 @@ module Elah
 
       # Yields the rows, fetched some hundred at a time.
       #
-      # @param (see #query)
-      # @yieldparam row [Hash{String=>Object}]
-      # @return [nil]
+      # @overload each_row(sql, *params, &block)
+      #   @param sql [String]
+      #   @param params [Array<Object>] as of {#query}
+      #   @yieldparam row [Hash{String=>Object}]
+      #   @return [nil]
+      # @overload each_row(sql, *params)
+      #   @param sql [String]
+      #   @param params [Array<Object>]
+      #   @return [Enumerator<Hash{String=>Object}>]
       def each_row(sql, *params)
         return enum_for(:each_row, sql, *params) unless block_given?
 
@@ -49,7 +55,10 @@ module Elah
       end
     end
 
-    # affected_rows: rows that the statement found and changed · last_insert_id: MySQL's number of the new row, nil otherwise
+    # Result of a statement that writes.
+    #
+    # @attr_reader [Integer] affected_rows rows that the statement found and changed
+    # @attr_reader [Integer, nil] last_insert_id MySQL's number of the new row; nil otherwise
     Result = Struct.new(:affected_rows, :last_insert_id)
   end
 end

@@ -16,7 +16,8 @@ module Elah
       # A part of the transaction that can be undone alone: an exception, `throw`, `break` or `return` undoes what the block did.
       #
       # @yieldparam transaction [Transaction] this one
-      # @return the block's value
+      # @yieldreturn [T]
+      # @return [T] the block's value
       def transaction
         number = @savepoints += 1
         @native.set_savepoint(number)

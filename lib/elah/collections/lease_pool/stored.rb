@@ -25,29 +25,41 @@ module Elah
       end
 
       # @!method lease(session: nil, item: nil, data: "")
-      #   @see LeasePool#lease
+      #   (see Elah::LeasePool#lease)
       # @!method lease!(session: nil, item: nil, data: "")
-      #   @see LeasePool#lease!
+      #   (see Elah::LeasePool#lease!)
       # @!method lease_all(requests)
-      #   @see LeasePool#lease_all
+      #   (see Elah::LeasePool#lease_all)
       # @!method lease_all_json(requests)
-      #   @see LeasePool#lease_all_json
+      #   (see Elah::LeasePool#lease_all_json)
       # @!method renew(id)
-      #   @see LeasePool#renew
+      #   (see Elah::LeasePool#renew)
       # @!method release(id)
-      #   @see LeasePool#release
+      #   (see Elah::LeasePool#release)
       # @!method resize(items)
-      #   @see LeasePool#resize
+      #   (see Elah::LeasePool#resize)
       # @!method change(hold: nil, quarantine: nil, policy: nil, draining: nil)
-      #   @see LeasePool#change
+      #   (see Elah::LeasePool#change)
       # @!method drain
-      #   @see LeasePool#drain
+      #   (see Elah::LeasePool#drain)
       # @!method resume
-      #   @see LeasePool#resume
+      #   (see Elah::LeasePool#resume)
       %i[lease lease! lease_all lease_all_json renew release resize change drain resume].each do |name|
         define_method(name) { |*arguments, **keywords| write { @pool.public_send(name, *arguments, **keywords) } }
       end
 
+      # @!method find(id)
+      #   (see Elah::LeasePool#find)
+      # @!method statistics
+      #   (see Elah::LeasePool#statistics)
+      # @!method items
+      #   (see Elah::LeasePool#items)
+      # @!method leases
+      #   (see Elah::LeasePool#leases)
+      # @!method overflows
+      #   (see Elah::LeasePool#overflows)
+      # @!method draining?
+      #   (see Elah::LeasePool#draining?)
       %i[find statistics items leases overflows draining?].each do |name|
         define_method(name) do |*arguments|
           @ownership.check

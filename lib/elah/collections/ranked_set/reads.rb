@@ -16,12 +16,12 @@ module Elah
       #   @return [Integer] the number of different scores
       # @!method score(member)
       #   @param member [String]
-      #   @return [Integer, BigDecimal, Array, nil] an Array for scores of several components; nil for a member that is not there
+      #   @return [Integer, BigDecimal, Array<Integer, BigDecimal>, nil] an Array for scores of several components; nil for a member that is not there
       # @!method member?(member)
       #   @param member [String]
       #   @return [Boolean]
       # @!method bytes
-      #   >@return [Integer] the set's memory in bytes; it is reported to Ruby's garbage collector
+      #   @return [Integer] the set's memory in bytes; it is reported to Ruby's garbage collector
 
       # @!method version
       #   @return [Integer] a larger one after each change
@@ -56,7 +56,7 @@ module Elah
 
       # The members at some ranks, counted as `:ordinal`.
       #
-      # @param ranks [Range<Integer>] from 1; may be open at either end
+      # @param ranks [Range<Integer, nil>] from 1; may be open at either end
       # @param style [Symbol] the style of the returned ranks, see {#rank}
       # @return [Array<Row>]
       def range(ranks, style: :ordinal) = rows_native(*Arguments.places(ranks, size), style)
@@ -82,7 +82,7 @@ module Elah
 
       # The members with scores in a range, the first-ranking ones first.
       #
-      # @param scores [Range] of numbers, `..` or `...`, which may be open at either end. With several components its ends are Arrays,
+      # @param scores [Range<Object>] of numbers, `..` or `...`, which may be open at either end. With several components its ends are Arrays,
       #   which may leave out components at the end; they are compared in the set's order.
       # @param offset [Integer] members to leave out at the beginning
       # @param limit [Integer, nil] maximum number of rows
@@ -97,7 +97,7 @@ module Elah
 
       # The number of members, or of those with scores in a range.
       #
-      # @param scores [Range, nil] as in {#by_score}
+      # @param scores [Range<Object>, nil] as in {#by_score}
       # @return [Integer]
       # @raise [InvalidScore]
       def count(scores = nil)
@@ -134,8 +134,15 @@ module Elah
       #
       # @param batch [Integer] number of members read at once
       # @param style [Symbol] see {#rank}
-      # @yieldparam row [Row]
-      # @return [void]
+      # @overload each(batch: LIMIT, style: :ordinal, &block)
+      #   @param batch [Integer]
+      #   @param style [Symbol]
+      #   @yieldparam row [Row]
+      #   @return [void]
+      # @overload each(batch: LIMIT, style: :ordinal)
+      #   @param batch [Integer]
+      #   @param style [Symbol]
+      #   @return [Enumerator<Row>]
       def each(batch: LIMIT, style: :ordinal, &block)
         return enum_for(:each, batch: batch, style: style) { size } unless block
 

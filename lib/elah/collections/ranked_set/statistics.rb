@@ -18,7 +18,7 @@ module Elah
       # called the nearest rank. The result is always the score of a member.
       #
       # @param percent [Numeric] 0 to 100
-      # @return [Integer, BigDecimal, Array, nil] nil for an empty set
+      # @return [Integer, BigDecimal, Array<Integer, BigDecimal>, nil] nil for an empty set
       def score_at_percentile(percent)
         unless percent.is_a?(Numeric) && percent.between?(0, 100)
           raise ArgumentError, "percent must be a number from 0 to 100, not #{percent.inspect}"

@@ -15,6 +15,9 @@ module Elah
       Gate = Struct.new(:mutex, :users)
       private_constant :Gate
 
+      # @!parse
+      #   include Reads
+      #   include Statistics
       def_delegators :@set, :size, :distinct_scores, :score, :member?, :bytes, :empty?, :rank, :ranks, :[], :top, :range, :around,
                      :list, :by_score, :count, :cursor, :page, :each, :percentile, :score_at_percentile, :histogram
 
@@ -51,7 +54,7 @@ module Elah
       end
 
       # @param member [String]
-      # @return [Integer, BigDecimal, Array, nil] its score, once the deletion is on disk; nil when there is no such member
+      # @return [Integer, BigDecimal, Array<Integer, BigDecimal>, nil] its score, once the deletion is on disk; nil when there is no such member
       # @raise [Elah::Store::Error]
       def delete(member)
         alone([member]) do

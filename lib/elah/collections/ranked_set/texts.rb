@@ -30,7 +30,7 @@ module Elah
 
       # The members at some ranks, see {Reads#range}.
       #
-      # @param ranks [Range<Integer>]
+      # @param ranks [Range<Integer, nil>]
       # @param style [Symbol]
       # @yieldparam member [String]
       # @yieldreturn [String, nil]
@@ -56,7 +56,7 @@ module Elah
       # {RankedSet.load} reads it back.
       #
       # @param member [String]
-      # @param score [Integer, Float, BigDecimal, Rational, String, Array]
+      # @param score [Numeric, String, Array<Numeric, String>]
       # @param operator [Symbol]
       # @param style [Symbol]
       # @param index [Entity::Index, nil]

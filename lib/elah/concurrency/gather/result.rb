@@ -15,6 +15,7 @@ module Elah
       attr_reader :error
 
       # @param fallback [Object] NONE when there is none
+      # @api private
       def initialize(key, outcome, reply, error, fallback)
         @key = key
         @outcome = outcome

@@ -7,15 +7,18 @@ module Elah
       include Enumerable
 
       # @param results [Hash{Object=>Result}]
+      # @api private
       def initialize(results)
         @results = results.freeze
         freeze
       end
 
+      # @param key [Object]
       # @return [Result, nil] result of one call
       def [](key) = @results[key]
 
       # @yieldparam result [Result]
+      # @return [void]
       def each(&block) = @results.each_value(&block)
 
       # @return [Array<Object>] results and fallbacks

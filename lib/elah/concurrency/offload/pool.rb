@@ -32,7 +32,8 @@ module Elah
       # If the fiber is cancelled or timed out meanwhile, the exception is raised in the block too. The fiber continues when the block has ended, so
       # the block's resources are no longer in use. A block that has not begun never runs.
       #
-      # @return [Object] the block's value
+      # @yieldreturn [T]
+      # @return [T] the block's value
       # @raise [Exception] what the block raised, with its backtrace
       # @raise [Elah::Overloaded] when `queue_max` other blocks wait already
       def call(&block)

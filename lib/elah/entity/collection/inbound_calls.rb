@@ -4,6 +4,7 @@ module Elah
   class Entity
     class Collection
       # Calls that other workers send here, because this worker owned the entities according to the scoreboard.
+      # @api private
       module InboundCalls
         # @api private
         # @param callers [Array<String>] the entities that wait for the result

@@ -4,6 +4,7 @@ module Elah
   class Entity
     class Collection
       # All collections of this process, by the store's directory and the name of their entities.
+      # @api private
       module Registry
         # Numbers of entities are below this.
         NUMBERS = 1 << 30

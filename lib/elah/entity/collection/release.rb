@@ -4,6 +4,7 @@ module Elah
   class Entity
     class Collection
       # Hands shards over: running calls end, their writes are stored, and new calls go to the next owner.
+      # @api private
       module Release
         private
 

@@ -4,6 +4,7 @@ module Elah
   class Entity
     class Collection
       # Finds the owner of an entity, and calls it there.
+      # @api private
       module Routing
         # Interval of checks while a shard changes its owner.
         PAUSE_SECONDS = 0.005

@@ -14,6 +14,7 @@ module Elah
       attr_reader :shards
 
       # @param shards [Integer]
+      # @api private
       def initialize(shards: Elah.config.shards)
         @shards = shards
         @process_id = Process.pid
@@ -43,11 +44,13 @@ module Elah
       # @param _slot [Integer]
       # @param _generation [Integer]
       # @return [String, nil] the path of the Unix socket for calls of other workers, nil where there are none
+      # @api private
       def link_path(_slot, _generation) = nil
 
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
       # @yieldparam shards [Array<Integer>]
+      # @api private
       def before_release = nil
 
       # Shows a number of this worker in `elah status` and the metrics.
@@ -60,6 +63,7 @@ module Elah
     # A generation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.
     #
     # @return [Integer] positive, below 2**62
+    # @api private
     def self.first_generation = (Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond) << 16) | (Process.pid & 0xffff)
   end
 end

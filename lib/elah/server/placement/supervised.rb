@@ -21,6 +21,7 @@ module Elah
       # @param slot [Integer] of this worker
       # @param row [Integer] of this process
       # @param generation [Integer]
+      # @api private
       def initialize(scoreboard, run_dir, slot:, row:, generation:)
         @scoreboard = scoreboard
         @run_dir = run_dir
@@ -51,18 +52,21 @@ module Elah
       def generation_of(slot) = @scoreboard.slot_value(slot, :generation)
 
       # @return [String] the path of the Unix socket on which that generation takes calls of other workers
+      # @api private
       def link_path(slot, generation) = @run_dir.link_path(slot, generation)
 
       # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
       # `handover_seconds`.
       #
       # @yieldparam shards [Array<Integer>] those that are handed over
+      # @api private
       def before_release(&block) = @before_release << block
 
       # Calls what {#before_release} was given.
       #
       # @param shards [Array<Integer>]
       # @yieldparam exception [Exception] what a block ended with
+      # @api private
       def release(shards)
         @before_release.each do |block|
           block.call(shards)
