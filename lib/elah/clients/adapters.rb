@@ -7,7 +7,9 @@ module Elah
     autoload :ActiveRecord, "elah/clients/adapters/active_record"
     autoload :ActiveSupport, "elah/clients/adapters/active_support"
     autoload :ErrorMapping, "elah/clients/adapters/error_mapping"
+    autoload :ErrorReporter, "elah/clients/adapters/error_reporter"
     autoload :Mysql2, "elah/clients/adapters/mysql2"
+    autoload :Notifications, "elah/clients/adapters/notifications"
     autoload :SQLite3, "elah/clients/adapters/sqlite3"
 
     # The gems that there are adapters for.
