@@ -1,10 +1,16 @@
 # frozen_string_literal: true
 
+require_relative "gem_origin"
+
 module Elah
   # A thread that logs the current Ruby line when a handler blocks the loop. It sleeps without Ruby's global lock until then.
   class StallWatch
     # Logged lines of the backtrace.
     LINES = 8
+
+    # The file and the line in a line of a backtrace.
+    PLACE = /\A(?<path>.+?):\d+/
+    private_constant :PLACE
 
     # @param event_loop [Elah::EventLoop]
     # @param seconds [Float] how long a handler may block the loop
@@ -18,7 +24,8 @@ module Elah
         Thread.current.name = "elah stall watch"
         loop do
           stalled = event_loop.wait_for_stall(seconds) or next
-          log.warn("A handler has blocked the loop for #{(stalled * 1000).round} ms at", place(watched.backtrace || []))
+          lines = place(watched.backtrace || [])
+          log.warn("A handler has blocked the loop for #{(stalled * 1000).round} ms#{culprit(lines)} at", lines.first(LINES))
         end
       end
       @thread.report_on_exception = false
@@ -32,7 +39,16 @@ module Elah
     def place(backtrace)
       own = File.join(File.expand_path("..", __dir__), "")
       lines = backtrace.take_while { |line| !line.start_with?(own) || line.include?("/api/") }
-      (lines.empty? ? backtrace : lines).first(LINES)
+      lines.empty? ? backtrace : lines
+    end
+
+    # The gem that runs, if it is one, with its innermost line and the app's own, which a long backtrace has further down than it is logged.
+    def culprit(lines)
+      frames = lines.filter_map { |line| line.match(PLACE) }
+      inner = frames.find { |frame| !GemOrigin.ruby?(frame[:path]) } or return
+      origin = GemOrigin.of(inner[:path]) or return
+      caller_frame = frames.find { |frame| GemOrigin.app?(frame[:path]) }
+      " in the gem #{origin} (#{inner})#{", called from #{caller_frame}," if caller_frame}"
     end
   end
 end
