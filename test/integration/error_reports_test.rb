@@ -7,13 +7,15 @@ require "support/elah_server"
 # What nobody has rescued reaches the `on_error` hooks and the error reporter of ActiveSupport, with where it happened.
 class ErrorReportsTest < Minitest::Test
   APP = File.expand_path("../support/apps/failures.rb", __dir__)
-  HOOK = 'on_error { |error, context| $stderr.puts "hook: #{error.class} #{context.sort.inspect}" }'
+  HOOK = <<~'RUBY'
+    on_error { |error, context| $stderr.puts "hook: #{error.class} #{context.sort.inspect}" }
+  RUBY
 
-  def serve(hook: HOOK, arguments: [], **options, &block)
+  def serve(app: APP, hook: HOOK, arguments: [], **options, &block)
     Dir.mktmpdir do |folder|
       config = File.join(folder, "config.rb")
       File.write(config, hook)
-      ElahServer.start(APP, config: config, arguments: arguments, **options, &block)
+      ElahServer.start(app, config: config, arguments: arguments, **options, &block)
     end
   end
 
@@ -22,6 +24,13 @@ class ErrorReportsTest < Minitest::Test
       id = server.get("/orders/7").json["request_id"]
       line = server.wait_for(/^hook: ArgumentError (.*)$/)[1]
       assert_equal [[:method, "GET"], [:path, "/orders/7"], [:request_id, id], [:route, "/orders/:id"]].inspect, line
+    end
+  end
+
+  def test_a_rack_app_has_its_own_routes
+    serve(app: 'run ->(env) { env["PATH_INFO"] == "/ok" ? [200, {}, []] : raise(NameError, "gone") }') do |server|
+      assert_equal 500, server.get("/x").status
+      server.wait_for(%r{^hook: NameError .*\[:path, "/x"\].*\[:route, nil\]\]$})
     end
   end
 
@@ -90,6 +99,7 @@ class ErrorReportsTest < Minitest::Test
   def reporter?
     require "active_support"
     require "active_support/error_reporter"
+    true
   rescue LoadError
     false
   end

@@ -15,6 +15,9 @@ module Elah
     # The gems that there are adapters for.
     ALL = %i[ActiveRecord ActiveSupport Mysql2 SQLite3].freeze
 
+    # @return [Symbol, nil] whether Rails keeps the state of a request by `:thread` or by `:fiber`; nil before 7.0
+    def self.isolation_level = ActiveSupport.isolation_level
+
     # Fits in every gem that is loaded and has not been fitted in yet.
     #
     # @return [Array<Symbol>] which of {ALL} are in use

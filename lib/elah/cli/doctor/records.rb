@@ -59,7 +59,7 @@ module Elah
         end
 
         def isolation
-          level = Adapters::ActiveSupport.isolation_level or return
+          level = Adapters.isolation_level or return
           return Finding.new(level: :ok, check: :isolation, message: "Rails keeps the state of a request by fiber") if level == :fiber
           if @config.adapters?
             return Finding.new(level: :ok, check: :isolation, message: "`elah serve` makes Rails keep the state of a request by fiber")
