@@ -76,6 +76,12 @@ class DoctorTest < Minitest::Test
     assert_equal true, JSON.parse(doctor("--json").out)["ok"]
   end
 
+  def test_what_the_app_prints_is_kept_apart
+    app("puts 'loading'\n#{HELLO}")
+    result = doctor("--json")
+    assert_equal [true, "loading\n"], [JSON.parse(result.out)["ok"], result.err]
+  end
+
   def test_a_rails_app
     skip "Rails is not installed" unless installed?("railties")
     url = "postgresql://localhost/nowhere?pool="
@@ -183,7 +189,7 @@ class DoctorTest < Minitest::Test
   # The rest is looked at all the same.
   def test_an_app_that_cannot_be_loaded
     { "raise 'boom'" => "RuntimeError: boom. Correct #{@folder}/app.rb:1;", "\nrequire 'no_such_gem'" => "LoadError: cannot load such file",
-      "run(" => "SyntaxError:" }.each do |text, reason|
+      "run(" => "SyntaxError:", "exit" => "SystemExit: exit" }.each do |text, reason|
       app(text)
       result = doctor
       assert_equal 1, result.status

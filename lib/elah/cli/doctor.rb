@@ -42,7 +42,6 @@ module Elah
 
         private
 
-        # What an app prints while it is loaded goes to standard error, so that the output stays readable.
         def examine(arguments)
           config = arguments.config
           app, failure = load(arguments)
@@ -60,14 +59,23 @@ module Elah
         def load(arguments)
           Dir.mktmpdir("elah-doctor") do |folder|
             Elah.config = arguments.config(data: folder)
-            app = AppFile.load(arguments.file)
+            app = aside { AppFile.load(arguments.file) }
             app.compile! if app.respond_to?(:compile!)
             [app, nil]
           end
         rescue AppFileError, OptionError
           raise
-        rescue ScriptError, StandardError => e
+        rescue ScriptError, StandardError, SystemExit => e
           [nil, refusal(e)]
+        end
+
+        # What an app prints goes to standard error, so that a program can read the findings.
+        def aside
+          previous = $stdout
+          $stdout = $stderr
+          yield
+        ensure
+          $stdout = previous
         end
 
         def refusal(error)
