@@ -115,7 +115,8 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
-  # Their folders name no gem on Debian. The statement runs in C; the log names the frame of Ruby around it.
+  # Their folders name no gem on Debian. The statement runs in C; the log names the frame of Ruby around it. Later Rubies let no other thread run
+  # before the handler has ended: no line is better than a wrong one.
   def test_a_native_gem_that_hogs_the_loop_is_named
     app = <<~RUBY
       require "rubygems"
@@ -126,7 +127,9 @@ class HandlerFailureTest < Minitest::Test
     RUBY
     ElahServer.start(app, stall_ms: 50) do |hogged|
       assert_equal "2000000", hogged.get("/x").body
-      hogged.wait_for(%r{blocked the loop for \d+ ms in the gem sqlite3 \d[.\d]+ \(.*\.rb:\d+\), called from .*/app\.rb:5, at$})
+      named = %r{blocked the loop for \d+ ms in the gem sqlite3 \d[.\d]+ \(.*\.rb:\d+\), called from .*/app\.rb:5, at$}
+      ended = /A handler blocked the loop for more than \d+ ms and has ended\. Native code kept Ruby's lock/
+      hogged.wait_for(RUBY_VERSION < "3.2" ? named : Regexp.union(named, ended))
     end
   end
 

@@ -10,7 +10,10 @@ module Elah
 
     # The file and the line in a line of a backtrace.
     PLACE = /\A(?<path>.+?):\d+/
-    private_constant :PLACE
+
+    # Where the loop waits when no handler runs.
+    WAITING = /event_loop\.rb:\d+:in .*iterate/
+    private_constant :PLACE, :WAITING
 
     # @param event_loop [Elah::EventLoop]
     # @param seconds [Float] how long a handler may block the loop
@@ -24,8 +27,7 @@ module Elah
         Thread.current.name = "elah stall watch"
         loop do
           stalled = event_loop.wait_for_stall(seconds) or next
-          lines = place(watched.backtrace || [])
-          log.warn("A handler has blocked the loop for #{(stalled * 1000).round} ms#{culprit(lines)} at", lines.first(LINES))
+          warn(log, (stalled * 1000).round, watched.backtrace || [])
         end
       end
       @thread.report_on_exception = false
@@ -35,6 +37,17 @@ module Elah
     def stop = @thread.kill.join
 
     private
+
+    # Ruby 3.3 and later may let this thread run only when a handler that stood in native code has ended.
+    def warn(log, milliseconds, backtrace)
+      if backtrace.first&.match?(WAITING)
+        return log.warn("A handler blocked the loop for more than #{milliseconds} ms and has ended. Native code kept Ruby's lock, so the line is " \
+                        "not known; `elah doctor` names gems that do so")
+      end
+
+      lines = place(backtrace)
+      log.warn("A handler has blocked the loop for #{milliseconds} ms#{culprit(lines)} at", lines.first(LINES))
+    end
 
     def place(backtrace)
       own = File.join(File.expand_path("..", __dir__), "")
