@@ -31,6 +31,8 @@ module Elah
   autoload :Config, "elah/config"
   autoload :Cpus, "elah/concurrency/cpus"
   autoload :Entity, "elah/entity"
+  autoload :ErrorReports, "elah/server/error_reports"
+  autoload :GemOrigin, "elah/server/gem_origin"
   autoload :Gather, "elah/concurrency/gather"
   autoload :Listener, "elah/server/listener"
   autoload :Log, "elah/server/log"

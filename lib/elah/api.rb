@@ -96,6 +96,9 @@ module Elah
       # @return [Array<Elah::API::Route>] the routes in the order of their definition, with those of mounted APIs
       def routes = dispatcher.routes
 
+      # @return [self] Grape has another class here, which APM agents ask for
+      def base = self
+
       # The logger of this API and of its subclasses.
       #
       # @param logger [Object, nil] the new logger; nil returns the current one

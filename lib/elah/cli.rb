@@ -8,6 +8,7 @@ module Elah
   # The command `elah`: finds the subcommand, passes the arguments to it and reports its errors on standard error.
   # Exit status: 0 success, 1 the app or the server failed, 2 the command line or the configuration is wrong.
   module CLI
+    autoload :Doctor, "elah/cli/doctor"
     autoload :Help, "elah/cli/help"
     autoload :Routes, "elah/cli/routes"
     autoload :Serve, "elah/cli/serve"
@@ -16,8 +17,8 @@ module Elah
     autoload :Store, "elah/cli/store"
     autoload :Version, "elah/cli/version"
 
-    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "sink" => :Sink, "store" => :Store, "version" => :Version,
-                 "help" => :Help }.freeze
+    COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "doctor" => :Doctor, "sink" => :Sink, "store" => :Store,
+                 "version" => :Version, "help" => :Help }.freeze
     ALIASES = { nil => "help", "-h" => "help", "--help" => "help", "-v" => "version", "--version" => "version" }.freeze
 
     class << self

@@ -10,7 +10,7 @@ module Elah
   class Config
     autoload :Dsl, "elah/config/dsl"
 
-    HOOKS = %i[before_fork before_worker_boot before_worker_shutdown after_worker_exit].freeze
+    HOOKS = %i[before_fork before_worker_boot before_worker_shutdown after_worker_exit on_error].freeze
 
     @of_library = Hash.new { |hooks, name| hooks[name] = [] }
 

@@ -64,6 +64,14 @@ class GrapeParityTest < Minitest::Test
     assert_includes self.class.answers("grape")["loaded"], "Grape"
   end
 
+  def test_a_subscriber_of_events_changes_no_answer
+    observed = self.class.answers("elah-events")
+    assert_equal 5, observed["events"].size
+    self.class.answers("elah")["answers"].zip(observed["answers"], ParityTable.requests) do |answer, under_events, request|
+      assert_equal answer, under_events, request.to_s
+    end
+  end
+
   def test_rack_lint_has_nothing_to_say
     linted = self.class.answers("elah-lint")["answers"]
     self.class.answers("elah")["answers"].zip(linted, ParityTable.requests) do |answer, under_lint, request|

@@ -91,6 +91,49 @@ class HandlerFailureTest < Minitest::Test
     server.wait_for(/blocked the loop for \d+ ms at\n(?:.*\n)*?.*loop\.rb:#{line}/)
   end
 
+  # Where the log ended at the first lines of the backtrace, the gem and the app's own line had to be guessed.
+  def test_a_gem_that_hogs_the_loop_is_named_with_its_line_and_the_apps
+    Dir.mktmpdir do |folder|
+      library = File.join(folder, "gems", "busy-loop-1.2.3", "lib")
+      FileUtils.mkdir_p(library)
+      File.write(File.join(library, "busy_loop.rb"), <<~RUBY)
+        module BusyLoop
+          def self.deep(depth, finish_at) = depth.zero? ? hog(finish_at) : deep(depth - 1, finish_at)
+          def self.hog(finish_at)
+            nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < finish_at
+          end
+        end
+      RUBY
+      app = <<~RUBY
+        require "elah/api"
+        require "#{library}/busy_loop"
+        run(Class.new(Elah::API) { get(:x) { BusyLoop.deep(20, Process.clock_gettime(Process::CLOCK_MONOTONIC) + 2).to_s } })
+      RUBY
+      ElahServer.start(app, stall_ms: 50) do |hogged|
+        hogged.get("/x")
+        hogged.wait_for(%r{blocked the loop for \d+ ms in the gem busy-loop 1\.2\.3 \(.*/busy_loop\.rb:4\), called from .*/app\.rb:3, at\n\s+/})
+      end
+    end
+  end
+
+  # Their folders name no gem on Debian. The statement runs in C; the log names the frame of Ruby around it. Later Rubies let no other thread run
+  # before the handler has ended: no line is better than a wrong one.
+  def test_a_native_gem_that_hogs_the_loop_is_named
+    app = <<~RUBY
+      require "rubygems"
+      require "sqlite3"
+      require "elah/api"
+      COUNT = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2000000) SELECT count(*) FROM c"
+      run(Class.new(Elah::API) { get(:x) { SQLite3::Database.new(":memory:").get_first_value(COUNT).to_s } })
+    RUBY
+    ElahServer.start(app, stall_ms: 50) do |hogged|
+      assert_equal "2000000", hogged.get("/x").body
+      named = %r{blocked the loop for \d+ ms in the gem sqlite3 \d[.\d]+ \(.*\.rb:\d+\), called from .*/app\.rb:5, at$}
+      ended = /A handler blocked the loop for more than \d+ ms and has ended\. Native code kept Ruby's lock/
+      hogged.wait_for(RUBY_VERSION < "3.2" ? named : Regexp.union(named, ended))
+    end
+  end
+
   # They ended the server, for all other clients too.
   def test_a_handler_that_calls_exit_or_kills_its_thread_fails_alone
     server.connect do |neighbour|

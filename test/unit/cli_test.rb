@@ -82,7 +82,7 @@ class CliTest < Minitest::Test
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
-    assert_includes refuse("srve"), "Did you mean serve? Commands: serve, status, routes, sink, store, version, help."
+    assert_includes refuse("srve"), "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end
@@ -104,7 +104,7 @@ class CliTest < Minitest::Test
   def test_help_is_what_no_command_gives
     assert_equal elah("help"), elah
     assert_equal elah("help"), elah("--help")
-    %w[serve routes version help].each { |command| assert_includes elah[1], "elah #{command}" }
+    %w[serve routes doctor version help].each { |command| assert_includes elah[1], "elah #{command}" }
     assert_includes elah("help", "routes")[1], "elah routes"
   end
 

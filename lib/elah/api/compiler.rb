@@ -135,7 +135,7 @@ module Elah
         path += ending(definition.options, settings, raw, path_versioned: path_versioned?(settings))
         in_path = Path.names(path).reject { |name| %w[format version].include?(name) }.to_h { |name| [name, ""] }
         Route.new(
-          request_method: verb, path: path, version: version_of(settings),
+          request_method: verb, path: path, own_path: raw, version: version_of(settings),
           namespace: Path.join(settings.stack(:namespaces).map(&:space)), prefix: settings[:prefix],
           requirements: requirements(definition, settings), params: in_path.merge(documentation(definition, parameters)),
           options: definition.description.merge(definition.options), settings: definition.route_settings,

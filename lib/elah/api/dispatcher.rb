@@ -30,6 +30,13 @@ module Elah
         bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
+      # @param request [Elah::Request]
+      # @return [String, nil] the path of its route, such as "/links/:code"; nil when no route of this API matches
+      def route_of(request)
+        target = @targets[request.route] if request.route
+        target.last_endpoint.route.origin if target.respond_to?(:last_endpoint)
+      end
+
       # Responds to a native request.
       def handle(request)
         id = request.route

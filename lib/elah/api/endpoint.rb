@@ -72,6 +72,15 @@ module Elah
       # @return [Route] the route of this request
       def route = _blueprint.route
 
+      # @return [Array<Route>] its route, as APM agents read it
+      def routes = [route]
+
+      # @return [Hash{Symbol=>Object}] Grape's options of an endpoint: the API that it belongs to, its paths below the namespace, and its verbs
+      def options = { for: route.api, path: [route.own_path], method: [route.request_method], route_options: route.options }
+
+      # @return [Proc, nil] the handler
+      def source = _blueprint.handler
+
       # @param key [Object]
       # @return [Object] the value that `route_setting` stored for this route
       def route_setting(key) = route.settings[key]

@@ -37,6 +37,7 @@ module Elah
         endpoint.prepend(UnanchoredCaptures) if UnanchoredCaptures.needed_by?(@blueprint.route)
         endpoint.class_eval(source, "(endpoint #{@verb} #{@blueprint.route.path})", 1)
         endpoint.place_variables
+        add_events(endpoint)
         # By it the errors of Ruby 3.3 and later tell which route has failed; earlier ones call `inspect`.
         endpoint.set_temporary_name("#<#{@blueprint.route.api} #{@verb} #{@blueprint.route.path}>") if endpoint.respond_to?(:set_temporary_name)
         endpoint
@@ -70,7 +71,27 @@ module Elah
         end
       end
 
+      # A process without ActiveSupport has no events.
+      def add_events(endpoint)
+        return unless Adapters::Notifications.install
+
+        require_relative "notifying"
+        @emits = true
+        Notifying.add(endpoint, flow(emitting_steps))
+      end
+
       def source
+        <<~RUBY
+          #{flow(steps)}
+
+          #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
+          #{"def _captures = NO_CAPTURES" if Path.names(@blueprint.route.path).empty?}
+          #{"def params = @params || _late_params" if validates_late?}
+        RUBY
+      end
+
+      # The order of the steps, which a variant with events shares.
+      def flow(steps)
         <<~RUBY
           def _call(request)
             @request = request
@@ -79,16 +100,12 @@ module Elah
           end
 
           def _guarded
-            #{around("refused_version_of", "#{hook_calls(:before)}\nyield")}
+            #{around("refused_version_of", event("run", "#{event("filters(:before)", hook_calls(:before))}\nyield"))}
           end
 
           def _run_after
-            #{hook_calls(:after)}
+            #{event("filters(:after)", hook_calls(:after))}
           end
-
-          #{"def _body_params = nil" unless BODY_VERBS.include?(@verb)}
-          #{"def _captures = NO_CAPTURES" if Path.names(@blueprint.route.path).empty?}
-          #{"def params = @params || _late_params" if validates_late?}
         RUBY
       end
 
@@ -98,7 +115,8 @@ module Elah
       end
 
       def around(version_of, steps)
-        guarded = @blueprint.hooks?(:finally) ? "begin\n#{steps}\nensure\n#{hook_calls(:finally)}\nend" : steps
+        finally = event("filters(:finally)", hook_calls(:finally))
+        guarded = finally ? "begin\n#{steps}\nensure\n#{finally}\nend" : steps
         <<~RUBY
           #{preparation(version_of)}
           #{guarded}
@@ -133,6 +151,23 @@ module Elah
           hook_calls(:after_validation), raw? ? "_handle" : handling
         ].flatten.compact.join("\n")
       end
+
+      # Grape's order of events. The response is written after them, so that `finally` stays what comes last.
+      def emitting_steps
+        checks = validates_late? ? "params" : "_validate"
+        checks = event("validators", nil) if @blueprint.validators.none?
+        inner = [
+          event("filters(:before)", hook_calls(:before)), event("filters(:before_validation)", hook_calls(:before_validation)),
+          checks, event("filters(:after_validation)", hook_calls(:after_validation)),
+          "result = #{@blueprint.handler ? event("render", "_handle") : 'nil'}",
+          (event("filters(:after)", hook_calls(:after)) unless raw?), "result"
+        ].compact.join("\n")
+        raw? ? event("run", inner) : "_finish(#{event("run", inner)})"
+      end
+
+      # @param name [String] of a method of {Notifying}, without its beginning
+      # @return [String, nil] the code inside its event; the code alone where no events are emitted
+      def event(name, code) = @emits ? "_notify_#{name} do\n#{code}\nend" : code
 
       def validation
         return if @blueprint.validators.none?

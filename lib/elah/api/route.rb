@@ -9,6 +9,8 @@ module Elah
       attr_reader :request_method
       # @return [String] with its parameters, e.g. "/api/:version/links/:code(.:format)"
       attr_reader :path
+      # @return [String, nil] as its verb has it, e.g. "/:code"; nil for a mounted app
+      attr_reader :own_path
       # @return [String, Array<String>, nil]
       attr_reader :version
       # @return [String] e.g. "/links"
@@ -38,6 +40,16 @@ module Elah
       end
 
       alias verb request_method
+
+      # Where agents of APM services read the path.
+      Pattern = Struct.new(:origin)
+      private_constant :Pattern
+
+      # @return [String] the path without its format, e.g. "/api/:version/links/:code"
+      def origin = path.sub(%r{\(/?\.:?\w+\)\z}, "")
+
+      # @return [#origin]
+      def pattern = Pattern.new(origin)
 
       # @return [String, nil] text of `desc`
       def description = options[:description]

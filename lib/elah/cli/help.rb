@@ -12,6 +12,7 @@ module Elah
           elah serve [FILE]    serves an app: an Elah::API or any Rack app (default: app.rb, else config.ru)
           elah status          shows running servers: workers, connections, memory
           elah routes [FILE]   lists the routes of an app
+          elah doctor [FILE]   checks an app and the machine for what does not go with Elah
           elah sink ACTION     shows sinks, replays dead letters, recovers events from damaged files
           elah store check     checks the embedded stores for damage
           elah version         prints the version
@@ -21,6 +22,12 @@ module Elah
         Usage: elah routes [FILE] [--config PATH] [--environment NAME]
 
         Lists verb, path and description of every route of the app in FILE (default: app.rb, else config.ru).
+      TEXT
+      DOCTOR = <<~TEXT
+        Usage: elah doctor [FILE] [options of serve] [--json]
+
+        Loads the app in FILE (default: app.rb, else config.ru) without serving it. Prints a line for each finding, with its remedy and a page of
+        the documentation. Exit status: 0 when there is no warning, 1 when there is one, 2 when the command line is wrong.
       TEXT
       STATUS = <<~TEXT
         Usage: elah status [--json] [--run-dir PATH] [--pidfile PATH]
@@ -65,7 +72,7 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          texts = { "routes" => ROUTES, "sink" => SINK, "store" => STORE, "status" => STATUS, "version" => VERSION }
+          texts = { "routes" => ROUTES, "doctor" => DOCTOR, "sink" => SINK, "store" => STORE, "status" => STATUS, "version" => VERSION }
           out.puts(argv.first == "serve" ? serve : texts.fetch(argv.first, OVERVIEW))
         end
 

@@ -41,7 +41,9 @@ module Elah
       case exception
       when SystemExit then @exit ||= exception
       when Cancelled then nil
-      else warn("A spawned fiber failed: #{exception.full_message(highlight: false)}")
+      else
+        warn("A spawned fiber failed: #{exception.full_message(highlight: false)}")
+        ErrorReports.report(exception)
       end
     end
 

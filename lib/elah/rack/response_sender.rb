@@ -63,6 +63,7 @@ module Elah
           finisher.call(@request.env, @status, @headers, error)
         rescue StandardError => e
           Log.current.exception(e, "A callable of rack.response_finished failed")
+          ErrorReports.report(e, request_id: @request.id, method: @request.request_method, path: @request.path)
         end
       end
 

@@ -19,14 +19,20 @@ module Elah
       # @raise [Elah::AppFileError] when there is no such file, or it runs no app
       # @raise [Exception] an exception of the file itself
       def load(path = nil)
-        path = File.expand_path(path || default)
-        raise AppFileError, "App file #{path} does not exist." unless File.file?(path)
-
+        path = find(path)
         case File.extname(path)
         when ".rb" then with_own_lines { load_ruby(path) }
         when ".ru" then with_own_lines { load_rackup(path) }
         else raise AppFileError, "The name of an app file must end in .rb or .ru, not #{path}."
         end
+      end
+
+      # @param path [String, nil] as for {load}
+      # @return [String] the absolute path of the file
+      # @raise [Elah::AppFileError] when there is no such file
+      def find(path = nil)
+        path = File.expand_path(path || default)
+        File.file?(path) ? path : raise(AppFileError, "App file #{path} does not exist.")
       end
 
       private

@@ -35,6 +35,10 @@ module Elah
     # @return [Hash{Elah::API::Gate=>Array<Integer>}]
     def gates = @app.gates
 
+    # @param request [Elah::Request]
+    # @return [String, nil] the path of its route, if the app knows it
+    def route_of(request) = (@app.route_of(request) if @app.respond_to?(:route_of))
+
     # Handles a request, then writes its line, without the query, which may contain secrets.
     #
     # @param request [Elah::Request]

@@ -129,29 +129,49 @@ module Elah
       exit(DRAIN_EXCEEDED)
     end
 
-    # A handler ended with an exception.
+    # A handler ended with an exception. Its client does not wait for the report.
     def failed(exception, request)
       return spawned_failed(exception) unless request
       return if ended_by_server(exception, request)
-      return @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun") unless request.awaits_response?
 
-      respond_to_failure(exception, request)
+      severity = request.awaits_response? ? respond_to_failure(exception, request) : log_broken_response(exception, request)
+      report(exception, request, severity)
+    end
+
+    # @return [Symbol] the severity for the report
+    def log_broken_response(exception, request)
+      @log.exception(exception, "#{place(request)} #{failure(exception)}, after its response had begun")
+      :error
     end
 
     # An error with a status for the client is logged without a backtrace, because a server that is down or a full store fails many requests.
+    #
+    # @return [Symbol, nil] the severity for the report; nil for a fault of the client
     def respond_to_failure(exception, request)
       problem = exception.is_a?(Problem) ? exception : Adapters::ErrorMapping.of(exception)
       if problem
         @log.failure(exception, "#{place(request)} failed")
         request.respond_with_problem(problem.status, problem.code, Text.utf8(problem.detail))
+        :warning if problem.status >= 500
       else
         @log.exception(exception, "#{place(request)} #{failure(exception)}")
         request.respond_with_problem(500, "internal_error", "The request failed. The log has the reason under the request ID.")
+        :error
       end
     end
 
     def spawned_failed(exception)
-      @log.exception(exception, "A spawned fiber #{failure(exception)}") unless exception.is_a?(Cancelled)
+      return if exception.is_a?(Cancelled)
+
+      @log.exception(exception, "A spawned fiber #{failure(exception)}")
+      ErrorReports.report(exception)
+    end
+
+    def report(exception, request, severity)
+      return unless severity
+
+      ErrorReports.report(exception, severity: severity, request_id: request.id, method: request.request_method, path: request.path,
+                                     route: (@app.route_of(request) if @app.respond_to?(:route_of)))
     end
 
     # A handler that calls exit does not stop the server.
@@ -165,7 +185,10 @@ module Elah
       return if request.awaits_response?
 
       case exception
-      when DeadlineExceeded then @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s") || true
+      when DeadlineExceeded
+        @log.warn("#{place(request)} was cancelled after #{@config.request_seconds} s")
+        report(exception, request, :warning)
+        true
       when ClientGone then @log.debug("#{place(request)} was cancelled: its client disconnected") || true
       end
     end

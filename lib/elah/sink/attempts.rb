@@ -42,12 +42,17 @@ module Elah
           wait_after(e)
           retry
         end
-        return [[events.first, Text.of_exception(e)]] if events.one?
+        return refused(events.first, e) if events.one?
 
         events.each_slice((events.size + 1) / 2).flat_map { |half| deliver(half) }
       end
 
       private
+
+      def refused(event, error)
+        @health.refused(error, event)
+        [[event, Text.of_exception(error)]]
+      end
 
       def passing?(error)
         PASSING.any? { |passing| passing === error } || (@destination.respond_to?(:passing?) && @destination.passing?(error))

@@ -79,8 +79,13 @@ module Elah
       rescue *ENDING
         raise
       rescue StandardError => e
-        Log.current.exception(e, "A batch of #{@name} failed; its events are delivered one by one") unless @health.stuck?
+        told(e) unless @health.stuck?
         deliver_alone(position)
+      end
+
+      def told(error)
+        Log.current.exception(error, "A batch of #{@name} failed; its events are delivered one by one")
+        ErrorReports.report(error, sink: @name)
       end
 
       # An event that cannot be processed becomes a dead letter, so that later events are delivered.

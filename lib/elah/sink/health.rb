@@ -33,8 +33,15 @@ module Elah
         @failures += 1
         @failing_since ||= Concurrency.now
         @error = Text.of_exception(error)
-        @notices.failed(@error)
+        @notices.failed(@error, error)
       end
+
+      # Reports an exception of the destination that no retry helps against; its event becomes a dead letter.
+      #
+      # @param error [Exception]
+      # @param event [Event]
+      # @return [void]
+      def refused(error, event) = @notices.refused(error, event.id)
 
       # Records that the delivery itself has failed, through no fault of the destination or an event. Nothing leaves the journal until it succeeds.
       #

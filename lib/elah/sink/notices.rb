@@ -2,7 +2,7 @@
 
 module Elah
   class Sink
-    # Log lines of a sink: deliveries fail, deliveries work again, events became dead letters. Each kind is limited in frequency.
+    # Log lines and error reports of a sink: deliveries fail, deliveries work again, events became dead letters. Each kind is limited in frequency.
     class Notices
       PAUSE_SECONDS = 60
 
@@ -17,12 +17,23 @@ module Elah
       end
 
       # @param error [String] error of the attempt
+      # @param exception [Exception, nil] the same, for the report
       # @return [void]
-      def failed(error)
+      def failed(error, exception = nil)
         return if @is_failing || !due?(:failed)
 
         @is_failing = true
         Log.current.warn("The sink #{@name} cannot deliver; accepted events stay in the journal: #{first_line(error)}")
+        ErrorReports.report(exception, severity: :warning, sink: @name) if exception
+      end
+
+      # The log has the reason with the dead letters.
+      #
+      # @param exception [Exception] that the destination raised for one event
+      # @param event_id [String]
+      # @return [void]
+      def refused(exception, event_id)
+        ErrorReports.report(exception, sink: @name, event_id: event_id) if due?(:refused)
       end
 
       # @param seconds [Float] since the first failure

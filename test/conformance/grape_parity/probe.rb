@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Owns one side of the parity test: loads the files of apis.rb over Grape or over Elah, sends the requests of
-# requests.yml to it, and writes the answers to standard output as JSON. Run as `ruby probe.rb grape|elah|elah-lint`.
+# requests.yml to it, and writes the answers to standard output as JSON.
+# Run as `ruby probe.rb grape|elah|elah-lint|elah-events`.
 require "json"
 require "stringio"
 require_relative "table"
@@ -22,6 +23,12 @@ else
   API_SHARED_PARAMETERS = Elah::API::SharedParameters
 end
 require "rack" if side == "elah-lint"
+if side == "elah-events" # not all of ActiveSupport, which has another JSON
+  require "active_support"
+  require "active_support/notifications"
+  EVENTS = Hash.new(0)
+  ActiveSupport::Notifications.subscribe(/\.grape\z/) { |name, *| EVENTS[name] += 1 }
+end
 require_relative "apis"
 
 # Sends a request of the table to an API and reports the answer.
@@ -71,4 +78,4 @@ loaded = %i[Grape ActiveSupport Rack Mustermann Dry].select { |name| Object.cons
 answers = ParityTable.requests.map do |api, request|
   Probe.new(Parity.const_get(api), side == "elah-lint").ask(request)
 end
-puts JSON.generate({ loaded: loaded, answers: answers })
+puts JSON.generate({ loaded: loaded, answers: answers, events: (EVENTS if defined?(EVENTS)) })

@@ -2,6 +2,7 @@
 
 # Owns one side of the comparison with Grape under ActiveSupport and ActiveRecord: an API whose endpoints return what
 # Rails apps return. Run as `ruby values.rb grape|elah`; it writes the responses to standard output as JSON.
+# `ruby values.rb rails` writes what `to_json` makes of each value instead, where there is no Grape.
 require "active_record"
 require "active_support/all"
 require "json"
@@ -10,6 +11,8 @@ require "stringio"
 if ARGV.fetch(0) == "grape"
   require "grape"
   API_BASE = Grape::API
+elsif ARGV.first == "rails"
+  API_BASE = Object
 else
   $LOAD_PATH.unshift(File.expand_path("../../../lib", __dir__))
   require "elah"
@@ -45,7 +48,7 @@ end
 
 # Has an `as_json` alone.
 class OwnForm
-  def as_json(options = nil) = { form: Time.utc(2026), options: options }
+  def as_json(options = nil) = { form: Time.utc(2026), options: options.to_h }
 end
 
 # Has both, which disagree.
@@ -70,6 +73,12 @@ VALUES = {
   keys: -> { { 1 => 2, nil => 3, Time.utc(2026) => 4, sym: 5 } }, names: -> { Names[1, Time.utc(2026)] }, nothing: -> {}, object: -> { Object.new },
   deep: -> { [[Point.new(1, 2)], { a: { b: Plain.new } }] }
 }.freeze
+
+if ARGV.first == "rails"
+  texts = VALUES.flat_map { |name, value| [["alone #{name}", value.call], ["inside #{name}", { list: [value.call] }]] }
+  puts JSON.generate(texts.to_h { |name, value| [name, JSON.parse(value.to_json)] })
+  exit
+end
 
 # Each value alone and inside of others.
 class Api < API_BASE

@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "elah"
+require "open3"
+require "rbconfig"
 require "active_support"
 require "active_support/concurrency/share_lock"
 
@@ -24,6 +26,15 @@ class ActiveSupportAdapterTest < Minitest::Test
       [*running, reload].each(&:value)
     end
     assert_equal %i[ended ended ended unloaded], events
+  end
+
+  # An app may have ActiveSupport without ActiveRecord: its CurrentAttributes leaked from one request to the next.
+  def test_the_state_of_a_request_belongs_to_its_fiber
+    stand_in = "module ActiveSupport; module IsolatedExecutionState; @isolation_level = :thread; " \
+               "singleton_class.attr_accessor :isolation_level; end; end"
+    script = "#{stand_in}; require 'elah'; Elah::Adapters.install; p Elah::Adapters::ActiveSupport.isolation_level"
+    out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../../..", __dir__))
+    assert_equal ":fiber\n", out
   end
 
   def test_a_thread_outside_the_loop_owns_the_lock_as_ever

@@ -11,8 +11,20 @@ module Elah
         def self.current = Elah.current_loop&.current_task || ::Thread.current
       end
 
+      # @return [Symbol, nil] whether `:thread` or `:fiber` owns the state of a request; nil before ActiveSupport 7.0
+      def self.isolation_level
+        ::ActiveSupport::IsolatedExecutionState.isolation_level if defined?(::ActiveSupport::IsolatedExecutionState)
+      end
+
+      # Also CurrentAttributes and the events of notifications are kept there.
+      def self.isolate_fibers
+        ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if isolation_level
+      end
+      private_class_method :isolate_fibers
+
       # @return [Boolean] whether the gem is loaded
       def self.install
+        isolate_fibers
         return false unless defined?(::ActiveSupport::Concurrency::ShareLock)
 
         lock = ::ActiveSupport::Concurrency::ShareLock

@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+require "tmpdir"
+require_relative ".."
+
+module Elah
+  module CLI
+    # The command `elah doctor [FILE]`: loads the app without serving it, and names what would block the loop, share state between requests, or keep
+    # the server from its limits.
+    module Doctor
+      autoload :Gems, "elah/cli/doctor/gems"
+      autoload :Machine, "elah/cli/doctor/machine"
+      autoload :Records, "elah/cli/doctor/records"
+      autoload :Software, "elah/cli/doctor/software"
+      autoload :ThreadState, "elah/cli/doctor/thread_state"
+
+      # level:: `ok`, `note`, or `warning`, which makes the exit status 1 · check:: what was looked at · message:: what was found
+      # remedy:: what to do, or nil · page:: the page of the documentation, or nil
+      Finding = Struct.new(:level, :check, :message, :remedy, :page, keyword_init: true) do
+        # @return [String] one line
+        def to_s
+          line = "#{level.to_s.ljust(8)} #{check.to_s.ljust(12)} #{message}"
+          line << ". #{remedy[0].upcase}#{remedy[1..]}" if remedy
+          page ? "#{line}. See #{page}" : line
+        end
+      end
+
+      class << self
+        # @param argv [Array<String>]
+        # @param out [IO]
+        # @raise [Elah::Error] when there is a warning, or no app file
+        def run(argv, out:)
+          is_json = !argv.delete("--json").nil?
+          arguments = Arguments.new(argv)
+          return Help.run(["doctor"], out: out) if arguments.help?
+
+          findings = examine(arguments)
+          warnings = findings.count { |finding| finding.level == :warning }
+          is_json ? print_json(findings, warnings, out) : findings.each { |finding| out.puts finding }
+          raise Error, "Warnings: #{warnings} of #{findings.size} findings." if warnings.positive?
+        end
+
+        private
+
+        def examine(arguments)
+          config = arguments.config
+          app, failure = load(arguments)
+          software = Software.new(config)
+          findings = [failure, *software.versions, *Machine.new(config).findings].compact
+          findings.concat(Gems.findings(config))
+          findings.concat(Records.new(config, app).findings)
+          findings.concat(software.hosts)
+          findings.concat(ThreadState.findings([AppFile.find(arguments.file), *$LOADED_FEATURES.grep(/\.rb\z/)]))
+        end
+
+        # With a data folder of its own, because an examination must not create a database.
+        #
+        # @return [Array(#call, Finding)] the app and nil, or nil and why it cannot be loaded
+        def load(arguments)
+          Dir.mktmpdir("elah-doctor") do |folder|
+            Elah.config = arguments.config(data: folder)
+            app = aside { AppFile.load(arguments.file) }
+            app.compile! if app.respond_to?(:compile!)
+            [app, nil]
+          end
+        rescue AppFileError, OptionError
+          raise
+        rescue ScriptError, StandardError, SystemExit => e
+          [nil, refusal(e)]
+        end
+
+        # What an app prints goes to standard error, so that a program can read the findings.
+        def aside
+          previous = $stdout
+          $stdout = $stderr
+          yield
+        ensure
+          $stdout = previous
+        end
+
+        def refusal(error)
+          line = error.backtrace.to_a.find { |candidate| GemOrigin.app?(candidate[/\A.+?(?=:\d+)/].to_s) }
+          Finding.new(level: :warning, check: :app, message: "The app cannot be loaded: #{Text.of_exception(error)[/\A.*/]}",
+                      remedy: "correct #{line ? line[/\A.+?:\d+/] : 'its file'}; what depends on the app was not checked")
+        end
+
+        def print_json(findings, warnings, out)
+          list = findings.map { |finding| finding.to_h.compact }
+          out.puts JSON.generate({ elah: VERSION, ruby: RUBY_VERSION, ok: warnings.zero?, findings: list })
+        end
+      end
+    end
+  end
+end

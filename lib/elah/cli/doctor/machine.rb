@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Elah
+  module CLI
+    module Doctor
+      # What the process may open and write: file descriptors, and the data folder with the processes that use it.
+      class Machine
+        # @param config [Elah::Config]
+        def initialize(config)
+          @config = config
+        end
+
+        # @return [Array<Finding>]
+        def findings = [descriptors, folder, users].compact
+
+        private
+
+        # The server raises the soft limit to the hard one.
+        def descriptors
+          hard = Process.getrlimit(:NOFILE).last
+          shown = hard == Process::RLIM_INFINITY ? "unlimited" : hard
+          return Finding.new(level: :ok, check: :descriptors, message: "File descriptors: #{shown}") if hard > @config.connections_max
+
+          Finding.new(level: :warning, check: :descriptors,
+                      message: "The hard limit of #{hard} file descriptors is below connections_max (#{@config.connections_max})",
+                      remedy: "raise it (`ulimit -Hn`, LimitNOFILE= in systemd), or lower connections_max", page: "docs/operating.md#systemd")
+        end
+
+        def folder
+          existing = @config.data
+          existing = File.dirname(existing) until File.exist?(existing)
+          return Finding.new(level: :ok, check: :data, message: "The data folder #{@config.data} is writable") if usable?(existing)
+
+          Finding.new(level: :warning, check: :data, message: "The data folder #{@config.data} is not writable: #{existing} is #{what(existing)}",
+                      remedy: "set --data to a folder that this user may write", page: "docs/store.md")
+        end
+
+        def usable?(path) = File.directory?(path) && File.writable?(path)
+        def what(path) = File.directory?(path) ? "not this user's to write" : "not a folder"
+
+        def users
+          found = Dir["/proc/[0-9]*"].filter_map { |process| process[/\d+/].to_i if process[/\d+/].to_i != Process.pid && uses?(process) }
+          return if found.empty?
+
+          names = found.map { |id| named(id) }.join(", ")
+          Finding.new(level: :warning, check: :data, message: "The data folder #{@config.data} is in use by #{names}",
+                      remedy: "stop it before you start another server there, or restart it with HUP", page: "docs/entities.md")
+        end
+
+        # A process of another user shows nothing.
+        def uses?(process)
+          inside = File.join(@config.data, "")
+          Dir["#{process}/fd/*"].any? { |descriptor| link(descriptor).start_with?(inside) }
+        end
+
+        def link(descriptor)
+          File.readlink(descriptor)
+        rescue SystemCallError
+          ""
+        end
+
+        def named(id)
+          command = File.read("/proc/#{id}/cmdline").split("\0").first(3).join(" ")
+          command.empty? ? "process #{id}" : "process #{id} (#{command})"
+        rescue SystemCallError
+          "process #{id}"
+        end
+      end
+    end
+  end
+end
