@@ -9,13 +9,30 @@ require_relative "ruby_record"
 # folder stay in tmp/rubies.
 class OtherRuby
   ROOT = File.expand_path("..", __dir__)
+  SUITE = "trixie"
 
-  # Debian compiles no library for a Ruby of experimental, so minitest would fail on plugins of the libraries that need them.
-  EXPERIMENTAL = { suite: "trixie", more: ["experimental"], environment: { "MT_NO_PLUGINS" => "1" } }.freeze
+  # Which packages beside those of the tests, of which more suites, and with which variables. Debian compiles libraries for its own Ruby alone. The
+  # others find there what is Ruby only, and minitest would fail on plugins of the rest.
   RUBIES = {
-    "3.3" => { suite: "trixie", packages: [], more: [], environment: {} },
-    "3.4" => { packages: %w[ruby3.4 ruby3.4-dev libruby3.4].map { |name| "#{name}/experimental" }, **EXPERIMENTAL }
+    "3.3" => { packages: [], more: [], environment: {} },
+    "3.4" => { packages: %w[ruby3.4/experimental ruby3.4-dev/experimental libruby3.4/experimental], more: ["experimental"],
+               environment: { "MT_NO_PLUGINS" => "1" } },
+    "4.0" => { packages: %w[autoconf libffi-dev libssl-dev libyaml-dev zlib1g-dev], more: [],
+               environment: { "MT_NO_PLUGINS" => "1", "GEM_PATH" => "/usr/share/rubygems-integration/all" } }
   }.freeze
+
+  # Debian has no package of it: it is built from its source.
+  FROM_SOURCE = %w[4.0].freeze
+  BUILD = <<~SH
+    [ ! -x /usr/local/bin/ruby ] || exit 0
+    cd /ruby/source
+    [ -x configure ] || ./autogen.sh
+    mkdir -p ../build
+    cd ../build
+    ../source/configure --prefix=/usr/local --with-vendordir=/usr/lib/ruby/vendor_ruby --disable-install-doc
+    make -j"$(nproc)"
+    make install
+  SH
 
   # What a Ruby can change. Formatters, linters and the crates' own tests know none.
   WHOLE = %w[unit gc conformance integration apps docs].freeze
@@ -38,8 +55,7 @@ class OtherRuby
     @version = version
     @folder = File.join(ROOT, "tmp/rubies", version)
     @environment = about[:environment]
-    @packages = about[:packages]
-    @debian = DebianRoot.new(about[:suite], @folder, packages: packages_of(about[:suite]) + @packages, more: about[:more])
+    @debian = DebianRoot.new(SUITE, @folder, packages: test_packages + about[:packages], more: about[:more])
   end
 
   # @param words [Array<String>] as `bin/test` accepts them; without any all is run and recorded
@@ -60,30 +76,48 @@ class OtherRuby
     obstacle = DebianRoot.obstacle and raise DebianRoot::Failure, "This cannot run here: #{obstacle}."
     @debian.exclusively do
       @root = @debian.root
-      prepare
-      mounts = { File.join(@folder, "target") => "/elah/target" }
-      DebianRoot.run(failure, *DebianRoot.enter(@root, "sh", "-c", 'cd /elah; exec "$@"', "sh", *command, mounts: mounts, environment: @environment))
+      @debian.lend_network(@root)
+      FROM_SOURCE.include?(@version) ? build_ruby : choose_ruby
+      clone
+      DebianRoot.run(failure, *enter("sh", "-c", 'cd /elah; exec "$@"', "sh", *command, "target" => "/elah/target"))
     end
   end
 
-  def packages_of(suite)
-    out, status = Open3.capture2(File.join(ROOT, "bin/setup"), "--packages", suite)
-    raise DebianRoot::Failure, "bin/setup names no packages for #{suite}." unless status.success?
+  def enter(*command, mounts)
+    DebianRoot.enter(@root, *command, mounts: mounts.transform_keys { |name| File.join(@folder, name) }, environment: @environment)
+  end
+
+  def test_packages
+    out, status = Open3.capture2(File.join(ROOT, "bin/setup"), "--packages", SUITE)
+    raise DebianRoot::Failure, "bin/setup names no packages for #{SUITE}." unless status.success?
 
     out.split
   end
 
+  # The Ruby of the suite, or the one that stands beside it.
+  def choose_ruby
+    FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby")) if File.exist?(File.join(@root, "usr/bin/ruby#{@version}"))
+  end
+
+  def build_ruby
+    source = File.join(@folder, "source")
+    unless File.file?(File.join(source, "version.h"))
+      raise DebianRoot::Failure, "Debian has no package of Ruby #{@version}: unpack a release of its source into #{source}, and run this again."
+    end
+
+    DebianRoot.run("Ruby #{@version} could not be built", *enter("sh", "-ec", BUILD, "source" => "/ruby/source", "build" => "/ruby/build"))
+  end
+
   # The files that are as they were stay untouched, so that cargo builds what has changed.
-  def prepare
-    @debian.lend_network(@root)
-    FileUtils.rm_rf(Dir.glob(File.join(@root, "tmp/*"), File::FNM_DOTMATCH).grep_v(%r{/\.\.?\z}))
-    FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby")) if @packages.any?
-    clone = ["git", "-C", File.join(@root, "elah"), "-c", "advice.detachedHead=false"]
+  def clone
+    FileUtils.rm_rf(Dir.children(File.join(@root, "tmp")).map { |name| File.join(@root, "tmp", name) })
+    checkout = File.join(@root, "elah")
+    git = ["git", "-C", checkout, "-c", "advice.detachedHead=false"]
     failure = "The checkout could not be cloned"
-    DebianRoot.run(failure, "git", "init", "--quiet", File.join(@root, "elah"))
-    DebianRoot.run(failure, *clone, "fetch", "--quiet", "--depth", "1", "file://#{ROOT}", "HEAD")
-    DebianRoot.run(failure, *clone, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
-    DebianRoot.run(failure, *clone, "clean", "-ffdxq")
+    DebianRoot.run(failure, "git", "init", "--quiet", checkout)
+    DebianRoot.run(failure, *git, "fetch", "--quiet", "--depth", "1", "file://#{ROOT}", "HEAD")
+    DebianRoot.run(failure, *git, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
+    DebianRoot.run(failure, *git, "clean", "-ffdxq")
   end
 
   def keep_record
