@@ -34,9 +34,6 @@ class OtherRuby
     make install
   SH
 
-  # What a Ruby can change. Formatters, linters and the crates' own tests know none.
-  WHOLE = %w[unit gc conformance integration apps docs].freeze
-
   # What every run of the tests contains: the binding and the library, the contracts of HTTP, Rack and JSON, and of the integration tests those of
   # the scheduler and of what comes in other versions with the other Debian: frameworks, gems and servers.
   CHOSEN = [
@@ -58,14 +55,14 @@ class OtherRuby
     @debian = DebianRoot.new(SUITE, @folder, packages: test_packages + about[:packages], more: about[:more])
   end
 
-  # @param words [Array<String>] as `bin/test` accepts them; without any all is run and recorded
+  # @param words [Array<String>] as `bin/test` accepts them; without any all that a Ruby can change. The steps among them are recorded.
   def test(words)
-    whole = words.empty?
-    words = ["--record", *WHOLE, *Dir.glob("test/fuzz/*_test.rb", base: ROOT)] if whole
-    inside("The tests failed on Ruby #{@version}", "bin/test", *words)
-  ensure
-    keep_record if whole && @root
+    words = [*RubyRecord::STEPS, *Dir.glob("test/fuzz/*_test.rb", base: ROOT)] if words.empty?
+    inside("The tests failed on Ruby #{@version}", "bin/test", "--record", *words)
   end
+
+  # Runs what every run of the tests contains, and records nothing.
+  def check = inside("The tests failed on Ruby #{@version}", "bin/test", *CHOSEN)
 
   # @param words [Array<String>] as `bin/try` accepts them
   def try(words) = inside("bin/try failed on Ruby #{@version}", "bin/try", *words)
@@ -79,9 +76,15 @@ class OtherRuby
       @debian.lend_network(@root)
       FROM_SOURCE.include?(@version) ? build_ruby : choose_ruby
       clone
+      FileUtils.cp(record, File.join(@root, "elah", record)) if File.file?(record)
       DebianRoot.run(failure, *enter("sh", "-c", 'cd /elah; exec "$@"', "sh", *command, "target" => "/elah/target"))
+    ensure
+      keep_record if @root && command.include?("--record")
     end
   end
+
+  # In a checkout.
+  def record = File.join(RubyRecord::FOLDER, "#{@version}.json")
 
   def enter(*command, mounts)
     DebianRoot.enter(@root, *command, mounts: mounts.transform_keys { |name| File.join(@folder, name) }, environment: @environment)
@@ -121,20 +124,23 @@ class OtherRuby
   end
 
   def keep_record
-    record = File.join(@root, "elah", RubyRecord::FOLDER, "#{@version}.json")
-    return unless File.file?(record)
-
-    FileUtils.cp(record, File.join(ROOT, RubyRecord::FOLDER))
+    made = File.join(@root, "elah", record)
+    FileUtils.cp(made, record) if File.file?(made)
     RubyRecord.fill_readme(ROOT)
   end
 end
 
 if $PROGRAM_NAME == __FILE__
   $stdout.sync = true
+  Dir.chdir(OtherRuby::ROOT)
   what, version, *words = ARGV
   begin
     ruby = OtherRuby.new(version)
-    what == "try" ? ruby.try(words) : ruby.test(words)
+    case what
+    when "try" then ruby.try(words)
+    when "check" then ruby.check
+    else ruby.test(words)
+    end
   rescue DebianRoot::Failure => e
     abort e.message
   rescue Interrupt

@@ -6,10 +6,12 @@ require "time"
 require_relative "support/gems"
 require_relative "../bench/lib/marked_text"
 
-# What a run of all tests on one Ruby came to, and with which libraries and servers: a file of `test/rubies` for each Ruby, and the table of them in
-# README.md.
+# What the tests came to on each Ruby, and with which libraries and servers: a file of `test/rubies` for each Ruby, and the table of them in README.md.
 module RubyRecord
   FOLDER = "test/rubies"
+
+  # What a Ruby can change. Formatters, linters and the crates' own tests know none.
+  STEPS = %w[unit gc conformance integration apps docs].freeze
 
   # Their names for a reader.
   LIBRARIES = { "rack" => "Rack", "railties" => "Rails", "activerecord" => "ActiveRecord", "sinatra" => "Sinatra", "grape" => "Grape", "puma" => "Puma",
@@ -21,12 +23,16 @@ module RubyRecord
   JARS = "target/test-servers/mongo-java-server/mongo-java-server-*[0-9].jar"
 
   class << self
+    # Keeps what earlier runs of other steps came to.
     # @param root [String] of the checkout
-    # @param tally [Gate::Tally]
-    def write(root, tally)
-      record = { ruby: RUBY_VERSION, yjit: yjit?, system: system_name, libraries: libraries, servers: servers(root), date: Time.now.utc.strftime("%F"),
-                 **tally.to_h }
-      File.write(File.join(root, FOLDER, "#{RUBY_VERSION[/\A\d+\.\d+/]}.json"), "#{JSON.pretty_generate(record)}\n")
+    # @param tallies [Hash{String=>Gate::Tally}] by step
+    def write(root, tallies)
+      file = File.join(root, FOLDER, "#{RUBY_VERSION[/\A\d+\.\d+/]}.json")
+      steps = File.file?(file) ? JSON.parse(File.read(file)).fetch("steps") : {}
+      date = Time.now.utc.strftime("%F")
+      tallies.slice(*STEPS).each { |step, tally| steps[step] = { **tally.to_h, date: date } }
+      record = { ruby: RUBY_VERSION, yjit: yjit?, system: system_name, libraries: libraries, servers: servers(root), steps: steps.slice(*STEPS) }
+      File.write(file, "#{JSON.pretty_generate(record)}\n")
     end
 
     def fill_readme(root) = Bench::MarkedText.new(File.join(root, "README.md"), "rubies").replace(table(root))
@@ -42,8 +48,11 @@ module RubyRecord
 
     def row(record)
       with = [record["libraries"], record["servers"]].flat_map(&:to_a).map { |pair| pair.join(" ") }.join(", ")
-      tests = %w[passed failed skipped].map { |what| "#{record[what].to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ',')} #{what}" }.join(", ")
-      "| #{record['ruby']}#{' with YJIT' if record['yjit']} | #{record['system']} | #{with} | #{tests} | #{record['date']} |\n"
+      steps = record["steps"]
+      sums = %w[passed failed skipped].map { |what| "#{steps.values.sum { |step| step[what] }.to_s.gsub(/(?<=\d)(?=(\d{3})+\z)/, ',')} #{what}" }
+      part = "#{steps.keys.join(', ')}: " unless steps.size == STEPS.size
+      cells = ["#{record['ruby']}#{' with YJIT' if record['yjit']}", record["system"], with, "#{part}#{sums.join(', ')}"]
+      "| #{cells.join(' | ')} | #{steps.values.map { |step| step['date'] }.min} |\n"
     end
 
     def yjit? = defined?(RubyVM::YJIT.enabled?) ? RubyVM::YJIT.enabled? : false

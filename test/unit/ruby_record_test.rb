@@ -16,11 +16,12 @@ class RubyRecordTest < Minitest::Test
   def test_a_run_is_recorded_with_what_it_had
     Dir.mktmpdir do |root|
       FileUtils.mkdir_p(File.join(root, RubyRecord::FOLDER))
-      RubyRecord.write(root, Tally.new(12_345, 1, 2))
+      RubyRecord.write(root, "unit" => Tally.new(12_000, 1, 0), "lint" => Tally.new(1, 0, 0))
+      RubyRecord.write(root, "gc" => Tally.new(345, 0, 2))
       row = RubyRecord.table(root).lines.last
       assert_match(/\A\| #{RUBY_VERSION}( with YJIT)? \| /, row)
       assert_includes row, "Rack #{Gem::Specification.find_by_name('rack').version}"
-      assert_match(/ \| 12,345 passed, 1 failed, 2 skipped \| \d{4}-\d\d-\d\d \|\n\z/, row)
+      assert_match(/ \| unit, gc: 12,345 passed, 1 failed, 2 skipped \| \d{4}-\d\d-\d\d \|\n\z/, row)
     end
   end
 
@@ -28,7 +29,7 @@ class RubyRecordTest < Minitest::Test
     Dir.mktmpdir do |root|
       FileUtils.mkdir_p(File.join(root, RubyRecord::FOLDER))
       %w[3.10.0 3.9.1].each do |version|
-        File.write(File.join(root, RubyRecord::FOLDER, "#{version[/\d+\.\d+/]}.json"), JSON.generate(ruby: version, libraries: {}, servers: {}))
+        File.write(File.join(root, RubyRecord::FOLDER, "#{version[/\d+\.\d+/]}.json"), JSON.generate(ruby: version, libraries: {}, servers: {}, steps: {}))
       end
       assert_equal %w[3.10.0 3.9.1], RubyRecord.table(root).scan(/^\| (\d\S*)/).flatten
     end
