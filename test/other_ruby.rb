@@ -11,28 +11,13 @@ class OtherRuby
   ROOT = File.expand_path("..", __dir__)
   SUITE = "trixie"
 
-  # Which packages beside those of the tests, of which more suites, and with which variables. Debian compiles libraries for its own Ruby alone. The
-  # others find there what is Ruby only, and minitest would fail on plugins of the rest.
+  # Which packages beside those of the tests, of which more suites, and with which variables. Debian compiles libraries for its own Ruby alone: the
+  # other one finds those that are Ruby only, and minitest would fail on plugins of the rest.
   RUBIES = {
     "3.3" => { packages: [], more: [], environment: {} },
     "3.4" => { packages: %w[ruby3.4/experimental ruby3.4-dev/experimental libruby3.4/experimental], more: ["experimental"],
-               environment: { "MT_NO_PLUGINS" => "1" } },
-    "4.0" => { packages: %w[autoconf libffi-dev libssl-dev libyaml-dev zlib1g-dev], more: [],
-               environment: { "MT_NO_PLUGINS" => "1", "GEM_PATH" => "/usr/share/rubygems-integration/all" } }
+               environment: { "MT_NO_PLUGINS" => "1" } }
   }.freeze
-
-  # Debian has no package of it: it is built from its source.
-  FROM_SOURCE = %w[4.0].freeze
-  BUILD = <<~SH
-    [ ! -x /usr/local/bin/ruby ] || exit 0
-    cd /ruby/source
-    [ -x configure ] || ./autogen.sh
-    mkdir -p ../build
-    cd ../build
-    ../source/configure --prefix=/usr/local --with-vendordir=/usr/lib/ruby/vendor_ruby --disable-install-doc
-    make -j"$(nproc)"
-    make install
-  SH
 
   # What every run of the tests contains: the binding and the library, the contracts of HTTP, Rack and JSON, and of the integration tests those of
   # the scheduler and of what comes in other versions with the other Debian: frameworks, gems and servers.
@@ -74,10 +59,10 @@ class OtherRuby
     @debian.exclusively do
       @root = @debian.root
       @debian.lend_network(@root)
-      FROM_SOURCE.include?(@version) ? build_ruby : choose_ruby
+      FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby"))
       clone
-      FileUtils.cp(record, File.join(@root, "elah", record)) if File.file?(record)
-      DebianRoot.run(failure, *enter("sh", "-c", 'cd /elah; exec "$@"', "sh", *command, "target" => "/elah/target"))
+      FileUtils.cp_r(RubyRecord::FOLDER, File.join(@root, "elah/test")) if File.file?(record)
+      DebianRoot.run(failure, *enter(*command))
     ensure
       keep_record if @root && command.include?("--record")
     end
@@ -86,8 +71,9 @@ class OtherRuby
   # In a checkout.
   def record = File.join(RubyRecord::FOLDER, "#{@version}.json")
 
-  def enter(*command, mounts)
-    DebianRoot.enter(@root, *command, mounts: mounts.transform_keys { |name| File.join(@folder, name) }, environment: @environment)
+  def enter(*command)
+    DebianRoot.enter(@root, "sh", "-c", 'cd /elah; exec "$@"', "sh", *command,
+                     mounts: { File.join(@folder, "target") => "/elah/target" }, environment: @environment)
   end
 
   def test_packages
@@ -95,20 +81,6 @@ class OtherRuby
     raise DebianRoot::Failure, "bin/setup names no packages for #{SUITE}." unless status.success?
 
     out.split
-  end
-
-  # The Ruby of the suite, or the one that stands beside it.
-  def choose_ruby
-    FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby")) if File.exist?(File.join(@root, "usr/bin/ruby#{@version}"))
-  end
-
-  def build_ruby
-    source = File.join(@folder, "source")
-    unless File.file?(File.join(source, "version.h"))
-      raise DebianRoot::Failure, "Debian has no package of Ruby #{@version}: unpack a release of its source into #{source}, and run this again."
-    end
-
-    DebianRoot.run("Ruby #{@version} could not be built", *enter("sh", "-ec", BUILD, "source" => "/ruby/source", "build" => "/ruby/build"))
   end
 
   # The files that are as they were stay untouched, so that cargo builds what has changed.
@@ -125,6 +97,7 @@ class OtherRuby
 
   def keep_record
     made = File.join(@root, "elah", record)
+    FileUtils.mkdir_p(RubyRecord::FOLDER)
     FileUtils.cp(made, record) if File.file?(made)
     RubyRecord.fill_readme(ROOT)
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "json"
 require "open3"
 require "time"
@@ -27,6 +28,7 @@ module RubyRecord
     # @param root [String] of the checkout
     # @param tallies [Hash{String=>Gate::Tally}] by step
     def write(root, tallies)
+      FileUtils.mkdir_p(File.join(root, FOLDER))
       file = File.join(root, FOLDER, "#{RUBY_VERSION[/\A\d+\.\d+/]}.json")
       steps = File.file?(file) ? JSON.parse(File.read(file)).fetch("steps") : {}
       date = Time.now.utc.strftime("%F")

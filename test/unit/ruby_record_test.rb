@@ -16,7 +16,6 @@ class RubyRecordTest < Minitest::Test
 
   def test_a_run_is_recorded_with_what_it_had
     Dir.mktmpdir do |root|
-      FileUtils.mkdir_p(File.join(root, RubyRecord::FOLDER))
       RubyRecord.write(root, "unit" => Tally.new(12_000, 1, 0), "lint" => Tally.new(1, 0, 0))
       RubyRecord.write(root, "gc" => Tally.new(345, 0, 2))
       row = RubyRecord.table(root).lines.last
