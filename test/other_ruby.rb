@@ -61,7 +61,7 @@ class OtherRuby
       @debian.lend_network(@root)
       FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby"))
       clone
-      FileUtils.cp_r(RubyRecord::FOLDER, File.join(@root, "elah/test")) if File.file?(record)
+      bring_record
       DebianRoot.run(failure, *enter(*command))
     ensure
       keep_record if @root && command.include?("--record")
@@ -93,6 +93,14 @@ class OtherRuby
     DebianRoot.run(failure, *git, "fetch", "--quiet", "--depth", "1", "file://#{ROOT}", "HEAD")
     DebianRoot.run(failure, *git, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
     DebianRoot.run(failure, *git, "clean", "-ffdxq")
+  end
+
+  # What this run adds to may not be committed yet.
+  def bring_record
+    return unless Dir.exist?(RubyRecord::FOLDER)
+
+    FileUtils.cp_r(RubyRecord::FOLDER, File.join(@root, "elah/test"))
+    RubyRecord.fill_readme(File.join(@root, "elah"))
   end
 
   def keep_record
