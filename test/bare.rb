@@ -5,9 +5,9 @@ require "fileutils"
 require "open3"
 require_relative "debian_root"
 
-# Owns the proof that `bin/try` and `bin/test` work on a machine that has nothing: a minimal Debian in a folder, with a clean clone of this checkout
-# and the Rust of this machine, in namespaces that take every mount and process with them when they end.
-# Run as a program it proves it, and notes in test/bare/passed.sha256 what it has proved it for.
+# Owns the proof that `bin/try` and `bin/test` work on a machine that has nothing: a minimal Debian in a folder, with a
+# clean clone of this checkout and the Rust of this machine, in namespaces that take every mount and process with them
+# when they end. Run as a program it proves it, and notes in test/bare/passed.sha256 what it has proved it for.
 class Bare
   ROOT = File.expand_path("..", __dir__)
   FOLDER = File.join(ROOT, "tmp/bare")
@@ -17,7 +17,8 @@ class Bare
   PROVED = %w[bin/setup bin/try bin/test test/bare/inside.sh].freeze
   RECORD = File.join(__dir__, "bare/passed.sha256")
 
-  # What `bin/test` runs there: the steps that are quick, and for each thing that `bin/setup --tests` brings a file that needs it.
+  # What `bin/test` runs there: the steps that are quick, and for each thing that `bin/setup --tests` brings a file that
+  # needs it.
   TESTS = %w[
     architecture unit docs
     test/integration/leaderboards_page_test.rb test/integration/mongo_test.rb test/integration/ordinary_gems_test.rb test/integration/rack_grape_test.rb
@@ -46,7 +47,8 @@ class Bare
     debian.exclusively do
       DebianRoot.remove(root)
       prepare(debian)
-      run("bin/try or bin/test failed on the bare machine", *DebianRoot.enter(root, "sh", "/elah/test/bare/inside.sh", *TESTS))
+      run("bin/try or bin/test failed on the bare machine",
+          *DebianRoot.enter(root, "sh", "/elah/test/bare/inside.sh", *TESTS))
       check_clone
       File.write(RECORD, self.class.record(clone))
     ensure

@@ -4,18 +4,20 @@ require "digest"
 require "fileutils"
 require "open3"
 
-# A Debian in a folder, with the Rust of this machine: made by mmdebstrap once for a suite, its packages, and what apt of this machine has for them,
-# and entered in namespaces that take every mount and process with them when they end.
+# A Debian in a folder, with the Rust of this machine. mmdebstrap makes it once for a suite, its packages, and the
+# sources and settings of this machine's apt. It is entered in namespaces that take every mount and process with them
+# when they end.
 class DebianRoot
   CHECKOUT = File.expand_path("..", __dir__)
 
   # Seconds instead of minutes: how the extension is optimised says nothing about the machine.
-  QUICK_BUILD = { "CARGO_PROFILE_RELEASE_LTO" => "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS" => "16", "CARGO_PROFILE_RELEASE_OPT_LEVEL" => "1",
-                  "CARGO_PROFILE_RELEASE_DEBUG" => "0" }.freeze
+  QUICK_BUILD = { "CARGO_PROFILE_RELEASE_LTO" => "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS" => "16",
+                  "CARGO_PROFILE_RELEASE_OPT_LEVEL" => "1", "CARGO_PROFILE_RELEASE_DEBUG" => "0" }.freeze
   NETWORK = %w[http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY].freeze
   DEVICES = %w[null zero full random urandom tty].freeze
 
-  # What is done before the packages are installed: certificates of this machine's network are there for `ca-certificates` to take up.
+  # What is done before the packages are installed: certificates of this machine's network are there for
+  # `ca-certificates` to take up.
   LEND_CERTIFICATES = <<~SH
     own=/usr/local/share/ca-certificates
     if [ -d "$own" ]; then mkdir -p "$1$own"; cp -R "$own/." "$1$own"; fi
@@ -51,17 +53,25 @@ class DebianRoot
     # @return [String, nil] why none can be entered here, and what would help
     def obstacle
       return "it mounts file systems, so it wants root: run it by `sudo`" unless Process.uid.zero?
-      return "there is no mmdebstrap: `bin/setup --machine` installs it" unless command?("mmdebstrap")
-      return "this process may not make namespaces: run it outside of a container, or in a privileged one" unless system("unshare", "--mount", "--pid", "--fork", "true", err: File::NULL)
-      return "it clones the checkout, and git finds none here" unless system("git", "-C", CHECKOUT, "rev-parse", "--verify", "HEAD", out: File::NULL, err: File::NULL)
+      unless succeeds?("sh", "-c", "command -v mmdebstrap")
+        return "there is no mmdebstrap: `bin/setup --machine` installs it"
+      end
+      unless succeeds?("unshare", "--mount", "--pid", "--fork", "true")
+        return "this process may not make namespaces: run it outside of a container, or in a privileged one"
+      end
+      unless succeeds?("git", "-C", CHECKOUT, "rev-parse", "--verify", "HEAD")
+        return "it clones the checkout, and git finds none here"
+      end
+      return unless ["", "/usr"].include?(rust)
 
-      "the Rust here is part of the system: install one from https://rustup.rs, which is lent to it" if ["", "/usr"].include?(rust)
+      "the Rust here is part of the system: install one from https://rustup.rs, which is lent to it"
     end
 
     # @return [String] the folder of the toolchain
     def rust = Open3.capture2("rustc", "--print", "sysroot", chdir: CHECKOUT).first.chomp
 
-    # Runs a command that ends with this process, and all that is in its namespaces with it. Raises Failure with these words.
+    # Runs a command that ends with this process, and all that is in its namespaces with it. Raises Failure with these
+    # words.
     def run(failure, *command, input: File::NULL)
       pid = Process.spawn(*command, in: input)
       status = Process.wait2(pid).last
@@ -75,7 +85,7 @@ class DebianRoot
 
     private
 
-    def command?(name) = system("sh", "-c", "command -v #{name}", out: File::NULL)
+    def succeeds?(*command) = system(*command, out: File::NULL, err: File::NULL)
 
     def end_by_force(pid)
       Process.kill(:KILL, pid)
@@ -116,10 +126,11 @@ class DebianRoot
   # @return [Array<String>] a command that runs the command in the root
   def self.enter(root, *command, mounts: {}, environment: {})
     path = "/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    variables = { "HOME" => "/root", "PATH" => path, **ENV.slice(*NETWORK), **QUICK_BUILD, **environment }.map { |pair| pair.join("=") }
+    variables = { "HOME" => "/root", "PATH" => path, **ENV.slice(*NETWORK), **QUICK_BUILD, **environment }
     cargo = ENV.fetch("CARGO_HOME", File.join(Dir.home, ".cargo"))
     places = { rust => "/rust", cargo => "/root/.cargo", **mounts }.to_a.flatten
-    ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", IN_NAMESPACES, "debian", root, *places, "--", "env", "-i", *variables, *command]
+    ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", IN_NAMESPACES, "debian", root, *places, "--",
+     "env", "-i", *variables.map { |pair| pair.join("=") }, *command]
   end
 
   private
@@ -134,21 +145,27 @@ class DebianRoot
     Dir[File.join(@folder, "#{@suite}-*")].each { |old| self.class.remove(old) }
     options = settings.map { |setting| "--aptopt=#{setting}" }
     options << "--include=#{@packages.join(',')}" if @packages.any?
-    self.class.run("The Debian could not be made", "mmdebstrap", "--variant=minbase", "--format=#{format}", *hooks, *options, @suite,
-                   "#{place}.part", *sources)
+    self.class.run("The Debian could not be made", "mmdebstrap", "--variant=minbase", "--format=#{format}",
+                   *hooks, *options, @suite, "#{place}.part", *sources)
     File.rename("#{place}.part", place)
     place
   end
 
-  def hooks = [LEND_CERTIFICATES, *(REFUSE_CLUSTER if @packages.include?("postgresql"))].map { |script| "--essential-hook=#{script}" }
+  def hooks
+    scripts = [LEND_CERTIFICATES, *(REFUSE_CLUSTER if @packages.include?("postgresql"))]
+    scripts.map { |script| "--essential-hook=#{script}" }
+  end
 
   # The suite from where apt of this Debian has its own, and as mmdebstrap knows it on another system.
   def apt_sources
     codename = debian_codename or return []
-    out, = Open3.capture2("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)", "Created-By: Packages")
-    own = out.lines(chomp: true).uniq.map { |line| line.split(" ", 3) }.select { |_, suite, component| suite.start_with?(codename) && component == "main" }
+    out, = Open3.capture2("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)",
+                          "Created-By: Packages")
+    all = out.lines(chomp: true).uniq.map { |line| line.split(" ", 3) }
+    own = all.select { |_, suite, component| suite.start_with?(codename) && component == "main" }
     mirrors = own.filter_map { |uri, suite, _| uri if suite == codename }.first(1)
-    own.map { |uri, suite, _| "deb #{uri} #{suite.sub(codename, @suite)} main" } + mirrors.product(@more).map { |uri, suite| "deb #{uri} #{suite} main" }
+    own.map { |uri, suite, _| "deb #{uri} #{suite.sub(codename, @suite)} main" } +
+      mirrors.product(@more).map { |uri, suite| "deb #{uri} #{suite} main" }
   end
 
   def debian_codename
@@ -157,5 +174,8 @@ class DebianRoot
   end
 
   # How apt of this machine gets at it: proxies, and what it does not check.
-  def apt_settings = Open3.capture2("apt-config", "dump", "Acquire").first.lines(chomp: true).grep(/\AAcquire::(https?|Retries|Check)\S* "[^"]/)
+  def apt_settings
+    out, = Open3.capture2("apt-config", "dump", "Acquire")
+    out.lines(chomp: true).grep(/\AAcquire::(https?|Retries|Check)\S* "[^"]/)
+  end
 end

@@ -71,13 +71,14 @@ class Gate
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
       Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
       Step.new("docs", ruby_tests("test/docs_test.rb")),
-      Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, false, -> { OtherRuby.obstacle }),
+      Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, false,
+               -> { OtherRuby.obstacle }),
       Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, false, -> { Bare.reason_to_skip })
     ]
   end
 
-  # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, and the other depends on packages
-  # that change from day to day.
+  # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, and the
+  # other depends on packages that change from day to day.
   def self.steps_apart
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),

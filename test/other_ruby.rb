@@ -5,42 +5,50 @@ require "open3"
 require_relative "debian_root"
 require_relative "ruby_record"
 
-# A Ruby that this machine does not have: a Debian with it, in which a clone of the last commit is built, tested and tried. The Debian and cargo's
-# folder stay in tmp/rubies.
+# A Ruby that this machine does not have: a Debian with it, in which a clone of the last commit is built, tested and
+# tried. The Debian and cargo's folder stay in tmp/rubies.
 class OtherRuby
   ROOT = File.expand_path("..", __dir__)
   SUITE = "trixie"
 
-  # Which packages beside those of the tests, of which more suites, and with which variables. Debian compiles libraries for its own Ruby alone: the
-  # other one finds those that are Ruby only, and minitest would fail on plugins of the rest.
+  # Which packages beside those of the tests, of which more suites, and with which variables. Debian compiles libraries
+  # for its own Ruby alone: the other one finds those that are Ruby only. Minitest would fail on plugins of the rest.
   RUBIES = {
     "3.3" => { packages: [], more: [], environment: {} },
-    "3.4" => { packages: %w[ruby3.4/experimental ruby3.4-dev/experimental libruby3.4/experimental], more: ["experimental"],
-               environment: { "MT_NO_PLUGINS" => "1" } }
+    "3.4" => { packages: %w[ruby3.4/experimental ruby3.4-dev/experimental libruby3.4/experimental],
+               more: ["experimental"], environment: { "MT_NO_PLUGINS" => "1" } }
   }.freeze
 
-  # What every run of the tests contains: the binding and the library, the contracts of HTTP, Rack and JSON, and of the integration tests those of
-  # the scheduler and of what comes in other versions with the other Debian: frameworks, gems and servers.
+  # What every run of the tests contains: the binding and the library, the contracts of HTTP, Rack and JSON, and of the
+  # integration tests those of the scheduler and of what comes in other versions with the other Debian: frameworks, gems
+  # and servers.
   CHOSEN = [
     "unit", "gc", "docs",
-    *%w[http_corpus text rack_3 rails_json native_parity links_contract items_contract].map { |name| "test/conformance/#{name}_test.rb" },
-    *%w[active_record api cancellation entity_workers mongo ordinary_gems rack_body_end rack_env rack_hijack rack_input rack_response rack_sinatra
-        rackup rails_api redis request_isolation scheduler serve setup shutdown sink_destinations sinatra_records sql_postgresql supervisor
-        waits].map { |name| "test/integration/#{name}_test.rb" }
+    *%w[http_corpus items_contract links_contract native_parity rack_3 rails_json text].map do |name|
+      "test/conformance/#{name}_test.rb"
+    end,
+    *%w[active_record api cancellation entity_workers mongo ordinary_gems rack_body_end rack_env rack_hijack rack_input
+        rack_response rack_sinatra rackup rails_api redis request_isolation scheduler serve setup shutdown
+        sink_destinations sinatra_records sql_postgresql supervisor waits].map do |name|
+      "test/integration/#{name}_test.rb"
+    end
   ].freeze
 
   def self.obstacle = DebianRoot.obstacle
 
   # @param version [String] a key of RUBIES
   def initialize(version)
-    about = RUBIES[version] or raise DebianRoot::Failure, "There is no Ruby #{version} to be had; there are #{RUBIES.keys.join(', ')}."
+    about = RUBIES.fetch(version) do
+      raise DebianRoot::Failure, "There is no Ruby #{version} to be had; there are #{RUBIES.keys.join(', ')}."
+    end
     @version = version
     @folder = File.join(ROOT, "tmp/rubies", version)
     @environment = about[:environment]
     @debian = DebianRoot.new(SUITE, @folder, packages: test_packages + about[:packages], more: about[:more])
   end
 
-  # @param words [Array<String>] as `bin/test` accepts them; without any all that a Ruby can change. The steps among them are recorded.
+  # The steps that run are recorded.
+  # @param words [Array<String>] as `bin/test` accepts them; without any all that a Ruby can change
   def test(words)
     words = [*RubyRecord::STEPS, *Dir.glob("test/fuzz/*_test.rb", base: ROOT)] if words.empty?
     inside("The tests failed on Ruby #{@version}", "bin/test", "--record", *words)

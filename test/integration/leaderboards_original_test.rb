@@ -16,12 +16,15 @@ class LeaderboardsOriginalTest < Minitest::Test
     APP = GRAPE
   end
 
+  DATABASE = "LEADERBOARDS_DATABASE_URL"
   SERVERS = { "app" => -> { LeaderboardsServer.new({}, {}) },
-              "grape" => -> { GrapeServer.new({}, env: { "LEADERBOARDS_DATABASE_URL" => Servers::MariaDB.shared.url }) } }.freeze
+              "grape" => -> { GrapeServer.new({}, env: { DATABASE => Servers::MariaDB.shared.url }) } }.freeze
 
   def self.server(name)
     @servers ||= {}
-    @servers[name] ||= SERVERS.fetch(name).call.tap { |server| Minitest.after_run { server.process.stop && server.remove } }
+    @servers[name] ||= SERVERS.fetch(name).call.tap do |server|
+      Minitest.after_run { server.process.stop && server.remove }
+    end
   end
 
   def setup = name.end_with?("_grape") && Gems.missing("grape")&.then { |reason| skip reason }

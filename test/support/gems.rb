@@ -16,7 +16,8 @@ module Gems
       "there is no gem #{name}#{", which #{needed_by} needs," if needed_by} for Ruby #{RUBY_VERSION} here"
     end
 
-    # For `return unless Gems.present?("pg")` at the top of a file of tests: false if one is missing, and the file is one skipped test.
+    # For `return unless Gems.present?("pg")` at the top of a file of tests: false if one is missing, and the file is
+    # one skipped test.
     def present?(*names)
       reason = names.filter_map { |name| missing(name) }.first or return true
       file = caller_locations(1, 1).first.path

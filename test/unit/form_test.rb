@@ -29,7 +29,8 @@ class FormTest < Minitest::Test
 
   # Elah nests as Rack 2.2. Rack 3 differs for brackets that do not pair, that begin a name, and for lists of lists.
   def compared?(text)
-    Rack.release < "3" || text.split(/[&;] */).all? { |pair| pair.split("=").first.to_s.gsub(/%5B/i, "[").gsub(/%5D/i, "]").match?(EVEN) }
+    names = text.split(/[&;] */).map { |pair| pair.split("=").first.to_s.gsub(/%5B/i, "[").gsub(/%5D/i, "]") }
+    Rack.release < "3" || names.all?(EVEN)
   end
   EVEN = /\A(?!.*\[\]\s*\[\])([^\[\]]+(\[[^\[\]]*\])*)?\z/m.freeze
 

@@ -69,7 +69,8 @@ class JSONGenerateTest < Minitest::Test
   # JSON accepts less of them from version to version.
   def test_strings_of_other_encodings
     labelled = { "é".b => "é", "abc".b => "abc", "é".dup.force_encoding("US-ASCII") => "é" }
-    encoded = { "é" => "ISO-8859-1", "日本" => "Shift_JIS", "plain" => "UTF-16BE", "ü" => "UTF-16LE", "\u{1F600}" => "UTF-32LE" }
+    encoded = { "é" => "ISO-8859-1", "日本" => "Shift_JIS", "plain" => "UTF-16BE", "ü" => "UTF-16LE",
+                "\u{1F600}" => "UTF-32LE" }
     encoded.to_h { |text, encoding| [text.encode(encoding), text] }.merge(labelled).each do |text, utf8|
       assert_equal JSON.generate([utf8, { utf8 => 1 }]), Elah::JSON.generate([text, { text => 1 }])
     end

@@ -31,8 +31,8 @@ class MultipartTest < Minitest::Test
     error.message
   end
 
-  # Files with their contents in place of their Tempfiles. Rack 3 writes names of headers in lower case and leaves them as they came, which Elah
-  # does not.
+  # Files with their contents in place of their Tempfiles. Rack 3 writes names of headers in lower case and leaves them
+  # as they came, which Elah does not.
   def plain(value)
     case value
     when Hash

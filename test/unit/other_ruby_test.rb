@@ -9,7 +9,8 @@ require "other_ruby"
 class OtherRubyTest < Minitest::Test
   def test_an_unknown_version_is_refused_with_those_that_can_be_had
     out, status = Open3.capture2e(RbConfig.ruby, "test/other_ruby.rb", "test", "2.7", chdir: OtherRuby::ROOT)
-    assert_equal [1, "There is no Ruby 2.7 to be had; there are #{OtherRuby::RUBIES.keys.join(', ')}.\n"], [status.exitstatus, out]
+    assert_equal 1, status.exitstatus
+    assert_equal "There is no Ruby 2.7 to be had; there are #{OtherRuby::RUBIES.keys.join(', ')}.\n", out
   end
 
   def test_what_is_run_exists
@@ -20,7 +21,9 @@ class OtherRubyTest < Minitest::Test
 
   # `bin/setup` has one table for all suites.
   def test_a_suite_has_its_own_packages
-    bookworm, trixie = %w[bookworm trixie].map { |suite| Open3.capture2("bin/setup", "--packages", suite, chdir: OtherRuby::ROOT).first.split }
+    bookworm, trixie = %w[bookworm trixie].map do |suite|
+      Open3.capture2("bin/setup", "--packages", suite, chdir: OtherRuby::ROOT).first.split
+    end
     assert_equal %w[libclang-common-14-dev libclang1-14 ruby-grape], bookworm - trixie
     assert_equal %w[libclang-common-19-dev libclang1-19 ruby-mustermann-grape ruby-rackup], trixie - bookworm
   end

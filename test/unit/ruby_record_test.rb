@@ -29,7 +29,8 @@ class RubyRecordTest < Minitest::Test
     Dir.mktmpdir do |root|
       FileUtils.mkdir_p(File.join(root, RubyRecord::FOLDER))
       %w[3.10.0 3.9.1].each do |version|
-        File.write(File.join(root, RubyRecord::FOLDER, "#{version[/\d+\.\d+/]}.json"), JSON.generate(ruby: version, libraries: {}, servers: {}, steps: {}))
+        record = { ruby: version, libraries: {}, servers: {}, steps: {} }
+        File.write(File.join(root, RubyRecord::FOLDER, "#{version[/\d+\.\d+/]}.json"), JSON.generate(record))
       end
       assert_equal %w[3.10.0 3.9.1], RubyRecord.table(root).scan(/^\| (\d\S*)/).flatten
     end
