@@ -3,6 +3,8 @@
 require "open3"
 require "rbconfig"
 require_relative "bare"
+require_relative "other_ruby"
+require_relative "ruby_record"
 
 # Owns the order, the time and the sum of all gates and tests. `bin/test` runs it, after setting up. Its last line is
 # "N passed, N failed, N skipped" over all steps; a formatter or linter counts as one test.
@@ -69,30 +71,52 @@ class Gate
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
       Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
       Step.new("docs", ruby_tests("test/{docs,signatures}_test.rb")),
+      Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, false,
+               -> { OtherRuby.obstacle }),
       Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, false, -> { Bare.reason_to_skip })
     ]
   end
+
+  # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, and the
+  # other depends on packages that change from day to day.
+  def self.steps_apart
+    [
+      Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
+      Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle })
+    ]
+  end
+
+  def self.other_ruby(*words) = [RbConfig.ruby, "test/other_ruby.rb", *words]
 
   # Every file runs in a process of its own: what one loads and patches is not there for the next.
   def self.ruby_tests(pattern, *arguments) = Dir[pattern].to_h { |file| [file, [*RUBY, file, *arguments]] }
 
   # @param words [Array<String>] names of steps and test files; none means all steps
+  # @param record [Boolean] whether README.md says of this Ruby what comes out
   # @return [Boolean] whether all passed
-  def run(words)
+  def run(words, record:)
     steps = choose(words)
     @failures = []
-    tallies = steps.flat_map { |step| run_step(step) }
+    sums = steps.to_h { |step| [step.name, run_step(step).reduce(Tally.new(0, 0, 0), :+)] }
+    record(sums) if record
     @failures.each { |failure| puts "\n#{failure}" }
     puts "\nFailed: #{@failures.map(&:title).join(', ')}" if @failures.any?
-    puts tallies.reduce(Tally.new(0, 0, 0), :+)
+    puts sums.values.reduce(:+)
     @failures.empty?
   end
 
   private
 
+  def record(sums)
+    RubyRecord.write(ROOT, sums)
+    RubyRecord.fill_readme(ROOT)
+  end
+
   def choose(words)
     steps = self.class.steps
     return steps.map { |step| passed_over(step) || step } if words.empty?
+
+    steps += self.class.steps_apart
 
     words.map do |word|
       next Step.new(word, self.class.ruby_tests(word)) if File.file?(word)
@@ -158,12 +182,11 @@ end
 
 $stdout.sync = true
 Dir.chdir(Gate::ROOT)
-# The step that no whole run includes: it proves nothing, and takes as long as the tests that it measures.
-coverage = "coverage"
-if ARGV == ["--list"]
-  puts Gate.steps.map(&:name), coverage
-elsif ARGV.first == coverage
-  exec(RbConfig.ruby, "test/coverage_report.rb", *ARGV.drop(1))
+words = ARGV - ["--record"]
+if words == ["--list"]
+  puts (Gate.steps + Gate.steps_apart).map(&:name)
+elsif words.first == "coverage"
+  exec(RbConfig.ruby, "test/coverage_report.rb", *words.drop(1))
 else
-  exit Gate.new.run(ARGV)
+  exit Gate.new.run(words, record: words.empty? || words != ARGV)
 end

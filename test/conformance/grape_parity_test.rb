@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("grape")
+
 require "json"
 require "open3"
 require "rbconfig"

@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require_relative "../support/elah_server"
+require_relative "../support/gems"
 require_relative "../support/servers"
 require_relative "contract"
 
@@ -26,6 +27,8 @@ module ItemsContractTest
       define_singleton_method(:server) do
         @server ||= start.call.tap { |server| Minitest.after_run { server.stop } }
       end
+
+      define_method(:setup) { Gems.missing("grape")&.then { |reason| skip reason } } if name.start_with?("Grape")
 
       CONTRACT.cases.each do |one|
         define_method("test_#{one.name.tr(' ', '_')}") do

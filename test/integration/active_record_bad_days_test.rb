@@ -3,6 +3,9 @@
 # A database that is stopped, killed, silent or overrun under an app with ActiveRecord: the answers say so with a stable
 # code, nobody else is held up, and the app recovers by itself.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("grape", "activerecord", "pg", "mysql2")
+
 require "support/patience"
 require "support/records_case"
 

@@ -2,6 +2,9 @@
 
 # ActiveRecord's pool on the loop, against the real servers: who has which connection, and what comes back.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("activerecord", "pg", "mysql2")
+
 require "active_record"
 require "support/records_case"
 require "timeout"

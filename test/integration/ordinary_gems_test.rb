@@ -3,6 +3,9 @@
 # Ordinary drivers under `elah serve`, unchanged, against the real servers: fifty calls of 200 ms that wait together,
 # and a neighbour who does not feel them.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("mongo", "mysql2", "pg", "redis", "sqlite3")
+
 require "mongo"
 require "sqlite3"
 require "support/elah_server"

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require "support/gems"
+return unless Gems.present?("grape")
+
 require_relative "../support/elah_server"
 
 # A Grape API, over HTTP.

@@ -4,6 +4,7 @@
 require "test_helper"
 require "open3"
 require "support/elah_server"
+require "support/gems"
 
 class RackupTest < Minitest::Test
   LIB = File.expand_path("../../lib", __dir__)
@@ -70,6 +71,7 @@ class RackupTest < Minitest::Test
   end
 
   def test_the_command_of_rails_serves_with_elah
+    Gems.missing("railties")&.then { |reason| skip reason }
     Dir.mktmpdir do |folder|
       FileUtils.mkdir_p([File.join(folder, "config"), File.join(folder, "bin")])
       File.write(File.join(folder, "config/application.rb"), <<~RUBY)

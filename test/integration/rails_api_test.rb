@@ -2,6 +2,9 @@
 
 # A Rails API under `elah serve`, with no line for Elah in it.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("railties", "activerecord", "pg", "mysql2")
+
 require "support/records_case"
 
 class RailsApiTest < Minitest::Test

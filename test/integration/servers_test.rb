@@ -3,6 +3,9 @@
 # The servers that the other tests lean on: each serves, over TLS too, keeps its data over a stop and a kill when it
 # shall, is silent while it is paused, and is gone at the end.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("mongo", "mysql2", "pg", "redis")
+
 require "mongo"
 require "mysql2"
 require "pg"

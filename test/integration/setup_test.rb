@@ -111,7 +111,7 @@ class SetupTest < Minitest::Test
   end
 
   def test_an_unknown_argument_is_refused
-    assert_equal [1, "setup: unknown argument --fast; there are --clients and --tests.\n"],
+    assert_equal [1, "setup: unknown argument --fast; there are --clients, --tests, --machine and --packages.\n"],
                  setup_with(COMMANDS, {}, "--fast")
   end
 end

@@ -3,6 +3,9 @@
 # The collector inside an existing Rails app, under Elah and under Puma: the app's own routes stay, and events are
 # recorded.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("railties", "puma")
+
 require "support/elah_server"
 require "support/patience"
 require "open3"

@@ -27,6 +27,13 @@ class FormTest < Minitest::Test
     :refused
   end
 
+  # Elah nests as Rack 2.2. Rack 3 differs for brackets that do not pair, that begin a name, and for lists of lists.
+  def compared?(text)
+    names = text.split(/[&;] */).map { |pair| pair.split("=").first.to_s.gsub(/%5B/i, "[").gsub(/%5D/i, "]") }
+    Rack.release < "3" || names.all?(EVEN)
+  end
+  EVEN = /\A(?!.*\[\]\s*\[\])([^\[\]]+(\[[^\[\]]*\])*)?\z/m.freeze
+
   def assert_as_rack(text)
     case (expected = rack(text))
     when :refused then refused(text)
@@ -51,7 +58,7 @@ class FormTest < Minitest::Test
   ].freeze
 
   def test_the_table_as_in_rack
-    TABLE.each { |text| assert_as_rack(text) }
+    TABLE.select { |text| compared?(text) }.each { |text| assert_as_rack(text) }
   end
 
   def test_random_queries_as_in_rack
@@ -61,9 +68,10 @@ class FormTest < Minitest::Test
     20_000.times do
       text = Array.new(random.rand(1..24)) { pieces.sample(random: random) }.join
       text.delete!("%") if random.rand(20).positive? && text.match?(/%(?!\h\h)/)
-      outcomes[assert_as_rack(text).class] += 1
+      outcomes[assert_as_rack(text).class] += 1 if compared?(text)
     end
-    assert_operator outcomes.values_at(Hash, String, Symbol).min, :>, 100, outcomes.to_s
+    least = Rack.release < "3" ? 100 : 1
+    assert_operator outcomes.values_at(Hash, String, Symbol).min, :>, least, outcomes.to_s
   end
 
   def test_forms_separate_with_the_ampersand_alone
@@ -108,7 +116,7 @@ class FormTest < Minitest::Test
   end
 
   def test_under_gc_stress
-    texts = TABLE.first(75) - ["&" * 4094]
+    texts = TABLE.first(75).select { |text| compared?(text) } - ["&" * 4094]
     expected = texts.to_h { |text| [text, rack(text)] }.select { |_, params| params.is_a?(Hash) }
     GC.stress = true
     actual = expected.keys.to_h { |text| [text, parse(text)] }

@@ -2,6 +2,9 @@
 
 # What the errors of drivers mean, with the drivers' own classes.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("activerecord", "mysql2", "pg", "redis")
+
 require "active_record"
 require "mysql2"
 require "pg"

@@ -2,6 +2,9 @@
 
 require "test_helper"
 require "elah/concurrency/scheduler"
+require "support/gems"
+return unless Gems.present?("sqlite3")
+
 require "sqlite3"
 require "tmpdir"
 

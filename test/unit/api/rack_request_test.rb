@@ -43,12 +43,12 @@ class APIRackRequestTest < APICase
 
   def test_headers_are_spelled_as_the_loaded_rack_wants_them
     source = 'class A < Elah::API; get(:x) { header "X-Multi", %w[a b]; "x" }; end; ' \
-             'p A.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/x", "QUERY_STRING" => "")[1]'
-    assert_equal '{"x-multi"=>["a", "b"], "content-type"=>"text/plain"}', headers_of(source)
+             'puts Elah::JSON.generate(A.call("REQUEST_METHOD" => "GET", "PATH_INFO" => "/x", "QUERY_STRING" => "")[1])'
+    assert_equal({ "x-multi" => %w[a b], "content-type" => "text/plain" }, headers_of(source))
     rack_2 = "module Rack; def self.release = '2.2'; end; "
-    assert_equal '{"X-Multi"=>"a\nb", "Content-Type"=>"text/plain"}', headers_of(rack_2 + source)
+    assert_equal({ "X-Multi" => "a\nb", "Content-Type" => "text/plain" }, headers_of(rack_2 + source))
     rack_3 = "module Rack; class Headers; end; end; "
-    assert_equal '{"x-multi"=>["a", "b"], "content-type"=>"text/plain"}', headers_of(rack_3 + source)
+    assert_equal({ "x-multi" => %w[a b], "content-type" => "text/plain" }, headers_of(rack_3 + source))
   end
 
   private
@@ -58,6 +58,6 @@ class APIRackRequestTest < APICase
     lib = File.expand_path("../../../lib", __dir__)
     output, status = Open3.capture2e(RbConfig.ruby, "-I#{lib}", "-relah", "-e", source)
     assert status.success?, output
-    output.chomp
+    Elah::JSON.parse(output)
   end
 end
