@@ -7,6 +7,7 @@ return unless Gems.present?("activerecord", "pg", "mysql2")
 
 require "active_record"
 require "support/records_case"
+require "support/slow_proxy"
 require "timeout"
 
 class ActiveRecordTest < Minitest::Test
@@ -126,6 +127,52 @@ class ActiveRecordTest < Minitest::Test
         assert_equal 1, seen.next
       end
     end
+  end
+
+  # Until ActiveRecord 7.0 it waited for its own: so did a reload of Rails, for ever.
+  on_each_database "who_disconnects_the_pool_holds_a_connection_of_it" do
+    Elah.run do
+      wait(0)
+      BASE.connection_pool.disconnect!
+      assert_empty notes
+    end
+  end
+
+  # ActiveRecord 7.1 and later connect with the first statement. The end of the task failed with a NoMethodError for nil, on mysql2.
+  on_each_database "a_connection_that_was_leased_and_never_used_goes_back" do
+    BASE.connection_pool.disconnect!
+    _, failures = capture_io do
+      Elah.run do
+        assert_equal POOL, in_fibers(POOL) { BASE.connection.object_id.tap { sleep(0.01) } }.uniq.size
+        assert_all_returned
+      end
+    end
+    assert_empty failures
+  end
+
+  # Whether a connection was told what ActiveRecord tells every new one.
+  IS_CONFIGURED = {
+    "postgresql" => "SELECT (current_setting('intervalstyle') = 'iso_8601')::int::int8",
+    "mysql2" => "SELECT @@SESSION.sql_mode LIKE '%STRICT_ALL_TABLES%'"
+  }.freeze
+
+  # The next task got it as configured: `undefined method key? for nil`. Each step takes as long as the proxy holds its reply back.
+  def test_a_fiber_that_is_cancelled_while_it_connects_leaves_nothing_half_configured
+    RecordsCase::DATABASES.each do |adapter, server|
+      SlowProxy.start(server.shared.port, seconds: 0.02) do |proxy|
+        BASE.establish_connection(RecordsCase.url(adapter, server.shared, pool: 1).sub(/:\d+\//, ":#{proxy.port}/"))
+        Elah::Adapters.install
+        Elah.run { 12.times { |step| assert_equal 1, after_a_cancelled_connect(step * 0.02, IS_CONFIGURED.fetch(adapter)) } }
+      ensure
+        BASE.remove_connection
+      end
+    end
+  end
+
+  def after_a_cancelled_connect(seconds, statement)
+    BASE.connection_pool.disconnect!
+    in_fibers(1) { Timeout.timeout(seconds) { BASE.connection.select_value("SELECT 1") } }
+    in_fibers(1) { BASE.connection.select_value(statement) }.first
   end
 
   on_each_database "five_thousand_fibers_wait_for_ten_connections" do

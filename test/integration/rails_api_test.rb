@@ -10,7 +10,7 @@ require "support/records_case"
 class RailsApiTest < Minitest::Test
   include RecordsCase
 
-  APP = File.expand_path("../support/apps/rails_api.ru", __dir__)
+  APP = File.expand_path("../support/apps/rails_api/config.ru", __dir__)
 
   def test_no_lock_serialises_the_requests
     serve("postgresql") { |server| refute_includes server.get("/middleware").json, "Rack::Lock" }

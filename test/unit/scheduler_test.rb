@@ -3,6 +3,8 @@
 require "test_helper"
 require "elah/concurrency/scheduler"
 require "io/wait"
+require "open3"
+require "rbconfig"
 require "tempfile"
 require "support/patience"
 
@@ -222,6 +224,29 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # Stands for what Ruby 4.1 and later pass in place of the fiber: it raises there as long as the operation goes on.
+  Operation = Struct.new(:fiber, :ended) do
+    def alive? = !ended
+    def raise(exception) = ended || fiber.raise(exception)
+  end
+
+  def test_fiber_interrupt_raises_through_a_proxy_of_the_operation
+    Elah.run do
+      reader, = IO.pipe
+      operation = Operation.new
+      waiting = Elah.async do
+        operation.fiber = Fiber.current
+        assert_raises(IOError) { reader.wait_readable(60) }
+        operation.ended = true
+        [Elah.current_loop.current_task.fiber, Timeout.timeout(60) { sleep(0.001) && Fiber.current }]
+      end
+      innocent = Elah.async { sleep(0.01) && Elah.current_loop.current_task.fiber.equal?(Fiber.current) }
+      2.times { Fiber.scheduler.fiber_interrupt(operation, IOError.new("closed")) }
+      assert_equal [operation.fiber] * 2, waiting.value
+      assert innocent.value, "the loop knows who runs"
+    end
+  end
+
   def test_yield_lets_the_others_go_first
     Elah.run do
       order = []
@@ -242,10 +267,25 @@ class SchedulerTest < Minitest::Test
     assert_empty started
   end
 
+  # Ruby 3.4 and later would connect by several addresses at once, and ask no scheduler. Earlier ones have no such switch: one is made up.
   def test_a_host_name_is_not_connected_to_behind_the_schedulers_back
-    skip "Ruby 3.4 and later have Socket.tcp_fast_fallback" unless Socket.respond_to?(:tcp_fast_fallback)
+    switch = Socket.respond_to?(:tcp_fast_fallback) ? "" : "Socket.singleton_class.attr_accessor(:tcp_fast_fallback); Socket.tcp_fast_fallback = true;"
+    out, = Open3.capture2e(RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-rsocket", "-e",
+                           "#{switch} require 'elah/concurrency/scheduler'; p Socket.tcp_fast_fallback")
+    assert_equal "false\n", out
+  end
 
-    refute Socket.tcp_fast_fallback
+  def test_to_connect_to_a_host_name_waits_in_the_scheduler
+    resolved = []
+    recorder = Module.new { define_method(:address_resolve) { |name| (resolved << name) && super(name) } }
+    server = TCPServer.new("127.0.0.1", 0)
+    Elah.run do
+      Fiber.scheduler.singleton_class.prepend(recorder)
+      TCPSocket.new("localhost", server.local_address.ip_port).close
+    end
+    assert_equal ["localhost"], resolved
+  ensure
+    server&.close
   end
 
   def test_the_timeout_of_an_io_ends_its_waits_alone
@@ -257,6 +297,7 @@ class SchedulerTest < Minitest::Test
       assert_kind_of IO::TimeoutError, failing { reader.read(1) }.value
       assert_kind_of IO::TimeoutError, failing { reader.gets }.value
       assert_nil reader.wait_readable(0.01)
+      assert_nil IO.select([reader], nil, nil, 0.01)
       writer.write("x")
       assert_equal "x", reader.read(1)
     end

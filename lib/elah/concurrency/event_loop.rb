@@ -130,6 +130,10 @@ module Elah
       task.suspended = Fiber.current
       task.wait = id
       task.meter ? leave_metered(task.meter) : @root.transfer
+    rescue Exception # also from Ruby itself, which does not know the task
+      @waits.delete(id)
+      @current = task
+      raise
     end
 
     # @return [Elah::Task] the running task, which may wait

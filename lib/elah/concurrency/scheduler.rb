@@ -146,10 +146,10 @@ module Elah
 
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
-    # @param fiber [Fiber]
+    # @param target [Fiber, #raise] see {EventLoop::Cancellation#interrupt_fiber}
     # @param exception [Exception]
-    def fiber_interrupt(fiber, exception)
-      @loop.post { @loop.interrupt_fiber(fiber, exception) }
+    def fiber_interrupt(target, exception)
+      @loop.post { @loop.interrupt_fiber(target, exception) }
     end
 
     # Lets all other ready fibers run first. Ruby 4.0 and later call it.

@@ -32,6 +32,7 @@ module Elah
           unless counts_fibers?
             connections::ConnectionPool.prepend(Ownership::OfPool)
             connections::AbstractAdapter.prepend(Ownership::OfConnection)
+            ::ActiveRecord::Base.singleton_class.prepend(Ownership::OfRole) unless defined?(::ActiveSupport::IsolatedExecutionState)
           end
           connections::AbstractAdapter.prepend(Return::OfConnection, Interruption::Untranslated)
           connections::ConnectionPool.prepend(Return::OfPool)

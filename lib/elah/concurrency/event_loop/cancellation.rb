@@ -62,14 +62,23 @@ module Elah
 
       # Raises in a waiting fiber; leaves other fibers alone.
       #
-      # @param fiber [Fiber]
+      # @param target [Fiber, #raise] Ruby 4.1 and later pass a proxy of the operation that the fiber waits in, which is no Fiber
       # @param exception [Exception]
-      def interrupt_fiber(fiber, exception)
-        task = @waits.each_value.find { |waiting| waiting.suspended.equal?(fiber) }
+      def interrupt_fiber(target, exception)
+        return enter_operation(target, exception) unless target.is_a?(Fiber)
+
+        task = @waits.each_value.find { |waiting| waiting.suspended.equal?(target) }
         cancel(task, exception, shields: UNSHIELDED) if task
       end
 
       private
+
+      # Only the fiber itself knows its task: {EventLoop#park} sets it.
+      def enter_operation(operation, exception)
+        operation.raise(exception)
+        @current = nil
+        raise @fatal if @fatal
+      end
 
       def cancel_requests
         cancelled = cancelled_requests or return

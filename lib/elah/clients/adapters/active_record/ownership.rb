@@ -34,12 +34,35 @@ module Elah
             owner.equal?(Thread.current) || owner.equal?(Ownership.native) ? Ownership.current : owner
           end
 
+          # A reload, for example, first takes all connections. It would wait for the task's own, which it looks for under the thread.
+          def attempt_to_checkout_all_existing_connections(*)
+            release_connection
+            super
+          end
+
           # To connect is a part of the wait for a connection, and bounded as that is. The driver may be new here.
           def new_connection
             Adapters.install
             return super unless Elah.current_loop
 
             Timeout.timeout(checkout_timeout, ::ActiveRecord::ConnectionNotEstablished, "no connection within #{checkout_timeout} s") { super }
+          end
+        end
+
+        # Prepended to the class methods of ActiveRecord::Base until 6.1, which keeps the role and the shard in use with the thread. Here they are
+        # kept with the fiber, so `connected_to` in one request does not send the queries of another to the replica.
+        module OfRole
+          # @return [Array<Hash>] the roles and shards of the blocks that the fiber is in
+          def connected_to_stack = Elah.current_loop&.current_task ? Thread.current[:ar_connected_to_stack] ||= Concurrent::Array.new : super
+
+          # @return [ActiveRecord::ConnectionAdapters::ConnectionHandler] of the role, with `legacy_connection_handling`
+          def connection_handler
+            Elah.current_loop&.current_task ? Thread.current[:ar_connection_handler] || default_connection_handler : super
+          end
+
+          # @param handler [ActiveRecord::ConnectionAdapters::ConnectionHandler]
+          def connection_handler=(handler)
+            Elah.current_loop&.current_task ? Thread.current[:ar_connection_handler] = handler : super
           end
         end
 

@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+# What a Rails API does with its records, while other requests do the same: roles, the query cache, load_async, a pool that is too small.
+require "test_helper"
+require "active_record"
+require "support/rails_api"
+
+class RailsRecordsTest < Minitest::Test
+  include RailsApi
+
+  REQUESTS = 20
+
+  # @return [Array] what the responses say, without repetitions
+  def distinct(server, targets) = RequestBurst.new(server, targets).answers.map { |answer| answer.status == 200 ? answer.json : answer.status }.uniq
+
+  # The connection of the boot was never returned, and the pool has no other.
+  def test_what_the_boot_has_leased_is_returned
+    serve(database: { pool: 1, checkout_timeout: 5 }) { |server| assert_equal [{ "widgets" => 0 }], distinct(server, ["/widgets"] * 3) }
+  end
+
+  # ActiveRecord 6.1 keeps the role with the thread: requests got the role of another.
+  def test_each_request_has_the_role_that_it_asked_for
+    shared_server.tap do |server|
+      roles = { "reading" => ["reading", false], "writing" => ["writing", true] }
+      REQUESTS.times.map { |index| roles.keys[index % 2] }.tap do |asked|
+        found = RequestBurst.new(server, asked.map { |role| "/widgets/roles?role=#{role}" }).answers.map(&:json)
+        assert_equal(asked.map { |role| { "before" => "writing", "inside" => roles[role], "after" => "writing" } }, found)
+      end
+      assert_nothing_leaked(server)
+    end
+  end
+
+  %w[postgresql mysql2 sqlite3].each do |adapter|
+    define_method(:"test_the_query_cache_belongs_to_a_request_on_#{adapter}") do
+      Dir.mktmpdir do |folder|
+        serve(adapter, database: { file: File.join(folder, "shop.sqlite3") }.slice(*(:file if adapter == "sqlite3"))) do |server|
+          assert_equal [%w[sent cached sent]], distinct(server, ["/widgets/cached"] * REQUESTS)
+          assert_equal({ "widgets" => REQUESTS }, server.get("/widgets").json)
+          assert_nothing_leaked(server)
+        end
+      end
+    end
+  end
+
+  def test_load_async_runs_beside_the_request
+    skip "ActiveRecord #{ActiveRecord.version} has no load_async." if ActiveRecord.version < Gem::Version.new("7.0")
+
+    shared_server.tap do |server|
+      5.times { assert_equal [[0, 0, 0]], distinct(server, ["/widgets/async"] * 10) }
+      assert_nothing_leaked(server)
+    end
+  end
+
+  # Requests beyond the pool wait for their turn, and fail after checkout_timeout.
+  def test_a_pool_that_is_smaller_than_the_requests
+    serve(database: { pool: 2, checkout_timeout: 10 }) do |server|
+      assert_equal [{ "waited" => true }], distinct(server, ["/slow?seconds=0.02"] * 40)
+      assert_equal({ 200 => 2, 503 => 8 }, RequestBurst.new(server, ["/slow?seconds=15"] * 10).statuses)
+      assert_nothing_leaked(server)
+    end
+  end
+end

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+# The reloading of code in development, while requests wait.
+require "test_helper"
+require "support/rails_api"
+
+class RailsReloadTest < Minitest::Test
+  include RailsApi
+
+  WAITING = 20
+  WAIT_SECONDS = 0.5
+  RELOAD_SECONDS = 1
+  ROUNDS = 10
+
+  # Rails' lock counted threads, and the fibers of all requests share one: the next request got no response in 8 s.
+  def test_code_is_reloaded_with_requests_in_flight
+    with_copy do |folder|
+      @file = File.join(folder, "app/controllers/versions_controller.rb")
+      write_version(1, -60)
+      serve(folder: folder, env: { "RAILS_ENV" => "development" }) do |server|
+        assert_equal "version 1", server.get("/version").body
+        times = []
+        times << reload(server, times.size + 2) until times.any? { |time| time < WAIT_SECONDS + RELOAD_SECONDS } || times.size == ROUNDS
+        assert_operator times.min, :<, WAIT_SECONDS + RELOAD_SECONDS
+      end
+    end
+  end
+
+  private
+
+  # @return [Float] seconds until the new code answered
+  def reload(server, version)
+    clients = Array.new(WAITING) { server.connect.write("GET /version?seconds=#{WAIT_SECONDS} HTTP/1.1\r\nHost: a\r\n\r\n") }
+    server.get("/hello") # the others have begun
+    write_version(version, 0)
+    seconds = measure { assert_equal "version #{version}", server.get("/version").body }
+    assert_equal [[200, "version #{version - 1}"]], clients.map { |client| client.read_answer.to_h.values_at(:status, :body) }.uniq
+    seconds
+  ensure
+    clients&.each(&:close)
+  end
+
+  # Rails compares the times of files, and ignores what is of the future.
+  def write_version(version, age)
+    File.write(@file, File.read(@file).sub(/version \d+/, "version #{version}"))
+    changed_at = Time.now + age
+    File.utime(changed_at, changed_at, @file)
+  end
+end

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+class LiveController < ActionController::API
+  include ActionController::Live
+
+  def events
+    response.headers["Content-Type"] = "text/event-stream"
+    response.headers["Last-Modified"] = Time.now.httpdate # without it Rack::ETag would wait for the end
+    stream = ActionController::Live::SSE.new(response.stream, event: "tick")
+    3.times do |number|
+      stream.write({ number: number, widgets: count })
+      sleep 0.02
+    end
+  ensure
+    stream&.close
+  end
+
+  private
+
+  # Until Rails 7.0 the connection of an action of Live stays with its thread, until the pool finds that the thread has ended.
+  def count = Rails::VERSION::MAJOR >= 7 ? Widget.count : Widget.connection_pool.with_connection { Widget.count }
+end
