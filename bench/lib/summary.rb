@@ -8,7 +8,8 @@ module Bench
   # The text of a record: the missed targets for bench/README.md, and the tables, which stand beside the raw results.
   class Summary
     # What commands record, in the order of their tables; the noise is a part of its own.
-    COMMANDS = %w[ratios connections memory redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit instructions].freeze
+    COMMANDS = %w[ratios sleeping connections memory link_creation redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit
+                  instructions].freeze
     # Of the commands whose contests are recorded one by one: their list, and what names a contest.
     CONTESTS = { "ratios" => %i[duels workload], "noise" => %i[duels workload], "items" => %i[duels workload], "stats" => %i[duels workload],
                  "ring_pools" => %i[results name], "leaderboards" => %i[results name], "yjit" => %i[contests contest] }.freeze

@@ -18,6 +18,23 @@ module Bench
       table(head, duels.map { |duel| ratios_row(duel) })
     end
 
+    # @param result [Hash] what bench/sleeping records
+    # @return [String] one row per server
+    def sleeping(result)
+      head = ["#{result[:connections]} connections, 50 ms asleep", "requests/s", "µs CPU per request", "Elah's ÷ this", "target"]
+      table(head, [["Elah", *medians(result, :elah), "", "≤ #{SLEEPING_CPU_MAX_US} µs"],
+                   ["bare hyper", *medians(result, :bare), spread(result[:cpu_ratio]), ""]])
+    end
+
+    # @param result [Hash] what bench/link_creation records
+    # @return [String] one row per server
+    def link_creation(result)
+      rate, cpu = result[:ratios].values_at(:rate, :cpu).map { |ratio| spread(ratio) }
+      table(["Creation of a link, synced", "links/s", "µs CPU per link", "Elah's ÷ this, links/s", "CPU of this ÷ Elah's", "target"],
+            [["Elah, apps/links", *medians(result, :elah), "", "", ""],
+             ["Fastify and LMDB", *medians(result, :fastify), rate, cpu, "≥ #{LINK_CREATION_FACTOR_MIN}"]])
+    end
+
     # @param result [Hash] what bench/connections records
     # @return [String]
     def connections(result)
@@ -172,6 +189,9 @@ module Bench
       duel[:target] ? format("≥ %.2f", duel[:target]) : ""
     end
     private_class_method :stats_target
+
+    def medians(result, side) = %i[rate cpu_us].map { |key| rounded(Statistics.median(result[:runs][side].map { |run| run[key] })) }
+    private_class_method :medians
 
     def ratios_row(duel)
       saturated = duel[:saturated]

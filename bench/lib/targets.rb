@@ -40,13 +40,31 @@ module Bench
     def at_least(number) = ("≥ #{number < 1000 ? format('%.2f', number) : Figures.whole(number)}" if number)
     private_class_method :at_least
 
+    def at_most(number) = format("≤ %.2f", number)
+    private_class_method :at_most
+
     def ratios(record)
       record[:duels].flat_map do |duel|
         rate, cpu, p99 = %i[rate cpu p99].map { |key| duel[:ratios][key][:median] }
+        cpu_max = WORKLOADS.find { |workload| workload.name == duel[:workload] }&.cpu_max
         [["#{duel[:title]}: requests/s, ÷ bare hyper", rate, at_least(duel[:target])],
-         ["#{duel[:title]}: CPU of bare hyper ÷ this", cpu, at_least(duel[:target])],
+         ["#{duel[:title]}: CPU, ÷ bare hyper", 1 / cpu, cpu_max ? "≤ #{cpu_max}" : at_most(1 / duel[:target])],
          ["#{duel[:title]}: p99 at half load, ÷ bare hyper", p99, "≤ #{P99_FACTOR_MAX}"]]
       end
+    end
+
+    def sleeping(record)
+      cpu = Statistics.median(record[:runs][:elah].map { |run| run[:cpu_us] })
+      [["A handler that sleeps 50 ms, #{record[:connections]} connections: µs CPU", cpu, "≤ #{SLEEPING_CPU_MAX_US}"]]
+    end
+
+    def link_creation(record)
+      [["Creation of a link, synced ÷ Fastify and LMDB, synced: links/s", record[:ratios][:rate][:median], "≥ #{LINK_CREATION_FACTOR_MIN}"]]
+    end
+
+    def instructions(record)
+      text, untyped = record[:counts][:now].values_at(:text, :untyped)
+      text && untyped ? [["Route without `format` ÷ with `format :txt`: instructions", untyped / text, "≤ #{UNTYPED_FACTOR_MAX}"]] : []
     end
 
     def stats(record)
@@ -93,6 +111,7 @@ module Bench
 
     CHECKS = { "ratios" => method(:ratios), "stats" => method(:stats), "items" => method(:items), "redis" => method(:redis),
                "ring_pools" => method(:results), "leaderboards" => method(:results), "ranked_set" => method(:ranked_set),
+               "sleeping" => method(:sleeping), "link_creation" => method(:link_creation), "instructions" => method(:instructions),
                "connections" => method(:connections), "broadcast" => method(:broadcast), "memory" => method(:memory),
                "long_run" => method(:memory) }.freeze
     private_class_method(*CHECKS.values.map(&:name).uniq)

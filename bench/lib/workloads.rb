@@ -8,7 +8,8 @@ module Bench
   # app:: the Elah application, as `elah serve` takes it
   # path:: what is requested; nil when every request takes one of the link codes
   # target:: least ratio to bare hyper
-  Workload = Struct.new(:name, :title, :app, :path, :status, :target, keyword_init: true) do
+  # cpu_max:: most CPU time of a request, in multiples of bare hyper's; nil leaves it to the target
+  Workload = Struct.new(:name, :title, :app, :path, :status, :target, :cpu_max, keyword_init: true) do
     # @return [Boolean] whether each request asks for another of the links
     def links?
       path.nil?
@@ -17,13 +18,13 @@ module Bench
 
   WORKLOADS = [
     Workload.new(name: "text", title: "Text from an `Elah::API` block", app: "bench/apps/hello.rb",
-                 path: "/hello", status: 200, target: 0.80),
+                 path: "/hello", status: 200, target: 0.80, cpu_max: 1.35),
     Workload.new(name: "json", title: "JSON from a Ruby Hash", app: "bench/apps/hello.rb",
-                 path: "/json", status: 200, target: 0.70),
+                 path: "/json", status: 200, target: 0.70, cpu_max: 1.35),
     Workload.new(name: "link", title: "Shortener: look-up, redirect, visit counted", app: "apps/links/app.rb",
                  path: nil, status: 302, target: 0.55),
     Workload.new(name: "rack", title: "Trivial Rack app", app: "bench/apps/rack.ru",
-                 path: "/rack", status: 200, target: 0.50),
+                 path: "/rack", status: 200, target: 0.50, cpu_max: 1.5),
   ].freeze
 
   # What the shortener on Redis should reach, beside each server.
@@ -52,6 +53,16 @@ module Bench
 
   # p95 of apps/stats at its limit may be so many times bare hyper's.
   P95_FACTOR_MAX = 2.0
+
+  # How many instructions a route without `format` may take, in multiples of the same route with `format :txt`.
+  UNTYPED_FACTOR_MAX = 1.03
+
+  # A request whose handler sleeps for 50 ms may cost so much CPU time when so many connections send one after the other.
+  SLEEPING_CPU_MAX_US = 15
+  SLEEPING_CONNECTIONS = 500
+
+  # How many links apps/links creates for each one of Fastify with LMDB, both synced before the response.
+  LINK_CREATION_FACTOR_MIN = 1
 
   # What a worker with 10,000 sleeping requests may take.
   CONNECTIONS_BYTES_MAX = 290_000_000

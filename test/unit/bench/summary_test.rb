@@ -51,12 +51,32 @@ class SummaryTest < Minitest::Test
   def test_targets_of_contests_are_judged_by_their_medians
     ratios = { rate: spread(0.61), cpu: spread(0.55), p99: spread(2.04) }
     text = { title: "Text", workload: "text", target: 0.6, ratios: ratios }
-    assert_equal [["Text: CPU of bare hyper ÷ this", "0.55", "≥ 0.60"], ["Text: p99 at half load, ÷ bare hyper", "2.0", "≤ 2.0"]],
+    assert_equal [["Text: CPU, ÷ bare hyper", "1.8", "≤ 1.35"], ["Text: p99 at half load, ÷ bare hyper", "2.0", "≤ 2.0"]],
                  Bench::Targets.missed("ratios", { duels: [text] })
     batch = { title: "batch ÷ bare hyper", workload: "batch", target: nil, events: 100, events_target: 400_000,
               runs: { elah: [{ rate: 3999.0 }] }, ratios: { rate: spread(0.1), p95: spread(12) } }
     assert_equal [["apps/stats, batch ÷ bare hyper: events/s", "400,000", "≥ 400,000"], ["apps/stats, batch ÷ bare hyper: p95", "12", "≤ 2.0"]],
                  Bench::Targets.missed("stats", { duels: [batch] })
+  end
+
+  def test_the_cost_of_a_handler_that_sleeps_and_of_a_created_link_are_judged
+    runs = { elah: [{ rate: 9000.0, cpu_us: 15.2 }], bare: [{ rate: 9000.0, cpu_us: 11.0 }] }
+    sleeping = { machine: MACHINE, connections: 500, runs: runs, cpu_ratio: spread(1.38), commands: { elah: "e", bare: "b" } }
+    links = { machine: MACHINE, ratios: { rate: spread(0.98), cpu: spread(1.2) }, commands: { elah: "e", fastify: "f" },
+              runs: { elah: [{ rate: 9800.0, cpu_us: 90.0 }], fastify: [{ rate: 10_000.0, cpu_us: 110.0 }] } }
+    text = summary("sleeping" => sleeping, "link_creation" => links).whole
+    assert_includes text, "| A handler that sleeps 50 ms, 500 connections: µs CPU | 15 | ≤ 15 |"
+    assert_includes text, "| Creation of a link, synced ÷ Fastify and LMDB, synced: links/s | 0.98 | ≥ 1 |"
+    assert_includes text, "| Elah | 9,000 | 15 |  | ≤ 15 µs |"
+    assert_includes text, "| Fastify and LMDB | 10,000 | 110 | 0.98 (0.98–0.98) | 1.2 (1.2–1.2) | ≥ 1 |"
+  end
+
+  def test_a_route_without_a_format_is_judged_by_its_instructions
+    counts = { text: 20_000.0, untyped: 20_620.0 }
+    missed = ["Route without `format` ÷ with `format :txt`: instructions", "1.0", "≤ 1.03"]
+    assert_equal [missed], Bench::Targets.missed("instructions", { counts: { now: counts } })
+    assert_empty Bench::Targets.missed("instructions", { counts: { now: { **counts, untyped: 20_600.0 } } })
+    assert_empty Bench::Targets.missed("instructions", { counts: { now: { text: 20_000.0 } } })
   end
 
   private
