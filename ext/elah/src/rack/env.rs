@@ -130,12 +130,14 @@ impl EnvBuilder {
             (filled, !matches!(view.body(), BodyPlace::Empty))
         })?;
         let env = alive(filled?);
-        state.env.set(env.as_raw());
+        // SAFETY: the state is that of the request, which is an argument, and `env` is on this stack.
+        unsafe { state.keep_env(value.as_raw(), env.as_raw()) };
         if has_body {
             let spooled = Request::is_spooled(ruby, request)?;
             let input: Value = alive(rb_self.inputs).funcall("open", (value,))?;
             if spooled {
-                state.spool.set(input.as_raw());
+                // SAFETY: as above.
+                unsafe { state.keep_spool(value.as_raw(), input.as_raw()) };
             }
             let hash =
                 RHash::from_value(env).ok_or_else(|| Error::new(ruby.exception_type_error(), "The template must be a Hash."))?;
@@ -146,7 +148,7 @@ impl EnvBuilder {
 
     /// # Safety
     ///
-    /// `request` is a live Request.
+    /// `request` is a live Request, and `state` its own.
     unsafe fn fill(&self, protected: Protected<'_>, view: &RequestView<'_>, request: VALUE, state: &RackState) -> VALUE {
         let keys = &self.keys;
         // SAFETY: all values are on this stack, in the Hash or marked by this object or the request.
@@ -201,7 +203,7 @@ impl EnvBuilder {
             }
             set(keys.hijack, request);
             let finishers = array(protected);
-            state.finishers.set(finishers);
+            state.keep_finishers(request, finishers);
             set(keys.finishers, finishers);
             env
         }
@@ -283,7 +285,7 @@ fn body_bytes(view: &RequestView<'_>) -> u64 {
 
 /// `Request#env`: the Rack environment, built at its first use.
 fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
-    let built = alive(request.rack().env.get());
+    let built = request.rack().env();
     if !built.is_nil() {
         return Ok(built);
     }
@@ -295,12 +297,12 @@ fn env(ruby: &Ruby, request: Obj<Request>) -> Result<Value, Error> {
 
 /// `Request#rack_finishers`: the value of `rack.response_finished`, or nil.
 fn finishers(request: Receiver<Request>) -> Value {
-    alive(request.rack().finishers.get())
+    request.rack().finishers()
 }
 
 /// `Request#rack_spool`: the `rack.input` that must be closed after the response, or nil.
 fn spool(request: Receiver<Request>) -> Value {
-    alive(request.rack().spool.get())
+    request.rack().spool()
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule, rack: RModule) -> Result<(), Error> {

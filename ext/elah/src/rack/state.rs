@@ -11,16 +11,51 @@ const NIL: VALUE = rb_sys::Qnil as VALUE;
 /// The state of a request for Rack. Each value is nil until it is set.
 #[derive(Debug)]
 pub(crate) struct RackState {
-    pub(crate) env: Cell<VALUE>,
+    env: Cell<VALUE>,
     /// The Array under `rack.response_finished`.
-    pub(crate) finishers: Cell<VALUE>,
+    finishers: Cell<VALUE>,
     /// The IO in `rack.input`, if it must be closed.
-    pub(crate) spool: Cell<VALUE>,
+    spool: Cell<VALUE>,
 }
 
 impl RackState {
     pub(crate) fn new() -> Self {
         RackState { env: Cell::new(NIL), finishers: Cell::new(NIL), spool: Cell::new(NIL) }
+    }
+
+    pub(crate) fn env(&self) -> Value {
+        alive(self.env.get())
+    }
+
+    /// The Array under `rack.response_finished`.
+    pub(crate) fn finishers(&self) -> Value {
+        alive(self.finishers.get())
+    }
+
+    /// The IO under `rack.input`, when somebody must close it.
+    pub(crate) fn spool(&self) -> Value {
+        alive(self.spool.get())
+    }
+
+    /// # Safety
+    /// As for `keep`.
+    pub(crate) unsafe fn keep_env(&self, owner: VALUE, env: VALUE) {
+        // SAFETY: the caller's promise.
+        unsafe { keep(owner, &self.env, env) };
+    }
+
+    /// # Safety
+    /// As for `keep`.
+    pub(crate) unsafe fn keep_finishers(&self, owner: VALUE, finishers: VALUE) {
+        // SAFETY: the caller's promise.
+        unsafe { keep(owner, &self.finishers, finishers) };
+    }
+
+    /// # Safety
+    /// As for `keep`.
+    pub(crate) unsafe fn keep_spool(&self, owner: VALUE, spool: VALUE) {
+        // SAFETY: the caller's promise.
+        unsafe { keep(owner, &self.spool, spool) };
     }
 
     pub(crate) fn mark(&self, marker: &gc::Marker) {
@@ -31,9 +66,20 @@ impl RackState {
 
     /// True if nothing remains to be done after the response.
     pub(crate) fn ends_with_response(&self) -> bool {
-        let finishers = magnus::RArray::from_value(alive(self.finishers.get()));
+        let finishers = magnus::RArray::from_value(self.finishers());
         self.spool.get() == NIL && finishers.is_none_or(|finishers| finishers.is_empty())
     }
+}
+
+/// Writes a field of a request and notifies the garbage collector. A request has write barriers, so a waiting one is not
+/// marked again by every minor collection and does not bring the next major one nearer.
+///
+/// # Safety
+/// `owner` is the live request that has the field, and `value` a live object.
+unsafe fn keep(owner: VALUE, field: &Cell<VALUE>, value: VALUE) {
+    field.set(value);
+    // SAFETY: the caller's promise; it neither raises nor runs Ruby code.
+    unsafe { rb_sys::rb_gc_writebarrier(owner, value) };
 }
 
 /// A value from its raw form, which its holder keeps alive.

@@ -26,7 +26,7 @@ use crate::server::response_stream::ResponseStream;
 pub(crate) static CLASS: ExactClass = ExactClass::new();
 
 #[derive(TypedData)]
-#[magnus(class = "Elah::Request", mark, free_immediately)]
+#[magnus(class = "Elah::Request", mark, free_immediately, wb_protected)]
 pub(crate) struct Request {
     id: RequestId,
     rack: RackState,
