@@ -12,9 +12,7 @@ const NIL: VALUE = rb_sys::Qnil as VALUE;
 #[derive(Debug)]
 pub(crate) struct RackState {
     env: Cell<VALUE>,
-    /// The Array under `rack.response_finished`.
     finishers: Cell<VALUE>,
-    /// The IO in `rack.input`, if it must be closed.
     spool: Cell<VALUE>,
 }
 
@@ -32,7 +30,7 @@ impl RackState {
         alive(self.finishers.get())
     }
 
-    /// The IO under `rack.input`, when somebody must close it.
+    /// The IO in `rack.input`, if it must be closed.
     pub(crate) fn spool(&self) -> Value {
         alive(self.spool.get())
     }
