@@ -124,8 +124,8 @@ module Elah
     # @param id [Integer] from {#new_wait}
     # @raise [Exception] the exception with which the fiber is cancelled meanwhile, or was cancelled while it ran
     def park(id)
-      task = waiting_task
-      postponed = task.next_postponed and raise postponed
+      task = @current || waiting_task
+      raise_postponed(task) if task.postponed
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
@@ -203,6 +203,10 @@ module Elah
     def current_task = @current
 
     private
+
+    def raise_postponed(task)
+      postponed = task.next_postponed and raise postponed
+    end
 
     def leave_metered(meter)
       meter.stop

@@ -54,21 +54,19 @@ module Elah
     def block(blocker, timeout = nil)
       task = @loop.waiting_task
       fiber = Fiber.current
-      id = @loop.new_wait
-      task.wait = id
+      id = task.wait = timeout ? @loop.new_timer(timeout) : @loop.new_wait
       @sleepers[fiber] = task
-      has_timer = false
+      is_over = false
       begin
-        return true if woken_early?(fiber, blocker)
+        return true if !@woken_early.empty? && woken_early?(fiber, blocker)
 
-        @loop.start_timer(id, timeout.to_f) if (has_timer = !timeout.nil?)
         @loop.park(id)
-        has_timer &&= task.woken? # it has ended the wait otherwise
-        task.woken?
+        is_over = !(woken = task.woken)
+        woken
       ensure
         @sleepers.delete(fiber)
-        task.settle
-        @loop.cancel_wait(id) if has_timer
+        task.woken = false
+        @loop.cancel_wait(id) if timeout && !is_over # its timer is over otherwise
       end
     end
 
@@ -78,7 +76,7 @@ module Elah
     # @param fiber [Fiber]
     def unblock(blocker, fiber)
       if (task = @sleepers[fiber])
-        return if task.woken?
+        return if task.woken
 
         task.wake
         @loop.end_wait(task.wait)
@@ -205,7 +203,7 @@ module Elah
     # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet. In Ruby's own lists the fiber sleeps for a
     # ConditionVariable without naming it.
     def woken_early?(fiber, blocker)
-      return false if @woken_early.empty? || !(known = @woken_early.delete(fiber))
+      known = @woken_early.delete(fiber) or return false
 
       known.equal?(blocker) || (blocker == :sleep && known.is_a?(Thread::ConditionVariable))
     end

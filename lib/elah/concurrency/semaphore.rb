@@ -60,7 +60,7 @@ module Elah
       waiter.is_granted
     ensure
       @waiters.delete(waiter)
-      waiter.task.settle
+      waiter.task.woken = false
       event_loop.cancel_wait(waiter.id) if seconds
     end
 

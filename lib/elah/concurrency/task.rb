@@ -44,6 +44,13 @@ module Elah
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
     attr_accessor :fiber_state
 
+    # @return [Boolean] whether it has acquired what it waits for, which {#wake} records; false again when it has received that. Every wait reads
+    #   it, so it is not a Ruby method.
+    attr_accessor :woken
+
+    # @return [Array<Postponed>, nil] exceptions for {#next_postponed}. Every wait reads it, so it is not a Ruby method.
+    attr_reader :postponed
+
     # Whether the loop of `Elah.run` may end while the task still waits.
     attr_writer :transient
 
@@ -80,12 +87,6 @@ module Elah
       postpone(@raising, @raising_shields) if @raising
       @raising = nil
     end
-
-    # Records that the task has received what it waited for.
-    def settle = @woken = false
-
-    # @return [Boolean]
-    def woken? = @woken
 
     # @return [Boolean]
     def transient? = @transient

@@ -137,7 +137,7 @@ module Elah
         waiter.event_loop.park(waiter.id)
       ensure
         task.awaits = nil
-        task.settle
+        task.woken = false
         line.delete(waiter) unless waiter.is_granted
       end
 

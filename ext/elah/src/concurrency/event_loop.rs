@@ -111,7 +111,7 @@ impl EventLoop {
         wait::set_parking(Some(Parking {
             waker: worker.waker().clone(),
             next_wait: Box::new(move || waits.new_wait()),
-            ruby_loop: BoxValue::new(event_loop.as_value()),
+            ruby_loop: BoxValue::new(event_loop),
             identity: (std::process::id(), LOOPS_STARTED.fetch_add(1, Ordering::Relaxed)),
             life: Arc::new(()),
         }));
@@ -190,9 +190,16 @@ impl EventLoop {
     }
 
     fn start_timer(ruby: &Ruby, _: Value, wait: u64, seconds: f64) -> Result<(), Error> {
-        let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
-        worker(ruby)?.start_timer(wait, duration);
+        worker(ruby)?.start_timer(wait, duration(seconds));
         Ok(())
+    }
+
+    /// A new wait that ends after `seconds`, unless something else ends it first.
+    fn new_timer(ruby: &Ruby, _: Value, seconds: f64) -> Result<u64, Error> {
+        let worker = worker(ruby)?;
+        let wait = worker.new_wait();
+        worker.start_timer(wait, duration(seconds));
+        Ok(wait)
     }
 
     /// Ends `wait` when the descriptor is ready for one of `events` (the bits of `IO::READABLE`, `IO::WRITABLE`, `IO::PRIORITY`).
@@ -285,6 +292,10 @@ impl EventLoop {
     }
 }
 
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
+
 /// The loop's own descriptor of the same file. The application may close its one, and the number may then mean another file.
 fn duplicate(ruby: &Ruby, descriptor: i32) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
@@ -358,6 +369,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("cancelled_requests", method!(EventLoop::cancelled_requests, 0))?;
     class.define_method("new_wait", method!(EventLoop::new_wait, 0))?;
     class.define_method("start_timer", method!(EventLoop::start_timer, 2))?;
+    class.define_method("new_timer", method!(EventLoop::new_timer, 1))?;
     class.define_method("watch", method!(EventLoop::watch, 3))?;
     class.define_method("watch_any", method!(EventLoop::watch_any, 2))?;
     class.define_method("readiness", method!(EventLoop::readiness, 1))?;

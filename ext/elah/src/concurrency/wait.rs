@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use elah_loop::wake::{RemoteWaker, WaitId};
 use magnus::value::{BoxValue, LazyId, ReprValue};
-use magnus::{Error, Ruby, Value};
+use magnus::{Error, Object, RObject, Ruby, Value};
 
 use crate::ruby::gvl::without_gvl;
 
@@ -17,7 +17,7 @@ pub(crate) struct Parking {
     pub(crate) waker: RemoteWaker,
     pub(crate) next_wait: Box<dyn Fn() -> WaitId>,
     /// The `Elah::EventLoop`; kept alive and at its address until `close`.
-    pub(crate) ruby_loop: BoxValue<Value>,
+    pub(crate) ruby_loop: BoxValue<RObject>,
     /// The process of the loop, and the loop's number in it; together they are unique.
     #[cfg_attr(not(any(feature = "redis", feature = "sql", feature = "mongo")), expect(dead_code))]
     pub(crate) identity: (u32, u32),
@@ -36,8 +36,8 @@ pub(crate) fn set_parking(parking: Option<Parking>) {
     PARKING.with(|cell| *cell.borrow_mut() = parking);
 }
 
-// Looked up once: every wait calls both.
-static IN_TASK: LazyId = LazyId::new("in_task?");
+// Looked up once: every wait needs both.
+static CURRENT: LazyId = LazyId::new("@current");
 static PARK: LazyId = LazyId::new("park");
 
 enum Filled<T> {
@@ -150,11 +150,12 @@ pub(crate) fn loop_life() -> Option<Weak<()>> {
 }
 
 /// The loop of this thread, if a fiber of it is running.
-fn running_loop() -> Result<Option<Value>, Error> {
+fn running_loop() -> Result<Option<RObject>, Error> {
     let Some(ruby_loop) = PARKING.with(|cell| cell.borrow().as_ref().map(|parking| *parking.ruby_loop)) else {
         return Ok(None);
     };
-    Ok(ruby_loop.funcall::<_, _, bool>(*IN_TASK, ())?.then_some(ruby_loop))
+    // As `EventLoop#in_task?`, without a call.
+    Ok((!ruby_loop.ivar_get::<_, Value>(*CURRENT)?.is_nil()).then_some(ruby_loop))
 }
 
 fn block_thread<T: Send>(ruby: &Ruby, slot: &Slot<T>) -> Result<(), Error> {
