@@ -93,8 +93,9 @@ module Elah
     Options.all.each do |option|
       next if option.name == :store # its method records that it was read
 
-      define_method(option.name) { @values.fetch(option.name) }
-      define_method(:"#{option.name}?") { @values.fetch(option.name) } if option.type == :boolean
+      # Handlers read some for each request, and a method from a block takes longer.
+      class_eval("def #{option.name} = @values.fetch(:#{option.name})", __FILE__, __LINE__)
+      alias_method(:"#{option.name}?", option.name) if option.type == :boolean
     end
 
     # @return [String] `embedded` or the URL of a server, for an app that can keep its state there. Read it while the app is loaded, as

@@ -39,7 +39,7 @@ module Elah
 
         # Assigns the variables that every request reads first. Ruby 3.1 then finds even unset ones quickly.
         # @api private
-        def place_variables = allocate.instance_eval { @request = @_changed = @header = @_format = nil }
+        def place_variables = allocate.instance_eval { @request = @_changed = @header = @_plain = nil }
 
         # Responds to a request.
         # @api private

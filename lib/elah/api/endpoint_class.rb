@@ -57,9 +57,7 @@ module Elah
         endpoint.const_set(:READS_JSON, formats.reads_json? && @verb != "*")
         endpoint.const_set(:VERSION, @version)
         endpoint.const_set(:VERSIONER, @blueprint.versioner)
-        plain = formats.plain
-        endpoint.const_set(:PLAIN, plain)
-        endpoint.const_set(:HEADERS, plain.fetch(formats.fixed).headers) if formats.single?
+        endpoint.const_set(:HEADERS, formats.plain.fetch(formats.fixed).headers) if formats.single?
         endpoint.const_set(:CONTENT_TYPE, formats.content_type(formats.fixed))
       end
 
@@ -139,9 +137,9 @@ module Elah
       end
 
       def negotiation
-        return "@_format = request.format_among(MEDIA_TYPES) || FORMATS.negotiate(request)" unless formats.single?
+        return "@_plain = request.format_among(MEDIA_TYPES) || FORMATS.negotiate(request)" unless formats.single?
 
-        "@_format = FORMATS.negotiate(request) if request.query?"
+        "@_plain = FORMATS.negotiate(request) if request.query?"
       end
 
       def steps
@@ -201,8 +199,9 @@ module Elah
       def negotiated_response(status)
         <<~RUBY
           return _finish(result) if @_changed || @header
-          plain = PLAIN[@_format] or return _finish(result)
-          @request.respond(#{status}, plain.headers,
+          plain = @_plain
+          headers = plain.headers or return _finish(result)
+          @request.respond(#{status}, headers,
                            plain.text && ::String === result ? result : plain.formatter.call(result, _lazy_env).to_s)
         RUBY
       end

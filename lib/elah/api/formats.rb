@@ -40,8 +40,9 @@ module Elah
 
       # How a response in one format is written when the handler has set nothing.
       #
-      # headers:: made at boot · formatter:: called with the object and the env · text:: whether a String is sent unchanged
-      Plain = Struct.new(:headers, :formatter, :text)
+      # format:: its name · headers:: made at boot, nil for a format without a media type · formatter:: called with the object and the env ·
+      # text:: whether a String is sent unchanged
+      Plain = Struct.new(:format, :headers, :formatter, :text)
 
       # @return [Boolean] whether the text is only the class and the address of the object, or of the object to which it delegates
       def self.address?(text, object)
@@ -60,7 +61,9 @@ module Elah
       attr_reader :content_types
       # @return [Symbol, nil] the format that `format` sets
       attr_reader :fixed
-      # @return [Elah::MediaTypes] chooses the format of a request whose path and query name none
+      # @return [Hash{Symbol=>Plain}] by format
+      attr_reader :plain
+      # @return [Elah::MediaTypes] chooses the {Plain} of a request whose path and query name no format
       attr_reader :media_types
 
       # @param settings [Settings]
@@ -74,8 +77,8 @@ module Elah
         @formatters = @content_types.to_h { |format, _| [format, refusing_formatter(format)] }
                                     .merge(FORMATTERS, settings.merged(:formatters)).freeze
         @parsers = PARSERS.merge(settings.merged(:parsers)).freeze
-        default = @fixed || (@default if @content_types.key?(@default))
-        @media_types = MediaTypes.new(@fixed ? {} : @by_media_type, default)
+        @plain = [*@content_types.keys, *@fixed].to_h { |format| [format, plain_in(format)] }.freeze
+        @media_types = MediaTypes.new(@fixed ? {} : @by_media_type.transform_values { |format| @plain[format] }, @plain[@fixed || @default])
       end
 
       # @return [Boolean] whether only `?format=` can choose another format
@@ -84,18 +87,11 @@ module Elah
       # The format of a response: from the extension, `?format=`, the fixed format, Accept, or the default.
       #
       # @param request [Elah::Request, RackRequest]
-      # @return [Symbol]
+      # @return [Plain]
       # @raise [Halt] 406 when the API does not support the requested format
       def negotiate(request)
-        named(request) || @media_types.format_for(request.header("accept")) || refuse(@default)
-      end
-
-      # @return [Hash{Symbol=>Plain}] by format
-      def plain
-        @content_types.to_h do |format, type|
-          formatter = formatter(format_of(type, format))
-          [format, Plain.new(PreparedHeaders.set({ "content-type" => type }), formatter, formatter.equal?(TEXT))]
-        end
+        name = named(request)
+        name ? @plain[name] : @media_types.format_for(request.header("accept")) || refuse(@default)
       end
 
       # @param format [Symbol, nil]
@@ -131,6 +127,12 @@ module Elah
       def parser(format) = @parsers[format]
 
       private
+
+      def plain_in(format)
+        type = @content_types[format]
+        formatter = formatter(format_of(type, format))
+        Plain.new(format, type && PreparedHeaders.set({ "content-type" => type }), formatter, formatter.equal?(TEXT)).freeze
+      end
 
       # For formats without a formatter: a String is sent unchanged.
       def refusing_formatter(format)

@@ -115,6 +115,6 @@ class APIFormatsTest < APICase
   def negotiate(formats, path, query: "", accept: nil)
     env = { "PATH_INFO" => path, "QUERY_STRING" => query }
     env["HTTP_ACCEPT"] = accept if accept
-    formats.negotiate(Elah::API::RackRequest.new(env))
+    formats.negotiate(Elah::API::RackRequest.new(env)).format
   end
 end

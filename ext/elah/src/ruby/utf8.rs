@@ -10,6 +10,8 @@ use crate::ruby::raising::{self, Protected, protect};
 
 const SEVEN_BIT: c_int = CodeRange::RUBY_ENC_CODERANGE_7BIT as c_int;
 const VALID: c_int = CodeRange::RUBY_ENC_CODERANGE_VALID as c_int;
+/// The bits of a String's flags that say its range; none of them is set before it is scanned.
+const KNOWN_RANGE: c_int = CodeRange::RUBY_ENC_CODERANGE_BROKEN as c_int;
 
 /// A Ruby String with respect to UTF-8.
 pub(crate) enum Text<'s> {
@@ -31,14 +33,20 @@ pub(crate) unsafe fn text<'s>(string: VALUE) -> Text<'s> {
     // SAFETY: the caller's promise; none of these calls raises or runs Ruby code.
     unsafe {
         let bytes = std::slice::from_raw_parts(rb_sys::RSTRING_PTR(string).cast::<u8>(), rb_sys::RSTRING_LEN(string) as usize);
-        let encoding = rb_sys::ENCODING_GET(string);
         // Ruby caches the result of the scan in the String.
-        let range = rb_sys::rb_enc_str_coderange(string);
-        let is_utf8 = encoding == rb_sys::rb_utf8_encindex();
+        let range = match (*(string as *const rb_sys::RBasic)).flags as c_int & KNOWN_RANGE {
+            0 => rb_sys::rb_enc_str_coderange(string),
+            known => known,
+        };
+        if range == SEVEN_BIT {
+            return Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: true };
+        }
+        let encoding = rb_sys::ENCODING_GET(string);
         let is_bytes = encoding == rb_sys::rb_ascii8bit_encindex() || encoding == rb_sys::rb_usascii_encindex();
         match range {
-            SEVEN_BIT => Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: true },
-            VALID if is_utf8 => Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: false },
+            VALID if encoding == rb_sys::rb_utf8_encindex() => {
+                Text::Utf8 { text: std::str::from_utf8_unchecked(bytes), is_ascii: false }
+            }
             _ if is_bytes => match std::str::from_utf8(bytes) {
                 Ok(text) => Text::Utf8 { text, is_ascii: false },
                 Err(_) => Text::Broken,

@@ -1,11 +1,8 @@
-//! `Elah::MediaTypes`: the media types of an API's responses and their formats, to choose one by an `Accept` header.
+//! `Elah::MediaTypes`: the media types of an API's responses and what stands for each, to choose one by an `Accept` header.
 
 use elah_http::accept;
 use magnus::r_hash::ForEach;
-use magnus::value::ReprValue;
-use magnus::{
-    DataTypeFunctions, Error, Module, Object, RHash, RModule, RString, Ruby, Symbol, TypedData, Value, function, gc, method,
-};
+use magnus::{DataTypeFunctions, Error, Module, Object, RHash, RModule, RString, Ruby, TypedData, Value, function, gc, method};
 
 use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
@@ -17,7 +14,7 @@ pub(crate) static CLASS: ExactClass = ExactClass::new();
 #[magnus(class = "Elah::MediaTypes", mark, free_immediately)]
 pub(crate) struct MediaTypes {
     types: Vec<(Box<[u8]>, Value)>,
-    /// A Symbol or nil.
+    /// Nil when there is none.
     default: Value,
 }
 
@@ -36,20 +33,24 @@ impl DataTypeFunctions for MediaTypes {
 }
 
 impl MediaTypes {
-    /// `new(types, default)`: a Hash of media types and formats, and the default format, or nil.
-    fn new(ruby: &Ruby, formats: RHash, default: Option<Symbol>) -> Result<Self, Error> {
+    /// `new(types, default)`: a Hash of media types and objects, and the default object, or nil.
+    fn new(formats: RHash, default: Value) -> Result<Self, Error> {
         let mut types = Vec::with_capacity(formats.len());
-        formats.foreach(|name: String, format: Symbol| {
-            types.push((name.into_bytes().into_boxed_slice(), format.as_value()));
+        formats.foreach(|name: String, format: Value| {
+            types.push((name.into_bytes().into_boxed_slice(), format));
             Ok(ForEach::Continue)
         })?;
-        Ok(MediaTypes { types, default: default.map_or_else(|| ruby.qnil().as_value(), ReprValue::as_value) })
+        Ok(MediaTypes { types, default })
     }
 
-    /// The format that an `Accept` header prefers, else the default.
+    /// The object of the media type that an `Accept` header prefers, else the default.
     pub(crate) fn format(&self, accept: Option<&[u8]>) -> Value {
         let find = |name: &[u8]| self.types.iter().find(|(known, _)| **known == *name).map(|(_, format)| *format);
-        accept.and_then(|accept| accept::best(accept, find)).unwrap_or(self.default)
+        match accept {
+            // Most clients send one of these.
+            None | Some(b"*/*") => self.default,
+            Some(accept) => accept::best(accept, find).unwrap_or(self.default),
+        }
     }
 
     fn format_for(rb_self: Receiver<Self>, accept: Option<RString>) -> Value {

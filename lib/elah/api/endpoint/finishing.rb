@@ -53,7 +53,7 @@ module Elah
       end
 
       # @return [Symbol, nil] the format of the response
-      def _format = @_format || _blueprint.formats.fixed
+      def _format = @_plain ? @_plain.format : _blueprint.formats.fixed
 
       # Reads and checks the parameters of a route that validates late.
       #
