@@ -12,7 +12,7 @@ class ArchitectureTest < Minitest::Test
 
   # Functions of Ruby's C API that neither raise nor run Ruby code. `ruby/raising.rs` has the others.
   CALLS_THAT_NEVER_RAISE = %w[
-    rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_sym2str rb_thread_call_without_gvl2
+    rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_gc_writebarrier rb_sym2str rb_thread_call_without_gvl2
     rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
