@@ -171,6 +171,7 @@ class ArchitectureTest < Minitest::Test
 
   def test_the_library_never_names_an_app_or_the_lab
     refute_found "lib/**/*.rb", %r{\b(apps|lab)/|\bLinks\b}, "the library knows no app"
+    refute_found "lib/**/*.rb", %r{\brequire\S* .*\bpackage/}, "the library does not know how it is packed"
     refute_found "lib/**/*.rb", /ActiveSupport|ActionDispatch/, "frameworks are the adapters' affair", except: ADAPTERS
   end
 

@@ -4,6 +4,7 @@ require "open3"
 require "rbconfig"
 require_relative "bare"
 require_relative "other_ruby"
+require_relative "package"
 require_relative "ruby_record"
 
 # Owns the order, the time and the sum of all gates and tests. `bin/test` runs it, after setting up. Its last line is
@@ -77,12 +78,13 @@ class Gate
     ]
   end
 
-  # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, and the
-  # other depends on packages that change from day to day.
+  # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, the
+  # second depends on packages that change from day to day, the third builds the extension for each Ruby.
   def self.steps_apart
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
-      Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle })
+      Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle }),
+      Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle })
     ]
   end
 

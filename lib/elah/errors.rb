@@ -25,7 +25,7 @@ module Elah
   class ClientMissing < OptionError
     # @param name [String] the class of the client
     def initialize(name)
-      super("#{name} is not part of this build of Elah: build the native clients with `bin/setup --clients`.")
+      super("#{name} is not part of this build of Elah: run `bin/setup --clients`, or install the gem with this client (docs/installing.md).")
     end
   end
 

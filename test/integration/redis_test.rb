@@ -86,7 +86,8 @@ class RedisTest < Minitest::Test
   def test_a_build_without_the_client_says_how_to_get_it
     script = 'require "elah"; Elah::Clients.send(:remove_const, :Redis); begin; Elah::Redis; rescue Elah::OptionError => e; puts e.message; end'
     out, = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", script, chdir: File.expand_path("../..", __dir__))
-    assert_equal "Elah::Redis is not part of this build of Elah: build the native clients with `bin/setup --clients`.\n", out
+    assert_equal "Elah::Redis is not part of this build of Elah: run `bin/setup --clients`, " \
+                 "or install the gem with this client (docs/installing.md).\n", out
   end
 
   def test_a_batch_is_answered_in_order

@@ -44,7 +44,8 @@ class ClientBoundsTest < Minitest::Test
     %w[SQL Mongo Redis].each do |name|
       script = "require 'elah'; Elah::Clients.send(:remove_const, :#{name}); begin; Elah::#{name}; rescue Elah::ClientMissing => e; puts e.message; end"
       out = IO.popen([RbConfig.ruby, "-I#{File.expand_path('../../lib', __dir__)}", "-e", script], &:read)
-      assert_equal "Elah::#{name} is not part of this build of Elah: build the native clients with `bin/setup --clients`.\n", out
+      assert_equal "Elah::#{name} is not part of this build of Elah: run `bin/setup --clients`, " \
+                   "or install the gem with this client (docs/installing.md).\n", out
     end
   end
 end
