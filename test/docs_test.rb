@@ -7,11 +7,14 @@ require "test_helper"
 require "open3"
 require "tempfile"
 require "support/elah_server"
+require "support/gems"
 require "support/servers"
 
 class DocsTest < Minitest::Test
   ROOT = File.expand_path("..", __dir__)
   PAGES = Dir.chdir(ROOT) { Dir["*.md", "docs/**/*.md", "apps/*/*.md", "specs/*.md", "bench/*.md", "lab/*.md"] }.sort
+  # Libraries that a block may load and a Ruby may lack.
+  GEMS = %w[mongo mysql2 pg redis sqlite3].freeze
   BLOCK = /^```(?<language>ruby|sh) (?<kind>\w+)\n(?<code>.*?)^```$/m.freeze
 
   def self.blocks(page)
@@ -61,6 +64,7 @@ class DocsTest < Minitest::Test
   end
 
   def check_ruby_run(code)
+    (code.scan(/require "(\w+)"/).flatten & GEMS).each { |name| Gems.missing(name)&.then { |reason| skip reason } }
     # From a file: its text is UTF-8 whatever the locale.
     Tempfile.create(["example", ".rb"]) do |file|
       file.write(code)
