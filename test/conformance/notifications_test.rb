@@ -4,6 +4,7 @@ require "test_helper"
 require "json"
 require "open3"
 require "rbconfig"
+require "support/gems"
 
 # A subscriber of `*.grape`, as APM agents are, receives from Elah what Grape tells it.
 class NotificationsConformanceTest < Minitest::Test
@@ -11,7 +12,7 @@ class NotificationsConformanceTest < Minitest::Test
 
   # Elah runs `finally` after the response is written, which docs/api.md says.
   def test_events_and_payloads_are_those_of_grape
-    skip "Grape is not installed" if Gem::Specification.stubs_for("grape").empty?
+    Gems.missing("grape")&.then { |reason| skip reason }
     grape, elah = %w[grape elah].map { |side| recorded(side) }
     assert_operator grape.size, :>, 8
     grape.each do |request, expected|

@@ -6,6 +6,7 @@ require "json"
 require "open3"
 require "tmpdir"
 require "support/elah_server"
+require "support/gems"
 
 # What `elah doctor` finds in real apps, and how it says so.
 class DoctorTest < Minitest::Test
@@ -83,7 +84,7 @@ class DoctorTest < Minitest::Test
   end
 
   def test_a_rails_app
-    skip "Rails is not installed" unless installed?("railties")
+    Gems.missing("railties")&.then { |reason| skip reason }
     url = "postgresql://localhost/nowhere?pool="
     result = doctor(File.join(APPS, "rails_api.ru"), env: { "DATABASE_URL" => "#{url}5" })
     assert_equal 1, result.status, result.err
@@ -96,7 +97,7 @@ class DoctorTest < Minitest::Test
 
   # From 7.0 on. Without its adapter all requests share what Rails keeps for one.
   def test_without_adapters_their_gems_are_warned_of
-    skip "Rails is not installed" unless installed?("railties")
+    Gems.missing("railties")&.then { |reason| skip reason }
     result = doctor("--no-adapters", File.join(APPS, "rails_api.ru"), env: { "DATABASE_URL" => "postgresql://localhost/nowhere?pool=20" })
     assert_equal 1, result.status
     assert(result.warnings.any? { |line| line.match?(/activerecord [.\d]+ needs its adapter, and the adapters are off/) })
@@ -104,7 +105,7 @@ class DoctorTest < Minitest::Test
   end
 
   def test_a_gate_is_measured_by_the_pool
-    skip "Rails is not installed" unless installed?("activerecord")
+    Gems.missing("sqlite3")&.then { |reason| skip reason }
     app(<<~RUBY)
       require "rubygems"
       require "active_record"
@@ -170,7 +171,7 @@ class DoctorTest < Minitest::Test
 
   # In development.
   def test_hosts_that_rails_refuses
-    skip "Rails is not installed" unless installed?("railties")
+    Gems.missing("railties")&.then { |reason| skip reason }
     text = File.read(File.join(APPS, "rails_api.ru")).sub("config.hosts.clear", 'config.hosts << "shop.example"')
     app(text, "config.ru")
     env = { "DATABASE_URL" => "postgresql://localhost/nowhere?pool=20" }
@@ -202,6 +203,5 @@ class DoctorTest < Minitest::Test
 
   def gem(folder, file, text) = write("gems/#{folder}/lib/#{file}", text)
 
-  def installed?(name) = Gem::Specification.stubs_for(name).any?
   def version(name) = Gem::Specification.stubs_for(name).first.version
 end

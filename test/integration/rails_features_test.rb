@@ -2,6 +2,9 @@
 
 # The parts of Rails beside records and streams: files, jobs, tagged logs.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")
+
 require "support/rails_api"
 
 class RailsFeaturesTest < Minitest::Test

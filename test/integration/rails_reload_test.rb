@@ -2,6 +2,9 @@
 
 # The reloading of code in development, while requests wait.
 require "test_helper"
+require "support/gems"
+return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")
+
 require "support/rails_api"
 
 class RailsReloadTest < Minitest::Test

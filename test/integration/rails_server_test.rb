@@ -4,6 +4,9 @@
 require "test_helper"
 require "open3"
 require "rbconfig"
+require "support/gems"
+return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")
+
 require "support/rails_api"
 
 class RailsServerTest < Minitest::Test

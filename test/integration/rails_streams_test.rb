@@ -3,6 +3,9 @@
 # What a Rails API sends piece by piece, and its WebSockets.
 require "test_helper"
 require "json"
+require "support/gems"
+return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")
+
 require "support/rails_api"
 require "support/web_socket"
 
