@@ -11,6 +11,7 @@ require "support/elah_server"
 class DoctorTest < Minitest::Test
   EXECUTABLE = ElahServer::EXECUTABLE
   APPS = File.expand_path("../support/apps", __dir__)
+  RAILS = File.join(APPS, "rails_api/config.ru")
   HELLO = 'require "elah/api"; run(Class.new(Elah::API) { get(:x) { "hello" } })'
   Result = Struct.new(:status, :out, :err) do
     def warnings = out.lines.grep(/\Awarning/)
@@ -87,13 +88,13 @@ class DoctorTest < Minitest::Test
   def test_a_rails_app
     skip "Rails is not installed" unless installed?("railties")
     url = "postgresql://localhost/nowhere?pool="
-    result = doctor(File.join(APPS, "rails_api.ru"), env: { "DATABASE_URL" => "#{url}5" })
+    result = doctor(RAILS, env: { "DATABASE_URL" => "#{url}5" })
     assert_equal 1, result.status, result.err
     assert_equal %w[rack rails], %w[rack rails].select { |check| result.about(check).one? }
     assert_match(/\Awarning .*The pool primary has 5 connections .* up to 16384 requests at once\. Set `pool`/,
                  result.about("records").first)
     assert(result.about("gem").any? { |line| line.match?(/\Aok .*activerecord [.\d]+: an adapter fits it in/) })
-    result = doctor(File.join(APPS, "rails_api.ru"), env: { "DATABASE_URL" => "#{url}20" })
+    result = doctor(RAILS, env: { "DATABASE_URL" => "#{url}20" })
     assert_equal [0, "", []], [result.status, result.err, result.warnings]
   end
 
@@ -101,7 +102,7 @@ class DoctorTest < Minitest::Test
   def test_without_adapters_their_gems_are_warned_of
     skip "Rails is not installed" unless installed?("railties")
     env = { "DATABASE_URL" => "postgresql://localhost/nowhere?pool=20" }
-    result = doctor("--no-adapters", File.join(APPS, "rails_api.ru"), env: env)
+    result = doctor("--no-adapters", RAILS, env: env)
     assert_equal 1, result.status
     assert_match(/activerecord [.\d]+ needs its adapter, and the adapters are off/, result.warnings.join)
     return if version("activesupport") < Gem::Version.new("7.0")
@@ -181,8 +182,12 @@ class DoctorTest < Minitest::Test
   # In development.
   def test_hosts_that_rails_refuses
     skip "Rails is not installed" unless installed?("railties")
-    text = File.read(File.join(APPS, "rails_api.ru")).sub("config.hosts.clear", 'config.hosts << "shop.example"')
-    app(text, "config.ru")
+    app(<<~RUBY, "config.ru")
+      require "#{APPS}/rails_api/config/application"
+      Shop.config.hosts << "shop.example"
+      require "#{APPS}/rails_api/config/environment"
+      run Rails.application
+    RUBY
     env = { "DATABASE_URL" => "postgresql://localhost/nowhere?pool=20" }
     assert_empty doctor(env: env).about("hosts")
     hosts = doctor("--bind", "tcp://0.0.0.0:80", env: env).about("hosts")
