@@ -70,7 +70,8 @@ class GrapeParityTest < Minitest::Test
   def test_a_subscriber_of_events_changes_no_answer
     observed = self.class.answers("elah-events")
     assert_equal 5, observed["events"].size
-    self.class.answers("elah")["answers"].zip(observed["answers"], ParityTable.requests) do |answer, under_events, request|
+    usual = self.class.answers("elah")["answers"]
+    usual.zip(observed["answers"], ParityTable.requests) do |answer, under_events, request|
       assert_equal answer, under_events, request.to_s
     end
   end

@@ -82,7 +82,8 @@ class CliTest < Minitest::Test
   end
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
-    assert_includes refuse("srve"), "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, version, help."
+    assert_includes refuse("srve"),
+                    "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end

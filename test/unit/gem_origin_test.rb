@@ -9,7 +9,8 @@ class GemOriginTest < Minitest::Test
   def test_folders_of_gems
     assert_equal "mysql2 0.5.6", origin("/usr/lib/ruby/gems/3.3.0/gems/mysql2-0.5.6/lib/mysql2/client.rb")
     assert_equal "rack-test 2.2.0", origin("/srv/shop/vendor/bundle/ruby/3.3.0/gems/rack-test-2.2.0/lib/rack/test.rb")
-    assert_equal "nokogiri 1.18.1-x86_64-linux", origin("/var/lib/gems/3.3.0/gems/nokogiri-1.18.1-x86_64-linux/lib/nokogiri.rb")
+    assert_equal "nokogiri 1.18.1-x86_64-linux",
+                 origin("/var/lib/gems/3.3.0/gems/nokogiri-1.18.1-x86_64-linux/lib/nokogiri.rb")
     assert_equal "my-gem 0123456789ab", origin("/home/app/ruby/3.3.0/bundler/gems/my-gem-0123456789ab/lib/my/gem.rb")
   end
 
@@ -25,8 +26,9 @@ class GemOriginTest < Minitest::Test
   def test_ruby_elah_and_the_app_are_no_gems
     ruby = File.join(RbConfig::CONFIG["rubylibdir"], "net/http.rb")
     elah = File.expand_path("../../lib/elah/server.rb", __dir__)
-    assert_equal [nil] * 4, [ruby, elah, "<internal:kernel>", "/srv/shop/app.rb"].map { |path| origin(path) }
-    assert_equal [false, false, false, true], [ruby, elah, "<internal:kernel>", "/srv/shop/app.rb"].map { |path| Elah::GemOrigin.app?(path) }
+    paths = [ruby, elah, "<internal:kernel>", "/srv/shop/app.rb"]
+    assert_equal([nil] * 4, paths.map { |path| origin(path) })
+    assert_equal([false, false, false, true], paths.map { |path| Elah::GemOrigin.app?(path) })
     refute Elah::GemOrigin.app?("(endpoint GET /x)")
     refute Elah::GemOrigin.app?("/usr/lib/ruby/gems/3.3.0/gems/mysql2-0.5.6/lib/mysql2/client.rb")
   end

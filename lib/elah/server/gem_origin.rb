@@ -19,7 +19,7 @@ module Elah
     VENDOR = CONFIG.values_at("vendorarchdir", "vendorlibdir", "vendordir").compact.uniq.map { |folder| "#{folder}/" }.freeze
     RUBY = [*CONFIG.values_at("rubyarchdir", "rubylibdir").map { |folder| "#{folder}/" }, *VENDOR.map { |folder| "#{folder}rubygems" },
             "<internal:"].freeze
-    ELAH = "#{File.expand_path("..", __dir__)}/".freeze
+    ELAH = ["#{File.expand_path("..", __dir__)}/", File.expand_path("../../../exe/elah", __dir__)].freeze
     private_constant :Origin, :FOLDER, :CONFIG, :VENDOR, :RUBY, :ELAH
 
     class << self
@@ -38,7 +38,7 @@ module Elah
 
       # @param path [String]
       # @return [Boolean] whether it belongs to this library
-      def elah?(path) = path.start_with?(ELAH)
+      def elah?(path) = path.start_with?(*ELAH)
 
       # @param path [String]
       # @return [Boolean] whether it is the app's: a file that belongs to nothing else

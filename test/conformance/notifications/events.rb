@@ -42,8 +42,9 @@ end
 # As agents name the endpoint.
 def of_endpoint(endpoint)
   options = endpoint.options
-  { for: options[:for].base.name, path: options[:path], verbs: options[:method], namespace: endpoint.routes.first.namespace,
-    status: endpoint.status, source: endpoint.source.source_location.last, origin: endpoint.routes.first.pattern.origin }
+  route = endpoint.routes.first
+  { for: options[:for].base.name, path: options[:path], verbs: options[:method], namespace: route.namespace,
+    origin: route.pattern.origin, status: endpoint.status, source: endpoint.source.source_location.last }
 end
 
 class Shop < API_BASE
@@ -81,13 +82,17 @@ ActiveSupport::Notifications.subscribe(/\.grape\z/) do |name, _start, _finish, _
   RECORDED << [name, shown(payload)]
 end
 
-REQUESTS = [%w[GET /api/plain], %w[GET /api/nothing], %w[GET /api/items/7], %w[GET /api/items/x], %w[GET /api/items], %w[GET /api/items?page=2],
-            %w[POST /api/items], %w[GET /api/ends/early], %w[GET /api/ends/rescued], %w[GET /api/ends/failed]].freeze
+REQUESTS = [
+  %w[GET /api/plain], %w[GET /api/nothing], %w[GET /api/items/7], %w[GET /api/items/x], %w[GET /api/items],
+  %w[GET /api/items?page=2], %w[POST /api/items], %w[GET /api/ends/early], %w[GET /api/ends/rescued],
+  %w[GET /api/ends/failed]
+].freeze
 
 def call(verb, target)
   path, _, query = target.partition("?")
-  Shop.call({ "REQUEST_METHOD" => verb, "PATH_INFO" => path, "SCRIPT_NAME" => "", "QUERY_STRING" => query, "SERVER_NAME" => "example.org",
-              "SERVER_PORT" => "80", "rack.url_scheme" => "http", "rack.input" => StringIO.new, "rack.errors" => $stderr })
+  Shop.call({ "REQUEST_METHOD" => verb, "PATH_INFO" => path, "SCRIPT_NAME" => "", "QUERY_STRING" => query,
+              "SERVER_NAME" => "example.org", "SERVER_PORT" => "80", "rack.url_scheme" => "http",
+              "rack.input" => StringIO.new, "rack.errors" => $stderr })
 rescue IOError => e
   [e.class.name]
 end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# An app for the tests of notifications under the server: its subscriber writes down what it receives, as an APM agent does.
+# An app for the tests of notifications under the server: its subscriber writes down what it receives, as an APM agent
+# does.
 require "rubygems"
 require "active_support"
 require "active_support/notifications"
@@ -10,7 +11,11 @@ class Events < Elah::API
   get("wait/:ms") { sleep(params[:ms].to_i / 1000.0) && {} }
   get(:hello) { {} }
   get(:stream) { stream { |out| out << "streamed" } }
-  post(:upload, stream_body: true) { bytes = 0; request.each_body_chunk { |piece| bytes += piece.bytesize }; { bytes: bytes } }
+  post(:upload, stream_body: true) do
+    bytes = 0
+    request.each_body_chunk { |piece| bytes += piece.bytesize }
+    { bytes: bytes }
+  end
   get(:seen) { SEEN }
   SEEN = []
 end

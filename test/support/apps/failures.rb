@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# An app for the tests of error reports: each path fails in one way. With the setting `rails` it has the error reporter of ActiveSupport.
+# An app for the tests of error reports: each path fails in one way. With the setting `rails` it has the error reporter
+# of ActiveSupport.
 if Elah.settings["rails"]
   require "active_support"
   require "active_support/error_reporter"

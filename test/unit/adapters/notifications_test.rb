@@ -6,8 +6,8 @@ require "rbconfig"
 require "active_support"
 require "active_support/notifications"
 
-# The events of endpoints: whether they are emitted, and what they leave as it is. Their order and payloads are compared with Grape's in
-# conformance/notifications_test.rb.
+# The events of endpoints: whether they are emitted, and what they leave as it is. Their order and payloads are compared
+# with Grape's in conformance/notifications_test.rb.
 class NotificationsAdapterTest < APICase
   def recorded(pattern = /\.grape\z/, &block)
     events = []

@@ -11,11 +11,6 @@ module Elah
         PAGE = "docs/databases.md#gems-that-need-care"
 
         RULES = {
-          "activerecord" => Rule.new(
-            level: :note, versions: "< 7.0", page: PAGE,
-            reason: "connected_to switches the role for all requests of a worker, because it is kept in a variable of the thread",
-            remedy: "use ActiveRecord 7.0 or later with several roles"
-          ),
           "bcrypt" => Rule.new(
             level: :note, page: PAGE, reason: "a hash is computed in C, which holds the loop for its whole cost",
             remedy: "call it in Elah.offload"
