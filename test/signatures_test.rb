@@ -15,7 +15,8 @@ class SignaturesTest < Minitest::Test
 
   # Tests whose calls are checked against the signatures. Each runs in a process that checks every call.
   CHECKED = %w[
-    test/unit/api/headers_test.rb test/unit/api/params_test.rb test/unit/api/streaming_test.rb test/unit/concurrency/deadline_test.rb
+    test/unit/api/headers_test.rb test/unit/api/params_test.rb test/unit/api/streaming_test.rb
+    test/unit/concurrency/deadline_test.rb
     test/unit/concurrency/gather_test.rb test/unit/concurrency/offload_test.rb test/unit/concurrency/semaphore_test.rb
     test/unit/store/table_test.rb test/unit/store/transaction_test.rb
   ].freeze
