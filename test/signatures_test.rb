@@ -15,7 +15,8 @@ class SignaturesTest < Minitest::Test
 
   # Tests whose calls are checked against the signatures. Each runs in a process that checks every call.
   CHECKED = %w[
-    test/unit/api/headers_test.rb test/unit/api/params_test.rb test/unit/api/streaming_test.rb test/unit/concurrency/deadline_test.rb
+    test/unit/api/headers_test.rb test/unit/api/params_test.rb test/unit/api/streaming_test.rb
+    test/unit/concurrency/deadline_test.rb
     test/unit/concurrency/gather_test.rb test/unit/concurrency/offload_test.rb test/unit/concurrency/semaphore_test.rb
     test/unit/store/table_test.rb test/unit/store/transaction_test.rb
   ].freeze
@@ -38,7 +39,8 @@ class SignaturesTest < Minitest::Test
   end
 
   def test_sig_is_current
-    written = Dir.glob("**/*.*", base: File.join(ROOT, "sig")).to_h { |path| [path, File.read(File.join(ROOT, "sig", path))] }
+    paths = Dir.glob("**/*.*", base: File.join(ROOT, "sig"))
+    written = paths.to_h { |path| [path, File.read(File.join(ROOT, "sig", path))] }
     assert_equal TEXTS.keys, written.keys.sort, "run bin/signatures"
     assert_empty(TEXTS.keys.reject { |path| TEXTS[path] == written[path] }, "run bin/signatures")
   end
@@ -72,7 +74,8 @@ class SignaturesTest < Minitest::Test
   end
 
   def missing_of(object, separator, methods, definition)
-    methods = methods.reject { |method| definition.methods.key?(method) || method.start_with?("_") || hidden?(object, separator, method) }
+    methods = methods.reject { |method| definition.methods.key?(method) || method.start_with?("_") }
+    methods = methods.reject { |method| hidden?(object, separator, method) }
     methods.map { |method| "#{object.path}#{separator}#{method}" }
   end
 
@@ -104,9 +107,10 @@ class SignaturesTest < Minitest::Test
 
   # @return [Array] for assert_predicate
   def checked(file)
-    env = { "RBS_TEST_TARGET" => "Elah,Elah::*", "RBS_TEST_OPT" => [*LIBRARIES, "-I", "sig"].join(" "), "RBS_TEST_RAISE" => "true",
-            "RBS_TEST_LOGLEVEL" => "error", "RBS_TEST_SAMPLE_SIZE" => "10" }
-    out, status = Open3.capture2e(env, RbConfig.ruby, "-EUTF-8", "-Ilib", "-Itest", "-r", "support/checked_calls", file, chdir: ROOT)
+    env = { "RBS_TEST_TARGET" => "Elah,Elah::*", "RBS_TEST_OPT" => [*LIBRARIES, "-I", "sig"].join(" "),
+            "RBS_TEST_RAISE" => "true", "RBS_TEST_LOGLEVEL" => "error", "RBS_TEST_SAMPLE_SIZE" => "10" }
+    command = [RbConfig.ruby, "-EUTF-8", "-Ilib", "-Itest", "-r", "support/checked_calls", file]
+    out, status = Open3.capture2e(env, *command, chdir: ROOT)
     [status, :success?, out]
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Checks the calls of a test process against sig/, by RBS::Test: loaded with `-r`, it fails a call whose arguments or result do not fit its
-# signature. A call that raises is left out, since it may be wrong on purpose.
+# Checks the calls of a test process against sig/, by RBS::Test: loaded with `-r`, it fails a call whose arguments or
+# result do not fit its signature. A call that raises is left out, since it may be wrong on purpose.
 require "rbs"
 require "rbs/test"
 
