@@ -23,13 +23,13 @@ module Bench
       @noise = record.read("noise")
     end
 
-    # @return [String] where the tables are, and every target that was missed
+    # @return [String] where the tables are, every target that was missed, and the commands whose targets nobody has measured
     def brief
       lines = missed.map { |what, figure, target| "- #{what}: #{figure} (target: #{target})\n" }
       missed_text = lines.any? ? "It missed these targets:\n\n#{lines.join}" : "It missed none of its targets.\n"
       "[record/summary.md](record/summary.md) has the tables, with date, machine and command of each. Until #{date}, #{@machine[:cpu]}, " \
         "#{@machine[:system]}, " \
-        "#{@machine[:ruby][/ruby \S+/]}, hyper #{@machine[:hyper]}. #{missed_text}"
+        "#{@machine[:ruby][/ruby \S+/]}, hyper #{@machine[:hyper]}. #{missed_text}#{unrecorded_text}"
     end
 
     # @return [String] the tables with missed targets, machine, versions, dates, noise, single runs and commands
@@ -45,6 +45,12 @@ module Bench
     def date = @machine[:date][0, 10]
 
     def missed = @records.flat_map { |name, record| Targets.missed(name, record) }
+
+    # A target that nobody has measured is neither reached nor missed.
+    def unrecorded_text
+      commands = Targets.commands - @records.keys
+      "\nNot recorded yet, with their targets: #{commands.map { |name| "`bench/#{name}`" }.join(", ")}.\n" if commands.any?
+    end
 
     def missed_table
       return "## Targets missed\n\nNone.\n" if missed.empty?

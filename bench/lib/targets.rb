@@ -23,6 +23,9 @@ module Bench
                                                           .map { |what, figure, target| [what, shown(figure), target] }
     end
 
+    # @return [Array<String>] the commands whose records are judged
+    def commands = CHECKS.keys
+
     # @param figure [Numeric, String] measured, or a text that begins with it
     # @param target [String, nil] a text; one without a bound is none
     # @return [Boolean]

@@ -48,6 +48,12 @@ class SummaryTest < Minitest::Test
     assert_includes summary("ranked_set" => ranks).whole, "## Targets missed\n\nNone.\n"
   end
 
+  def test_commands_with_targets_that_have_no_record_are_named
+    text = summary("ranked_set" => { machine: MACHINE, figures: { ranks: 1_500_000.0 }, command: "bench/ranked_set" }).brief
+    assert_match %r{Not recorded yet, with their targets: .*`bench/sleeping`, `bench/link_creation`}, text
+    refute_includes text, "`bench/ranked_set`"
+  end
+
   def test_targets_of_contests_are_judged_by_their_medians
     ratios = { rate: spread(0.61), cpu: spread(0.55), p99: spread(2.04) }
     text = { title: "Text", workload: "text", target: 0.6, ratios: ratios }
