@@ -12,8 +12,8 @@ class ArchitectureTest < Minitest::Test
 
   # Functions of Ruby's C API that neither raise nor run Ruby code. `ruby/raising.rs` has the others.
   CALLS_THAT_NEVER_RAISE = %w[
-    rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_gc_writebarrier rb_sym2str rb_thread_call_without_gvl2
-    rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
+    rb_ascii8bit_encindex rb_enc_from_encoding rb_enc_str_coderange rb_float_value rb_gc_writebarrier rb_sym2str
+    rb_thread_call_without_gvl2 rb_usascii_encindex rb_utf8_encindex rb_utf8_encoding ruby_stack_check
   ].freeze
 
   # The crates of which a server is made. Clients of databases and the programs of tests and benchmarks are not among

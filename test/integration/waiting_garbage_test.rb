@@ -4,8 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/patience"
 
-# A request that waits while Ruby collects garbage is forgotten when it has ended. Objects without write barriers would be kept until the next full
-# collection, and bring it about: Ruby counts them.
+# A request that waits while Ruby collects garbage is forgotten when it has ended. Objects without write barriers would be
+# kept until the next full collection, and bring it about. Ruby counts them.
 class WaitingGarbageTest < Minitest::Test
   include Patience
 
@@ -53,7 +53,7 @@ class WaitingGarbageTest < Minitest::Test
     end
   end
 
-  # @return [Integer] objects without write barriers that Ruby keeps until its next full collection, after requests waited
+  # @return [Integer] objects without write barriers that Ruby keeps until its next full collection, while requests wait
   def objects_kept(server, clients, path)
     clients.each { |client| client.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
     wait_until("all requests wait") { server.get("/waiting").body == REQUESTS.to_s }

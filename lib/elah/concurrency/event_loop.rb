@@ -125,7 +125,7 @@ module Elah
     # @raise [Exception] the exception with which the fiber is cancelled meanwhile, or was cancelled while it ran
     def park(id)
       task = @current || waiting_task
-      raise_postponed(task) if task.postponed
+      task.raise_postponed if task.postponed
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
@@ -203,10 +203,6 @@ module Elah
     def current_task = @current
 
     private
-
-    def raise_postponed(task)
-      postponed = task.next_postponed and raise postponed
-    end
 
     def leave_metered(meter)
       meter.stop

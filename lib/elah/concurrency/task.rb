@@ -137,6 +137,11 @@ module Elah
       kept.exception
     end
 
+    # @raise [Exception] the next kept exception that no shield defers
+    def raise_postponed
+      postponed = next_postponed and raise postponed
+    end
+
     # Calls the block when the current request or spawned fiber has ended, in the same fiber. The last block is called first.
     #
     # @return [Proc] for {#forget_ending}

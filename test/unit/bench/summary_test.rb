@@ -49,7 +49,8 @@ class SummaryTest < Minitest::Test
   end
 
   def test_commands_with_targets_that_have_no_record_are_named
-    text = summary("ranked_set" => { machine: MACHINE, figures: { ranks: 1_500_000.0 }, command: "bench/ranked_set" }).brief
+    ranks = { machine: MACHINE, figures: { ranks: 1_500_000.0 }, command: "bench/ranked_set" }
+    text = summary("ranked_set" => ranks).brief
     assert_match %r{Not recorded yet, with their targets: .*`bench/sleeping`, `bench/link_creation`}, text
     refute_includes text, "`bench/ranked_set`"
   end
@@ -57,7 +58,8 @@ class SummaryTest < Minitest::Test
   def test_targets_of_contests_are_judged_by_their_medians
     ratios = { rate: spread(0.61), cpu: spread(0.55), p99: spread(2.04) }
     text = { title: "Text", workload: "text", target: 0.6, ratios: ratios }
-    assert_equal [["Text: CPU, ÷ bare hyper", "1.8", "≤ 1.35"], ["Text: p99 at half load, ÷ bare hyper", "2.0", "≤ 2.0"]],
+    missed = [["Text: CPU, ÷ bare hyper", "1.8", "≤ 1.35"], ["Text: p99 at half load, ÷ bare hyper", "2.0", "≤ 2.0"]]
+    assert_equal missed,
                  Bench::Targets.missed("ratios", { duels: [text] })
     batch = { title: "batch ÷ bare hyper", workload: "batch", target: nil, events: 100, events_target: 400_000,
               runs: { elah: [{ rate: 3999.0 }] }, ratios: { rate: spread(0.1), p95: spread(12) } }
@@ -67,7 +69,8 @@ class SummaryTest < Minitest::Test
 
   def test_the_cost_of_a_handler_that_sleeps_and_of_a_created_link_are_judged
     runs = { elah: [{ rate: 9000.0, cpu_us: 15.2 }], bare: [{ rate: 9000.0, cpu_us: 11.0 }] }
-    sleeping = { machine: MACHINE, connections: 500, runs: runs, cpu_ratio: spread(1.38), commands: { elah: "e", bare: "b" } }
+    sleeping = { machine: MACHINE, connections: 500, runs: runs, cpu_ratio: spread(1.38),
+                 commands: { elah: "e", bare: "b" } }
     links = { machine: MACHINE, ratios: { rate: spread(0.98), cpu: spread(1.2) }, commands: { elah: "e", fastify: "f" },
               runs: { elah: [{ rate: 9800.0, cpu_us: 90.0 }], fastify: [{ rate: 10_000.0, cpu_us: 110.0 }] } }
     text = summary("sleeping" => sleeping, "link_creation" => links).whole
