@@ -17,7 +17,7 @@ module SupervisedCase
 
   # Requests that were sent one after the other while something went on: how many were answered, and what happened to
   # the others.
-  Traffic = Struct.new(:returned, :failures)
+  Traffic = Struct.new(:answered, :failures)
 
   # A server with two workers, which is stopped after the block.
   def supervised(app = APP, workers: 2, **options, &block) = ElahServer.start(app, workers: workers, **options, &block)
