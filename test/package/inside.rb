@@ -9,7 +9,6 @@ require "socket"
 
 FILE = ARGV.fetch(0)
 README = "/given/README.md"
-SECONDS = 900
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
 
@@ -45,7 +44,6 @@ def get(port, path)
   end
 end
 
-Thread.new { sleep(SECONDS) && abort("package: it took longer than #{SECONDS} s") }
 Socket.new(:INET, :DGRAM).ioctl(SIOCSIFFLAGS, ["lo", IFF_UP].pack("a16s x14"))
 
 compilers = %w[cargo rustc cc gcc clang].select { |name| system("command -v #{name} >/dev/null") }
