@@ -21,7 +21,7 @@ module Package
 
   # Owns a gem that needs no compiler: for each Ruby of RubyHeaders an extension, in the folder where lib/elah/native.rb looks for it.
   class PrecompiledGem
-    FEATURES = "redis"
+    FEATURES = "clients"
     FILES = %w[lib/**/*.rb exe/* README.md CHANGELOG.md LICENSE].freeze
 
     def initialize(platform)

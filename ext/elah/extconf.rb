@@ -7,8 +7,8 @@ require "rbconfig"
 WORKSPACE = File.expand_path("../..", __dir__)
 RUST_VERSION = File.read(File.join(WORKSPACE, "Cargo.toml"))[/^rust-version = "(.+)"/, 1]
 
-# The native clients, which are cargo's features, and whether they are built without `--with-NAME` or `--without-NAME`. The last two are a third of
-# the time of all, and few apps use them.
+# The native clients, which are cargo's features, and whether they are built without `--with-NAME` or `--without-NAME`. The last two are a fifth of
+# the time of all (docs/decisions/build.md).
 CLIENTS = { "redis" => true, "sql" => true, "mongo" => false, "parquet" => false }.freeze
 
 def executable?(name) = ENV["PATH"].split(File::PATH_SEPARATOR).any? { |folder| File.executable?(File.join(folder, name)) }

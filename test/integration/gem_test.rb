@@ -20,7 +20,8 @@ class GemTest < Minitest::Test
       run_in(ROOT, {}, "gem", "build", "elah.gemspec", "--output", file)
       # The build shares the crates that this checkout has compiled already.
       run_in(folder, { "CARGO_TARGET_DIR" => File.join(ROOT, "target") },
-             "gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", "home", file)
+             "gem", "install", "--local", "--ignore-dependencies", "--no-document", "--install-dir", "home", file,
+             "--", "--with-mongo", "--with-parquet")
       env = { "GEM_HOME" => File.join(folder, "home"), "RUBYLIB" => nil }
       assert_equal "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n",
                    run_in(folder, env, "home/bin/elah", "version")

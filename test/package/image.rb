@@ -104,8 +104,6 @@ class ImageProof
     loop do
       return true if healthy?(container)
       return false if now > deadline || Process.wait(server, Process::WNOHANG)
-
-      sleep 0.2
     end
   end
 
