@@ -25,6 +25,7 @@ module Signatures
     "handle" => duck("Elah::_NativeApp", "handle: (Elah::Request request) -> untyped"),
     "full_name" => duck("Elah::_Scope", "full_name: ((String | Symbol) name, ?Array[Integer] indices) -> String"),
     "now" => duck("Elah::_Clock", "now: () -> Integer"),
+    "origin" => duck("Elah::_Pattern", "origin: () -> String"),
     "rand" => duck("Elah::_Random", "rand: () -> Float"),
     "respond" => duck("Elah::_Respondent", "respond: (Integer status, untyped headers, String body) -> untyped"),
     "route" => duck("Elah::_DeferredCall", "route: () -> untyped", "call: () -> untyped"),

@@ -138,12 +138,15 @@ class ActiveRecordTest < Minitest::Test
     end
   end
 
-  # ActiveRecord 7.1 and later connect with the first statement. The end of the task failed with a NoMethodError for nil, on mysql2.
+  # ActiveRecord 7.1 and later connect with the first statement. The end of the task failed with a NoMethodError for
+  # nil, on mysql2.
   on_each_database "a_connection_that_was_leased_and_never_used_goes_back" do
     BASE.connection_pool.disconnect!
     _, failures = capture_io do
       Elah.run do
-        assert_equal POOL, in_fibers(POOL) { BASE.connection.object_id.tap { sleep(0.01) } }.uniq.size
+        all_leased = Thread::Queue.new
+        leased = in_fibers(POOL) { |index| BASE.connection.object_id.tap { index == POOL - 1 ? all_leased.close : all_leased.pop } }
+        assert_equal POOL, leased.uniq.size
         assert_all_returned
       end
     end
@@ -156,7 +159,8 @@ class ActiveRecordTest < Minitest::Test
     "mysql2" => "SELECT @@SESSION.sql_mode LIKE '%STRICT_ALL_TABLES%'"
   }.freeze
 
-  # The next task got it as configured: `undefined method key? for nil`. Each step takes as long as the proxy holds its reply back.
+  # The next task got it as configured: `undefined method key? for nil`. Each step takes as long as the proxy holds
+  # its reply back.
   def test_a_fiber_that_is_cancelled_while_it_connects_leaves_nothing_half_configured
     RecordsCase::DATABASES.each do |adapter, server|
       SlowProxy.start(server.shared.port, seconds: 0.02) do |proxy|

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# What a Rails API does with its records, while other requests do the same: roles, the query cache, load_async, a pool that is too small.
+# What a Rails API does with its records, while other requests do the same: roles, the query cache, load_async, a pool
+# that is too small.
 require "test_helper"
 require "support/gems"
 return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")

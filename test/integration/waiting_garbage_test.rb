@@ -4,8 +4,8 @@ require_relative "../test_helper"
 require_relative "../support/elah_server"
 require_relative "../support/patience"
 
-# A request that waits while Ruby collects garbage is forgotten when it has ended. Objects without write barriers would be
-# kept until the next full collection, and bring it about. Ruby counts them.
+# A request that waits while Ruby collects garbage is forgotten when it has ended. Objects without write barriers
+# would be kept until the next full collection, and bring it about. Ruby counts them.
 class WaitingGarbageTest < Minitest::Test
   include Patience
 

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# The modules of a Rust crate and which of them use each other, read from the `use` lines and the paths in its code. A module is a file with the
-# folder of the same name. Files that only gather modules, as the crate's root does, are none: the modules below them count.
+# The modules of a Rust crate and which of them use each other, read from the `use` lines and the paths in its code. A
+# module is a file with the folder of the same name. Files that only gather modules, as the crate's root does, are
+# none: the modules below them count.
 class ModuleGraph
   PATH = /\b(crate|super(?:::super)*)::((?:\w+::)*)(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\w+))/m.freeze
 
@@ -20,7 +21,8 @@ class ModuleGraph
     end
   end
 
-  # @return [Array<Array<String>>] modules that use each other in a circle: those of the crate, and the files of each folder
+  # @return [Array<Array<String>>] modules that use each other in a circle: those of the crate, and the files of each
+  # folder
   def circles
     [[], *folders].flat_map { |folder| circles_in(edges(folder)).map { |names| names.map { |name| [*folder, name].join("/") } } }
   end

@@ -267,7 +267,8 @@ class SchedulerTest < Minitest::Test
     assert_empty started
   end
 
-  # Ruby 3.4 and later would connect by several addresses at once, and ask no scheduler. Earlier ones have no such switch: one is made up.
+  # Ruby 3.4 and later would connect by several addresses at once, and ask no scheduler. Earlier ones have no such
+  # switch: one is made up.
   def test_a_host_name_is_not_connected_to_behind_the_schedulers_back
     switch = Socket.respond_to?(:tcp_fast_fallback) ? "" : "Socket.singleton_class.attr_accessor(:tcp_fast_fallback); Socket.tcp_fast_fallback = true;"
     out, = Open3.capture2e(RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-rsocket", "-e",

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# A Rails API as people write it, without a line for Elah. DATABASE_URL says where its records are, and CREATE_TABLES makes the tables.
+# A Rails API as people write it, without a line for Elah. DATABASE_URL says where its records are, and CREATE_TABLES
+# makes the tables.
 require_relative "boot"
 require "logger"
 require "rails"

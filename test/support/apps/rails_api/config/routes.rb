@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# The routes of the app.
 Rails.application.routes.draw do
   get "/hello" => "shop#hello"
   get "/slow" => "shop#slow"

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# A channel that sends what the app broadcasts, and responds to a message.
 class NewsChannel < ApplicationCable::Channel
   def subscribed = stream_from("news")
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# Uploads into ActiveStorage.
 class FilesController < ActionController::API
   def create
     widget = Widget.create!(name: params[:name], picture: params[:picture])

@@ -17,6 +17,7 @@ class LiveController < ActionController::API
 
   private
 
-  # Until Rails 7.0 the connection of an action of Live stays with its thread, until the pool finds that the thread has ended.
+  # Until Rails 7.0 the connection of an action of Live stays with its thread, until the pool finds that the thread
+  # has ended.
   def count = Rails::VERSION::MAJOR >= 7 ? Widget.count : Widget.connection_pool.with_connection { Widget.count }
 end

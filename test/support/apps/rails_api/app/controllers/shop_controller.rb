@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# Responses in plain text, some of which wait.
 class ShopController < ActionController::API
   def hello = render(plain: "hello")
 

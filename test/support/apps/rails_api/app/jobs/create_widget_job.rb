@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# A job that writes a record.
 class CreateWidgetJob < ActiveJob::Base
   def perform(name) = Widget.create!(name: name)
 end

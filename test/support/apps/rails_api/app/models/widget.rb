@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# A record with an upload.
 class Widget < ApplicationRecord
   SLEEP = { "Mysql2" => "SELECT SLEEP(%f)", "PostgreSQL" => "SELECT 1 FROM pg_sleep(%f)" }.freeze
 
