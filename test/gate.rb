@@ -190,5 +190,5 @@ if words == ["--list"]
 elsif words.first == "coverage"
   exec(RbConfig.ruby, "test/coverage_report.rb", *words.drop(1))
 else
-  exit Gate.new.run(words, record: words.empty? || words != ARGV)
+  exit Gate.new.run(words, record: words != ARGV)
 end
