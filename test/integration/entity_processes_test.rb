@@ -134,7 +134,7 @@ class EntityProcessesTest < Minitest::Test
       ElahServer.start(app, data: @folder, workers: workers) do |server|
         8.times do |key|
           assert_match(/Account#deposit: argument 1 \(Proc\) cannot be copied: no _dump_data is defined for class Proc/, server.get("/proc/#{key}").body)
-          assert_match(/Account#hash_with_proc: its answer \(Hash\) cannot be copied: no _dump_data is defined for class Proc/, server.get("/answer/#{key}").body)
+          assert_match(/Account#hash_with_proc: its result \(Hash\) cannot be copied: no _dump_data is defined for class Proc/, server.get("/answer/#{key}").body)
         end
         answers = server.get("/many").json["answers"]
         assert_equal [1] * 4, answers.values_at(0, 2, 4, 6)

@@ -7,11 +7,11 @@ module Elah
     #   @api private
     # @!method self.check_arguments(arguments)
     #   @api private
-    # @!method self.pack_answers(answers)
+    # @!method self.pack_replies(replies)
     #   @api private
-    # @!method self.unpack_answers(bytes)
+    # @!method self.unpack_replies(bytes)
     #   @api private
-    # @!method self.place_answers(*arguments)
+    # @!method self.place_replies(*arguments)
     #   @api private
 
     # The stored state of one entity: ordered keys with values, both Strings. Writes are gathered, and stored together when the call has ended.

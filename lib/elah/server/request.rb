@@ -89,7 +89,7 @@ module Elah
     #   @api private
     # @!method start(status, headers)
     #   @api private
-    # @!method awaits_answer?
+    # @!method awaits_response?
     #   @api private
     # @!method hijack
     #   @api private
