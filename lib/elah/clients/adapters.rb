@@ -18,7 +18,7 @@ module Elah
     # @return [Symbol, nil] whether Rails keeps the state of a request by `:thread` or by `:fiber`; nil before 7.0
     def self.isolation_level = ActiveSupport.isolation_level
 
-    # Fits in every gem that is loaded and has not been fitted in yet.
+    # Adapts every loaded gem that is not adapted yet.
     #
     # @return [Array<Symbol>] which of {ALL} are in use
     def self.install = ALL.select { |name| const_get(name).install }

@@ -68,7 +68,7 @@ module Elah
 
           def adapted(origin, config)
             does = ADAPTED[origin.name] or return
-            return Finding.new(level: :ok, check: :gem, message: "#{origin}: an adapter fits it in: #{does}") if config.adapters?
+            return Finding.new(level: :ok, check: :gem, message: "#{origin}: has an adapter: #{does}") if config.adapters?
 
             Finding.new(level: :warning, check: :gem, message: "#{origin} needs its adapter, and the adapters are off",
                         remedy: "remove --no-adapters", page: "docs/databases.md")
