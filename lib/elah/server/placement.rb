@@ -6,7 +6,7 @@ module Elah
   # Which worker of this server runs here, and which owns what. The keys of entities hash to a fixed number of shards; a slot, the
   # place of one worker, owns each shard. A worker that is replaced leaves its slot and its shards to the next *generation*.
   #
-  # A placement answers: `slot`, `generation`, `slots` (slots are 0 until this), `shards`, `owner_of(shard)`, `generation_of(slot)` (0 while
+  # A placement has these methods: `slot`, `generation`, `slots` (slots are 0 until this), `shards`, `owner_of(shard)`, `generation_of(slot)` (0 while
   # nobody is there), `version` (another one whenever something of this has changed), `link_path(slot, generation)`,
   # `before_release { |shards| }`, `publish(name, integer)` and `server_id`, the process that stands for all workers.
   module Placement
