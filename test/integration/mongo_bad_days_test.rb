@@ -60,7 +60,7 @@ class MongoBadDaysTest < Minitest::Test
     @server.pause
     error = nil
     assert_within(0.9..patience_seconds) { error = assert_raises(Elah::QueryTimeout) { items.find_one } }
-    assert_equal "127.0.0.1:#{@server.port} did not answer find on test.items within 1 s.", error.message
+    assert_equal "127.0.0.1:#{@server.port} did not reply to find on test.items within 1 s.", error.message
     assert_equal [504, "query_timeout"], [error.status, error.code]
     assert_raises(Elah::Unavailable) { items.insert_one({ _id: 2 }) }
     @server.resume

@@ -16,7 +16,7 @@ class PeerLinksBoundsTest < PeerLinksCase
       assert_match(/\A10 calls to this worker have no reply yet/, assert_raises(Elah::Overloaded) { other.call([:echo, 1], 5) }.message)
       waiting.each { |fiber| fiber.cancel.wait }
       error = assert_raises(Elah::PeerLinks::TooLong) { other.call([:echo, "x" * 50_000], 5) }
-      assert_match(/and 50000 are allowed/, error.message)
+      assert_match(/at most 50000 are allowed/, error.message)
       peer.pause
       errors = Array.new(40) { Elah.async { other.call([:length, "x" * 40_000], 0.2) } }.map { |fiber| fiber.wait.error }
       assert_equal [Elah::DeadlineExceeded, Elah::Overloaded], errors.map(&:class).uniq.sort_by(&:name)

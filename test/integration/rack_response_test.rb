@@ -221,7 +221,7 @@ class RackResponseTest < Minitest::Test
     fails("nil", /InvalidRackResponse: An app must return a status, headers that respond to each, and a body; this one returned nil, NilClass and NilClass/)
     fails("string_body", /InvalidRackResponse: A body responds to each or call; String does not/)
     fails("nil_body", /InvalidRackResponse: A body responds to each or call; NilClass does not/)
-    fails("status_99", /InvalidStatus: 99 is not the status of an answer/)
+    fails("status_99", /InvalidStatus: 99 is not the status of a response/)
   end
 
   def test_headers_cannot_be_injected

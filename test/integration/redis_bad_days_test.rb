@@ -67,7 +67,7 @@ class RedisBadDaysTest < Minitest::Test
       assert_equal [Elah::QueryTimeout, 504, "query_timeout"],
                    [errors.first.class, errors.first.status, errors.first.code]
       assert_equal 50, errors.size
-      assert_equal "Redis at #{server.address} gave no answer to GET within 0.5 s.", errors.first.message
+      assert_equal "Redis at #{server.address} sent no reply to GET within 0.5 s.", errors.first.message
       server.resume
       assert_equal "PONG", once_available { redis.ping }
     end
@@ -94,7 +94,7 @@ class RedisBadDaysTest < Minitest::Test
       error = assert_raises(Elah::Unavailable) do
         redis.pipelined { |batch| batch.get("k") || batch.call("CLIENT", "KILL", "ID", id, "SKIPME", "no") || batch.get("k") }
       end
-      assert_equal "The connection to Redis at #{server.address} was lost while GET waited for its answer: it closed the connection.",
+      assert_equal "The connection to Redis at #{server.address} was lost while GET waited for its reply: it closed the connection.",
                    error.message
       assert_equal "kept", redis.get("k")
     end

@@ -10,7 +10,7 @@ class RingPoolsWorkersTest < Minitest::Test
 
   POOLS = 12
   DEADLINE_MS = 1000
-  # After so long without an answer a connection is taken for one with the paused worker.
+  # After so long without a response a connection is taken for one with the paused worker.
   SLACK_SECONDS = 8
 
   def test_rows_of_a_paused_worker_are_overflow_within_the_deadline_and_come_back_after_it

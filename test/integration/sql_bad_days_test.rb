@@ -37,10 +37,10 @@ module SQLBadDays
     server.pause
     error = assert_raises(Elah::QueryTimeout) { sql.value("SELECT 2") }
     assert_equal "query_timeout", error.code
-    assert_equal "#{sql.server} did not answer within 0.3 s. In: SELECT 2", error.message
+    assert_equal "#{sql.server} did not reply within 0.3 s. In: SELECT 2", error.message
     error = nil
     assert_operator measure { error = assert_raises(Elah::Unavailable) { sql.value("SELECT 3") } }, :<, 20
-    assert_equal "#{sql.server} cannot be reached: no answer within 0.3 s.", error.message
+    assert_equal "#{sql.server} cannot be reached: no reply within 0.3 s.", error.message
     server.resume
     assert_equal 4, once_available { sql.value("SELECT 4") }
     wait_until("one connection is left") { connections == 1 }

@@ -44,7 +44,7 @@ class ServiceTest < Minitest::Test
   def bulk(pool, parameters)
     rows = parameters.map { |text| { api_suffix: "#{pool.id}/allocate_number.json?ring_pool_key=#{pool.api_key}&#{text}" } }
     request = RingPools::BulkRequest.new(@service, RingPools::BulkRequest.rows(Elah::JSON.generate({ requests: rows })), nil)
-    Elah::JSON.parse(request.answer)["responses"].map { |row| row["overflow"] ? nil : row["promo_number"][-1].to_i }
+    Elah::JSON.parse(request.response)["responses"].map { |row| row["overflow"] ? nil : row["promo_number"][-1].to_i }
   end
 
   def who(number) = @service.holder(number, @clock.now)&.last&.session
