@@ -16,7 +16,7 @@ class PeerLinksStrangersTest < PeerLinksCase
         "\x09\x00\x00\x00\x04\x01\x00\x00\x00\x00\x00\x00\x00" => /did not begin as a link/,
         HELLO.dup.tap { |hello| hello.setbyte(13, 99) } => /speaks version 99/,
         HELLO + HELLO => /hello twice/,
-        HELLO + "\x0D\x00\x00\x00\x02" + "\x00" * 12 => /no items/,
+        HELLO + "\x0D\x00\x00\x00\x02" + "\x00" * 12 => /without items/,
         HELLO + "\x0D\x00\x00\x00\x02" + "\x01" * 12 => /only the other side/,
         HELLO + call_frame(7, "x") * 2 => /the id of a call that is open/ }.each do |bytes, complaint|
         @complaints.clear
