@@ -4,7 +4,7 @@
 module Tables
   def self.create
     Widget.connection.instance_eval do
-      create_table(:widgets, force: true) { |table| table.string :name }
+      create_table(:widgets, force: true) { |table| table.string :name, index: true }
       create_table(:active_storage_attachments, force: true) do |table|
         table.string :name, null: false
         table.references :record, null: false, polymorphic: true, index: false
