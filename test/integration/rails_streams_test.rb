@@ -36,8 +36,12 @@ class RailsStreamsTest < Minitest::Test
   end
 
   def test_a_client_that_leaves_a_live_action_ends_it
-    10.times { server.connect { |client| client.write("GET /live HTTP/1.1\r\nHost: a\r\n\r\n").read_head } }
-    assert_equal "hello", server.get("/hello").body
+    target = "/live?ticks=#{1 << 30}"
+    clients = Array.new(10) { server.connect.write("GET #{target} HTTP/1.1\r\nHost: a\r\n\r\n").tap(&:read_head) }
+    assert_equal 10, server.get("/live/running").json
+    clients.each(&:close)
+    wait_until("the actions have ended") { server.get("/live/running").json.zero? }
+    assert_nothing_leaked(server)
   end
 
   def test_a_turbo_stream

@@ -17,6 +17,7 @@ Rails.application.routes.draw do
   get "/widgets/async" => "widgets#async"
 
   get "/live" => "live#events"
+  get "/live/running" => "shop#live"
   get "/turbo" => "shop#turbo"
 
   post "/files" => "files#create"

@@ -1,18 +1,23 @@
 # frozen_string_literal: true
 
+# Actions that send their response piece by piece, in a thread of their own.
 class LiveController < ActionController::API
   include ActionController::Live
+
+  RUNNING = Concurrent::AtomicFixnum.new
 
   def events
     response.headers["Content-Type"] = "text/event-stream"
     response.headers["Last-Modified"] = Time.now.httpdate # without it Rack::ETag would wait for the end
     stream = ActionController::Live::SSE.new(response.stream, event: "tick")
-    3.times do |number|
+    RUNNING.increment
+    params.fetch(:ticks, 3).to_i.times do |number|
       stream.write({ number: number, widgets: count })
       sleep 0.02
     end
   ensure
     stream&.close
+    RUNNING.decrement
   end
 
   private

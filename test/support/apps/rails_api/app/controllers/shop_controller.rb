@@ -29,6 +29,7 @@ class ShopController < ActionController::API
            content_type: "text/vnd.turbo-stream.html"
   end
 
+  def live = render(json: LiveController::RUNNING.value)
   def pool = render(json: Widget.connection_pool.stat)
   def middleware = render(json: Rails.application.middleware.map(&:name))
 end
