@@ -21,11 +21,18 @@ class SignaturesTest < Minitest::Test
     test/unit/store/table_test.rb test/unit/store/transaction_test.rb
   ].freeze
 
+  # The RBS of Ruby 3.1.2 has no type for the self of a block.
+  def needs_rbs
+    skip "sig/ needs RBS 2.7, and this is #{RBS::VERSION}" if Gem::Version.new(RBS::VERSION) < Gem::Version.new("2.7")
+  end
+
   def rbs(*arguments)
+    needs_rbs
     Open3.capture2e(RbConfig.ruby, Gem.bin_path("rbs", "rbs"), *LIBRARIES, "-I", "sig", *arguments, chdir: ROOT)
   end
 
   def definitions
+    needs_rbs
     @definitions ||= begin
       loader = RBS::EnvironmentLoader.new
       Signatures::LIBRARIES.each { |name| loader.add(library: name, version: nil) }
@@ -62,6 +69,7 @@ class SignaturesTest < Minitest::Test
 
   # What runs is compared, so that a native method without a comment shows too.
   def test_every_public_method_has_a_signature
+    needs_rbs
     objects = FILES.public_objects
     assert_operator objects.size, :>, 150
     missing = objects.flat_map do |path, object|
@@ -107,6 +115,7 @@ class SignaturesTest < Minitest::Test
 
   # @return [Array] for assert_predicate
   def checked(file)
+    needs_rbs
     env = { "RBS_TEST_TARGET" => "Elah,Elah::*", "RBS_TEST_OPT" => [*LIBRARIES, "-I", "sig"].join(" "),
             "RBS_TEST_RAISE" => "true", "RBS_TEST_LOGLEVEL" => "error", "RBS_TEST_SAMPLE_SIZE" => "10" }
     command = [RbConfig.ruby, "-EUTF-8", "-Ilib", "-Itest", "-r", "support/checked_calls", file]
