@@ -28,7 +28,7 @@ needs = {
   "Elah's native extension is written in Rust, and cargo is missing: install Rust #{RUST_VERSION} or later from https://rustup.rs" =>
     -> { executable?("cargo") },
   "Elah needs Rust #{RUST_VERSION} or later, and cargo is older: run `rustup update`, or install it from https://rustup.rs" =>
-    -> { Gem::Version.new(`cargo --version`[/[\d.]+/]) >= Gem::Version.new(RUST_VERSION) },
+    -> { Gem::Version.new(`cargo --version`[/[\d.]+/].to_s) >= Gem::Version.new(RUST_VERSION) },
   "A C compiler is missing, which links Elah's native extension: on Debian and Ubuntu run `apt-get install gcc libc6-dev`." =>
     -> { executable?("cc") },
   "The headers of Ruby #{RUBY_VERSION} are missing (ruby.h): on Debian and Ubuntu run `apt-get install ruby-dev`." =>

@@ -73,6 +73,14 @@ class ErrorReportsTest < Minitest::Test
     end
   end
 
+  def test_a_hook_without_memory_is_a_line_of_the_log
+    serve(hook: "on_error { raise NoMemoryError }") do |server|
+      assert_equal 503, server.get("/down").status
+      server.wait_for(/ERROR .*The report of an exception failed: NoMemoryError/)
+      assert_equal 200, server.get("/hello").status
+    end
+  end
+
   # The client would wait for the report.
   def test_a_hook_that_waits_delays_nobody
     server = serve(hook: "on_error { sleep }")

@@ -73,6 +73,14 @@ class ExtconfTest < Minitest::Test
            scripts: { "cargo" => "echo 'cargo 1.63.0'" }
   end
 
+  # That of rustup without a toolchain.
+  def test_a_cargo_without_a_version
+    refuse "Elah needs Rust 1.89 or later, and cargo is older: " \
+           "run `rustup update`, or install it from https://rustup.rs",
+           scripts: { "cargo" => "exit 1" },
+           prelude: "Gem::Version.singleton_class.prepend(Module.new { def new(text) = super(text || raise) })"
+  end
+
   def test_a_missing_compiler_of_c
     refuse "A C compiler is missing, which links Elah's native extension: " \
            "on Debian and Ubuntu run `apt-get install gcc libc6-dev`.",

@@ -5,10 +5,6 @@ require_relative "log"
 module Elah
   # The reports of exceptions that nobody has rescued: to the `on_error` hooks of the config file, and to the error reporter of ActiveSupport.
   module ErrorReports
-    # Exceptions that stop the worker, also when they come while another one is reported.
-    FATAL = [NoMemoryError, SignalException].freeze
-    private_constant :FATAL
-
     class << self
       # Calls every hook. What fails here is logged: a report must not fail what it reports.
       #
@@ -24,7 +20,7 @@ module Elah
 
       def guarded
         yield
-      rescue *FATAL
+      rescue EventLoop::FATAL # stops the worker
         raise
       rescue Cancelled
         nil # the worker exits
