@@ -123,5 +123,9 @@ module Elah
       @state = state
       @indexes = {}
     end
+
+    # A subclass may have a method of the same name.
+    ATTACH = instance_method(:attach)
+    private_constant :ATTACH
   end
 end

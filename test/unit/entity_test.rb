@@ -12,6 +12,14 @@ class EntityTest < EntityCase
     assert_equal [["42 10", "10"], ["42 15", "5"]], @accounts.index(:history).range
   end
 
+  def test_an_entity_may_have_methods_with_the_names_of_private_ones
+    orders = Class.new(Elah::Entity) do
+      entity_name "orders"
+      def attach(file) = "#{key} has #{file}"
+    end
+    assert_equal "7 has a.pdf", orders.in(@store)["7"].attach("a.pdf")
+  end
+
   def test_a_row_of_an_index_is_given_whole_or_in_parts
     @accounts["1"].write_row("whole", "ä")
     @accounts["1"].write_joined(4, "parts ", -5, " ", 1 << 61, "ä", "\0", 0)

@@ -172,7 +172,7 @@ module Elah
       # @api private
       def new_entity(key, state)
         @entity_class.new.tap do |entity|
-          entity.send(:attach, key, state)
+          ATTACH.bind_call(entity, key, state)
           entity.restore
         end
       end
