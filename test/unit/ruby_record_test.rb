@@ -14,6 +14,16 @@ class RubyRecordTest < Minitest::Test
     assert_equal RubyRecord.table(ROOT), table
   end
 
+  # `elah doctor` warns of others.
+  def test_the_doctor_knows_the_versions_of_the_records
+    require "elah/cli/doctor/software"
+    records = Dir[File.join(ROOT, RubyRecord::FOLDER, "*.json")].map { |file| JSON.parse(File.read(file)) }
+    { RUBIES: "ruby", RACKS: "Rack", RAILS: "Rails" }.each do |name, key|
+      versions = records.filter_map { |record| record[key] || record["libraries"][key] }
+      assert_equal versions.map { |version| version[/\d+\.\d+/] }.uniq.sort, Elah::CLI::Doctor::Software.const_get(name), name
+    end
+  end
+
   def test_a_run_is_recorded_with_what_it_had
     Dir.mktmpdir do |root|
       RubyRecord.write(root, "unit" => Tally.new(12_000, 1, 0), "lint" => Tally.new(1, 0, 0))
