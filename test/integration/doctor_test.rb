@@ -149,6 +149,27 @@ class DoctorTest < Minitest::Test
     assert_empty doctor(env: { "RUBYLIB" => "#{@folder}/gems/concurrent-ruby-1.3.5/lib" }).about("gem")
   end
 
+  # In the locale C, Ruby reads paths as ASCII.
+  def test_paths_that_are_not_ascii
+    gem("shared_\u00FC-0.1.0", "shared.rb", "def keep = Thread.current.thread_variable_set(:a, 1)")
+    path = write("\u00FC/broken.rb", "require_relative 'own'\n")
+    write("\u00FC/own.rb", "require 'shared'\n$LOADED_FEATURES << \"/nowhere/\\xFF.rb\"\nraise 'broken'\n")
+    env = { "LC_ALL" => "C", "RUBYLIB" => Dir["#{@folder}/gems/*/lib"].join(":") }
+    findings = JSON.parse(doctor("--json", path, env: env).out)["findings"]
+    assert_match(%r{correct .*\u00FC/own\.rb:3; }, findings.find { |finding| finding["check"] == "app" }["remedy"])
+    assert_match(/The gem shared_\u00FC 0\.1\.0 keeps/, findings.find { |finding| finding["check"] == "state" }["message"])
+  end
+
+  def test_an_app_that_changes_its_folder
+    app("Dir.chdir('/')\n#{HELLO}")
+    assert_equal [0, ""], doctor("app.rb").to_a.values_at(0, 2)
+  end
+
+  def test_an_app_without_an_end_of_its_recursion
+    app("def deeper = deeper\ndeeper\n")
+    assert_includes doctor.warnings.first, "The app cannot be loaded: SystemStackError: stack level too deep"
+  end
+
   def test_too_few_descriptors
     app(HELLO)
     result = doctor("--connections-max", "200", rlimit_nofile: [200, 200])

@@ -118,6 +118,22 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # In the locale C, Ruby reads paths as ASCII. The watch failed at such bytes, and at the end of the worker in its place.
+  def test_a_handler_that_hogs_the_loop_is_reported_under_a_path_that_is_not_ascii
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "caf\u00E9.rb")
+      File.write(path, <<~RUBY)
+        require "elah/api"
+        now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
+        run(Class.new(Elah::API) { get(:x) { finish_at = now.call + 2; nil while now.call < finish_at } })
+      RUBY
+      ElahServer.start(path, env: { "LC_ALL" => "C" }, stall_ms: 50) do |hogged|
+        2.times { hogged.get("/x") }
+        hogged.wait_for(/(?:blocked the loop for \d+ ms at\n.*caf.*\.rb:[23].*){2}/m)
+      end
+    end
+  end
+
   # Their folders name no gem on Debian. The statement runs in C; the log names the frame of Ruby around it. Later
   # Rubies let no other thread run before the handler has ended: no line is better than a wrong one.
   def test_a_native_gem_that_hogs_the_loop_is_named

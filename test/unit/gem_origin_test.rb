@@ -32,4 +32,12 @@ class GemOriginTest < Minitest::Test
     refute Elah::GemOrigin.app?("(endpoint GET /x)")
     refute Elah::GemOrigin.app?("/usr/lib/ruby/gems/3.3.0/gems/mysql2-0.5.6/lib/mysql2/client.rb")
   end
+
+  def test_paths_of_any_bytes
+    [Encoding::UTF_8, Encoding::US_ASCII, Encoding::BINARY].each do |encoding|
+      path = "/srv/caf\xC3\xA9\xFF/gems/odd-1.0/a.rb".dup.force_encoding(encoding)
+      assert_equal "odd 1.0", origin(path)
+      assert Elah::GemOrigin.app?("/srv/caf\xC3\xA9\xFF/app.rb".dup.force_encoding(encoding))
+    end
+  end
 end

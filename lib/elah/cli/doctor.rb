@@ -44,28 +44,29 @@ module Elah
 
         def examine(arguments)
           config = arguments.config
-          app, failure = load(arguments)
+          path = AppFile.find(arguments.file) # before the app can change the folder
+          app, failure = load(arguments, path)
           software = Software.new(config)
           findings = [failure, *software.versions, *Machine.new(config).findings].compact
           findings.concat(Gems.findings(config))
           findings.concat(Records.new(config, app).findings)
           findings.concat(software.hosts)
-          findings.concat(ThreadState.findings([AppFile.find(arguments.file), *$LOADED_FEATURES.grep(/\.rb\z/)]))
+          findings.concat(ThreadState.findings([path, *$LOADED_FEATURES.select { |feature| feature.end_with?(".rb") }]))
         end
 
         # With a data folder of its own, because an examination must not create a database.
         #
         # @return [Array(#call, Finding)] the app and nil, or nil and why it cannot be loaded
-        def load(arguments)
+        def load(arguments, path)
           Dir.mktmpdir("elah-doctor") do |folder|
             Elah.config = arguments.config(data: folder)
-            app = aside { AppFile.load(arguments.file) }
+            app = aside { AppFile.load(path) }
             app.compile! if app.respond_to?(:compile!)
             [app, nil]
           end
         rescue AppFileError, OptionError
           raise
-        rescue ScriptError, StandardError, SystemExit => e
+        rescue ScriptError, StandardError, SystemExit, SystemStackError => e
           [nil, refusal(e)]
         end
 
@@ -79,7 +80,7 @@ module Elah
         end
 
         def refusal(error)
-          line = error.backtrace.to_a.find { |candidate| GemOrigin.app?(candidate[/\A.+?(?=:\d+)/].to_s) }
+          line = error.backtrace.to_a.map { |candidate| Text.utf8(candidate) }.find { |candidate| GemOrigin.app?(candidate[/\A.+?(?=:\d+)/].to_s) }
           Finding.new(level: :warning, check: :app, message: "The app cannot be loaded: #{Text.of_exception(error)[/\A.*/]}",
                       remedy: "correct #{line ? line[/\A.+?:\d+/] : 'its file'}; what depends on the app was not checked")
         end

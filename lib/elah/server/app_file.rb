@@ -51,7 +51,7 @@ module Elah
         raise if Elah.autoload?(:API) || !e.is_a?(API::DefinitionError)
 
         line = e.backtrace.find { |candidate| !candidate.start_with?(OWN_FOLDER) }
-        raise API::DefinitionError, "#{e.message} (#{line.to_s[/\A.+?:\d+/]})", e.backtrace
+        raise API::DefinitionError, "#{e.message} (#{Text.utf8(line)[/\A.+?:\d+/]})", e.backtrace
       end
 
       def load_ruby(path)

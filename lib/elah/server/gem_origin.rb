@@ -3,7 +3,8 @@
 require "rbconfig"
 
 module Elah
-  # The origin of Ruby files: a gem, Ruby itself, Elah, or the app.
+  # The origin of Ruby files: a gem, Ruby itself, Elah, or the app. Paths may have any bytes: they are compared as UTF-8, also where the locale is
+  # C and Ruby reads them as ASCII.
   module GemOrigin
     # A gem with its version, nil where it is not known.
     Origin = Struct.new(:name, :version) do
@@ -16,10 +17,10 @@ module Elah
     CONFIG = RbConfig::CONFIG
 
     # Where distributions install gems without a folder for each.
-    VENDOR = CONFIG.values_at("vendorarchdir", "vendorlibdir", "vendordir").compact.uniq.map { |folder| "#{folder}/" }.freeze
-    RUBY = [*CONFIG.values_at("rubyarchdir", "rubylibdir").map { |folder| "#{folder}/" }, *VENDOR.map { |folder| "#{folder}rubygems" },
+    VENDOR = CONFIG.values_at("vendorarchdir", "vendorlibdir", "vendordir").compact.uniq.map { |folder| Text.utf8("#{folder}/") }.freeze
+    RUBY = [*CONFIG.values_at("rubyarchdir", "rubylibdir").map { |folder| Text.utf8("#{folder}/") }, *VENDOR.map { |folder| "#{folder}rubygems" },
             "<internal:"].freeze
-    ELAH = ["#{File.expand_path("..", __dir__)}/", File.expand_path("../../../exe/elah", __dir__)].freeze
+    ELAH = ["#{File.expand_path("..", __dir__)}/", File.expand_path("../../../exe/elah", __dir__)].map { |path| Text.utf8(path) }.freeze
     private_constant :Origin, :FOLDER, :CONFIG, :VENDOR, :RUBY, :ELAH
 
     class << self
@@ -28,17 +29,18 @@ module Elah
       def of(path)
         return if ruby?(path) || elah?(path)
 
+        path = Text.utf8(path)
         folder = path.match(FOLDER)
         folder ? Origin.new(folder[:name], folder[:version]) : vendored(path)
       end
 
       # @param path [String]
       # @return [Boolean] whether it belongs to Ruby's own libraries
-      def ruby?(path) = path.start_with?(*RUBY)
+      def ruby?(path) = Text.utf8(path).start_with?(*RUBY)
 
       # @param path [String]
       # @return [Boolean] whether it belongs to this library
-      def elah?(path) = path.start_with?(*ELAH)
+      def elah?(path) = Text.utf8(path).start_with?(*ELAH)
 
       # @param path [String]
       # @return [Boolean] whether it is the app's: a file that belongs to nothing else

@@ -26,7 +26,7 @@ module Elah
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
       @held = @state.delete(STOP)
-      @command = File.read("/proc/self/cmdline").split("\0")
+      @command = File.binread("/proc/self/cmdline").split("\0")
       @folder = Options::Environment.working_folder
     end
 

@@ -27,7 +27,7 @@ module Elah
         Thread.current.name = "elah stall watch"
         loop do
           stalled = event_loop.wait_for_stall(seconds) or next
-          warn(log, (stalled * 1000).round, watched.backtrace || [])
+          warn(log, (stalled * 1000).round, watched.backtrace.to_a.map { |line| Text.utf8(line) })
         end
       end
       @thread.report_on_exception = false
@@ -47,10 +47,13 @@ module Elah
 
       lines = place(backtrace)
       log.warn("A handler has blocked the loop for #{milliseconds} ms#{culprit(lines)} at", lines.first(LINES))
+    rescue StandardError => e
+      # The next stall is another one, and #stop would raise this in the place of the worker's own exit.
+      log.exception(e, "A handler has blocked the loop for #{milliseconds} ms; its line cannot be named")
     end
 
     def place(backtrace)
-      own = File.join(File.expand_path("..", __dir__), "")
+      own = Text.utf8(File.join(File.expand_path("..", __dir__), ""))
       lines = backtrace.take_while { |line| !line.start_with?(own) || line.include?("/api/") }
       lines.empty? ? backtrace : lines
     end

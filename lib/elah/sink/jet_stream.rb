@@ -67,13 +67,18 @@ module Elah
       # 100 bytes are for the header.
       def fits?(event) = event.bytes.bytesize + 100 <= @nats.payload_bytes_max
 
+      # Whatever subscribes to the subject may reply too, so only the stream's own acknowledgement counts.
       def check(event, reply, reasons)
         raise Unavailable, "No NATS stream accepts the subject #{@subject}." if reply.nil?
 
-        error = JSON.parse(reply)["error"] or return
-        raise Unavailable, "NATS refused an event: #{error['description']}." unless error["err_code"] == MESSAGE_TOO_LARGE
+        stream, number, error, code, reason = JSON.pluck(reply, "stream", "seq", "error", %w[error err_code], %w[error description])
+        return reasons[event.id] = reason.to_s if code == MESSAGE_TOO_LARGE
+        raise Unavailable, "NATS refused an event: #{reason}." if error
+        return if stream == @stream && number.is_a?(Integer)
 
-        reasons[event.id] = error["description"]
+        raise Unavailable, "The reply to an event is not from the stream #{@stream}#{": it is from #{stream}" if stream.is_a?(String)}."
+      rescue JSON::ParseError
+        raise Unavailable, "The reply to an event is not from the stream #{@stream}."
       end
     end
   end

@@ -14,10 +14,12 @@ module Elah
       # Messages in flight, limited so that neither side waits for the other to read.
       ASKED_AT_ONCE = 256
       LINE_BYTES_MAX = 65_536
+      # Twice the largest message that a server can be set to accept.
+      REPLY_BYTES_MAX = 128 * 1024**2
       SCHEMES = %w[nats tls].freeze
       FAILURES = [SystemCallError, IOError, SocketError, JSON::ParseError].freeze
-      NO_RESPONDERS = /\ANATS\/1\.0 503/.freeze
-      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS
+      NO_RESPONDERS = "NATS/1.0 503"
+      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :REPLY_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS
 
       # @param urls [String, Array<String>] of the servers, a String with commas in between; `tls://` in place of `nats://` for TLS
       # @param ca_file [String, nil] PEM file of the authorities to trust in place of the system's
@@ -94,8 +96,10 @@ module Elah
       def connect_to_one
         @socket = TCPSocket.new(@url.host, @url.port || PORT, connect_timeout: CONNECT_SECONDS)
         info = JSON.parse(line[/\AINFO (.*)/, 1] || raise(IOError, "it does not speak NATS"))
+        @payload_bytes_max = info.is_a?(Hash) ? info["max_payload"] : nil
+        raise IOError, "it names no max_payload" unless @payload_bytes_max.is_a?(Integer) && @payload_bytes_max.positive?
+
         secure(info) if @url.scheme == "tls" || info["tls_required"]
-        @payload_bytes_max = info["max_payload"]
         @inbox = "_INBOX.#{SecureRandom.alphanumeric(22)}"
         @asked = 0
         sign_in
@@ -129,7 +133,11 @@ module Elah
         @asked += messages.size
         @socket.write(messages.each_with_index.map { |message, index| publication(first + index, *message) }.join)
         replies = {}
-        read_reply(replies) while replies.size < messages.size
+        while replies.size < messages.size
+          number, reply = read_reply
+          # A second reply to a message of before is nobody's.
+          replies[number] = reply if (first...@asked).cover?(number)
+        end
         replies.values_at(*first...@asked)
       end
 
@@ -138,16 +146,16 @@ module Elah
         "HPUB #{subject} #{@inbox}.#{number} #{head.bytesize} #{head.bytesize + payload.bytesize}\r\n#{head}".b << payload.b << "\r\n"
       end
 
-      # Reads the server's next message, and stores a reply under its number.
-      def read_reply(replies)
+      # @return [Array(Integer, String), nil] number and text of the reply that the server sends next; nil for another message
+      def read_reply
         words = line
         case words
-        when "PING" then @socket.write("PONG\r\n")
-        when /\AMSG #{@inbox}\.(\d+) 1 +(\d+)\z/ then replies[$1.to_i] = body($2.to_i)
+        when "PING" then pong
+        when /\AMSG #{@inbox}\.(\d+) 1 +(\d+)\z/ then [$1.to_i, body($2.to_i)]
         when /\AHMSG #{@inbox}\.(\d+) 1 +(\d+) (\d+)\z/
           number, head_bytes, bytes = $~.captures.map(&:to_i)
           message = body(bytes)
-          replies[number] = NO_RESPONDERS.match?(message) ? nil : message.byteslice(head_bytes..)
+          [number, (message.byteslice(head_bytes..) unless message.start_with?(NO_RESPONDERS))]
         when /\A(INFO|PONG|\+OK)/ then nil # news of a cluster, and late replies
         else
           fail_on_error(words)
@@ -155,7 +163,14 @@ module Elah
         end
       end
 
+      def pong
+        @socket.write("PONG\r\n")
+        nil
+      end
+
       def body(bytes)
+        raise IOError, "it announced a reply of #{bytes} bytes" if bytes > REPLY_BYTES_MAX
+
         text = @socket.read(bytes + 2)
         raise EOFError, "it closed the connection" unless text&.bytesize == bytes + 2
 

@@ -49,8 +49,8 @@ module Elah
 
         # A process of another user shows nothing.
         def uses?(process)
-          inside = File.join(@config.data, "")
-          Dir["#{process}/fd/*"].any? { |descriptor| link(descriptor).start_with?(inside) }
+          inside = File.join(@config.data, "").b
+          Dir["#{process}/fd/*"].any? { |descriptor| link(descriptor).b.start_with?(inside) }
         end
 
         def link(descriptor)
@@ -60,7 +60,7 @@ module Elah
         end
 
         def named(id)
-          command = File.read("/proc/#{id}/cmdline").split("\0").first(3).join(" ")
+          command = Text.utf8(File.binread("/proc/#{id}/cmdline").split("\0").first(3).join(" "))
           command.empty? ? "process #{id}" : "process #{id} (#{command})"
         rescue SystemCallError
           "process #{id}"

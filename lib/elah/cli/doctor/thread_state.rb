@@ -26,7 +26,7 @@ module Elah
           # @return [Array(String, Integer), nil] the file and the first line that writes such a variable
           def place(path)
             line = File.foreach(path, encoding: "BINARY").with_index(1).find { |text, _| text.match?(WRITES) && !text.match?(/\A\s*#/) }
-            [path, line.last] if line
+            [Text.utf8(path), line.last] if line
           rescue SystemCallError
             nil
           end
