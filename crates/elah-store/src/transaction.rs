@@ -21,11 +21,11 @@ use super::table::TableName;
 use super::write::{Changes, Read, Work, Write};
 use super::{Counter, Table};
 
-/// A transaction's change of a counter's key: an optional reset, then an addition.
+/// A transaction's change of a counter's key: an optional reset, then an optional addition. Adding 0 creates the key.
 #[derive(Clone, Copy, Debug, Default)]
 struct CountChange {
     is_reset: bool,
-    added: i64,
+    added: Option<i64>,
 }
 
 /// Changes by the table's name.
@@ -143,10 +143,10 @@ impl Transaction {
         let counter = self.own(&counter.handle, &counter.name)?;
         check_key(key)?;
         match self.counts.get(&counter.name).and_then(|(_, keys)| keys.get(key)).copied() {
-            Some(CountChange { is_reset: true, added }) => Ok(added),
+            Some(CountChange { is_reset: true, added }) => Ok(added.unwrap_or(0)),
             change => {
                 let stored = self.read(counter, key)?.map_or(Ok(0), |stored| decode_count(&stored))?;
-                Ok(stored.saturating_add(change.map_or(0, |change| change.added)))
+                Ok(stored.saturating_add(change.and_then(|change| change.added).unwrap_or(0)))
             }
         }
     }
@@ -164,13 +164,14 @@ impl Transaction {
     /// Adds without reading, so it never conflicts.
     pub fn add(&mut self, counter: &Counter, key: &[u8], by: i64) -> Result<(), Error> {
         let change = self.count_change(counter, key)?;
-        change.added = change.added.checked_add(by).ok_or(Error::CounterOverflow { value: change.added, by })?;
+        let value = change.added.unwrap_or(0);
+        change.added = Some(value.checked_add(by).ok_or(Error::CounterOverflow { value, by })?);
         self.check_size()
     }
 
     /// Resets a key to 0 without reading, so it never conflicts.
     pub fn delete_count(&mut self, counter: &Counter, key: &[u8]) -> Result<(), Error> {
-        *self.count_change(counter, key)? = CountChange { is_reset: true, added: 0 };
+        *self.count_change(counter, key)? = CountChange { is_reset: true, added: None };
         self.check_size()
     }
 
@@ -240,8 +241,8 @@ fn writes(puts: ByTable<Pending>, counts: ByTable<CountChange>) -> Vec<Write> {
             if is_reset {
                 writes.push(Write::Delete { table: Arc::clone(&counter), key: key.clone() });
             }
-            if added != 0 {
-                writes.push(Write::Increment { counter: Arc::clone(&counter), key, by: added, max: None });
+            if let Some(by) = added {
+                writes.push(Write::Increment { counter: Arc::clone(&counter), key, by, max: None });
             }
         }
     }

@@ -47,7 +47,7 @@ class SinkSalvageTest < SinkCase
 
   # Sinks where the command line finds them, with one delivered event each.
   def in_data_folder(*names)
-    names.each { |name| sink(name, folder: File.join(@folder, "sinks", name)) { nil }.tap { |made| made.push(name, durability: :disk) }.close }
+    names.each { |name| sink(name, folder: File.join(@folder, "sinks", name)) { nil }.tap { |made| made.push(name, durability: :disk) && made.flush }.close }
   end
 
   def test_a_stray_file_hinders_no_salvage

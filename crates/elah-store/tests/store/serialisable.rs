@@ -5,7 +5,7 @@ use std::thread;
 
 use elah_store::{Error, Range, Reservation, Store, Table, Transaction};
 
-use super::support::{Opened, commit, get, put, wait};
+use super::support::{Opened, commit, get, increment, put, wait};
 
 const THREADS: usize = 8;
 
@@ -131,6 +131,20 @@ fn what_was_reserved_for_goes_before_what_came_first() {
         committed.is_ok()
     });
     assert!(has_won);
+}
+
+/// Adding 0 created a count outside a transaction and none within one: a later deletion then said that there was none.
+#[test]
+fn adding_zero_creates_a_count_as_it_does_outside_a_transaction() {
+    let opened = Opened::new();
+    let counter = opened.store.counter("c").expect("a name");
+    assert_eq!(increment(&counter, b"outside", 0, None), Ok(Some(0)));
+    let mut transaction = opened.store.begin().expect("a transaction");
+    assert_eq!(transaction.increment(&counter, b"inside", 0, None), Ok(Some(0)));
+    transaction.delete_count(&counter, b"reset").expect("a reset");
+    assert_eq!(commit(transaction), Ok(()));
+    let existed = |key: &[u8]| wait(|done| counter.delete(key.to_vec(), done));
+    assert_eq!([existed(b"outside"), existed(b"inside"), existed(b"reset")], [Ok(true), Ok(true), Ok(false)]);
 }
 
 #[test]
