@@ -81,7 +81,7 @@ module Elah
     def initialize(layers, hooks:, settings:)
       defaults = Options.all.to_h { |option| [option.name, option.default] }
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
-      @values[:data] = File.expand_path(@values[:data]).freeze
+      @values[:data] = Text.path(@values[:data])
       @values.freeze
       @asked = {}
       @limits = Options.all.select(&:limit).to_h { |option| [option.name, @values[option.name]] }.freeze

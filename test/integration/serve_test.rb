@@ -41,6 +41,34 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # In the locale C, Ruby reads the command line and paths as ASCII.
+  def test_paths_that_are_not_ascii
+    app = <<~RUBY
+      require "elah/api"
+      TABLE = Elah::Store.open(File.join(Elah.config.data, "shop")).table("items")
+      run(Class.new(Elah::API) { get("/") { TABLE.put("a", Elah.settings["word"]); TABLE.get("a") } })
+    RUBY
+    Dir.mktmpdir do |parent|
+      folder = File.join(parent, "caf\u00E9")
+      Dir.mkdir(folder)
+      File.write(File.join(folder, "app.rb"), app)
+      File.write(File.join(folder, "config.rb"), "set :word, 'th\u00E9'")
+      socket = "unix://#{folder}/socket\u00FC"
+      options = { bind: socket, data: "data\u00FC", run_dir: "run\u00FC", pidfile: "pid\u00FC" }
+      under = ["env", "--chdir", folder, "LC_ALL=C"]
+      serve(File.join(folder, "app.rb"), under: under, config: "config.rb", workers: 2, **options) do |server|
+        assert_equal socket, server.url
+        assert_equal "th\u00E9".b, server.get("/").body
+        assert_path_exists File.join(folder, "data\u00FC/shop/data.mdb")
+        assert_equal server.pid, Integer(File.read(File.join(folder, "pid\u00FC")))
+        assert_path_exists File.join(folder, "run\u00FC/#{server.pid}")
+        server.signal(:HUP)
+        server.wait_for(/Restarted/)
+        assert_equal "th\u00E9".b, server.get("/").body
+      end
+    end
+  end
+
   def test_it_listens_on_ipv6
     skip "This machine has no IPv6 loopback." unless Socket.ip_address_list.any?(&:ipv6_loopback?)
     serve(bind: "tcp://[::1]:0") do |server|

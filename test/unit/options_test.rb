@@ -66,6 +66,22 @@ class OptionsTest < Minitest::Test
     assert_raises(Elah::OptionError) { Options.fetch(:queue_max, source: "test").check(1.5, source: "test") }
   end
 
+  # As Ruby reads the command line in the locale C.
+  def test_paths_are_read_as_utf_8
+    path = "/srv/caf\u00E9".dup.force_encoding(Encoding::US_ASCII)
+    assert_equal "/srv/caf\u00E9", Options.fetch(:data, source: "test").check(path, source: "test")
+    listeners = Options.fetch(:bind, source: "test").check("unix://#{path},tcp://[::1]:1", source: "test")
+    assert_equal ["unix:///srv/caf\u00E9", "tcp://[::1]:1"], listeners.map(&:to_s)
+  end
+
+  def test_paths_that_are_not_utf_8_are_refused
+    { data: "/srv/\xFF", bind: "unix:///srv/\xFF" }.each do |name, value|
+      option = Options.fetch(name, source: "test")
+      error = assert_raises(Elah::OptionError) { option.check(value, source: "test") }
+      assert_includes error.message, 'srv/\xFF" (test).'
+    end
+  end
+
   def test_an_unknown_name_is_answered_with_the_nearest
     error = assert_raises(Elah::OptionError) { Options.fetch("quue_max", source: "app.rb:3") }
     assert_equal "Unknown option quue_max (app.rb:3). Did you mean queue_max? `elah help serve` lists all.",

@@ -35,6 +35,10 @@ module Elah
         (text.valid_encoding? ? text.dup : text.b).freeze
       end
 
+      # @param name [String] a relative or absolute path. In the locale C, Ruby reads paths as ASCII
+      # @return [String] the absolute path, see {of_bytes}
+      def path(name) = of_bytes(File.expand_path(name.b, Dir.pwd.b))
+
       # @param string [String]
       # @return [Boolean] whether its bytes are UTF-8 text, and it does not claim another encoding
       def utf8?(string)

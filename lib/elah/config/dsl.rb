@@ -24,7 +24,7 @@ module Elah
       # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value
       # @api private
       def self.read(path)
-        new.tap { |dsl| dsl.instance_eval(File.read(path), path, 1) }
+        new.tap { |dsl| dsl.instance_eval(File.read(path, encoding: Encoding::UTF_8), path, 1) }
       rescue SyntaxError => e
         raise OptionError, e.message
       end

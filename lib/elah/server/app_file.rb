@@ -31,7 +31,7 @@ module Elah
       # @return [String] the absolute path of the file
       # @raise [Elah::AppFileError] when there is no such file
       def find(path = nil)
-        path = File.expand_path(path || default)
+        path = Text.path(path || default)
         File.file?(path) ? path : raise(AppFileError, "App file #{path} does not exist.")
       end
 
@@ -39,7 +39,7 @@ module Elah
 
       def default
         DEFAULTS.find { |name| File.file?(name) } or
-          raise AppFileError, "No #{DEFAULTS.join(' or ')} in #{Dir.pwd}: name the file with elah serve FILE."
+          raise AppFileError, "No #{DEFAULTS.join(' or ')} in #{Text.utf8(Dir.pwd)}: name the file with elah serve FILE."
       end
 
       # Removes the command's own lines from the backtrace of an exception of the file. Adds the line to the message of a DefinitionError,

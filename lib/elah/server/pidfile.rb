@@ -19,7 +19,7 @@ module Elah
 
     # @param path [String]
     def initialize(path)
-      @path = File.expand_path(path)
+      @path = Text.path(path)
     end
 
     # @see Pidfile.hold

@@ -14,10 +14,10 @@ module Elah
       # @param configured [String, nil] the option `run_dir`
       # @return [String] the folder of all servers of this user
       def base(configured)
-        return File.expand_path(configured) if configured
+        return Text.path(configured) if configured
 
         runtime = Options::Environment.runtime_folder
-        runtime ? File.join(runtime, "elah") : File.join(Options::Environment.temporary_folder, "elah-#{Process.uid}")
+        Text.path(runtime ? File.join(runtime, "elah") : File.join(Options::Environment.temporary_folder, "elah-#{Process.uid}"))
       end
 
       # Creates the folder of this process.

@@ -43,7 +43,8 @@ module Elah
         when :boolean then "true or false"
         when :choice then "one of #{values.join(', ')}"
         when :listeners then "tcp://HOST:PORT or unix:///PATH"
-        else "a text"
+        when :path then "a path in UTF-8"
+        else "a text in UTF-8"
         end
       end
 
@@ -71,9 +72,13 @@ module Elah
 
       def brief(value) = value.is_a?(Float) && value == value.to_i ? value.to_i : value
 
-      def read_string(value) = value.is_a?(String) || value.is_a?(Symbol) ? present(value.to_s) : nil
+      # The bytes count, because Ruby reads the command line as ASCII in the locale C.
+      def read_string(value)
+        text = Text.of_bytes(value.to_s) if value.is_a?(String) || value.is_a?(Symbol)
+        text if text && !text.empty? && text.encoding == Encoding::UTF_8
+      end
 
-      def read_path(value) = value.respond_to?(:to_path) ? value.to_path.dup.freeze : read_string(value)
+      def read_path(value) = read_string(value.respond_to?(:to_path) ? value.to_path : value)
 
       def read_choice(value) = read_string(value)
 
@@ -96,12 +101,10 @@ module Elah
       def read_boolean(value) = [true, false].include?(value) ? value : BOOLEANS[value.to_s.downcase]
 
       def read_listeners(value)
-        urls = value.is_a?(String) ? value.split(",") : Array(value)
-        listeners = urls.map { |url| Listener.parse(url.to_s.strip) }
+        urls = value.is_a?(String) ? read_string(value).to_s.split(",") : Array(value)
+        listeners = urls.map { |url| Listener.parse(read_string(url.to_s).to_s.strip) }
         listeners.any? && listeners.all? ? listeners.freeze : nil
       end
-
-      def present(text) = text.empty? ? nil : text.dup.freeze
     end
   end
 end
