@@ -170,6 +170,35 @@ class DoctorTest < Minitest::Test
     assert_includes doctor.warnings.first, "The app cannot be loaded: SystemStackError: stack level too deep"
   end
 
+  # The other checks are made.
+  def test_a_check_that_the_app_breaks_is_a_finding
+    app(<<~RUBY)
+      #{HELLO}
+      module ActiveRecord
+        class Base
+          def self.connection_handler = raise(NoMemoryError, "failed to allocate\nmemory")
+        end
+      end
+      module Rails
+        def self.version = nil
+        def self.application = raise("no application")
+      end
+    RUBY
+    result = doctor
+    assert_equal ["elah: Warnings: 2 of #{result.out.lines.size} findings.\n", 1], [result.err, result.status]
+    assert_equal ["warning  records      This check failed: NoMemoryError: failed to allocate. Look at #{@folder}/app.rb:4"],
+                 result.about("records")
+    assert_equal ["warning  hosts        This check failed: RuntimeError: no application. Look at #{@folder}/app.rb:10"],
+                 result.about("hosts")
+    assert_match(/\Anote     rails        Rails does not name its version; Elah's tests ran with/, result.about("rails").first)
+    assert_equal 1, result.about("data").size
+  end
+
+  def test_an_app_without_memory
+    app("raise NoMemoryError, 'failed to allocate memory'")
+    assert_includes doctor.warnings.first, "The app cannot be loaded: NoMemoryError: failed to allocate memory"
+  end
+
   def test_too_few_descriptors
     app(HELLO)
     result = doctor("--connections-max", "200", rlimit_nofile: [200, 200])

@@ -40,6 +40,20 @@ module Elah
           raise Error, "Warnings: #{warnings} of #{findings.size} findings." if warnings.positive?
         end
 
+        # Makes one check. An app can break any of them: the fault is a finding, and the other checks are made.
+        #
+        # @param check [Symbol] its name
+        # @yieldreturn [Array<Finding>, Finding, nil]
+        # @return [Array<Finding>]
+        def attempt(check)
+          [yield].flatten.compact
+        rescue SignalException
+          raise
+        rescue Exception => e
+          place = place(e)
+          [Finding.new(level: :warning, check: check, message: "This check failed: #{brief(e)}", remedy: place && "look at #{place}")]
+        end
+
         private
 
         def examine(arguments)
@@ -47,27 +61,25 @@ module Elah
           path = AppFile.find(arguments.file) # before the app can change the folder
           app, failure = load(arguments, path)
           software = Software.new(config)
-          findings = [failure, *software.versions, *Machine.new(config).findings].compact
-          findings.concat(Gems.findings(config))
-          findings.concat(Records.new(config, app).findings)
-          findings.concat(software.hosts)
-          findings.concat(ThreadState.findings([path, *$LOADED_FEATURES.select { |feature| feature.end_with?(".rb") }]))
+          files = [path, *$LOADED_FEATURES.select { |feature| feature.end_with?(".rb") }]
+          [*failure, *software.versions, *Machine.new(config).findings, *Gems.findings(config), *Records.new(config, app).findings,
+           *attempt(:hosts) { software.hosts }, *attempt(:state) { ThreadState.findings(files) }]
         end
 
         # With a data folder of its own, because an examination must not create a database.
         #
-        # @return [Array(#call, Finding)] the app and nil, or nil and why it cannot be loaded
+        # @return [Array(#call, Array<Finding>)] the app and nothing, or nil and why it cannot be loaded
         def load(arguments, path)
           Dir.mktmpdir("elah-doctor") do |folder|
             Elah.config = arguments.config(data: folder)
             app = aside { AppFile.load(path) }
             app.compile! if app.respond_to?(:compile!)
-            [app, nil]
+            [app, []]
           end
-        rescue AppFileError, OptionError
+        rescue AppFileError, OptionError, SignalException
           raise
-        rescue ScriptError, StandardError, SystemExit, SystemStackError => e
-          [nil, refusal(e)]
+        rescue Exception => e
+          [nil, [refusal(e)]]
         end
 
         # What an app prints goes to standard error, so that a program can read the findings.
@@ -80,9 +92,16 @@ module Elah
         end
 
         def refusal(error)
-          line = error.backtrace.to_a.map { |candidate| Text.utf8(candidate) }.find { |candidate| GemOrigin.app?(candidate[/\A.+?(?=:\d+)/].to_s) }
-          Finding.new(level: :warning, check: :app, message: "The app cannot be loaded: #{Text.of_exception(error)[/\A.*/]}",
-                      remedy: "correct #{line ? line[/\A.+?:\d+/] : 'its file'}; what depends on the app was not checked")
+          Finding.new(level: :warning, check: :app, message: "The app cannot be loaded: #{brief(error)}",
+                      remedy: "correct #{place(error) || 'its file'}; what depends on the app was not checked")
+        end
+
+        def brief(error) = Text.of_exception(error)[/\A.*/]
+
+        # @return [String, nil] the first line of the app in the backtrace
+        def place(error)
+          lines = error.backtrace.to_a.map { |line| Text.utf8(line)[/\A.+?:\d+/].to_s }
+          lines.find { |line| GemOrigin.app?(line.sub(/:\d+\z/, "")) }
         end
 
         def print_json(findings, warnings, out)

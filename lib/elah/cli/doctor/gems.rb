@@ -59,7 +59,8 @@ module Elah
           # @return [Array<Finding>]
           def findings(config)
             origins = loaded
-            origins.filter_map { |origin| adapted(origin, config) } + origins.filter_map { |origin| cautious(origin) }
+            origins.flat_map { |origin| Doctor.attempt(:gem) { adapted(origin, config) } } +
+              origins.flat_map { |origin| Doctor.attempt(:gem) { cautious(origin) } }
           end
 
           private

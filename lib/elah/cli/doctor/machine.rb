@@ -11,7 +11,7 @@ module Elah
         end
 
         # @return [Array<Finding>]
-        def findings = [descriptors, folder, users].compact
+        def findings = { descriptors: :descriptors, folder: :data, users: :data }.flat_map { |name, check| Doctor.attempt(check) { send(name) } }
 
         private
 

@@ -20,13 +20,16 @@ module Elah
 
         # @return [Array<Finding>]
         def findings
-          return [isolation].compact unless defined?(::ActiveRecord::Base)
-
-          pools = list
-          [isolation, *pools.map { |pool| size(pool) }, *gates(pools)].compact
+          found = Doctor.attempt(:isolation) { isolation }
+          defined?(::ActiveRecord::Base) ? found + Doctor.attempt(:records) { pools } : found
         end
 
         private
+
+        def pools
+          pools = list
+          pools.map { |pool| size(pool) } + gates(pools)
+        end
 
         # Of all roles and shards; 7.1 has another method for them than those before it.
         def list

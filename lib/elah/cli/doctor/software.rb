@@ -19,7 +19,7 @@ module Elah
         end
 
         # @return [Array<Finding>]
-        def versions = [ruby, yjit, rack, rails, clients].compact
+        def versions = %i[ruby yjit rack rails clients].flat_map { |check| Doctor.attempt(check) { send(check) } }
 
         # In development Rails refuses names that it does not know with 403, so that other machines meet an error that no log of Elah has.
         #
@@ -50,8 +50,14 @@ module Elah
                       page: "docs/configuration.md#yjit")
         end
 
-        def rack = (compared("rack", ::Rack.release, RACKS, "Rack #{::Rack.release}") if defined?(::Rack) && ::Rack.respond_to?(:release))
-        def rails = (compared("rails", ::Rails.version, RAILS, "Rails #{::Rails.version}") if defined?(::Rails) && ::Rails.respond_to?(:version))
+        def rack = (framework("Rack", ::Rack.release, RACKS) if defined?(::Rack) && ::Rack.respond_to?(:release))
+        def rails = (framework("Rails", ::Rails.version, RAILS) if defined?(::Rails) && ::Rails.respond_to?(:version))
+
+        # An app may define the constant without a version.
+        def framework(name, version, known)
+          version = version.to_s
+          compared(name.downcase, version, known, version.empty? ? "#{name} does not name its version" : "#{name} #{version}")
+        end
 
         def compared(check, version, known, message)
           return Finding.new(level: :ok, check: check, message: message) if known.include?(version[/\A\d+\.\d+/])
