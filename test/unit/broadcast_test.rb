@@ -28,6 +28,27 @@ class BroadcastUnitTest < APICase
     listeners.each { |_, thread| assert thread.join(patience_seconds) }
   end
 
+  def test_texts_of_any_encoding_are_sent_in_utf_8
+    news = Elah::Broadcast.new(keeps_last: true)
+    threads = ["\u00E9".b, "\u00E9".encode("ISO-8859-1"), "\u00E9".encode("UTF-16LE")].map do |text|
+      news.push(text, event: text)
+      pieces, thread = listen(news)
+      assert_equal "event: \u00E9\ndata: \u00E9\n\n", pieces.pop
+      thread
+    end
+    news.close
+    threads.each { |thread| assert thread.join(patience_seconds) }
+  end
+
+  def test_bytes_that_are_no_text_are_refused
+    news = Elah::Broadcast.new
+    ["\xFF", "\xFF".b, "\xD8".dup.force_encoding("UTF-16LE")].each do |bytes|
+      [-> { news.push(bytes) }, -> { news.push("a", event: bytes) }].each do |push|
+        assert_match(/\AAn event must be text that is valid in its encoding, /, assert_raises(ArgumentError, &push).message)
+      end
+    end
+  end
+
   def test_an_idle_stream_gets_comments
     pieces, thread = listen(news = Elah::Broadcast.new(keepalive_seconds: 0.001))
     assert_equal ": keep-alive\n\n", pieces.pop

@@ -34,24 +34,34 @@ module Elah
       # An event as it is sent; see {#push}.
       #
       # @return [String]
+      # @raise [ArgumentError] when a text is not valid in its encoding
       # @api private
       def self.frame(data, id: nil, event: nil, retry_ms: nil)
         frame = +""
         frame << "id: #{line(id)}\n" unless id.nil?
         frame << "event: #{line(event)}\n" unless event.nil?
         frame << "retry: #{Integer(retry_ms)}\n" unless retry_ms.nil?
-        text = data.is_a?(String) ? data : Elah::JSON.generate(data)
-        lines(text).each { |part| frame << "data: #{part}\n" }
+        lines(data.is_a?(String) ? data : Elah::JSON.generate(data)).each { |part| frame << "data: #{part}\n" }
         frame << "\n"
       end
 
       # An empty text is one empty line.
       # @api private
-      def self.lines(text) = text.empty? ? [""] : text.split(LINE_BREAK, -1)
+      def self.lines(text) = text.empty? ? [""] : utf8(text).split(LINE_BREAK, -1)
 
       # A field must stay on its line.
-      def self.line(value) = value.to_s.delete("\r\n\0")
-      private_class_method :line
+      def self.line(value) = utf8(value.to_s).delete("\r\n\0")
+
+      # The stream is UTF-8, whatever the encoding of a text.
+      def self.utf8(text)
+        converted = Text.utf8?(text) ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8)
+        return converted if converted.valid_encoding?
+
+        raise EncodingError
+      rescue EncodingError
+        raise ArgumentError, "An event must be text that is valid in its encoding, #{text.encoding}, not #{text.inspect}."
+      end
+      private_class_method :line, :utf8
 
       # @param out [#write]
       # @api private
@@ -70,6 +80,7 @@ module Elah
       # @param retry_ms [Integer, nil] time after which a client reconnects
       # @return [self]
       # @raise [Elah::ClientGone]
+      # @raise [ArgumentError] when a text is not valid in its encoding
       def push(data, id: nil, event: nil, retry_ms: nil)
         write(self.class.frame(data, id: id, event: event, retry_ms: retry_ms))
       end

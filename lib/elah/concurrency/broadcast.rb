@@ -53,6 +53,7 @@ module Elah
     # @option named [#to_s, nil] :event
     # @option named [Integer, nil] :retry_ms
     # @return [self]
+    # @raise [ArgumentError] when a text is not valid in its encoding
     def push(data, **named)
       frame = API::ServerSentEvents.frame(data, **named)
       @last = frame if @keeps_last
