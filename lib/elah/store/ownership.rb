@@ -23,7 +23,7 @@ module Elah
       # @return [Object] the block's value
       # @raise [Store::Error]
       def self.take(store, table, name)
-        ownership = new(store, Digest::SHA256.digest("#{table.name.b}\0#{name.b}"))
+        ownership = new(store, Digest::SHA256.digest("#{[table.name.bytesize].pack('N')}#{table.name.b}#{name.b}"))
         ownership.take
         taken = yield ownership
       ensure

@@ -120,6 +120,13 @@ class LeasePoolStoredTest < EntityCase
     assert_equal 1, open(name: "b").lease.item
   end
 
+  # Both had the same row of their owner.
+  def test_names_of_any_bytes_are_different_pools
+    first = Elah::LeasePool.open(@store, "pools", [1], name: "a\0b", hold: 10)
+    second = Elah::LeasePool.open(@store, "pools\0a", [1], name: "b", hold: 10)
+    assert_equal [1, 1], [first.lease.item, second.lease.item]
+  end
+
   def test_a_fork_does_not_lend_what_its_parent_lends
     pool = open
     reader, writer = IO.pipe
