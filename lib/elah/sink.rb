@@ -255,7 +255,7 @@ module Elah
     def check(durability, stream)
       DURABILITIES.include?(durability) or
         raise ArgumentError, "durability: must be #{DURABILITIES.map(&:inspect).join(', ')}, not #{durability.inspect}."
-      return if stream.nil? || Text.utf8?(stream)
+      return if stream.nil? || (stream.is_a?(String) && Text.utf8?(stream))
 
       raise ArgumentError, "The name of a stream must be UTF-8 text, not #{stream.inspect}."
     end

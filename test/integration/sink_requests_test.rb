@@ -34,8 +34,15 @@ class SinkRequestsServingTest < Minitest::Test
       post(:delivered) { record(durability: :delivered, wait_seconds: 30) }
       get(:wrong) { EVENTS.push_request(request, with: { site: Float::NAN }) }
       get(:odd) { EVENTS.push_request(request, with: "{") }
-      get(:names) { EVENTS.push_request(request, except: [7, nil, "host"]) && {} }
+      get(:names) do
+        [[7], [nil], ["Host"], [:host]].map do |names|
+          EVENTS.push_request(request, except: names)
+        rescue TypeError, ArgumentError => e
+          e.message
+        end
+      end
       get(:durability) { EVENTS.push_request(request, durability: :paper) }
+      get(:levels) { EVENTS.flush && SEEN.shift[:data]["params"]["a"].inspect.count("[") }
       get(:seen) { EVENTS.flush && SEEN.slice!(0..) }
     end
     run App
@@ -126,8 +133,18 @@ class SinkRequestsServingTest < Minitest::Test
       assert_equal 400, post(server, "/disk", "{").status
       assert_equal 413, post(server, "/disk", %({"a":"#{'x' * 17_000}"})).status
       %w[/wrong /odd /durability].each { |path| assert_equal 500, get(server, path).status, path }
-      assert_equal 200, get(server, "/names").status
-      assert_equal [[{}]], [server.get("/seen").json.map { |event| event["data"]["headers"] }]
+      strings = "Names of headers are Strings, not "
+      assert_equal ["#{strings}7.", "#{strings}nil.", 'Names of headers are in lower case, not "Host".', "#{strings}:host."],
+                   server.get("/names").json
+      assert_empty server.get("/seen").json
+    end
+  end
+
+  # The params have as many levels as JSON may have, and are one level of the event.
+  def test_the_deepest_params
+    with_server do |server|
+      assert_equal 201, post(server, "/disk", %({"a":#{'[' * 99}#{']' * 99}})).status
+      assert_equal 99, server.get("/levels").json
     end
   end
 

@@ -4,6 +4,10 @@ module Elah
   class Sink
     # An event as a destination receives it.
     class Event
+      # The params of a request may have 100 levels of their own.
+      DEPTH_MAX = 101
+      private_constant :DEPTH_MAX
+
       # @return [String] name of its stream; empty if it has none
       attr_reader :stream
 
@@ -34,8 +38,10 @@ module Elah
       # @return [Boolean] whether it was pushed as a Hash
       def json? = @json
 
+      # Whatever the sink has accepted can be read: the size of an event bounds the number of names in it.
+      #
       # @return [Hash{String=>Object}, String] the data that was pushed; a Hash has Strings as keys
-      def data = @data ||= @json ? JSON.parse(@bytes) : @bytes
+      def data = @data ||= @json ? JSON.parse_within(@bytes, DEPTH_MAX, @bytes.bytesize) : @bytes
 
       # @param key [String]
       # @return [Object, nil] a value of {#data}

@@ -24,7 +24,8 @@ module Elah
       # @raise [Full, TooLarge, Failed] when the event was not accepted
       # @raise [Rejected] when the caller waits for `:delivered` and the destination rejects the event
       # @raise [Elah::JSON::GenerateError] when `with` or `params` cannot be written as JSON
-      # @raise [TypeError] when `with` is not a Hash
+      # @raise [TypeError] when `request` is no request, `with` is not a Hash, or a name of a header is not a String
+      # @raise [ArgumentError] when a name of a header is not in lower case
       def push_request(request, with: NO_MEMBERS, params: NO_MEMBERS, except: NO_NAMES, only: nil, durability: :memory, id: nil, stream: nil,
                        wait_seconds: 10)
         unless request.instance_of?(Request)
@@ -73,11 +74,20 @@ module Elah
       # @return [Hash] the event of a request that another server received
       def self.event(request, with, params, except, only)
         raise TypeError, "with: is a Hash, not #{with.class}." unless with.is_a?(Hash)
+        raise TypeError, "push_request needs the request of an endpoint, not #{request.class}." unless request.is_a?(API::RackRequest)
 
+        (only || except).each { |name| check_name(name) }
         kept = only ? request.headers.slice(*only) : request.headers.except(*except)
         headers = kept.transform_values { |value| value.dup.force_encoding(Encoding::UTF_8).scrub }
         { **with.transform_keys(&:to_s), "path" => request.path, "headers" => headers, "params" => params }
       end
+
+      # A name that is not found would leave a secret in the event.
+      def self.check_name(name)
+        raise TypeError, "Names of headers are Strings, not #{name.inspect}." unless name.is_a?(String)
+        raise ArgumentError, "Names of headers are in lower case, not #{name.inspect}." if name.match?(/[A-Z]/n)
+      end
+      private_class_method :check_name
     end
   end
 end

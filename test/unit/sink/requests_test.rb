@@ -98,6 +98,33 @@ class SinkRequestsTest < SinkCase
     assert_equal(receipts.map { |receipt| [receipt.id, "s", data] }, Array.new(2) { @seen.pop })
   end
 
+  # An API's bodies have a bound of names; what a sink has accepted is read without one.
+  def test_objects_of_many_names_are_read_again
+    text = %({#{Array.new(65_537) { |n| %("k#{n}":0) }.join(',')}})
+    @events.push_items("[#{text}]", max: 1)
+    @events << Elah::JSON.parse(text, names_max: 65_537)
+    assert @events.flush
+    assert_equal 2, @seen.size
+    assert_equal [65_537, 65_537], [@seen.pop.last["params"].size, @seen.pop.last.size]
+  end
+
+  def test_a_wrong_name_of_a_header_keeps_no_secret
+    request = Elah::API::RackRequest.new({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/p", "HTTP_COOKIE" => "secret" })
+    { [:cookie] => TypeError, [nil] => TypeError, ["Cookie"] => ArgumentError }.each do |names, error|
+      assert_raises(error, names.inspect) { @events.push_request(request, except: names) }
+      assert_raises(error, names.inspect) { @events.push_request(request, only: names) }
+    end
+    assert_equal [0, 0, 0, 0], account(@events)
+  end
+
+  def test_what_is_no_request
+    [nil, {}].each do |object|
+      error = assert_raises(TypeError) { @events.push_request(object) }
+      assert_equal "push_request needs the request of an endpoint, not #{object.class}.", error.message
+    end
+    assert_raises(ArgumentError) { @events.push({}, stream: :web) }
+  end
+
   def test_the_name_of_the_object_and_what_stands_before_it
     @events.push_items("[{}]", with: {}, as: 'a"b', max: 1)
     @events.push_items("[{}]", with: { "n" => nil }, max: 1)

@@ -94,7 +94,7 @@ impl RubyJournal {
         let id = to_id(ruby, id)?;
         let mut buffer = BUFFER.take();
         let written = begin_object(ruby, &mut buffer, with).and_then(|()| {
-            let names: Vec<RString> = names.into_iter().filter_map(RString::from_value).collect();
+            let names = names.into_iter().map(|name| header_name(ruby, name)).collect::<Result<Vec<_>, _>>()?;
             // SAFETY: the Array on this stack holds the Strings, and no Ruby code runs until the request is written.
             let names: Vec<&[u8]> = names.iter().map(|name| unsafe { name.as_slice() }).collect();
             request.read(ruby, |request| {
@@ -397,6 +397,19 @@ fn begin_object(ruby: &Ruby, buffer: &mut Vec<u8>, with: Value) -> Result<(), Er
     add_json(ruby, buffer, with)?;
     buffer.pop();
     Ok(())
+}
+
+/// A name that is not found would leave a secret in the event.
+fn header_name(ruby: &Ruby, name: Value) -> Result<RString, Error> {
+    let Some(text) = RString::from_value(name) else {
+        return Err(Error::new(ruby.exception_type_error(), format!("Names of headers are Strings, not {}.", name.inspect())));
+    };
+    // SAFETY: the String is on this stack, and no Ruby code runs meanwhile.
+    if unsafe { text.as_slice() }.iter().any(u8::is_ascii_uppercase) {
+        let sentence = format!("Names of headers are in lower case, not {}.", name.inspect());
+        return Err(Error::new(ruby.exception_arg_error(), sentence));
+    }
+    Ok(text)
 }
 
 fn add_json(ruby: &Ruby, buffer: &mut Vec<u8>, value: Value) -> Result<(), Error> {
