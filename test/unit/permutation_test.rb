@@ -51,7 +51,7 @@ class PermutationTest < Minitest::Test
       "maps at most 9223372036854775807 numbers" => ["a", 2**63] }.each do |message, (secret, size)|
       assert_equal "A permutation #{message}.", assert_raises(ArgumentError) { permutation(secret, size: size) }.message
     end
-    [[nil, 5000], [:secret, 5000], ["a", "5000"], ["a", nil]].each do |secret, size|
+    [[nil, 5000], [:secret, 5000], ["a", "5000"], ["a", nil], ["a", 5000.0]].each do |secret, size|
       assert_raises(TypeError) { permutation(secret, size: size) }
     end
     [-1, 2**64, -(2**64)].each { |size| assert_raises(RangeError) { permutation(size: size) } }
@@ -62,7 +62,7 @@ class PermutationTest < Minitest::Test
     assert_equal "This permutation maps the numbers below 1500, not 1500.",
                  assert_raises(RangeError) { mapped.call(1500) }.message
     [-1, 2**63, 2**64, -(2**64)].each { |number| assert_raises(RangeError) { mapped.call(number) } }
-    ["1", nil].each { |number| assert_raises(TypeError) { mapped.call(number) } }
+    ["1", nil, 1.5, 1r].each { |number| assert_raises(TypeError) { mapped.call(number) } }
   end
 
   def test_no_instance_is_made_without_a_secret

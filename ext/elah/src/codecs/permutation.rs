@@ -1,7 +1,8 @@
 //! `Elah::Permutation`: a keyed permutation of numbers; see `lib/elah/codecs/permutation.rb`.
 
 use elah_permutation::Permutation;
-use magnus::{Error, Module, Object, RModule, RString, Ruby, function, method};
+use magnus::value::ReprValue;
+use magnus::{Error, Integer, Module, Object, RModule, RString, Ruby, Value, function, method};
 
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
@@ -14,7 +15,8 @@ struct RubyPermutation {
 type This = Receiver<RubyPermutation>;
 
 impl RubyPermutation {
-    fn open(ruby: &Ruby, secret: RString, size: u64) -> Result<Self, Error> {
+    fn open(ruby: &Ruby, secret: RString, size: Value) -> Result<Self, Error> {
+        let size = integer(ruby, size)?.to_u64()?;
         // SAFETY: the String is on this stack, and Ruby does not run while it is borrowed.
         let secret = unsafe { secret.as_slice() };
         let permutation = Permutation::new(secret, size)
@@ -22,7 +24,8 @@ impl RubyPermutation {
         Ok(RubyPermutation { permutation })
     }
 
-    fn call(ruby: &Ruby, this: This, number: u64) -> Result<u64, Error> {
+    fn call(ruby: &Ruby, this: This, number: Value) -> Result<u64, Error> {
+        let number = integer(ruby, number)?.to_u64()?;
         this.permutation.call(number).ok_or_else(|| {
             let sentence = format!("This permutation maps the numbers below {}, not {number}.", this.permutation.size());
             Error::new(ruby.exception_range_error(), sentence)
@@ -32,6 +35,14 @@ impl RubyPermutation {
     fn size(this: This) -> u64 {
         this.permutation.size()
     }
+}
+
+/// Ruby would convert a Float.
+fn integer(ruby: &Ruby, value: Value) -> Result<Integer, Error> {
+    Integer::from_value(value).ok_or_else(|| {
+        let sentence = format!("A permutation maps Integers, not {}.", value.class());
+        Error::new(ruby.exception_type_error(), sentence)
+    })
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
