@@ -148,7 +148,7 @@ class LeasePoolTest < Minitest::Test
       error = assert_raises(Elah::LeasePool::Error, settings.inspect) { pool(settings.delete(:items), **settings) }
       assert_equal code, error.code, error.message
     end
-    assert_raises(TypeError) { pool(["1"]) }
+    [["1"], [1.0], [nil]].each { |items| assert_raises(TypeError) { pool(items) } }
     assert_raises(TypeError) { pool(rows: 7) }
     assert_raises(Elah::LeasePool::InvalidItem) { pool(1..) }
   end
@@ -163,6 +163,47 @@ class LeasePoolTest < Minitest::Test
     assert_raises(TypeError) { pool.lease(item: "1") }
     assert_raises(TypeError) { pool.lease(data: nil) }
     assert_equal 3, pool.statistics.free
+  end
+
+  def test_a_number_that_no_item_can_have
+    pool = pool()
+    [2**62, 2**63, -(2**64)].each do |item|
+      calls = [-> { pool.lease(item: item) }, -> { pool.lease_all([{ item: item }]) }, -> { pool.resize([1, item]) }]
+      calls.each do |call|
+        error = assert_raises(Elah::LeasePool::InvalidItem, &call)
+        assert_equal "An item is a number from 0 to #{(2**62) - 1}, not #{item.inspect}.", error.message
+      end
+    end
+    assert_raises(TypeError) { pool.lease(item: 1.0) }
+    assert_raises(TypeError) { pool.lease_all([{ item: 1r }]) }
+    assert_equal [1, 2, 3], pool.items
+  end
+
+  # The pool waited until the clock was there again.
+  def test_a_clock_that_jumps_ahead_and_back
+    [3600 * 24 * SECOND, 2**62].each do |jump|
+      pool = pool(hold: 60, quarantine: 10)
+      pool.lease_all(3)
+      @clock.now += jump
+      assert_equal 3, pool.lease_all(3).compact.size, "all holds are over"
+      @clock.now -= jump
+      assert_nil pool.lease
+      later(59)
+      assert_nil pool.lease
+      later(12)
+      assert_equal [1, 2, 3], pool.lease_all(3).map(&:item)
+    end
+  end
+
+  def test_a_clock_that_goes_back_a_little_ends_no_hold_early
+    pool = pool([1])
+    assert pool.lease
+    later(-59)
+    assert_nil pool.lease
+    later(118)
+    assert_nil pool.lease
+    later(2)
+    assert pool.lease
   end
 
   def test_requests_and_results_under_gc_stress

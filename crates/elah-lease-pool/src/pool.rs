@@ -9,6 +9,12 @@ use crate::{Error, ITEM_MAX, ITEMS_MAX, Lease, Policy, Request, Statistics, Term
 /// Items of a pool together with those that leave it.
 pub(crate) const SLOTS_MAX: usize = 2 * ITEMS_MAX;
 
+/// How far the caller's clock may go back and the pool waits for it, in microseconds. One that jumped ahead for a moment would otherwise hold
+/// every item until it gets there again.
+const STANDSTILL_MAX: i64 = 60_000_000;
+/// The latest time of a caller's clock. It leaves room for the steps after it.
+const CLOCK_MAX: i64 = 1 << 62;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// No item has the slot.
@@ -35,7 +41,7 @@ pub(crate) struct Slot {
 /// Items that are lent for a time. Each operation takes logarithmic time, however many items are held.
 ///
 /// Operations that change the pool are steps. No two steps have the same time: where the caller's clock does not go on, a step
-/// happens one unit after the one before.
+/// happens one microsecond after the one before. Where it goes back by more than a minute, the pool's time goes on from the last step.
 #[derive(Clone, Debug)]
 pub struct LeasePool {
     pub(crate) terms: Terms,
@@ -48,6 +54,8 @@ pub struct LeasePool {
     vacant: BTreeSet<u32>,
     leaving: usize,
     pub(crate) now: i64,
+    /// How far the pool's time is ahead of the caller's clock, which went back.
+    ahead: i64,
     pub(crate) serial: u64,
     pub(crate) overflows: u64,
     seed: u64,
@@ -69,6 +77,7 @@ impl LeasePool {
             vacant: BTreeSet::new(),
             leaving: 0,
             now: 0,
+            ahead: 0,
             serial: 0,
             overflows: 0,
             seed,
@@ -163,7 +172,7 @@ impl LeasePool {
 
     /// Ends the holds and quarantines whose time is over. It is no step.
     pub fn advance(&mut self, now: i64) {
-        self.now = self.now.max(now);
+        self.now = self.time(now).max(self.now);
         self.expire();
     }
 
@@ -234,8 +243,19 @@ impl LeasePool {
 
     /// Advances the time to that of the next step.
     pub(crate) fn step(&mut self, now: i64) {
-        self.now = now.max(self.now.saturating_add(1));
+        self.now = self.time(now).max(self.now.saturating_add(1));
         self.expire();
+    }
+
+    /// The pool's time at a time of the caller's clock.
+    fn time(&mut self, clock: i64) -> i64 {
+        let time = clock.min(CLOCK_MAX).saturating_add(self.ahead);
+        let behind = self.now.saturating_sub(time);
+        if behind <= STANDSTILL_MAX {
+            return time;
+        }
+        self.ahead = self.ahead.saturating_add(behind);
+        self.now
     }
 
     /// All holds first: one that ended a while ago may leave quarantine before another.

@@ -96,6 +96,7 @@ module Elah
     # @param data [String] stored with the lease for {.holder}, up to 65,536 bytes
     # @return [Lease, nil] nil when no item, or not the requested one, is free
     # @raise [InvalidSession, InvalidItem, InvalidData]
+    # @raise [TypeError] when `session` is no String or `item` no Integer
     def lease(session: nil, item: nil, data: "") = @core.lease(@clock.now, session, item, data)
 
     # Lends an item, or raises when there is none.

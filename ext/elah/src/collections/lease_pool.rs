@@ -9,10 +9,8 @@ mod structs;
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher, RandomState};
 
-use elah_lease_pool::{Action, Lease, LeasePool, Policy, Request, Terms};
-use magnus::{
-    Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, Value, function, method, value::ReprValue,
-};
+use elah_lease_pool::{Action, ITEM_MAX, Lease, LeasePool, Policy, Request, Terms};
+use magnus::{Error, Integer, Module, Object, RArray, RHash, RModule, RString, Ruby, Value, function, method, value::ReprValue};
 
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
@@ -51,7 +49,7 @@ impl Core {
 
     /// Lends an item; the lease, or nil if none is free.
     fn lease(ruby: &Ruby, core: Receiver<Self>, now: i64, session: Value, item: Value, data: RString) -> Result<Value, Error> {
-        let (session, item) = (text(ruby, session)?, Option::<i64>::try_convert(item)?);
+        let (session, item) = (text(ruby, session)?, wanted(ruby, item)?);
         let lent = core.lend(ruby, now, session, item, data)?;
         lent.map_or(Ok(ruby.qnil().as_value()), |lent| structs::lease(ruby, &lent))
     }
@@ -92,7 +90,7 @@ impl Core {
 
     /// Sets the items; a Hash of the leaving ones with the time when each has left, or nil if they are unchanged.
     fn resize(ruby: &Ruby, core: Receiver<Self>, now: i64, items: RArray) -> Result<Option<RHash>, Error> {
-        let items = items.to_vec::<i64>()?;
+        let items = (0..items.len()).map(|place| number(ruby, items.entry(place as isize)?)).collect::<Result<Vec<_>, _>>()?;
         let left = {
             let mut pool = core.pool.borrow_mut();
             if pool.consists_of(&items) && pool.statistics(now).leaving == 0 {
@@ -219,6 +217,22 @@ fn text(ruby: &Ruby, value: Value) -> Result<Option<RString>, Error> {
     }
     let refuse = || Error::new(ruby.exception_type_error(), format!("session: must be a String, not {}", value.class()));
     RString::from_value(value).ok_or_else(refuse).map(Some)
+}
+
+/// The number of an item. Ruby would convert a Float.
+fn number(ruby: &Ruby, item: Value) -> Result<i64, Error> {
+    let Some(number) = Integer::from_value(item) else {
+        return Err(Error::new(ruby.exception_type_error(), format!("An item is an Integer, not {}.", item.inspect())));
+    };
+    number.to_i64().map_err(|_| {
+        let sentence = format!("An item is a number from 0 to {ITEM_MAX}, not {number}.");
+        Error::new(crate::ruby::errors::class(ruby, "LeasePool::InvalidItem"), sentence)
+    })
+}
+
+/// The number of an item that may be missing.
+fn wanted(ruby: &Ruby, item: Value) -> Result<Option<i64>, Error> {
+    if item.is_nil() { Ok(None) } else { number(ruby, item).map(Some) }
 }
 
 /// `[hold, quarantine, policy, draining]`, with times in microseconds and the place of the policy among all.

@@ -19,7 +19,7 @@ module Elah
       def code = "no_free_item"
     end
 
-    # An item is not an Integer from 0 to 2**62 - 1, is listed twice, or the list has more than {ITEMS_MAX}. Or so many items
+    # An item is below 0 or above 2**62 - 1, is listed twice, or the list has more than {ITEMS_MAX}. Or so many items
     # still leave that the pool has no room for the list.
     class InvalidItem < Error
       # @return [String] the stable code of the error

@@ -3,7 +3,7 @@
 use elah_lease_pool::{Lease, write_leases};
 use magnus::{Error, RArray, RHash, RString, Ruby, TryConvert};
 
-use super::{Core, structs, text};
+use super::{Core, structs, text, wanted};
 use crate::ruby::receiver::Receiver;
 use crate::ruby::utf8;
 
@@ -39,7 +39,7 @@ impl Core {
             let request: RHash = requests.entry(at as isize)?;
             let [session, item, data] = names.map(|name| request.get(name));
             let session = session.map_or(Ok(None), |session| text(ruby, session))?;
-            let item = item.map_or(Ok(None), Option::<i64>::try_convert)?;
+            let item = item.map_or(Ok(None), |item| wanted(ruby, item))?;
             let data = data.map_or(Ok(nothing), RString::try_convert)?;
             self.check(ruby, session, item, data)?;
             session.map_or(Ok(()), |session| kept.push(session))?;

@@ -5,11 +5,13 @@ use magnus::value::ReprValue;
 use magnus::{Error, RString, Ruby, Value};
 
 use super::errors::raised;
+use super::number;
 use super::rows::Rows;
 use super::structs;
 
 /// The holder of an item at the time `at`, or nil. Every process may ask, whichever owns the pool.
-pub(super) fn holder(ruby: &Ruby, table: Value, prefix: RString, item: i64, at: i64) -> Result<Value, Error> {
+pub(super) fn holder(ruby: &Ruby, table: Value, prefix: RString, item: Value, at: i64) -> Result<Value, Error> {
+    let item = number(ruby, item)?;
     let rows = Rows::new(ruby, table, prefix)?;
     let invalid = |error| raised(ruby, &error);
     let Some((key, snapshot)) = rows.last_snapshot(ruby, Some(at))? else { return Ok(ruby.qnil().as_value()) };
