@@ -90,6 +90,18 @@ class ErrorReportsTest < Minitest::Test
     server&.kill
   end
 
+  # Also one that cannot be cancelled.
+  def test_a_hook_that_never_returns_holds_the_drain_until_its_deadline
+    hook = "on_error { begin; sleep; rescue Exception; retry; end }"
+    serve(hook: hook, drain_seconds: 0.2) do |server|
+      assert_equal 500, server.get("/orders/1").status
+      server.signal(:TERM)
+      assert_equal 75, server.wait_until_ended.exitstatus
+      assert_match(/The drain took longer than 0\.2 s: abandoning 1 open requests/, server.log)
+      break
+    end
+  end
+
   def test_the_error_reporter_of_active_support_receives_the_same
     skip "ActiveSupport 6.1 has no error reporter" unless reporter?
     serve(arguments: %w[--set rails=1]) do |server|
