@@ -13,7 +13,7 @@
 #
 # Such tests are the files `test/fuzz/*_test.rb`, which the step "fuzz" runs. A test runs for ELAH_FUZZ_SECONDS, 20
 # seconds without it. A case that fails prints its seed; with ELAH_FUZZ_SEED=<seed> it is the first case that runs. Each
-# test also prints the seed of its first case, for cases that never end.
+# test also prints the seed of its first case, for cases that never end. They are printed without `warn`, because a test may switch warnings off.
 module Fuzz
   SECONDS = 20
   SEED_END = 2**64
@@ -27,7 +27,7 @@ module Fuzz
     ends_at = now + Integer(ENV.fetch("ELAH_FUZZ_SECONDS", SECONDS))
     seed = Integer(ENV.fetch("ELAH_FUZZ_SEED") { Random.new_seed % SEED_END })
     last_seed = seed
-    warn "#{test.class}##{test.name} begins with ELAH_FUZZ_SEED=#{seed}"
+    $stderr.puts "#{test.class}##{test.name} begins with ELAH_FUZZ_SEED=#{seed}"
     loop do
       last_seed = seed
       yield Random.new(seed)
@@ -36,7 +36,7 @@ module Fuzz
       seed = (seed + 1) % SEED_END
     end
   rescue Exception
-    warn(repeat_line(test, last_seed)) if last_seed
+    $stderr.puts(repeat_line(test, last_seed)) if last_seed
     raise
   end
 
