@@ -186,11 +186,11 @@ class DoctorTest < Minitest::Test
     RUBY
     result = doctor
     assert_equal ["elah: Warnings: 2 of #{result.out.lines.size} findings.\n", 1], [result.err, result.status]
-    assert_equal ["warning  records      This check failed: NoMemoryError: failed to allocate. Look at #{@folder}/app.rb:4"],
-                 result.about("records")
-    assert_equal ["warning  hosts        This check failed: RuntimeError: no application. Look at #{@folder}/app.rb:10"],
-                 result.about("hosts")
-    assert_match(/\Anote     rails        Rails does not name its version; Elah's tests ran with/, result.about("rails").first)
+    { "records" => "NoMemoryError: failed to allocate. Look at #{@folder}/app.rb:4",
+      "hosts" => "RuntimeError: no application. Look at #{@folder}/app.rb:10" }.each do |check, fault|
+      assert_equal ["warning  #{check.ljust(12)} This check failed: #{fault}"], result.about(check)
+    end
+    assert_match(/\Anote .* Rails does not name its version; Elah's tests ran with/, result.about("rails").first)
     assert_equal 1, result.about("data").size
   end
 

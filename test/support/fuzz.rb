@@ -13,7 +13,8 @@
 #
 # Such tests are the files `test/fuzz/*_test.rb`, which the step "fuzz" runs. A test runs for ELAH_FUZZ_SECONDS, 20
 # seconds without it. A case that fails prints its seed; with ELAH_FUZZ_SEED=<seed> it is the first case that runs. Each
-# test also prints the seed of its first case, for cases that never end. They are printed without `warn`, because a test may switch warnings off.
+# test also prints the seed of its first case, for cases that never end. They are printed without `warn`, because a test
+# may switch warnings off.
 module Fuzz
   SECONDS = 20
   SEED_END = 2**64

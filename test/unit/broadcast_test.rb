@@ -44,7 +44,8 @@ class BroadcastUnitTest < APICase
     news = Elah::Broadcast.new
     ["\xFF", "\xFF".b, "\xD8".dup.force_encoding("UTF-16LE")].each do |bytes|
       [-> { news.push(bytes) }, -> { news.push("a", event: bytes) }].each do |push|
-        assert_match(/\AAn event must be text that is valid in its encoding, /, assert_raises(ArgumentError, &push).message)
+        error = assert_raises(ArgumentError, &push)
+        assert_match(/\AAn event must be text that is valid in its encoding, /, error.message)
       end
     end
   end

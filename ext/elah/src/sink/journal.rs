@@ -401,15 +401,11 @@ fn begin_object(ruby: &Ruby, buffer: &mut Vec<u8>, with: Value) -> Result<(), Er
 
 /// A name that is not found would leave a secret in the event.
 fn header_name(ruby: &Ruby, name: Value) -> Result<RString, Error> {
-    let Some(text) = RString::from_value(name) else {
-        return Err(Error::new(ruby.exception_type_error(), format!("Names of headers are Strings, not {}.", name.inspect())));
-    };
+    let refuse = |class, what| Error::new(class, format!("Names of headers are {what}, not {}.", name.inspect()));
+    let text = RString::from_value(name).ok_or_else(|| refuse(ruby.exception_type_error(), "Strings"))?;
     // SAFETY: the String is on this stack, and no Ruby code runs meanwhile.
-    if unsafe { text.as_slice() }.iter().any(u8::is_ascii_uppercase) {
-        let sentence = format!("Names of headers are in lower case, not {}.", name.inspect());
-        return Err(Error::new(ruby.exception_arg_error(), sentence));
-    }
-    Ok(text)
+    let is_lower = unsafe { text.as_slice() }.iter().all(|byte| !byte.is_ascii_uppercase());
+    is_lower.then_some(text).ok_or_else(|| refuse(ruby.exception_arg_error(), "in lower case"))
 }
 
 fn add_json(ruby: &Ruby, buffer: &mut Vec<u8>, value: Value) -> Result<(), Error> {
