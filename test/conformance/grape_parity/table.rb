@@ -5,7 +5,7 @@ require "yaml"
 
 # Owns how requests.yml is read: requests that stand for many are written out.
 module ParityTable
-  CONTENT = YAML.safe_load(File.read(File.join(__dir__, "requests.yml"))).freeze
+  CONTENT = YAML.safe_load(File.read(File.join(__dir__, "requests.yml")), aliases: true).freeze
 
   BOUNDARY = "parity-boundary"
   HEADERS = %w[content-type location allow set-cookie www-authenticate cache-control x-cascade].freeze
