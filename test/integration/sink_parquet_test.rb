@@ -59,6 +59,18 @@ class SinkParquetTest < SinkCase
     assert_equal [[7]], query("SELECT length FROM ARCHIVE")
   end
 
+  # As a visit without a time under a block that reads it.
+  def test_an_event_that_a_block_cannot_read_is_parked
+    dated = files(columns: { date: :text }) { |event| [event["at"][0, 10]] }
+    visits = sink(to: dated)
+    visits.push_all([{ path: "/", at: "2026-11-21T13:00:00Z" }, { path: "/without" }], durability: :disk)
+    assert visits.flush(wait_seconds: 60)
+    assert_equal [["2026-11-21"]], query("SELECT date FROM ARCHIVE")
+    assert_equal ["/without"], visits.dead_letters.map { |letter| JSON.parse(letter.bytes)["path"] }
+    assert_match(/\ANoMethodError: undefined method .\[\]' for nil/, visits.dead_letters.first.reason)
+    assert_equal [2, 1, 0, 1], account(visits)
+  end
+
   # After a crash a batch begins with the same event, and may have become longer.
   def test_a_batch_that_comes_again_is_there_once
     batch = Array.new(20) { |n| event(n, hour: n / 15) }
@@ -127,7 +139,8 @@ class SinkParquetTest < SinkCase
 
   def test_wrong_columns_are_refused_at_once
     { { "a b" => :text } => "not a name", { "n" => :number } => "kind of a column", { "id" => :text } => "column id exists",
-      { "n" => :text, n: :integer } => "column n exists" }.each do |columns, words|
+      { "n" => :text, n: :integer } => "column n exists", { day: :text } => "column day exists",
+      { hour: :integer } => "column hour exists" }.each do |columns, words|
       assert_match(/#{words}/, assert_raises(Elah::OptionError) { files(columns: columns) }.message)
     end
   end

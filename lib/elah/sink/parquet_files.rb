@@ -14,8 +14,10 @@ module Elah
     class ParquetFiles
       # Columns of every file beside `id`.
       OWN = { "stream" => :text, "accepted_at" => :time, "data" => :json, "bytes" => :bytes }.freeze
+      # Names that readers know otherwise: the last two are those of the folders.
+      TAKEN = ["id", *OWN.keys, "day", "hour"].freeze
       HOUR_MS = 3_600_000
-      private_constant :OWN, :HOUR_MS
+      private_constant :OWN, :TAKEN, :HOUR_MS
 
       # @param folder [String] created if it is missing; on a local file system
       # @param columns [Hash{String, Symbol=>Symbol}] names and kinds of additional columns: `:text`, `:integer`, `:float`, `:boolean`, `:time`
@@ -25,7 +27,7 @@ module Elah
       def initialize(folder, columns: {}, &row)
         @columns = columns.map { |name, kind| ParquetColumn.new(name.to_s, kind) }
         names = @columns.map(&:name)
-        taken = names.find { |name| name == "id" || OWN.key?(name) || names.count(name) > 1 }
+        taken = names.find { |name| TAKEN.include?(name) || names.count(name) > 1 }
         raise OptionError, "The column #{taken} exists already." if taken
 
         @row = row || ->(event) { event.json? ? event.data.values_at(*names) : [] }
