@@ -4,11 +4,17 @@
 //! the process, the file has the earlier format or the later one. Beside the number stands the version of Elah that has written it, so that a
 //! version that cannot read the file can name one that can.
 
-use heed::RwTxn;
+#[cfg(test)]
+mod tests;
 
-use super::env::{Env, Tree};
+use heed::types::Bytes;
+use heed::{RwTxn, WithoutTls};
+
 use super::error::Error;
 use super::layout::{FORMAT_KEY, VERSION_KEY};
+
+type Env = heed::Env<WithoutTls>;
+type Tree = heed::Database<'static, Bytes, Bytes>;
 
 const PREFIX: &str = "elah store ";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -88,132 +94,4 @@ impl Formats {
 /// The number of a format, from 1.
 pub(super) fn number(name: &str) -> Option<usize> {
     name.strip_prefix(PREFIX)?.parse().ok().filter(|number| *number > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
-    use std::process::{Child, Command, Stdio};
-    use std::{env, process};
-
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::env::{compact, open, open_as};
-    use crate::in_use::InUse;
-
-    const BYTES_MAX: u64 = 256 * 1024 * 1024;
-    const ROWS: u32 = 50_000;
-    const ROLE: &str = "ELAH_STORE_TEST_MIGRATION";
-
-    /// A later format, in which the rows of this test have one byte more.
-    const LATER: Formats = Formats(&[lengthen]);
-    const KILLED: Formats = Formats(&[lengthen_and_die]);
-
-    fn key(number: u32) -> Vec<u8> {
-        [&[0x10, 0][..], &number.to_be_bytes()].concat()
-    }
-
-    fn lengthen(tree: Tree, txn: &mut RwTxn<'_>) -> Result<(), Error> {
-        for number in 0..ROWS {
-            let value = tree.get(txn, &key(number))?.unwrap_or_default().to_vec();
-            tree.put(txn, &key(number), &[&value[..], b"+"].concat())?;
-        }
-        Ok(())
-    }
-
-    fn lengthen_and_die(tree: Tree, txn: &mut RwTxn<'_>) -> Result<(), Error> {
-        lengthen(tree, txn)?;
-        Command::new("kill").args(["-9", &process::id().to_string()]).status().expect("kill");
-        loop {
-            std::thread::yield_now();
-        }
-    }
-
-    /// A store of the first format with rows of 100 bytes.
-    fn earlier() -> TempDir {
-        let dir = TempDir::new().expect("a directory");
-        let (env, tree, _in_use) = open(dir.path(), BYTES_MAX).expect("a new store");
-        let mut txn = env.write_txn().expect("a transaction");
-        for number in 0..ROWS {
-            tree.put(&mut txn, &key(number), &[b'x'; 100]).expect("a put");
-        }
-        txn.commit().expect("a commit");
-        env.prepare_for_closing().wait();
-        dir
-    }
-
-    /// The lengths of the rows, when a version opens the store that reads `formats`.
-    fn lengths(dir: &Path, formats: Formats) -> Result<Vec<usize>, String> {
-        let (env, tree, _in_use) = open_as(dir, BYTES_MAX, formats).map_err(|error| error.to_string())?;
-        let txn = env.read_txn().expect("a transaction");
-        let mut lengths: Vec<_> = (0..ROWS).map(|n| tree.get(&txn, &key(n)).expect("a read").map_or(0, <[u8]>::len)).collect();
-        lengths.dedup();
-        drop(txn);
-        env.prepare_for_closing().wait();
-        Ok(lengths)
-    }
-
-    fn in_another_process(dir: &Path, role: &str) -> Child {
-        Command::new(env::current_exe().expect("this program"))
-            .args(["--exact", "format::tests::another_process", "--ignored"])
-            .env(ROLE, dir.join(role))
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("a process")
-    }
-
-    #[test]
-    #[ignore = "a part of the tests below"]
-    fn another_process() {
-        let Some(role) = env::var_os(ROLE).map(PathBuf::from) else { return };
-        let formats = if role.ends_with("killed") { KILLED } else { LATER };
-        assert_eq!(lengths(role.parent().expect("a directory"), formats), Ok(vec![101]));
-    }
-
-    #[test]
-    fn an_earlier_format_is_migrated_once() {
-        let dir = earlier();
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-    }
-
-    #[test]
-    fn a_later_format_is_refused_with_the_version_that_reads_it() {
-        let dir = earlier();
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-        let why = lengths(dir.path(), FORMATS).expect_err("a refusal");
-        assert!(why.ends_with(&format!(
-            "its format is 2, and Elah {VERSION} reads formats up to 1; start Elah {VERSION} or a later version."
-        )));
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-    }
-
-    #[test]
-    fn a_migration_that_is_killed_leaves_the_earlier_format() {
-        let dir = earlier();
-        let killed = in_another_process(dir.path(), "killed").wait().expect("its end");
-        assert!(!killed.success());
-        assert_eq!(lengths(dir.path(), FORMATS), Ok(vec![100]));
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-    }
-
-    #[test]
-    fn processes_that_start_at_the_same_time_migrate_once() {
-        let dir = earlier();
-        let mut started: Vec<_> = (0..4).map(|_| in_another_process(dir.path(), "together")).collect();
-        assert!(started.iter_mut().all(|child| child.wait().expect("its end").success()));
-    }
-
-    #[test]
-    fn a_store_that_a_process_has_open_is_neither_migrated_nor_compacted() {
-        let dir = earlier();
-        let in_use = InUse::share(dir.path()).expect("a share");
-        let why = lengths(dir.path(), LATER).expect_err("a refusal");
-        assert!(why.ends_with("open: stop every process that uses it to migrate it from format 1 to 2."), "{why}");
-        let why = compact(dir.path()).expect_err("a refusal").to_string();
-        assert!(why.ends_with("open: stop every process that uses it to compact it."), "{why}");
-        drop(in_use);
-        assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
-    }
 }
