@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "etc"
 require "fileutils"
 require "open3"
 require "support/patience"
@@ -288,7 +289,7 @@ class StoreBackupTest < Minitest::Test
     assert_match(/needs a new folder, or - for a tar stream/, refuse("backup", status: 2))
     assert_match(/Only one path is allowed/, refuse("backup", path("a"), path("b"), status: 2))
     assert_match(/No store in #{path('none')}/, refuse("backup", path("b"), data: path("none")))
-    assert_match(/is not empty: a backup is restored into an empty folder only/, refuse("restore", path("b")))
+    assert_match(/is not empty: a backup is restored into an empty folder only/, refuse("restore", path("full")))
     assert_match(/none cannot be read: No such file/, refuse("restore", path("none"), data: path("r")))
     assert_empty Dir.children(@folder) - %w[data full]
     FileUtils.mkdir(path("empty"))
@@ -298,12 +299,21 @@ class StoreBackupTest < Minitest::Test
   end
 
   def test_a_folder_that_may_not_be_written
-    skip "root may write anywhere" if Process.uid.zero?
-    fill
-    FileUtils.mkdir(path("locked"), mode: 0o500)
-    assert_match(/cannot be written to .*Permission denied/, refuse("backup", path("locked/b")))
-    succeed("backup", path("b"))
-    assert_match(/Permission denied/, refuse("restore", path("b"), data: path("locked/r")))
+    FileUtils.mkdir(path("locked"), mode: 0o755)
+    File.chmod(0o755, @folder)
+    failed = Elah::Store::Backup::Failed
+    Elah::Store::Backup::FolderTarget.name # loads it while this user may
+    pid = fork do
+      Process::UID.change_privilege(Etc.getpwnam("nobody").uid) if Process.uid.zero?
+      File.chmod(0o555, path("locked")) if File.owned?(path("locked"))
+      error = assert_raises(failed) { Elah::Store::Backup::FolderTarget.new(path("locked/b"), @data) }
+      assert_match(/cannot be written to .*: Permission denied/, error.message)
+      exit!(0)
+    rescue Minitest::Assertion => e
+      warn e.message
+      exit!(1)
+    end
+    assert_predicate Process.wait2(pid).last, :success?
   end
 
   def test_a_damaged_store_is_named_and_not_backed_up
