@@ -23,6 +23,9 @@ module Elah
   class Store
     autoload :Backup, "elah/store/backup"
 
+    # The folder in a data folder that is there while a backup is restored.
+    UNFINISHED_RESTORE = "restore.unfinished"
+    private_constant :UNFINISHED_RESTORE
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
@@ -78,6 +81,16 @@ module Elah
       # @raise [Damaged] when a page is damaged
       # @raise [CannotOpen]
       def stats(dir) = stats_native(dir.to_s)
+
+      # @api private
+      # @param data [String] a data folder
+      # @return [void]
+      # @raise [CannotOpen] when a restore into it was interrupted
+      def check_restored(data)
+        return unless Dir.exist?(File.join(data, UNFINISHED_RESTORE))
+
+        raise CannotOpen, "#{data} has an unfinished restore: run `elah store restore` again, or remove all files of the folder."
+      end
 
       # Checks, for a readiness probe, that every open store of this process accepts writes. The fiber waits for the check; another call within a
       # second returns the same result at once.

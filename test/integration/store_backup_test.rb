@@ -344,6 +344,10 @@ class StoreBackupTest < Minitest::Test
     Open3.capture2e(*killed, *command("restore", path("b"), data: path("r")), chdir: ROOT)
     assert_equal %w[restore.unfinished], Dir.children(path("r"))
     assert_match(/has an unfinished restore/, refuse("check", data: path("r")))
+    serve = command("x", data: path("r")).map { |word| { "store" => "serve", "x" => "app.rb" }.fetch(word, word) }
+    output, status = Open3.capture2e(*serve, chdir: ROOT)
+    assert_equal 1, status.exitstatus
+    assert_match(/has an unfinished restore: run `elah store restore` again/, output)
     succeed("restore", path("b"), data: path("r"))
     assert_equal %w[numbers], Dir.children(path("r"))
   end

@@ -39,6 +39,7 @@ module Elah
           to = only(paths, "elah store backup", "a new folder, or - for a tar stream")
           raise OptionError, "A backup is no text for a terminal: send it to a program or a file." if to == STREAM && out.tty?
 
+          Elah::Store.check_restored(data)
           target = to == STREAM ? Elah::Store::Backup::TarTarget.new(out) : Elah::Store::Backup::FolderTarget.new(to, data)
           report = Elah::Store::Backup.create(data, target)
           say = to == STREAM ? $stderr : out
@@ -84,7 +85,7 @@ module Elah
         end
 
         def check(dirs, out)
-          Elah::Store::Backup::Restoration.check(data)
+          Elah::Store.check_restored(data)
           damaged = folders(dirs).reject { |dir| sound?(dir, out) }
           raise Error, "Damaged: #{damaged.join(', ')}. Restore a copy of the folder; see docs/store.md." if damaged.any?
         end

@@ -22,7 +22,7 @@ module Elah
         # @return [Array<String>] the folders of stores, relative to it
         def self.stores(data)
           found = Dir.glob("**/data.mdb", base: data).map { |path| ::File.dirname(path) }
-          found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(Restoration::UNFINISHED) }.sort
+          found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE) }.sort
         end
 
         # @param data [String]

@@ -7,27 +7,16 @@ module Elah
     module Backup
       # The way of a backup into an empty data folder: all files are written into a folder in it and checked, and then put in their places.
       class Restoration
-        # The folder, in the data folder. While it is there, the data is not complete.
-        UNFINISHED = "restore.unfinished"
-
         # @param source [FolderSource, TarSource]
         # @param data [String] a folder that is missing or empty
         # @return [Report]
         # @raise [Failed] when the backup is not whole, or the folder not empty; nothing of it is left
         def self.run(source, data) = new(data).run(source)
 
-        # @param data [String]
-        # @raise [Failed] when an unfinished restore is there
-        def self.check(data)
-          return unless Dir.exist?(File.join(data, UNFINISHED))
-
-          raise Failed, "#{data} has an unfinished restore: remove what is in it, and restore again."
-        end
-
         # @api private
         def initialize(data)
           @data = File.expand_path(data)
-          @staging = File.join(@data, UNFINISHED)
+          @staging = File.join(@data, UNFINISHED_RESTORE)
           @found = {}
           @installed = []
         end
@@ -35,7 +24,7 @@ module Elah
         # @api private
         def run(source)
           existing = Dir.exist?(@data)
-          others = existing ? Dir.children(@data) - [UNFINISHED] : []
+          others = existing ? Dir.children(@data) - [UNFINISHED_RESTORE] : []
           raise Failed, "#{@data} is not empty: a backup is restored into an empty folder only." if others.any?
 
           lock = Folders.stage(@staging) or raise Failed, "Another restore into #{@data} is running."
