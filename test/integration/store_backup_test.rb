@@ -14,7 +14,7 @@ class StoreBackupTest < Minitest::Test
   include Patience
 
   ROOT = File.expand_path("../..", __dir__)
-  ROUNDS = 6
+  ROUNDS = 4
 
   # Writes numbers, counts in memory and pushes events, and notes how far it has come.
   WRITER = <<~RUBY
@@ -80,11 +80,11 @@ class StoreBackupTest < Minitest::Test
   end
 
   def command(*arguments, data: @data)
-    [RbConfig.ruby, "-EUTF-8", "-Ilib", "exe/elah", "store", *arguments, "--data", data]
+    [RbConfig.ruby, "-Ilib", "exe/elah", "store", *arguments, "--data", data]
   end
 
-  def elah(*arguments, data: @data, **options)
-    Open3.capture3(*command(*arguments, data: data), chdir: ROOT, binmode: true, **options)
+  def elah(*arguments, data: @data, env: {}, **options)
+    Open3.capture3(env, *command(*arguments, data: data), chdir: ROOT, binmode: true, **options)
   end
 
   def succeed(*arguments, **options)
@@ -165,6 +165,22 @@ class StoreBackupTest < Minitest::Test
     succeed("restore", path("unpacked"), data: path("r2"))
     assert system("tar", "-cf", path("again.tar"), "-C", path("unpacked"), ".")
     succeed("restore", path("again.tar"), data: path("r3"))
+  end
+
+  def test_paths_that_are_not_ascii_in_the_locale_c
+    data = path("Daten ä")
+    store = Elah::Store.open(File.join(data, "größe"))
+    store.table("t").put("k", "v")
+    store.close
+    succeed("backup", path("Kopie ö"), data: data, env: { "LC_ALL" => "C" })
+    succeed("restore", path("Kopie ö"), data: path("r"), env: { "LC_ALL" => "C" })
+    stream, = succeed("backup", "-", data: data, env: { "LC_ALL" => "C" })
+    succeed("restore", "-", data: path("r2"), stdin_data: stream, env: { "LC_ALL" => "C" })
+    assert_path_exists path("r/größe/data.mdb")
+    assert_path_exists path("r2/größe/data.mdb")
+    File.rename(File.join(data, "größe"), File.join(data.b, "gr\xf6\xdfe".b))
+    error = refuse("backup", path("b"), data: data).force_encoding("UTF-8")
+    assert_match(/The path gr\uFFFD+e is not UTF-8: rename the folder/, error)
   end
 
   # The backup stands still in the middle, since nobody reads its stream.

@@ -69,7 +69,7 @@ module Elah
           raise OptionError, "#{command} needs #{what}." if paths.empty?
           raise OptionError, "Only one path is allowed: remove #{paths.drop(1).join(' ')}." if paths.size > 1
 
-          paths.first
+          paths.first == STREAM ? STREAM : Text.path(paths.first)
         end
 
         def contents(report)

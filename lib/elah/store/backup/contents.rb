@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "folder"
+
 module Elah
   class Store
     module Backup
@@ -20,8 +22,12 @@ module Elah
 
         # @param data [String] the data folder
         # @return [Array<String>] the folders of stores, relative to it
+        # @raise [Failed] when the path of one is not UTF-8
         def self.stores(data)
-          found = Dir.glob("**/data.mdb", base: data).map { |path| ::File.dirname(path) }
+          found = Folders.files("**/data.mdb", data).map { |path| ::File.dirname(path) }
+          unnamed = found.find { |store| store.encoding != Encoding::UTF_8 }
+          raise Failed, "The path #{Text.printable(unnamed)} is not UTF-8: rename the folder." if unnamed
+
           found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE) }.sort
         end
 
@@ -78,8 +84,7 @@ module Elah
         # @return [Array<String>] files that belong to no store and no sink
         def left_out
           known = @groups.flat_map { |files, _| files.map(&:path) }.to_h { |path| [path, true] }
-          all = Dir.glob("**/*", ::File::FNM_DOTMATCH, base: @data).select { |path| ::File.file?(path(path)) }
-          all.reject { |path| known[path] || path.match?(TRANSIENT) }.sort
+          Folders.files("**/*", @data).reject { |path| known[path] || path.b.match?(TRANSIENT) }.sort_by(&:b)
         end
 
         # @return [void]
@@ -123,7 +128,7 @@ module Elah
           raise Failed, "The journals in #{path(sink)} changed faster than they could be opened, #{ATTEMPTS_MAX} times."
         end
 
-        def segments(sink) = Dir.glob("#{sink}/journal-*/*", base: @data).grep(SEGMENT).sort
+        def segments(sink) = Folders.files("#{sink}/journal-*/*", @data).grep(SEGMENT).sort
 
         # nil when it was delivered and deleted just now.
         def open(segment)

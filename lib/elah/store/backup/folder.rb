@@ -14,7 +14,7 @@ module Elah
         # @param data [String] the data folder
         # @raise [Failed]
         def initialize(path, data)
-          @path = File.expand_path(path)
+          @path = Text.path(path)
           raise Failed, "#{path} is not empty: name a new folder." if File.exist?(@path) && !Folders.empty?(@path)
           raise Failed, "#{path} lies in the data folder #{data}: name a folder outside." if Folders.inside?(@path, data)
 
@@ -48,7 +48,7 @@ module Elah
       class FolderSource
         # @param path [String]
         def initialize(path)
-          @path = path
+          @path = Text.path(path)
         end
 
         # @yieldparam path [String] of a file, relative
@@ -60,10 +60,7 @@ module Elah
           manifest = File.join(@path, MANIFEST)
           raise Failed, "#{@path} is no complete backup: it has no #{MANIFEST}." unless File.file?(manifest)
 
-          Dir.glob("**/*", File::FNM_DOTMATCH, base: @path).sort.each do |path|
-            file = File.join(@path, path)
-            File.open(file, "rb") { |io| yield path, io.size, io } if File.file?(file)
-          end
+          Folders.files("**/*", @path).each { |path| File.open(File.join(@path, path), "rb") { |io| yield path, io.size, io } }
         end
       end
 
@@ -80,6 +77,12 @@ module Elah
 
             Dir.each_child(path) { |child| FileUtils.rm_rf(File.join(path, child)) }
             lock
+          end
+
+          # @return [Array<String>] paths relative to the folder, in which the bytes count: in the locale C, Ruby reads them as ASCII
+          def files(pattern, folder)
+            found = Dir.glob(pattern, File::FNM_DOTMATCH, base: folder).map { |path| Text.of_bytes(path) }
+            found.select { |path| File.file?(File.join(folder.b, path.b)) }
           end
 
           def empty?(path) = File.directory?(path) && Dir.empty?(path)

@@ -15,7 +15,7 @@ module Elah
 
         # @api private
         def initialize(data)
-          @data = File.expand_path(data)
+          @data = Text.path(data)
           @staging = File.join(@data, UNFINISHED_RESTORE)
           @found = {}
           @installed = []
@@ -42,6 +42,7 @@ module Elah
         private
 
         def receive(path, bytes, io)
+          path = Text.of_bytes(path)
           raise Failed, "The backup has a file with the path #{Text.printable(path)}, which is not allowed." unless safe?(path)
 
           checksum = nil
