@@ -399,6 +399,23 @@ class StoreBackupTest < Minitest::Test
     assert_operator contents(@data).first, :>=, confirmed
   end
 
+  def test_a_compaction_that_is_killed_leaves_a_whole_store
+    skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
+    entries = fill(1_000_000)
+    calls = %w[fsync unlink rename]
+    calls.each do |call|
+      killed = ["strace", "-f", "-o", File::NULL, "-e", "trace=#{call}", "-e", "inject=#{call}:signal=KILL:when=1"]
+      output, status = Open3.capture2e(*killed, *command("compact"), chdir: ROOT)
+      assert_equal 9, status.termsig, "#{call} #{output}"
+      succeed("check")
+      store = Elah::Store.open(File.join(@data, "numbers"))
+      assert_equal entries, store.table("numbers").size, call
+      store.close
+    end
+    succeed("compact")
+    assert_equal %w[data.mdb], Dir.children(File.join(@data, "numbers"))
+  end
+
   def test_figures
     fill
     output, = succeed("stats")

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use std::{env, process};
 
 use tempfile::TempDir;
@@ -125,4 +127,22 @@ fn a_store_that_a_process_has_open_is_neither_migrated_nor_compacted() {
     assert!(why.ends_with("open: stop every process that uses it to compact it."), "{why}");
     drop(in_use);
     assert_eq!(lengths(dir.path(), LATER), Ok(vec![101]));
+}
+
+#[test]
+fn an_opening_waits_for_who_has_the_store_alone() {
+    let dir = earlier();
+    let is_released = AtomicBool::new(false);
+    let alone = InUse::alone(dir.path(), Duration::ZERO).expect("a lock").expect("nobody else");
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| {
+            let lengths = lengths(dir.path(), FORMATS);
+            (is_released.load(Ordering::Acquire), lengths)
+        });
+        // The other thread asks for the lock meanwhile, or later.
+        std::thread::yield_now();
+        is_released.store(true, Ordering::Release);
+        drop(alone);
+        assert_eq!(opening.join().expect("its end"), (true, Ok(vec![100])));
+    });
 }
