@@ -126,7 +126,7 @@ module Elah
         end
 
         def print_stats(dir, stats, out)
-          out.puts "#{dir}: #{stats[:bytes]} bytes, format #{stats[:format]} of Elah #{stats[:version]}"
+          out.puts "#{dir}: #{stats[:bytes]} bytes, format #{stats[:format]}#{" of Elah #{stats[:version]}" unless stats[:version].empty?}"
           out.puts "  #{stats[:pages]} pages in use, #{stats[:free_pages]} free, #{stats[:entries]} entries"
           out.puts "  up to #{stats[:readers]} readers at once, #{count(stats[:journals], 'counter journal')}"
           print_sizes("table", stats[:tables], out)
