@@ -3,6 +3,7 @@
 require "test_helper"
 require "etc"
 require "fileutils"
+require "minitest/mock"
 require "open3"
 require "support/patience"
 require "support/store_process"
@@ -35,6 +36,23 @@ class StoreBackupTest < Minitest::Test
     end
   RUBY
 
+  # Files of 8 KB, which fill up and are delivered and deleted all the time.
+  ROLLER = <<~RUBY
+    data, progress = ARGV
+    sink = Elah::Sink.new("events", folder: File.join(data, "sinks", "events"), journal_bytes_max: 65_536,
+                                    event_bytes_max: 3000, batch_events_max: 3, linger_seconds: 0) { nil }
+    note = File.open(progress, "w+b")
+    (1..).each do |number|
+      begin
+        sink.push("x" * (number % 2500), durability: number % 20 == 0 ? :disk : :memory)
+      rescue Elah::Sink::Full
+        sleep 0.001
+        retry
+      end
+      note.pwrite([number].pack("Q>"), 0)
+    end
+  RUBY
+
   def setup
     @folder = Dir.mktmpdir("elah-backup")
     @data = File.join(@folder, "data")
@@ -48,8 +66,8 @@ class StoreBackupTest < Minitest::Test
     FileUtils.remove_entry(@folder)
   end
 
-  def start_writer
-    command = [RbConfig.ruby, "-EUTF-8", "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + WRITER]
+  def start_writer(script = WRITER)
+    command = [RbConfig.ruby, "-EUTF-8", "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + script]
     log = File.join(@folder, "log")
     pid = Process.spawn(*command, @data, @progress, out: log, err: log)
     @pids << pid
@@ -145,6 +163,46 @@ class StoreBackupTest < Minitest::Test
       end
       assert_has(before, confirmed, path("r#{round}"))
       wait_for(before + 30)
+    end
+  end
+
+  def test_a_journal_whose_files_come_and_go
+    start_writer(ROLLER)
+    backup = Elah::Store::Backup
+    10.times do |round|
+      before = confirmed
+      between(round) { backup.create(@data, backup::FolderTarget.new(path("b#{round}"), @data)) }
+      backup::Restoration.run(backup::FolderSource.new(path("b#{round}")), path("r#{round}"))
+      total = account(path("r#{round}"), "events")
+      assert_operator before..(confirmed + 1), :cover?, total.accepted
+      delivery = Elah::Sink.new("events", folder: path("r#{round}/sinks/events")) { nil }
+      delivery.start
+      wait_until("the restored events are delivered") { delivery.report["total"]["delivered"] == total.accepted }
+      delivery.close
+      wait_for(before + 20)
+    end
+  end
+
+  # In the first round, files come and go while the ledger is taken.
+  def between(round, &block)
+    return yield if round.positive?
+
+    take = Elah::Store::Snapshot.method(:take)
+    delays = [400, 400]
+    delay = -> { delays.shift&.then { |number| wait_for(confirmed + number) } }
+    delayed = ->(dir) { delay.call.then { take.call(dir) }.tap { delay.call } }
+    Elah::Store::Snapshot.stub(:take, delayed, &block)
+    assert_empty delays
+  end
+
+  def test_what_is_appended_later_is_not_in_the_copy
+    start_writer
+    Elah::Store::Backup::Contents.pin(@data) do |contents|
+      pinned = confirmed
+      wait_for(pinned + 20)
+      file = contents.each_file.find { |each| each.path == "sinks/events/journal-0/0000000000000001.log" }
+      numbers = file.reader.call(0, file.bytes).scan(/"number":(\d+)/).flatten.map(&:to_i)
+      assert_operator 20..(pinned + 1), :cover?, numbers.max
     end
   end
 
