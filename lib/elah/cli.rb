@@ -9,6 +9,7 @@ module Elah
   # Exit status: 0 success, 1 the app or the server failed, 2 the command line or the configuration is wrong.
   module CLI
     autoload :Doctor, "elah/cli/doctor"
+    autoload :FolderUsers, "elah/cli/folder_users"
     autoload :Help, "elah/cli/help"
     autoload :Routes, "elah/cli/routes"
     autoload :Serve, "elah/cli/serve"

@@ -21,6 +21,11 @@ module Elah
   #   links.put_new("elah", "https://example.com/") # => true, once it is on disk
   #   links.get("elah")                             # => "https://example.com/"
   class Store
+    autoload :Backup, "elah/store/backup"
+
+    # The folder in a data folder that is there while a backup is restored.
+    UNFINISHED_RESTORE = "restore.unfinished"
+    private_constant :UNFINISHED_RESTORE
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
@@ -57,6 +62,36 @@ module Elah
       # @raise [CannotOpen]
       def check(dir) = %i[pages entries].zip(check_native(dir.to_s)).to_h
 
+      # Copies a store to a smaller file, without free pages, which takes the place of its own.
+      #
+      # @param dir [String]
+      # @return [Array(Integer, Integer)] the bytes of the file before and after
+      # @raise [InUse] when a process has the store open
+      # @raise [Damaged] when a page is damaged
+      # @raise [CannotOpen]
+      # @raise [Full] when the disk has no room for the smaller file beside the other one
+      def compact(dir) = compact_native(dir.to_s)
+
+      # Reads every page and entry of a store, whether other processes use it or not.
+      #
+      # @param dir [String] a directory that this process does not have open
+      # @return [Hash{Symbol=>Object}] `bytes` of the file; `pages` in use and `free_pages`; `entries`; `format`, and the `version` of Elah that has
+      #   given the file its format; `readers`, the most slots of readers in use at once; `journals`; `tables` and `counters`, each a Hash by name of
+      #   `entries` and `bytes`
+      # @raise [Damaged] when a page is damaged
+      # @raise [CannotOpen]
+      def stats(dir) = stats_native(dir.to_s)
+
+      # @api private
+      # @param data [String] a data folder
+      # @return [void]
+      # @raise [CannotOpen] when a restore into it was interrupted
+      def check_restored(data)
+        return unless Dir.exist?(File.join(data, UNFINISHED_RESTORE))
+
+        raise CannotOpen, "#{data} has an unfinished restore: run `elah store restore` again, or remove all files of the folder."
+      end
+
       # Checks, for a readiness probe, that every open store of this process accepts writes. The fiber waits for the check; another call within a
       # second returns the same result at once.
       #
@@ -69,7 +104,7 @@ module Elah
       # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason
       def troubles = troubles_native(false).to_h
 
-      private :open_native, :troubles_native, :check_native
+      private :open_native, :troubles_native, :check_native, :compact_native, :stats_native
     end
 
     # @!method table(name)

@@ -8,6 +8,7 @@
 //! A journal is a folder `journal-N` with a lock file. The process that holds the lock owns it; the journal of a dead process has
 //! no owner.
 
+mod copy;
 mod error;
 mod id;
 mod log;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+pub use copy::whole_bytes;
 pub use error::Error;
 pub use id::{Id, id_text};
 pub use record::{Kind, Record, STREAM_BYTES_MAX};

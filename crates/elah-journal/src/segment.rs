@@ -110,6 +110,11 @@ impl Segment {
         Ok(Segment { number, file: File::open(Segment::path(dir, number))? })
     }
 
+    /// A file whose name may be gone.
+    pub(super) fn of(file: File) -> Self {
+        Segment { number: 0, file }
+    }
+
     /// Passes on each record between `from` and `to` with the offset after it, until `each` returns false.
     pub(super) fn walk(&self, from: u32, to: Option<u32>, mut each: impl FnMut(u32, Record<'_>) -> bool) -> io::Result<Walked> {
         let to = match to {

@@ -336,3 +336,40 @@ fn an_id_is_shown_as_a_uuid() {
     let id = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0x7c, 0xde, 0x8f, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd];
     assert_eq!(id_text(&id), "01234567-89ab-7cde-8f01-23456789abcd");
 }
+
+#[test]
+fn a_copy_of_a_segment_leaves_out_a_record_in_the_making() {
+    let folder = Folder::new();
+    let log = folder.open();
+    append(&log, "kept").expect("is appended");
+    let path = folder.segments().remove(0);
+    let end = whole_bytes(&path).expect("reads");
+    append(&log, "later").expect("is appended");
+    // The payload of a record whose beginning was read before it was written.
+    let mut copy = fs::read(&path).expect("reads");
+    let beginning = end as usize..end as usize + 8;
+    copy[beginning].fill(0);
+    assert!(copy[end as usize..].iter().any(|byte| *byte != 0));
+    copy[end as usize..].fill(0);
+    drop(log);
+    fs::write(&path, copy).expect("writes");
+    let log = folder.open();
+    assert_eq!(log.damages(), []);
+    assert_eq!(everything(&log, Position::default()), ["kept"]);
+}
+
+#[test]
+fn a_copy_of_a_damaged_segment_has_all_bytes() {
+    let folder = Folder::new();
+    let log = folder.open();
+    append(&log, "damaged").expect("is appended");
+    append(&log, "readable").expect("is appended");
+    drop(log);
+    let path = folder.segments().remove(0);
+    let mut bytes = fs::read(&path).expect("reads");
+    let end = whole_bytes(&path).expect("reads");
+    bytes[60] ^= 1;
+    fs::write(&path, &bytes).expect("writes");
+    assert!(end < 4096);
+    assert_eq!(whole_bytes(&path), Ok(4096));
+}

@@ -68,6 +68,8 @@ pub struct Checked {
     pub pages: u64,
     /// Entries of all tables, including the store's own.
     pub entries: u64,
+    /// Pages of the file that the next commits can use.
+    pub free_pages: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -84,21 +86,83 @@ struct Meta {
     main: Tree,
     last_page: u64,
     transaction: u64,
+    bytes: [u8; META_BYTES],
 }
 
-/// Checks the two metas, which LMDB reads when it opens the file.
+/// What a copy of the file as of one transaction consists of.
+pub(super) struct Extent {
+    /// The first two pages, which name the roots as of that transaction.
+    pub(super) head: Vec<u8>,
+    /// The length of the file, if it ends with its last page.
+    pub(super) bytes: u64,
+}
+
+/// Checks the two metas, which LMDB reads when it opens the file, and the file's length.
 pub(super) fn check_metas(file: &File) -> Result<(), Fault> {
-    metas(file).map(|_| ())
+    loop {
+        let meta = newest(file)?;
+        match check_length(file, &meta) {
+            // Others have committed meanwhile, and may have used the pages that tell.
+            Err(_) if newest(file)?.transaction != meta.transaction => {}
+            checked => return checked,
+        }
+    }
 }
 
 /// Checks up to `pages_max` pages, those nearest to the roots first, as of the transaction with this number. A reader must hold
 /// that transaction, so that its pages stay unchanged. `None` if others have committed meanwhile and its meta is gone.
 pub(super) fn check_pages(file: &File, transaction: u64, pages_max: u64) -> Result<Option<Checked>, Fault> {
     let Some(meta) = metas(file)?.into_iter().find(|meta| meta.transaction == transaction) else { return Ok(None) };
-    let mut walk = Walk { file, meta: &meta, seen: HashSet::new(), checked: Checked::default(), pages_max };
+    let mut walk = Walk::new(file, &meta, pages_max);
     walk.tree(meta.main, false)?;
     walk.tree(meta.free, true)?;
     Ok(Some(walk.checked))
+}
+
+/// The extent of the file as of the transaction with this number, which a reader must hold. `None` if others have committed meanwhile and its meta
+/// is gone.
+pub(super) fn extent(file: &File, transaction: u64) -> Result<Option<Extent>, Fault> {
+    let find = || Ok::<_, Fault>(metas(file)?.into_iter().find(|meta| meta.transaction == transaction));
+    // Twice, because a commit may overwrite a meta while it is read.
+    let (Some(meta), Some(again)) = (find()?, find()?) else { return Ok(None) };
+    if meta.bytes != again.bytes {
+        return Ok(None);
+    }
+    let mut head = vec![0; 2 * meta.page_bytes];
+    for (number, page) in head.chunks_exact_mut(meta.page_bytes).enumerate() {
+        page[..META_BYTES].copy_from_slice(&meta.bytes);
+        page[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    }
+    Ok(Some(Extent { head, bytes: (meta.last_page + 1) * meta.page_bytes as u64 }))
+}
+
+/// Checks every page of a file that nobody else has open.
+pub(super) fn check_unused(file: &File) -> Result<Checked, Fault> {
+    check_metas(file)?;
+    check_pages(file, newest(file)?.transaction, u64::MAX).map(Option::unwrap_or_default)
+}
+
+fn newest(file: &File) -> Result<Meta, Fault> {
+    let [first, second] = metas(file)?;
+    Ok(if second.transaction > first.transaction { second } else { first })
+}
+
+/// The file may lack pages at its end only if they are free: LMDB does not write those that it has freed in the transaction that took them.
+fn check_length(file: &File, meta: &Meta) -> Result<(), Fault> {
+    let length = file.metadata()?.len();
+    let (written, pages) = (length / meta.page_bytes as u64, meta.last_page.saturating_add(1));
+    if written >= pages {
+        return Ok(());
+    }
+    let mut walk = Walk { written, ..Walk::new(file, meta, u64::MAX) };
+    match walk.tree(meta.free, true) {
+        Ok(()) if walk.free_unwritten == pages - written => Ok(()),
+        Err(Fault::Io(error)) if error.kind() != io::ErrorKind::UnexpectedEof => Err(Fault::Io(error)),
+        _ => damaged(format!(
+            "it has {length} bytes and should have at least {}; it was cut off",
+            pages.saturating_mul(meta.page_bytes as u64)
+        )),
+    }
 }
 
 fn metas(file: &File) -> Result<[Meta; 2], Fault> {
@@ -113,11 +177,6 @@ fn metas(file: &File) -> Result<[Meta; 2], Fault> {
     }
     let newest = if second.transaction > first.transaction { &second } else { &first };
     newest.check()?;
-    let expected = newest.last_page.saturating_add(1).saturating_mul(newest.page_bytes as u64);
-    let length = file.metadata()?.len(); // anew: others may have committed since
-    if length < expected {
-        return damaged(format!("it has {length} bytes and should have at least {expected}; it was cut off"));
-    }
     Ok([first, second])
 }
 
@@ -142,6 +201,7 @@ fn meta(file: &File, at: u64, length: u64) -> Result<Meta, Fault> {
         main: tree(88),
         last_page: u64_at(&bytes, 136),
         transaction: u64_at(&bytes, 144),
+        bytes,
     };
     let is_size = meta.page_bytes.is_power_of_two() && (PAGE_BYTES[0]..=PAGE_BYTES[1]).contains(&meta.page_bytes);
     if is_size && meta.free.flags & FIXED_MAP == 0 { Ok(meta) } else { impossible_header() }
@@ -179,9 +239,17 @@ struct Walk<'f> {
     seen: HashSet<u64>,
     checked: Checked,
     pages_max: u64,
+    /// The number of pages in the file.
+    written: u64,
+    /// Free pages that the file lacks.
+    free_unwritten: u64,
 }
 
-impl Walk<'_> {
+impl<'f> Walk<'f> {
+    fn new(file: &'f File, meta: &'f Meta, pages_max: u64) -> Self {
+        Walk { file, meta, seen: HashSet::new(), checked: Checked::default(), pages_max, written: u64::MAX, free_unwritten: 0 }
+    }
+
     fn tree(&mut self, tree: Tree, is_free: bool) -> Result<(), Fault> {
         let entries_before = self.checked.entries;
         let mut due = VecDeque::new();
@@ -267,24 +335,27 @@ impl Walk<'_> {
             self.checked.pages += pages - 1;
             long.get(HEADER_BYTES..HEADER_BYTES + length).unwrap_or_default()
         };
-        if is_free && !self.is_list_of_pages(value) {
-            return damaged(format!("page {number} lists impossible free pages"));
+        if is_free {
+            let Some(pages) = self.listed_pages(value) else {
+                return damaged(format!("page {number} lists impossible free pages"));
+            };
+            self.checked.free_pages += pages.len() as u64;
+            self.free_unwritten += pages.iter().filter(|page| **page >= self.written).count() as u64;
         }
         drop(long);
         Ok(())
     }
 
-    /// Whether a value of the free tree is valid: the number of pages, then their numbers in descending order.
-    fn is_list_of_pages(&self, value: &[u8]) -> bool {
+    /// The pages in a value of the free tree: how many, then their numbers in descending order. `None` if it is invalid.
+    fn listed_pages(&self, value: &[u8]) -> Option<Vec<u64>> {
         let (words, rest) = value.as_chunks::<8>();
-        let Some((count, pages)) = words.split_first().map(|(count, pages)| (u64::from_le_bytes(*count), pages)) else {
-            return false;
-        };
-        let Some(pages) = usize::try_from(count).ok().and_then(|count| pages.get(..count)) else { return false };
+        let (count, pages) = words.split_first().map(|(count, pages)| (u64::from_le_bytes(*count), pages))?;
+        let pages = pages.get(..usize::try_from(count).ok()?)?;
         let pages: Vec<u64> = pages.iter().map(|page| u64::from_le_bytes(*page)).collect();
-        rest.is_empty()
+        let is_valid = rest.is_empty()
             && pages.iter().all(|page| (2..=self.meta.last_page).contains(page))
-            && pages.is_sorted_by(|page, next| page > next)
+            && pages.is_sorted_by(|page, next| page > next);
+        is_valid.then_some(pages)
     }
 
     /// The bytes of some pages. The first must have its own number and must not have been seen before.

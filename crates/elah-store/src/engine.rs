@@ -14,6 +14,7 @@ use super::claim::{Claim, claim_key, stored_epoch, stored_takeovers, takeovers_k
 use super::env::{self, Env, Snapshot, Tree};
 use super::error::Error;
 use super::fork::ForkMark;
+use super::in_use::InUse;
 use super::iteration::{self, InIteration};
 use super::journal::{self, Added, Journal};
 use super::layout::{FullKey, TableId, Value, decode_count};
@@ -43,11 +44,12 @@ pub(super) struct Engine {
     takeovers_seen_at: AtomicU64,
     writer: Mutex<Option<JoinHandle<()>>>,
     mark: ForkMark,
+    _in_use: InUse,
 }
 
 impl Engine {
     pub(super) fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
-        let (env, tree) = env::open(dir, options.bytes_max)?;
+        let (env, tree, in_use) = env::open(dir, options.bytes_max)?;
         let orphans = journal::orphans(dir).map_err(|error| Error::cannot_open(dir, error))?;
         let recovered = journal::recover(&env, tree, orphans, options.clock.now_ms());
         match recovered.and_then(|()| journal::forget_finished(&env, tree, dir)) {
@@ -69,6 +71,7 @@ impl Engine {
             takeovers_seen_at: AtomicU64::new(u64::MAX),
             writer: Mutex::new(None),
             mark: ForkMark::new().map_err(|error| Error::cannot_open(dir, error))?,
+            _in_use: in_use,
         })
     }
 

@@ -1,51 +1,144 @@
-//! Opens the LMDB environment of a store and refuses whatever is not a whole store of this version.
+//! The LMDB environment of a store: opened, created, migrated, and refused if it is not a whole store that this version reads.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, CompactionOption, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
 
 use super::bounds::READERS_MAX;
 use super::check::{self, Checked, Fault};
 use super::error::{Error, means_no_room};
-use super::layout::{FORMAT, FORMAT_KEY};
+use super::format::{FORMATS, Formats, Found};
+use super::in_use::InUse;
 
 pub(super) type Env = heed::Env<WithoutTls>;
 pub(super) type Snapshot = heed::RoTxn<'static, WithoutTls>;
 pub(super) type Tree = heed::Database<'static, Bytes, Bytes>;
 
-const DATA_FILE: &str = "data.mdb";
+pub(super) const DATA_FILE: &str = "data.mdb";
 /// Pages that are looked at when a store is opened: all of a small one, some milliseconds' worth of a large one.
 const PAGES_CHECKED: u64 = 1024;
 /// LMDB's lock file: 64 bytes for each reader and as much as that for its header, rounded up.
 const LOCK_FILE_BYTES: usize = 64 * (READERS_MAX as usize + 2);
+/// The file that a compaction writes.
+const DRAFT_FILE: &str = "data.mdb.compact";
+/// So long a migration waits until those have closed the store that know only the earlier format.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(5);
+const ATTEMPT_PATIENCE: Duration = Duration::from_millis(50);
 const PROBE_BYTES: usize = 64 * 1024;
 /// A multiple of the page size of every system; LMDB's map must have whole pages.
 const MAP_STEP_BYTES: u64 = 65536;
 
 /// Opens or creates the store in `dir`, whose file may grow to `bytes_max` bytes.
-pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree), Error> {
+pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree, InUse), Error> {
+    open_as(dir, bytes_max, FORMATS)
+}
+
+/// As `open`, in a version that reads `formats`.
+pub(super) fn open_as(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(Env, Tree, InUse), Error> {
     fs::create_dir_all(dir).map_err(|error| Error::cannot_open(dir, error))?;
-    if !dir.join(DATA_FILE).exists() {
-        create(dir, bytes_max)?;
+    let mut give_up_at = None;
+    loop {
+        let in_use = InUse::share(dir)?;
+        if !dir.join(DATA_FILE).exists() {
+            create(dir, bytes_max, formats)?;
+        }
+        let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
+        let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
+        if let Found::Earlier(format) = found(&env, tree, dir, formats)? {
+            env.prepare_for_closing().wait();
+            drop(in_use);
+            // The other workers of a server find the earlier format at the same time, and one of them migrates.
+            let give_up_at = *give_up_at.get_or_insert_with(|| Instant::now() + MIGRATION_PATIENCE);
+            match InUse::alone(dir, ATTEMPT_PATIENCE)? {
+                Some(_alone) => migrate(dir, bytes_max, formats)?,
+                None if Instant::now() < give_up_at => {}
+                None => {
+                    let what = format!("migrate it from format {format} to {}", formats.current());
+                    return Err(Error::InUse { path: dir.to_owned(), what });
+                }
+            }
+            continue;
+        }
+        env.clear_stale_readers()?;
+        return Ok((env, tree, in_use));
     }
-    let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
+}
+
+/// Opens a store that must exist, after a check of up to `pages_max` pages.
+pub(super) fn open_existing(dir: &Path, pages_max: u64) -> Result<(Env, Tree, InUse, Checked), Error> {
+    let (env, in_use, checked) = open_unread(dir, pages_max)?;
     let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
-    check_format(&env, tree, dir)?;
-    env.clear_stale_readers()?;
-    Ok((env, tree))
+    found(&env, tree, dir, FORMATS)?;
+    Ok((env, tree, in_use, checked))
+}
+
+fn open_unread(dir: &Path, pages_max: u64) -> Result<(Env, InUse, Checked), Error> {
+    if !dir.join(DATA_FILE).exists() {
+        return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
+    }
+    let in_use = InUse::share(dir)?;
+    let (env, checked) = open_checked(dir, 0, pages_max)?;
+    Ok((env, in_use, checked))
 }
 
 /// Looks at every page of the store in `dir`.
 pub(super) fn check(dir: &Path) -> Result<Checked, Error> {
-    if !dir.join(DATA_FILE).exists() {
-        return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
-    }
-    let (env, checked) = open_checked(dir, 0, u64::MAX)?;
+    let (env, _, checked) = open_unread(dir, u64::MAX)?;
     env.prepare_for_closing().wait();
     Ok(checked)
+}
+
+/// Replaces the file of the store in `dir` by one without free pages, and returns the bytes of the two. No other process may have it open.
+pub(super) fn compact(dir: &Path) -> Result<(u64, u64), Error> {
+    let cannot = |error| refusal(dir, heed::Error::Io(error));
+    let path = dir.join(DATA_FILE);
+    if !path.exists() {
+        return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
+    }
+    let _alone =
+        InUse::alone(dir, Duration::ZERO)?.ok_or_else(|| Error::InUse { path: dir.to_owned(), what: "compact it".to_owned() })?;
+    let (env, _) = open_checked(dir, 0, u64::MAX)?;
+    let before = fs::metadata(&path).map_err(cannot)?;
+    let draft = dir.join(DRAFT_FILE);
+    let copied = copy_without_free_pages(&env, &draft, &before);
+    env.prepare_for_closing().wait();
+    let after = copied.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+    // What the lock file says of the last commit holds for the former file only.
+    fs::remove_file(dir.join("lock.mdb"))
+        .and_then(|()| fs::rename(&draft, &path))
+        .and_then(|()| sync_names(dir))
+        .map_err(cannot)?;
+    Ok((before.len(), after))
+}
+
+fn copy_without_free_pages(env: &Env, to: &Path, before: &fs::Metadata) -> Result<u64, Error> {
+    let dir = env.path();
+    let cannot = |error| refusal(dir, heed::Error::Io(error));
+    let mut file = File::options().read(true).write(true).create(true).truncate(true).open(to).map_err(cannot)?;
+    file.set_permissions(before.permissions()).map_err(cannot)?;
+    fchown(&file, Some(before.uid()), Some(before.gid())).map_err(cannot)?;
+    env.copy_to_file(&mut file, CompactionOption::Enabled)?;
+    file.sync_all().map_err(cannot)?;
+    check::check_unused(&file).map_err(|fault| faulty(dir, fault))?;
+    Ok(file.metadata().map_err(cannot)?.len())
+}
+
+/// Gives the store in `dir`, which nobody else has open, the current format.
+fn migrate(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
+    let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
+    let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
+    // Another process may have done it meanwhile.
+    let migrated = match found(&env, tree, dir, formats)? {
+        Found::Earlier(_) => formats.migrate(&env, tree),
+        _ => Ok(()),
+    };
+    env.prepare_for_closing().wait();
+    migrated
 }
 
 /// Opens the file when the pages that are nearest to its roots, `pages_max` of them, are what LMDB can read.
@@ -62,7 +155,7 @@ fn open_checked(dir: &Path, bytes_max: u64, pages_max: u64) -> Result<(Env, Chec
     }
 }
 
-fn faulty(dir: &Path, fault: Fault) -> Error {
+pub(super) fn faulty(dir: &Path, fault: Fault) -> Error {
     match fault {
         Fault::Io(error) => refusal(dir, heed::Error::Io(error)),
         Fault::NotLmdb => refusal(dir, heed::Error::Mdb(MdbError::Invalid)),
@@ -72,7 +165,7 @@ fn faulty(dir: &Path, fault: Fault) -> Error {
 
 /// Makes the file of a new store beside its place and puts it there whole: whatever ends the process meanwhile, a file that is there has been
 /// a store.
-fn create(dir: &Path, bytes_max: u64) -> Result<(), Error> {
+fn create(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
     let cannot = |error| refusal(dir, heed::Error::Io(error));
     let draft = dir.join(format!("new.{}", std::process::id()));
     match fs::create_dir(&draft) {
@@ -81,7 +174,7 @@ fn create(dir: &Path, bytes_max: u64) -> Result<(), Error> {
     }
     let created = open_env(&draft, bytes_max).and_then(|env| {
         let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
-        check_format(&env, tree, &draft)?;
+        formats.begin(&env, tree)?;
         env.prepare_for_closing().wait();
         match fs::hard_link(draft.join(DATA_FILE), dir.join(DATA_FILE)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(error)),
@@ -151,26 +244,16 @@ fn open_tree(env: &Env) -> Result<Tree, heed::Error> {
     Result::from(opened)
 }
 
-fn check_format(env: &Env, tree: Tree, dir: &Path) -> Result<(), Error> {
-    let snapshot = env.read_txn()?;
-    let (format, is_empty) = (tree.get(&snapshot, FORMAT_KEY)?.map(<[u8]>::to_vec), tree.is_empty(&snapshot)?);
-    drop(snapshot);
-    match format {
-        Some(format) if format == FORMAT => Ok(()),
-        Some(format) => {
-            let found = String::from_utf8_lossy(&format).into_owned();
-            Err(Error::cannot_open(
-                dir,
-                format!("its format is {found:?}; this version reads {:?}", String::from_utf8_lossy(FORMAT)),
-            ))
+/// What the file is to this version; a new one gets the current format, and one that cannot be read is an error.
+fn found(env: &Env, tree: Tree, dir: &Path, formats: Formats) -> Result<Found, Error> {
+    match formats.find(env, tree)? {
+        Found::New => {
+            formats.begin(env, tree)?;
+            sync_names(dir).map_err(|error| Error::cannot_open(dir, error))?;
+            Ok(Found::Current)
         }
-        None if is_empty => {
-            let mut txn = env.write_txn()?;
-            tree.put(&mut txn, FORMAT_KEY, FORMAT)?;
-            txn.commit()?;
-            sync_names(dir).map_err(|error| Error::cannot_open(dir, error))
-        }
-        None => Err(Error::cannot_open(dir, "data.mdb was not made by Elah")),
+        Found::Unreadable(why) => Err(Error::cannot_open(dir, why)),
+        found => Ok(found),
     }
 }
 
@@ -180,7 +263,7 @@ fn sync_names(dir: &Path) -> io::Result<()> {
     dir.ancestors().take(2).try_for_each(|dir| File::open(dir)?.sync_all())
 }
 
-fn refusal(dir: &Path, error: heed::Error) -> Error {
+pub(super) fn refusal(dir: &Path, error: heed::Error) -> Error {
     let why = match error {
         heed::Error::Io(error) if means_no_room(&error) => return heed::Error::Io(error).into(),
         heed::Error::Io(error) => match error.kind() {

@@ -43,6 +43,8 @@ pub enum Error {
     Closed,
     /// The directory cannot be used as a store.
     CannotOpen { path: PathBuf, why: String },
+    /// Another process has it open.
+    InUse { path: PathBuf, what: String },
     /// Its file is damaged.
     Damaged { path: PathBuf, why: String },
 }
@@ -94,6 +96,9 @@ impl fmt::Display for Error {
                      a new store.",
                     path.display()
                 )
+            }
+            Error::InUse { path, what } => {
+                write!(f, "Another process has the store in {} open: stop every process that uses it to {what}.", path.display())
             }
             Error::CannotOpen { path, why } => write!(f, "The store in {} cannot be opened: {why}.", path.display()),
         }

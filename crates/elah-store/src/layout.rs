@@ -2,7 +2,8 @@
 //!
 //! | first bytes | rest of the key | value |
 //! |---|---|---|
-//! | 0, 0 | `format` | `FORMAT` |
+//! | 0, 0 | `format` | see [`format`](super::format) |
+//! | 0, 0 | `version` | the version of Elah that has given the file its format |
 //! | 0, 1 | kind, name | table id, number of entries |
 //! | 0, 2 | file name of a journal | the last generation that has been folded in |
 //! | 0, 3 | time of expiry (big endian), table id, key | nothing |
@@ -16,7 +17,7 @@ use super::bounds::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::error::Error;
 
 pub(super) const FORMAT_KEY: &[u8] = b"\0\0format";
-pub(super) const FORMAT: &[u8] = b"elah store 1";
+pub(super) const VERSION_KEY: &[u8] = b"\0\0version";
 pub(super) const TABLES: [u8; 2] = [0, 1];
 pub(super) const JOURNALS: [u8; 2] = [0, 2];
 pub(super) const EXPIRIES: [u8; 2] = [0, 3];

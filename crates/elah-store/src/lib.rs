@@ -16,7 +16,9 @@ mod engine;
 mod env;
 mod error;
 mod fork;
+mod format;
 mod group_commits;
+mod in_use;
 pub mod iteration;
 mod journal;
 mod layout;
@@ -26,6 +28,8 @@ mod range;
 mod reservation;
 mod session;
 mod shared;
+mod snapshot;
+mod stats;
 mod table;
 mod transaction;
 mod write;
@@ -46,6 +50,8 @@ pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
 pub use range::{Entry, Range};
 pub use reservation::Reservation;
 pub use shared::{check_all, release_all, troubles};
+pub use snapshot::Snapshot;
+pub use stats::{Sizes, Stats};
 pub use transaction::Transaction;
 pub use write::Outcome;
 
@@ -84,6 +90,12 @@ impl Store {
     /// entries.
     pub fn check(dir: impl AsRef<Path>) -> Result<Checked, Error> {
         env::check(dir.as_ref())
+    }
+
+    /// Copies the store in `dir` to a smaller file, without free pages, which takes the place of its own. Returns the bytes of the file before and
+    /// after. `InUse` if any process has it open.
+    pub fn compact(dir: impl AsRef<Path>) -> Result<(u64, u64), Error> {
+        env::compact(dir.as_ref())
     }
 
     /// The table `name`, which exists from its first entry on.

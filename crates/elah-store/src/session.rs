@@ -8,9 +8,7 @@ use heed::RwTxn;
 
 use super::env::{self, Env, Tree};
 use super::error::{Error, means_no_room};
-use super::layout::{
-    EXPIRIES, FORMAT, FORMAT_KEY, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key,
-};
+use super::layout::{EXPIRIES, FORMAT_KEY, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
 use super::range::walk;
 use super::table::Registry;
 use super::write::{Changes, Outcome, Read, Work, Write};
@@ -219,7 +217,9 @@ impl<'e> Session<'e> {
 
     /// Commits a new generation of the file with the same content.
     pub(super) fn commit_nothing(mut self) -> Result<(), Error> {
-        self.tree.put(&mut self.txn, FORMAT_KEY, FORMAT)?;
+        if let Some(format) = self.tree.get(&self.txn, FORMAT_KEY)?.map(<[u8]>::to_vec) {
+            self.tree.put(&mut self.txn, FORMAT_KEY, &format)?;
+        }
         self.commit()
     }
 

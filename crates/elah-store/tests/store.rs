@@ -2,6 +2,7 @@
 //! fills up, and files that are not a store.
 
 mod store {
+    pub mod compact;
     pub mod disk_full;
     pub mod fence;
     pub mod foreign;
@@ -10,5 +11,7 @@ mod store {
     pub mod introduced;
     pub mod model;
     pub mod serialisable;
+    pub mod snapshot;
     pub mod support;
+    pub mod unwritten_pages;
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod counter;
 pub(crate) mod errors;
+mod snapshot;
 pub(crate) mod table;
 mod transaction;
 
@@ -125,6 +126,11 @@ impl RubyStore {
         Ok((checked.pages, checked.entries))
     }
 
+    /// The bytes of the file before and after.
+    fn compact(ruby: &Ruby, dir: String) -> Result<(u64, u64), Error> {
+        Store::compact(dir).map_err(|error| raised(ruby, &error))
+    }
+
     fn flush(ruby: &Ruby, store: &Self) -> Result<(), Error> {
         suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
     }
@@ -185,6 +191,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyStore>(ruby, elah, "Store")?;
     class.define_singleton_method("open_native", function!(RubyStore::open, 5))?;
     class.define_singleton_method("check_native", function!(RubyStore::check, 1))?;
+    class.define_singleton_method("compact_native", function!(RubyStore::compact, 1))?;
+    class.define_singleton_method("stats_native", function!(snapshot::stats, 1))?;
     class.define_singleton_method("troubles_native", function!(RubyStore::troubles, 1))?;
     class.define_singleton_method("release_all", function!(elah_store::release_all, 0))?;
     class.define_method("table", method!(RubyStore::table, 1))?;
@@ -197,6 +205,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("close", method!(RubyStore::close, 0))?;
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
     clock::init(ruby, class)?;
+    snapshot::init(ruby, class)?;
     table::init(ruby, class)?;
     counter::init(ruby, class)?;
     transaction::init(ruby, class)

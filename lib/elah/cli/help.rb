@@ -14,7 +14,7 @@ module Elah
           elah routes [FILE]   lists the routes of an app
           elah doctor [FILE]   checks an app and the machine for what does not go with Elah
           elah sink ACTION     shows sinks, replays dead letters, recovers events from damaged files
-          elah store check     checks the embedded stores for damage
+          elah store ACTION    backs up, restores, checks, measures and compacts the embedded stores
           elah version         prints the version
           elah help [COMMAND]  prints this help, or that of a command; `elah help serve` lists all options
       TEXT
@@ -48,10 +48,15 @@ module Elah
         when it starts.
       TEXT
       STORE = <<~TEXT
-        Usage: elah store check [DIR...] [--data PATH]
+        Usage: elah store backup TO [--data PATH]           copies all stores and sinks to a new folder, or with - to a tar stream
+               elah store restore FROM [--data PATH]        puts a backup into an empty folder; FROM is a folder, a tar file, or -
+               elah store check [DIR...] [--data PATH]      checks every page, and lists damaged stores
+               elah store stats [DIR...] [--data PATH]      shows bytes, pages, tables, counters and processes; --json for scripts
+               elah store compact [DIR...] [--data PATH]    copies each store to a smaller file without free pages
 
-        Checks every page of the embedded stores in these folders, or of all below the folder of --data, and lists damaged stores. The server
-        may run meanwhile. Exits with 1 when a store is damaged.
+        Without DIR: all stores below the folder of --data. The server may run meanwhile, except for compact and restore. A backup has all that was
+        confirmed before it began; without its last file, backup.json, it is not restored.
+        Exit status: 0 success, 1 damaged or failed, 2 the command line is wrong.
       TEXT
       SERVE = <<~TEXT
         Usage: elah serve [FILE] [options]

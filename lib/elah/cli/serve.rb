@@ -16,6 +16,7 @@ module Elah
 
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
+        Elah::Store.check_restored(config.data)
         $stdout.sync = true # output of the app to a file would otherwise appear at exit
         app = AppFile.load(arguments.file)
         config.check_store!

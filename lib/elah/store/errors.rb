@@ -65,6 +65,9 @@ module Elah
       def detail = "The store cannot be opened."
     end
 
+    # Another process has the store open, which the operation does not allow.
+    class InUse < CannotOpen; end
+
     # The file of a store is empty or truncated, or one of its pages is damaged.
     class Damaged < CannotOpen; end
   end

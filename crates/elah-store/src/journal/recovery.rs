@@ -21,6 +21,21 @@ pub(crate) struct Orphan {
     content: Vec<u8>,
 }
 
+/// The names of the journals in `dir`, of living and dead processes.
+pub(crate) fn names(dir: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        names.extend(entry?.file_name().into_string().ok().filter(|name| name.ends_with(SUFFIX)));
+    }
+    Ok(names)
+}
+
+/// Whether a journal has sums that a store lacks that has folded it up to the generation `folded`.
+pub(crate) fn reaches_beyond(content: &[u8], folded: u64) -> bool {
+    let mut segments = content.chunks_exact(SEGMENT_BYTES);
+    segments.any(|segment| generation(segment).is_some_and(|number| number > folded) && sums(segment).next().is_some())
+}
+
 /// The journals in `dir` whose owner is dead and that no other process is recovering.
 pub(crate) fn orphans(dir: &Path) -> io::Result<Vec<Orphan>> {
     let mut orphans = Vec::new();

@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
 impl Owner {
     fn new() -> Self {
         let dir = TempDir::new().expect("a directory");
-        let (env, tree) = env::open(dir.path(), BYTES_MAX).expect("a store");
+        let (env, tree, _) = env::open(dir.path(), BYTES_MAX).expect("a store");
         let journal = Journal::create(dir.path()).expect("a journal");
         Owner { dir, env, tree, journal, committed: None, counted: BTreeMap::new() }
     }
@@ -90,7 +90,7 @@ impl Owner {
     fn recover_a_copy(&self) {
         let copy = TempDir::new().expect("a directory");
         copy_file(self.dir.path(), copy.path(), "data.mdb");
-        let (env, tree) = env::open(copy.path(), BYTES_MAX).expect("the copy");
+        let (env, tree, _) = env::open(copy.path(), BYTES_MAX).expect("the copy");
         for _ in 0..3 {
             copy_file(self.dir.path(), copy.path(), self.journal.name());
             recover(&env, tree, orphans(copy.path()).expect("a directory"), 0).expect("a recovery");

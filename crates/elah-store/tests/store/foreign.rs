@@ -38,5 +38,6 @@ fn a_file_of_another_program_is_refused() {
 #[test]
 fn a_file_of_another_version_is_refused() {
     let reason = refusal(b"\0\0format", b"elah store 9");
-    assert!(reason.ends_with("its format is \"elah store 9\"; this version reads \"elah store 1\"."), "{reason}");
+    let expected = "its format is 9, and Elah 0.1.0 reads formats up to 1; start the version that wrote it or a later version.";
+    assert!(reason.ends_with(expected), "{reason}");
 }

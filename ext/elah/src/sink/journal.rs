@@ -57,6 +57,11 @@ impl RubyJournal {
         Ok(opened.map_err(|error| raised(ruby, &error))?.map(|log| RubyJournal { log: Arc::new(log) }))
     }
 
+    /// How many bytes of a segment to copy while its owner appends.
+    fn whole_bytes(ruby: &Ruby, path: String) -> Result<u64, Error> {
+        elah_journal::whole_bytes(Path::new(&path)).map_err(|error| raised(ruby, &error))
+    }
+
     /// Appends a Hash as JSON, or a String as bytes. Assigns time and ID if they are nil.
     fn append(
         ruby: &Ruby,
@@ -471,6 +476,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("open", function!(RubyJournal::open, 4))?;
     class.define_singleton_method("scan", function!(RubyJournal::scan, 3))?;
     class.define_singleton_method("salvage", function!(RubyJournal::salvage, 1))?;
+    class.define_singleton_method("whole_bytes", function!(RubyJournal::whole_bytes, 1))?;
     class.define_singleton_method("id_text", function!(id_text, 1))?;
     class.define_method("append", method!(RubyJournal::append, 4))?;
     class.define_method("append_request", method!(RubyJournal::append_request, 4))?;

@@ -17,6 +17,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &elah_store::Error) -> Error {
         E::OtherShards { .. } => "OtherShards",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",
+        E::InUse { .. } => "InUse",
         E::Damaged { .. } => "Damaged",
         _ => "Error",
     };

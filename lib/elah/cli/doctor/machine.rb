@@ -39,31 +39,11 @@ module Elah
         def what(path) = File.directory?(path) ? "not this user's to write" : "not a folder"
 
         def users
-          found = Dir["/proc/[0-9]*"].filter_map { |process| process[/\d+/].to_i if process[/\d+/].to_i != Process.pid && uses?(process) }
+          found = FolderUsers.of(@config.data)
           return if found.empty?
 
-          names = found.map { |id| named(id) }.join(", ")
-          Finding.new(level: :warning, check: :data, message: "The data folder #{@config.data} is in use by #{names}",
+          Finding.new(level: :warning, check: :data, message: "The data folder #{@config.data} is in use by #{found.join(', ')}",
                       remedy: "stop it before you start another server there, or restart it with HUP", page: "docs/entities.md")
-        end
-
-        # A process of another user shows nothing.
-        def uses?(process)
-          inside = File.join(@config.data, "").b
-          Dir["#{process}/fd/*"].any? { |descriptor| link(descriptor).b.start_with?(inside) }
-        end
-
-        def link(descriptor)
-          File.readlink(descriptor)
-        rescue SystemCallError
-          ""
-        end
-
-        def named(id)
-          command = Text.utf8(File.binread("/proc/#{id}/cmdline").split("\0").first(3).join(" "))
-          command.empty? ? "process #{id}" : "process #{id} (#{command})"
-        rescue SystemCallError
-          "process #{id}"
         end
       end
     end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "folder"
+
+module Elah
+  class Store
+    module Backup
+      # The way of a backup into an empty data folder: all files are written into a folder in it and checked, and then put in their places.
+      class Restoration
+        # @param source [FolderSource, TarSource]
+        # @param data [String] a folder that is missing or empty
+        # @return [Report]
+        # @raise [Failed] when the backup is not whole, or the folder not empty; nothing of it is left
+        def self.run(source, data) = new(data).run(source)
+
+        # @api private
+        def initialize(data)
+          @data = Text.path(data)
+          @staging = File.join(@data, UNFINISHED_RESTORE)
+          @found = {}
+          @installed = []
+        end
+
+        # @api private
+        def run(source)
+          existing = Dir.exist?(@data)
+          others = existing ? Dir.children(@data) - [UNFINISHED_RESTORE] : []
+          raise Failed, "#{@data} is not empty: a backup is restored into an empty folder only." if others.any?
+
+          lock = Folders.stage(@staging) or raise Failed, "Another restore into #{@data} is running."
+          source.each_file { |path, bytes, io| receive(path, bytes, io) }
+          report = verified
+          install
+          completed = report
+        rescue SystemCallError => e
+          raise Failed, "The restore into #{@data} failed, and nothing of it is left: #{e.message}."
+        ensure
+          discard(existing) if lock && !completed
+          lock&.close
+        end
+
+        private
+
+        def receive(path, bytes, io)
+          path = Text.of_bytes(path)
+          raise Failed, "The backup has a file with the path #{Text.printable(path)}, which is not allowed." unless safe?(path)
+
+          checksum = nil
+          Folders.add(@staging, path) { |file| checksum = Backup.copy(bytes, file) { |_, length| io.read(length) } }
+          @found[path] = [bytes, format("%08x", checksum)]
+        rescue Errno::EEXIST
+          raise Failed, "The backup has two files with the path #{path}."
+        end
+
+        def safe?(path) = path.valid_encoding? && !path.start_with?("/") && path.split("/").none? { |part| ["", ".", ".."].include?(part) }
+
+        # @return [Report]
+        def verified
+          manifest = self.manifest
+          expected = manifest.fetch("files").to_h { |file| [file.fetch("path"), [file.fetch("bytes"), file.fetch("crc32")]] }
+          wrong = (expected.to_a - @found.to_a).map(&:first) | (@found.keys - expected.keys - [MANIFEST])
+          raise Failed, "The backup is not what was written: #{wrong.sort.first(5).join(', ')} differs or is missing." if wrong.any?
+
+          manifest.fetch("stores").each { |store| verify(File.join(@staging, store)) }
+          Report.new(stores: manifest.fetch("stores"), sinks: manifest.fetch("sinks"), bytes: expected.values.sum(&:first), left_out: [])
+        end
+
+        def manifest
+          raise Failed, "This is no complete backup: it has no #{MANIFEST}." unless @found.key?(MANIFEST)
+
+          manifest = JSON.parse(File.read(File.join(@staging, MANIFEST)))
+          return manifest if manifest.is_a?(Hash) && manifest["backup"] == FORMAT
+
+          raise Failed, "The backup has the format #{manifest['backup'].inspect}, written by Elah #{manifest['elah']}; this version reads #{FORMAT}."
+        rescue JSON::ParseError
+          raise Failed, "The #{MANIFEST} of the backup cannot be read."
+        end
+
+        # Reads all of it, and leaves no file of its own.
+        def verify(store)
+          Store.stats(store)
+          FileUtils.rm_f(File.join(store, "lock.mdb"))
+        end
+
+        def install
+          File.delete(File.join(@staging, MANIFEST))
+          Folders.sync(@staging)
+          Dir.children(@staging).each do |child|
+            File.rename(File.join(@staging, child), File.join(@data, child))
+            @installed << File.join(@data, child)
+          end
+          Folders.sync_names(@data)
+          Dir.rmdir(@staging)
+          Folders.sync_names(@data)
+        end
+
+        def discard(existing)
+          FileUtils.rm_rf(existing ? [@staging, *@installed] : @data)
+        end
+      end
+    end
+  end
+end
