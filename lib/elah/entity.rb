@@ -4,6 +4,7 @@ require_relative "entity/errors"
 require_relative "entity/state"
 require_relative "entity/index"
 require_relative "entity/activation"
+require_relative "entity/once"
 require_relative "entity/reference"
 require_relative "entity/collection"
 require_relative "entity/peers"
@@ -118,10 +119,17 @@ module Elah
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
-    def attach(key, state)
+    def attach(key, state, collection)
       @key = key
       @state = state
       @indexes = {}
+      @elah_collection = collection
+    end
+
+    # Makes a call unless its result is stored under the idempotency key, see {Reference#once}.
+    ruby2_keywords def __once__(idempotency_key, ttl, name, *arguments)
+      once = @indexes[Once] ||= Once.new(@elah_collection, @key, @state)
+      once.result(idempotency_key, ttl, name, arguments) { __send__(name, *arguments) }
     end
 
     # A subclass may have a method of the same name.

@@ -39,6 +39,10 @@ module Elah
       # @api private
       attr_reader :queue_max
 
+      # @return [Integer] maximum number of results of {Reference#once} that one entity stores
+      # @api private
+      attr_reader :once_max
+
       # @api private
       # @return [Class] class of references to these entities
       attr_reader :references
@@ -62,11 +66,14 @@ module Elah
         @is_durable = entity_class.durability == :disk
         @entities_max = Elah.config.entities_max
         @queue_max = Elah.config.entity_queue_max
+        @once_max = Elah.config.entity_once_max
         @moving_seconds = Elah.config.entity_moving_seconds
         @request_seconds = Elah.config.request_seconds
         @calls = entity_class.calls.to_h { |call| [call, true] }
         @references = Reference.for(@calls.keys)
         @deferred = Reference.for(@calls.keys, :defer)
+        @once = Reference.for(@calls.keys)
+        @calls[:__once__] = true
         reset
       end
 
@@ -160,10 +167,26 @@ module Elah
       end
 
       # @api private
-      def deferred(key) = @deferred.new(self, key)
+      def deferred(key, calls = self) = @deferred.new(calls, key)
 
       # @api private
       def defer(key, name, arguments) = DeferredCall.new(self, key, name, arguments)
+
+      # @api private
+      # @return [Reference]
+      def once(key, idempotency_key, ttl) = @once.new(Once::Calls.new(self, idempotency_key, ttl), key)
+
+      # @api private
+      # @return [Integer] the position among {#tables} of the one with the results of {Reference#once}
+      def once_number = @entity_class.indexes.size + 1
+
+      # @api private
+      # @return [Elah::Store::Table] the stored results of {Reference#once}
+      def once_table = table(once_number)
+
+      # @api private
+      # @return [String] what the keys of an entity's rows begin with
+      def prefix_of(key) = [shard_of(key), key.bytesize, key].pack("nCa*")
 
       # @api private
       # @raise [Moved] when this worker does not own the shard
@@ -172,7 +195,7 @@ module Elah
       # @api private
       def new_entity(key, state)
         @entity_class.new.tap do |entity|
-          ATTACH.bind_call(entity, key, state)
+          ATTACH.bind_call(entity, key, state, self)
           entity.restore
         end
       end
@@ -183,8 +206,7 @@ module Elah
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        tables = (0..@entity_class.indexes.size).map { |number| table(number) }
-        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @commits = Commits.new((0..once_number).map { |number| table(number) }, delay_seconds: @entity_class.linger_seconds)
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil
@@ -209,7 +231,9 @@ module Elah
       end
 
       def table(number)
-        @store.table(number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
+        return @store.table("entity:#{@name}") if number.zero?
+
+        @store.table(number == once_number ? "entity-once:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
       end
 
       def run_here(task, activation, name, arguments)
