@@ -10,6 +10,7 @@ require_relative "collection/inbound_calls"
 require_relative "collection/registry"
 require_relative "collection/release"
 require_relative "collection/routing"
+require_relative "collection/tables"
 require_relative "residents"
 require_relative "scattered_calls"
 
@@ -21,6 +22,7 @@ module Elah
       include InboundCalls
       include Release
       include Routing
+      include Tables
 
       # Maximum length of an entity's key, in bytes.
       KEY_BYTES_MAX = 255
@@ -38,6 +40,18 @@ module Elah
       # @return [Integer] maximum number of calls that wait for one entity
       # @api private
       attr_reader :queue_max
+
+      # @return [Elah::Store]
+      # @api private
+      attr_reader :store
+
+      # @return [Timers, nil] nil unless the class has timers
+      # @api private
+      attr_reader :timers
+
+      # @return [Float] time limit of a call that a timer makes
+      # @api private
+      attr_reader :request_seconds
 
       # @return [Integer] maximum number of results of {Reference#once} that one entity stores
       # @api private
@@ -80,10 +94,6 @@ module Elah
       # @param key [String, #to_s] 1 to 255 bytes
       # @return [Reference]
       def [](key) = @references.new(self, key.is_a?(String) ? key : key.to_s)
-
-      # @param name [Symbol] of an index of the class
-      # @return [Elah::Store::Table] to read its rows
-      def index(name) = table(Index.number(@entity_class, name))
 
       # Calls an entity in whichever worker owns it.
       #
@@ -129,6 +139,16 @@ module Elah
         follow if @version != @placement.version
         ManyCalls.new(self, calls).run(task)
       end
+
+      # @api private
+      # Fires timers in the loop of the calling fiber.
+      def start_timers = current_task
+
+      # @api private
+      # Calls an entity that this worker owns.
+      #
+      # @raise [Moved] when another worker owns it
+      def call_here(key, name, *arguments) = run_here(current_task, resident!(key), name, arguments)
 
       # @api private
       # @return [Hash{String=>Activation}] the entities in memory, by key; read only
@@ -177,18 +197,6 @@ module Elah
       def once(key, idempotency_key, ttl) = @once.new(Once::Calls.new(self, idempotency_key, ttl), key)
 
       # @api private
-      # @return [Integer] the position among {#tables} of the one with the results of {Reference#once}
-      def once_number = @entity_class.indexes.size + 1
-
-      # @api private
-      # @return [Elah::Store::Table] the stored results of {Reference#once}
-      def once_table = table(once_number)
-
-      # @api private
-      # @return [String] what the keys of an entity's rows begin with
-      def prefix_of(key) = [shard_of(key), key.bytesize, key].pack("nCa*")
-
-      # @api private
       # @raise [Moved] when this worker does not own the shard
       def open_state(shard, key) = @commits.open_state(@claims[shard], key)
 
@@ -206,7 +214,9 @@ module Elah
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        @commits = Commits.new((0..once_number).map { |number| table(number) }, delay_seconds: @entity_class.linger_seconds)
+        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @timers = Timers.new(self) if @entity_class.timers?
+        @activation_class = @timers ? Timers::Activation : Activation
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil
@@ -228,12 +238,6 @@ module Elah
         replies.each_with_index do |reply, index|
           replies[index] = call_again(*calls[index]) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
         end
-      end
-
-      def table(number)
-        return @store.table("entity:#{@name}") if number.zero?
-
-        @store.table(number == once_number ? "entity-once:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
       end
 
       def run_here(task, activation, name, arguments)
@@ -265,6 +269,7 @@ module Elah
         @event_loop&.at_end { flush }
         Gauges.show(@event_loop) if @event_loop
         place unless @placement
+        @timers&.start(@event_loop) if @event_loop
         @event_loop ? @event_loop.current_task : @outside ||= Task.new
       end
     end
