@@ -35,6 +35,8 @@ module Elah
   #   accounts = Account.in(Elah::Store.open("data"))
   #   accounts["42"].deposit(10) # => 10, once it is on disk
   class Entity
+    autoload :Job, "elah/entity/job"
+
     # Values of `durability`.
     DURABILITIES = %i[disk memory].freeze
     # Default and maximum time for which writes wait for others before they are stored, with `durability :memory`.
@@ -97,6 +99,10 @@ module Elah
       # @api private
       def timers? = method_defined?(:woken) || private_method_defined?(:woken)
 
+      # @return [Float, nil] time limit of `woken`, in seconds
+      # @api private
+      def woken_seconds = Elah.config.request_seconds
+
       # @return [Array<Symbol>] the callable methods
       def calls = public_instance_methods - Entity.public_instance_methods
 
@@ -124,9 +130,9 @@ module Elah
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
-    # Sets the timer of this entity, or removes it. At that time, and not before it, the owner calls the method `woken` as a call of its own. The timer
-    # is stored with the other changes of the call that sets it. An entity has one timer; it is removed when `woken` is called, which may set it
-    # again. If `woken` raises, or its worker is killed, it is called again.
+    # Sets the timer of this entity, or removes it. At that time, and not before it, the owner calls the method `woken` as a call of its own. The
+    # timer is stored with the other changes of the call that sets it. An entity has one timer; it is removed when `woken` is called, which may set
+    # it again. If `woken` raises, or its worker is killed, it is called again.
     #
     # @param time [Time, nil] nil removes the timer
     # @return [nil]

@@ -49,10 +49,6 @@ module Elah
       # @api private
       attr_reader :timers
 
-      # @return [Float] time limit of a call that a timer makes
-      # @api private
-      attr_reader :request_seconds
-
       # @return [Integer] maximum number of results of {Reference#once} that one entity stores
       # @api private
       attr_reader :once_max

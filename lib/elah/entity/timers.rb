@@ -152,7 +152,8 @@ module Elah
       end
 
       def fire(shard, time, key)
-        Elah.timeout(@collection.request_seconds) { @collection.call_here(key, :__wake__, time) }
+        limit = @collection.entity_class.woken_seconds
+        limit ? Elah.timeout(limit) { @collection.call_here(key, :__wake__, time) } : @collection.call_here(key, :__wake__, time)
         COUNTS.fired += 1
       rescue Moved, Store::Fenced
         @claims.delete(shard) # and read again, if it is still this worker's
