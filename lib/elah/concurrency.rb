@@ -40,13 +40,18 @@ module Elah
     # fails is reported, and the next one runs on time. Fibers that a call started end with that call. The repetition ends as {async} does; if
     # started at the boot of a worker, it ends with the worker.
     #
+    # With `once:`, one worker of the server makes the calls: see {Entity::Job}. Start it in the hook `before_worker_boot`, in every worker.
+    #
     # @param seconds [Numeric]
     # @param detached [Boolean] see {async}
-    # @return [Async] handle to cancel it
+    # @param once [String, nil] name of the job, unique in the store
+    # @param store [Elah::Store, nil] keeps the time of the job's next call; nil uses the store in the folder `data`
+    # @return [Async, Entity::Job::Participation] handle to cancel it
     # @raise [ArgumentError] when `seconds` is not positive
     # @raise [Elah::OutsideLoop] when this thread has no loop
-    def every(seconds, detached: false, &block)
+    def every(seconds, detached: false, once: nil, store: nil, &block)
       raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
+      return Entity::Job.start(loop_of_thread, once, { "seconds" => seconds.to_f }, store, &block) if once
 
       task = Task.new.tap { |new| new.transient = true }
       due = Concurrency.now
@@ -57,6 +62,20 @@ module Elah
           call_reporting(task, &block)
         end
       end
+    end
+
+    # Calls the block once a day, in one worker of the server: see {Entity::Job}. Start it in the hook `before_worker_boot`, in every worker.
+    #
+    # @param time [String] such as "03:30", in the time zone of the process
+    # @param once [String] see {every}
+    # @param store [Elah::Store, nil] see {every}
+    # @return [Entity::Job::Participation] handle to cancel it
+    # @raise [ArgumentError] when the time is none of a day
+    # @raise [Elah::OutsideLoop] when this thread has no loop
+    def daily(time, once:, store: nil, &block)
+      raise ArgumentError, "The time of a daily job is HH:MM, not #{time.inspect}." unless /\A([01]\d|2[0-3]):[0-5]\d\z/.match?(time.to_s)
+
+      Entity::Job.start(loop_of_thread, once, { "at" => time }, store, &block)
     end
 
     # Runs calls concurrently and collects their results until a deadline. A call without a result by then has its fallback. A failing call does not
@@ -138,9 +157,12 @@ module Elah
       scheduler.event_loop if defined?(Scheduler) && scheduler.is_a?(Scheduler)
     end
 
+    def loop_of_thread
+      thread_loop or raise OutsideLoop, "This thread has no loop: call it in a handler, in the hook before_worker_boot, or in Elah.run."
+    end
+
     def start(task, detached, &block)
-      event_loop = thread_loop or
-        raise OutsideLoop, "This thread has no loop: call it in a handler, in the hook before_worker_boot, or in Elah.run."
+      event_loop = loop_of_thread
       parent = event_loop.current_task unless detached
       task.deadline = deadline&.+(Concurrency.now) if parent
       Async.new(event_loop, parent: parent, task: task, &block)

@@ -4,6 +4,8 @@ require_relative "entity/errors"
 require_relative "entity/state"
 require_relative "entity/index"
 require_relative "entity/activation"
+require_relative "entity/once"
+require_relative "entity/timers"
 require_relative "entity/reference"
 require_relative "entity/collection"
 require_relative "entity/peers"
@@ -33,6 +35,8 @@ module Elah
   #   accounts = Account.in(Elah::Store.open("data"))
   #   accounts["42"].deposit(10) # => 10, once it is on disk
   class Entity
+    autoload :Job, "elah/entity/job"
+
     # Values of `durability`.
     DURABILITIES = %i[disk memory].freeze
     # Default and maximum time for which writes wait for others before they are stored, with `durability :memory`.
@@ -91,6 +95,14 @@ module Elah
       # @return [Array<Symbol>] the declared indexes, in their order
       def indexes = superclass <= Entity ? superclass.indexes + own_indexes : own_indexes
 
+      # @return [Boolean] whether the entities can have timers: they have a method `woken`, which may be private
+      # @api private
+      def timers? = method_defined?(:woken) || private_method_defined?(:woken)
+
+      # @return [Float, nil] time limit of `woken`, in seconds
+      # @api private
+      def woken_seconds = Elah.config.request_seconds
+
       # @return [Array<Symbol>] the callable methods
       def calls = public_instance_methods - Entity.public_instance_methods
 
@@ -118,14 +130,48 @@ module Elah
     # @return [Index] to write rows
     def index(name) = @indexes[name] ||= Index.open(@state, Index.number(self.class, name))
 
-    def attach(key, state)
+    # Sets the timer of this entity, or removes it. At that time, and not before it, the owner calls the method `woken` as a call of its own. The
+    # timer is stored with the other changes of the call that sets it. An entity has one timer; it is removed when `woken` is called, which may set
+    # it again. If `woken` raises, or its worker is killed, it is called again.
+    #
+    # @param time [Time, nil] nil removes the timer
+    # @return [nil]
+    # @raise [ArgumentError] when it is no Time, or the class has no method `woken`
+    def wake_at(time)
+      TIMER.bind_call(self).set(Timer.milliseconds(time, @elah_collection.store))
+      nil
+    end
+
+    def timer
+      @elah_collection.timers or raise ArgumentError, "#{self.class} needs a method woken, which its timer calls."
+      @indexes[Timer] ||= Timer.new(@elah_collection, @key, @state)
+    end
+
+    # The timer fires; see {Timers}.
+    def __wake__(time)
+      woken if TIMER.bind_call(self).take(time)
+      nil
+    end
+
+    # The timer has fired, and failed.
+    def __postpone__(time) = TIMER.bind_call(self).postpone(time, @elah_collection.store.now_ms)
+
+    def attach(key, state, collection)
       @key = key
       @state = state
       @indexes = {}
+      @elah_collection = collection
+    end
+
+    # Makes a call unless its result is stored under the idempotency key, see {Reference#once}.
+    ruby2_keywords def __once__(idempotency_key, ttl, name, *arguments)
+      once = @indexes[Once] ||= Once.new(@elah_collection, @key, @state)
+      once.result(idempotency_key, ttl, name, arguments) { __send__(name, *arguments) }
     end
 
     # A subclass may have a method of the same name.
     ATTACH = instance_method(:attach)
-    private_constant :ATTACH
+    TIMER = instance_method(:timer)
+    private_constant :ATTACH, :TIMER
   end
 end

@@ -137,6 +137,13 @@ module Elah
     # @!method dir
     #   @return [String] its directory
 
+    # @return [Time] the time by which entries expire: that of the system, or of the `clock:` of {open}
+    def now = Time.at(0, now_ms, :millisecond)
+
+    # @!method now_ms
+    #   @return [Integer] {now} in milliseconds since 1970
+    #   @api private
+
     # The counters of that name. They are independent of a table with the same name.
     #
     # @param name [String] 1 to 255 bytes

@@ -156,6 +156,11 @@ impl Store {
         self.handle.submit(Job::Flush(Box::new(done)));
     }
 
+    /// The time by which entries expire, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.handle.clock().now_ms()
+    }
+
     /// Finishes waiting work and closes. The file is closed with the last store of this process that uses it.
     pub fn close(&self) {
         self.handle.close();

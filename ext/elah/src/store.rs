@@ -135,6 +135,10 @@ impl RubyStore {
         suspend(ruby, |completer| store.store.flush(|flushed| completer.complete(flushed)))?.map_err(|error| raised(ruby, &error))
     }
 
+    fn now_ms(&self) -> u64 {
+        self.store.now_ms()
+    }
+
     fn dir(&self) -> String {
         self.store.dir().to_string_lossy().into_owned()
     }
@@ -201,6 +205,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("begin_native", method!(RubyStore::begin, 1))?;
     class.define_method("sweep", method!(RubyStore::sweep, 0))?;
     class.define_method("flush", method!(RubyStore::flush, 0))?;
+    class.define_method("now_ms", method!(RubyStore::now_ms, 0))?;
     class.define_method("dir", method!(RubyStore::dir, 0))?;
     class.define_method("close", method!(RubyStore::close, 0))?;
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;

@@ -100,6 +100,8 @@ module Elah
              default: 100_000, range: 1..100_000_000
       option :entity_moving_seconds, :float, "Limits how long a call waits for an entity while its shard moves to another worker.",
              unit: "seconds", default: 5.0, range: 0.0..3600.0
+      option :entity_once_max, :integer, "Limits how many results of once one entity stores; further calls with new keys are refused.",
+             default: 1000, range: 1..1_000_000
       option :entity_queue_max, :integer, "Limits how many calls wait for one entity; further calls are refused.", default: 1024, range: 0..1_000_000
       option :adapters, :boolean, "Adapts ActiveRecord, mysql2 and sqlite3 to the loop if the app has loaded them.", default: true
       option :data, :path, "Keeps the embedded store in this folder; creates it if it is missing.", default: "data"

@@ -31,6 +31,15 @@ module Elah
         @claims[shard] = renewed || @epochs.fetch(shard, @commits).renewed
       end
 
+      # As {#[]}, but a claim that another process has taken meanwhile is made again.
+      #
+      # @param shard [Integer]
+      # @return [Elah::Shards::Claim]
+      def current(shard)
+        claim = self[shard]
+        @commits.owns?(claim) ? claim : self[shard]
+      end
+
       # @param shard [Integer]
       # @return [Boolean] whether this worker owns it, according to the scoreboard
       def owned?(shard) = @epochs.owned?(shard)

@@ -10,6 +10,7 @@ require_relative "collection/inbound_calls"
 require_relative "collection/registry"
 require_relative "collection/release"
 require_relative "collection/routing"
+require_relative "collection/tables"
 require_relative "residents"
 require_relative "scattered_calls"
 
@@ -21,6 +22,7 @@ module Elah
       include InboundCalls
       include Release
       include Routing
+      include Tables
 
       # Maximum length of an entity's key, in bytes.
       KEY_BYTES_MAX = 255
@@ -38,6 +40,18 @@ module Elah
       # @return [Integer] maximum number of calls that wait for one entity
       # @api private
       attr_reader :queue_max
+
+      # @return [Elah::Store]
+      # @api private
+      attr_reader :store
+
+      # @return [Timers, nil] nil unless the class has timers
+      # @api private
+      attr_reader :timers
+
+      # @return [Integer] maximum number of results of {Reference#once} that one entity stores
+      # @api private
+      attr_reader :once_max
 
       # @api private
       # @return [Class] class of references to these entities
@@ -62,21 +76,20 @@ module Elah
         @is_durable = entity_class.durability == :disk
         @entities_max = Elah.config.entities_max
         @queue_max = Elah.config.entity_queue_max
+        @once_max = Elah.config.entity_once_max
         @moving_seconds = Elah.config.entity_moving_seconds
         @request_seconds = Elah.config.request_seconds
         @calls = entity_class.calls.to_h { |call| [call, true] }
         @references = Reference.for(@calls.keys)
         @deferred = Reference.for(@calls.keys, :defer)
+        @once = Reference.for(@calls.keys)
+        @calls[:__once__] = true
         reset
       end
 
       # @param key [String, #to_s] 1 to 255 bytes
       # @return [Reference]
       def [](key) = @references.new(self, key.is_a?(String) ? key : key.to_s)
-
-      # @param name [Symbol] of an index of the class
-      # @return [Elah::Store::Table] to read its rows
-      def index(name) = table(Index.number(@entity_class, name))
 
       # Calls an entity in whichever worker owns it.
       #
@@ -124,6 +137,16 @@ module Elah
       end
 
       # @api private
+      # Fires timers in the loop of the calling fiber.
+      def start_timers = current_task
+
+      # @api private
+      # Calls an entity that this worker owns.
+      #
+      # @raise [Moved] when another worker owns it
+      def call_here(key, name, *arguments) = run_here(current_task, resident!(key), name, arguments)
+
+      # @api private
       # @return [Hash{String=>Activation}] the entities in memory, by key; read only
       def activations = @here
 
@@ -160,10 +183,14 @@ module Elah
       end
 
       # @api private
-      def deferred(key) = @deferred.new(self, key)
+      def deferred(key, calls = self) = @deferred.new(calls, key)
 
       # @api private
       def defer(key, name, arguments) = DeferredCall.new(self, key, name, arguments)
+
+      # @api private
+      # @return [Reference]
+      def once(key, idempotency_key, ttl) = @once.new(Once::Calls.new(self, idempotency_key, ttl), key)
 
       # @api private
       # @raise [Moved] when this worker does not own the shard
@@ -172,7 +199,7 @@ module Elah
       # @api private
       def new_entity(key, state)
         @entity_class.new.tap do |entity|
-          ATTACH.bind_call(entity, key, state)
+          ATTACH.bind_call(entity, key, state, self)
           entity.restore
         end
       end
@@ -183,8 +210,9 @@ module Elah
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        tables = (0..@entity_class.indexes.size).map { |number| table(number) }
         @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @timers = Timers.new(self) if @entity_class.timers?
+        @activation_class = @timers ? Timers::Activation : Activation
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
         @claims = @placement = @event_loop = @thread = nil
@@ -206,10 +234,6 @@ module Elah
         replies.each_with_index do |reply, index|
           replies[index] = call_again(*calls[index]) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
         end
-      end
-
-      def table(number)
-        @store.table(number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
       end
 
       def run_here(task, activation, name, arguments)
@@ -241,6 +265,7 @@ module Elah
         @event_loop&.at_end { flush }
         Gauges.show(@event_loop) if @event_loop
         place unless @placement
+        @timers&.start(@event_loop) if @event_loop
         @event_loop ? @event_loop.current_task : @outside ||= Task.new
       end
     end

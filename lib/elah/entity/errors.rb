@@ -13,6 +13,28 @@ module Elah
     # the method, the argument and its class. Nothing of the call was stored.
     class NotSerializable < Error; end
 
+    # An idempotency key is missing, empty or too long.
+    class IdempotencyKeyInvalid < Error
+      include Problem
+
+      # @return [Integer] the HTTP status
+      def status = 400
+
+      # @return [String] the stable code of the problem
+      def code = "idempotency_key_invalid"
+    end
+
+    # An idempotency key came again, with another method or other arguments.
+    class IdempotencyKeyReused < Error
+      include Problem
+
+      # @return [Integer] the HTTP status
+      def status = 422
+
+      # @return [String] the stable code of the problem
+      def code = "idempotency_key_reused"
+    end
+
     # No worker owned the entity for too long: its shard is changing its owner.
     class Moving < Unavailable
       # @return [String] the stable code of the problem

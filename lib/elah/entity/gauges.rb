@@ -51,6 +51,9 @@ module Elah
         limiters = peers ? peers.limiters : {}
         set(:calls_received, peers ? peers.calls_received : 0)
         set(:calls_sent, limiters.sum { |_, limiter| limiter.in_flight })
+        { timers_fired: Timers::COUNTS.fired, timers_failed: Timers::COUNTS.failed }.each do |name, count|
+          @scoreboard.publish(@row, name.to_s, count) if count.positive?
+        end
         (@shown_slots | limiters.keys).each { |slot| @scoreboard.show_peer(@row, slot, limiters[slot]&.to_h) }
         @shown_slots = limiters.keys
       end

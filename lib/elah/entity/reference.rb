@@ -21,6 +21,18 @@ module Elah
       # @return [Reference] reference whose methods return calls for {Elah.gather}
       def deferred = @collection.deferred(@key)
 
+      # Makes the next call at most once for an idempotency key. Its result is stored with its changes, and a repeated call with the key returns
+      # that result. A call that raised is not stored: a repeated call runs again.
+      #
+      #   accounts["42"].once(headers["Idempotency-Key"], ttl: 3600).deposit(10)
+      #
+      # @param idempotency_key [String] 1 to {Once::KEY_BYTES_MAX} bytes, unique among the calls of this entity
+      # @param ttl [Numeric] seconds for which the result is stored, at most {Once::SECONDS_MAX}
+      # @return [Reference]
+      # @raise [IdempotencyKeyInvalid] when the key is nil, empty or too long
+      # @raise [ArgumentError] when the key is not a String, or `ttl` is out of range
+      def once(idempotency_key, ttl: Once::SECONDS) = @collection.once(@key, idempotency_key, ttl)
+
       # A reference can be an argument or a result of a call: on the other side it refers to the same entity.
       #
       # @return [String]
@@ -47,6 +59,7 @@ module Elah
         # @api private
         def for(calls, receiver = :call)
           Class.new(self) do
+            undef_method :once unless receiver == :call
             calls.each do |name|
               class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
                 # def deposit(*arguments)

@@ -49,7 +49,10 @@ module Elah
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)
-      Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
+      unless Elah.autoload?(:Entity)
+        Entity::Gauges.show(@loop)
+        Entity::Collection.start_timers(@loop)
+      end
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
       supervisor_link.ready(sockets.addresses)

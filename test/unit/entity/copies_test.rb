@@ -72,6 +72,24 @@ class EntityCopiesTest < EntityCase
     end
   end
 
+  def test_what_ractors_may_share_is_not_copied
+    [[[+"a"], { a: [+"b"] }], { "a" => [+"b"] }, Point.new(1, [+"tag"])].each do |value|
+      shared = Ractor.make_shareable(value)
+      @memories["1"].remember(shared)
+      assert_same shared, @memories["1"].value
+      @memories["1"].remember([shared])
+      assert_same shared, @memories["1"].value.first
+    end
+  end
+
+  def test_what_is_frozen_on_the_outside_alone_is_copied
+    [[+"a"].freeze, { a: [+"b"].freeze }.freeze, Point.new(1, [+"tag"]).freeze].each do |value|
+      @memories["1"].remember(value)
+      refute_same value, @memories["1"].value
+      assert_equal value, @memories["1"].value
+    end
+  end
+
   def test_copies_are_as_marshal_makes_them
     text = +"\xff\xfe"
     circle = []

@@ -40,6 +40,14 @@ module Elah
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
 
+        # Fires the timers of all collections that have some, from the first iteration of a worker's loop on.
+        #
+        # @param event_loop [Elah::EventLoop]
+        def start_timers(event_loop)
+          timed = collections.values.select(&:timers)
+          event_loop.post { timed.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.start_timers } } }
+        end
+
         # Resets the collections in a fork, which owns none of its parent's entities.
         def reset_all
           Epochs.reset_all

@@ -27,6 +27,30 @@ module Elah
           @here[key] || activate(key) || raise(Moved, "#{@name}[#{Text.utf8(key)}] belongs to another worker.")
         end
 
+        # @api private
+        # @return [Integer]
+        # @raise [ArgumentError] when the key is no String, or of the wrong length
+        def shard_of(key)
+          unless key.is_a?(String) && (1..KEY_BYTES_MAX).cover?(key.bytesize)
+            raise ArgumentError, "The key of an entity must be a String of 1 to #{KEY_BYTES_MAX} bytes, not #{key.inspect[0, 64]}."
+          end
+
+          Shards.of(key, @placement.shards)
+        end
+
+        # Claims the shards that this worker owns, unless it has.
+        #
+        # @api private
+        # @return [Hash{Integer=>Elah::Shards::Claim}]
+        def claims_of_owned
+          follow if @version != @placement.version
+          (0...@placement.shards).each_with_object({}) do |shard, claims|
+            claims[shard] = @claims.current(shard) if @claims.owned?(shard) && !@released.key?(shard)
+          rescue Moved
+            next # to another worker, meanwhile
+          end
+        end
+
         private
 
         # The entity, if this worker has it or may own it.
@@ -43,7 +67,7 @@ module Elah
           key = Text.of_bytes(key)
           known = @here[key] and return known
 
-          activation = Activation.new(self, key, shard)
+          activation = @activation_class.new(self, key, shard)
           @residents.add(activation, @commits.refresh) || add_when_settled(activation)
         end
 
@@ -52,14 +76,6 @@ module Elah
           @commits.flush
           @here[activation.key] || @residents.add(activation, @commits.settled) or
             raise Overloaded, "All #{size} entities #{@name} in memory are busy: try again later."
-        end
-
-        def shard_of(key)
-          unless key.is_a?(String) && (1..KEY_BYTES_MAX).cover?(key.bytesize)
-            raise ArgumentError, "The key of an entity must be a String of 1 to #{KEY_BYTES_MAX} bytes, not #{key.inspect[0, 64]}."
-          end
-
-          Shards.of(key, @placement.shards)
         end
 
         def place

@@ -26,7 +26,8 @@ const DEPTH_MAX: usize = 16;
 /// The most values copied here; larger ones, which may repeat a few values, use `Marshal`.
 const VALUES_MAX: usize = 20_000;
 
-/// Whether a value is immutable: numbers, Symbols, nil, true, false, and frozen Strings.
+/// Whether a value is known to be immutable: numbers, Symbols, nil, true, false, frozen Strings, and what `Ractor.make_shareable` has
+/// frozen with all that it refers to, which is marked.
 ///
 /// # Safety
 /// `value` is live.
@@ -36,7 +37,10 @@ unsafe fn is_fixed(value: VALUE) -> bool {
         rb_sys::SPECIAL_CONST_P(value)
             || match rb_sys::RB_BUILTIN_TYPE(value) {
                 Type::RUBY_T_SYMBOL | Type::RUBY_T_FLOAT | Type::RUBY_T_BIGNUM => true,
-                Type::RUBY_T_STRING => is_bare(value, rb_sys::rb_cString) && is_frozen(value),
+                Type::RUBY_T_STRING => is_bare(value, rb_sys::rb_cString) && has_flag(value, ruby_fl_type::RUBY_FL_FREEZE),
+                Type::RUBY_T_ARRAY | Type::RUBY_T_HASH | Type::RUBY_T_STRUCT | Type::RUBY_T_OBJECT => {
+                    has_flag(value, ruby_fl_type::RUBY_FL_SHAREABLE)
+                }
                 _ => false,
             }
     }
@@ -236,8 +240,8 @@ unsafe fn is_bare(value: VALUE, class: VALUE) -> bool {
 
 /// # Safety
 /// `value` is an object.
-unsafe fn is_frozen(value: VALUE) -> bool {
+unsafe fn has_flag(value: VALUE, flag: ruby_fl_type) -> bool {
     // SAFETY: every object begins with its `RBasic`.
     let basic = unsafe { &*(value as *const rb_sys::RBasic) };
-    basic.flags & ruby_fl_type::RUBY_FL_FREEZE as VALUE != 0
+    basic.flags & flag as VALUE != 0
 }

@@ -1,0 +1,177 @@
+# frozen_string_literal: true
+
+module Elah
+  class Entity
+    # A recurring job of a server, which one of its workers runs: the owner of this entity, by its timer. So a job runs at the times that the store
+    # has, whenever workers or the server start, and never twice at the same time. Every worker takes part, as it may become the owner.
+    #
+    # A job that is cut short, because its worker was killed, stops or hands over the job, runs again at once in the next owner. One that raises is
+    # reported, and runs again at its next time. Times that have passed while no server ran, or while the job ran, lead to one run.
+    #
+    # @see Elah.every
+    # @see Elah.daily
+    class Job < Entity
+      entity_name "elah.jobs"
+
+      # Time after which a worker that does not know a job looks again, and after which such a job is forgotten. A worker with older code may own it
+      # for a while.
+      UNKNOWN_SECONDS = 10
+      FORGET_SECONDS = 86_400
+      # Pause between two attempts to reach the owner, at the start of a worker.
+      RETRY_SECONDS = 0.5
+
+      # A worker's part in a job.
+      class Participation
+        # @param blocks [Hash]
+        # @param id [Object]
+        def initialize(blocks, id)
+          @blocks = blocks
+          @id = id
+        end
+
+        # This worker no longer runs the job; a run that has begun ends.
+        def cancel = @blocks.delete(@id)
+      end
+
+      @blocks = {}
+      @running = {}
+
+      class << self
+        # @return [Hash{Array(String, String)=>Proc}] by the folder of the store and the name of the job
+        # @api private
+        attr_reader :blocks
+
+        # @return [nil] a run has no time limit
+        # @api private
+        def woken_seconds = nil
+
+        # Takes part in a job, and schedules it unless it is.
+        #
+        # @param event_loop [Elah::EventLoop]
+        # @param name [String]
+        # @param schedule [Hash{String=>Object}] `seconds` or `at`
+        # @param store [Elah::Store, nil]
+        # @return [Participation]
+        # @raise [ArgumentError]
+        # @api private
+        def start(event_loop, name, schedule, store, &block)
+          raise ArgumentError, %(once: needs the name of the job, such as "nightly report", not #{name.inspect}.) unless name.is_a?(String)
+          raise ArgumentError, "The job #{name} needs a block." unless block
+
+          store ||= Store.open(Elah.config.data)
+          id = [store.dir, name]
+          raise ArgumentError, "The worker takes part in the job #{name} already." if blocks.key?(id)
+
+          blocks[id] = block
+          follow_placement
+          jobs = self.in(store)
+          event_loop.at_end { blocks.delete(id) }
+          event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { plan(jobs[name], schedule) } }
+          Participation.new(blocks, id)
+        end
+
+        # Runs a job until it ends, or this worker hands it over.
+        #
+        # @api private
+        def run(job, shard, block)
+          event_loop = Elah.current_loop
+          task = Task.new.tap { |new| new.transient = true }
+          @running[job] = [shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
+          async.value
+        rescue Cancelled
+          raise Moved, "The job #{job.key} has begun, and another worker owns it now." unless @running.key?(job)
+
+          raise
+        ensure
+          @running.delete(job)
+        end
+
+        private
+
+        # Registered before the collection's own block, which waits for calls that run.
+        def follow_placement
+          return if @placement.equal?(Placement.current)
+
+          @placement = Placement.current
+          @placement.before_release do |shards|
+            @running.select { |_, (shard, _)| shards.include?(shard) }.each_key { |job| @running.delete(job).last.cancel }
+          end
+        end
+
+        # The owner may be a worker that boots, or one with older code that does not know jobs.
+        def plan(job, schedule)
+          job.plan(schedule)
+        rescue Cancelled, Store::Closed
+          raise
+        rescue StandardError => e
+          Log.current.debug("The job #{job.key} is not scheduled yet: #{e.message}")
+          sleep(RETRY_SECONDS)
+          retry
+        end
+      end
+
+      def restore
+        @schedule = state.get("schedule")&.then { |text| JSON.parse(text) }
+        @due = state.get("due")&.then { |time| Time.at(0, Integer(time), :millisecond) }
+      end
+
+      # Schedules the job, unless it has this schedule.
+      #
+      # @param schedule [Hash{String=>Object}]
+      def plan(schedule)
+        return if schedule == @schedule
+
+        state.put("schedule", JSON.generate(schedule))
+        @schedule = schedule
+        @due = nil
+        be_due(following(now))
+      end
+
+      private
+
+      def woken
+        block = Job.blocks[[@elah_collection.store.dir, key]] or return await_a_worker_that_knows
+        begin
+          Job.run(self, @elah_collection.shard_of(key), block)
+        rescue Cancelled, Moved
+          raise
+        rescue StandardError => e
+          Log.current.exception(e, "The job #{key} failed")
+          ErrorReports.report(e, job: key)
+        end
+        be_due(following([now, @due].max))
+      end
+
+      def await_a_worker_that_knows
+        return wake_at(now + UNKNOWN_SECONDS) if now - @due < FORGET_SECONDS
+
+        %w[schedule due].each { |name| state.delete(name) }
+        @schedule = nil
+      end
+
+      def be_due(time)
+        @due = time
+        state.put("due", (time.to_r * 1000).ceil.to_s)
+        wake_at(time)
+      end
+
+      # @return [Time] the first time of the schedule after `time`
+      def following(time)
+        return time_of_day_after(time) if @schedule["at"]
+
+        seconds = @schedule["seconds"].rationalize
+        from = @due || time
+        from + ([((time - from) / seconds).floor, 0].max * seconds) + seconds
+      end
+
+      # A day begins at another hour where the clocks change, but has a noon.
+      def time_of_day_after(time)
+        hour, minute = @schedule["at"].split(":").map(&:to_i)
+        noon = Time.new(time.year, time.month, time.day, 12)
+        [noon, noon + 86_400].map { |day| Time.new(day.year, day.month, day.day, hour, minute) }.find { |candidate| candidate > time }
+      end
+
+      def now = @elah_collection.store.now
+    end
+  end
+end

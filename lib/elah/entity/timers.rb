@@ -1,0 +1,213 @@
+# frozen_string_literal: true
+
+require_relative "activation"
+require_relative "timer"
+
+module Elah
+  class Entity
+    # The timers of a collection's entities in the shards that this worker owns. It keeps the time of the earliest one of each shard, and at most
+    # {LOOK_AHEAD} timers that are due; all others are only in the store. A timer fires as a call of its entity, which removes it: of several workers
+    # that believe to own the entity, only the owner's call is stored.
+    class Timers
+      # Maximum time between two looks at the clock, the claims and the scoreboard.
+      TICK_SECONDS = 0.5
+      # Maximum number of due timers in memory.
+      LOOK_AHEAD = 256
+      # Maximum number of calls at a time.
+      RUNNING_MAX = 64
+      # Pause after an attempt whose failure could not be stored either, because the store is full for example.
+      RETRY_MS = 1000
+      # Time for which a fiber lets others run between two calls that do not wait for the disk.
+      BREATH_SECONDS = 0.001
+
+      # An entity of a class that has timers. It announces them when the call that set them has ended.
+      class Activation < Entity::Activation
+        # As {Entity::Activation#run}.
+        def run(task, name, arguments)
+          super
+        ensure
+          @collection.timers.announce(@state, @shard, @key)
+        end
+      end
+
+      # Timers of all collections that have fired in this process, and attempts that failed.
+      Counts = Struct.new(:fired, :failed)
+      COUNTS = Counts.new(0, 0)
+      private_constant :Counts
+
+      # @param collection [Collection]
+      def initialize(collection)
+        @collection = collection
+        @store = collection.store
+        @noted = {}.compare_by_identity # times that running calls have set, by the states of their entities
+        @pause = @event_loop = nil
+      end
+
+      # Starts to fire timers in a loop, unless it does already.
+      #
+      # @param event_loop [Elah::EventLoop]
+      def start(event_loop)
+        return if @event_loop.equal?(event_loop)
+
+        @event_loop = event_loop
+        @claims = {} # those under which the shards were read
+        @next = {} # time of the earliest timer of each shard
+        @unsettled = {} # batch and earliest time of timers that may not be in the store yet, by shard
+        @due = []
+        @taken = {} # keys of the entities whose timers are due or fire
+        @again = {} # times to which those were set meanwhile
+        @running = 0
+        spawn { run }
+      end
+
+      # @param state [Elah::Shards::State] of an entity
+      # @param time [Integer] that its running call has set
+      def note(state, time) = @noted[state] = time
+
+      # The call of an entity has ended.
+      #
+      # @param state [Elah::Shards::State, nil]
+      # @param shard [Integer]
+      # @param key [String] of the entity
+      def announce(state, shard, key)
+        time = @noted.delete(state)
+        return unless time && @event_loop
+
+        @unsettled[shard] = [state.last_batch, [time, @unsettled[shard]&.last].compact.min]
+        @taken.key?(key) ? @again[key] = time : expect(shard, time)
+      end
+
+      private
+
+      # Looks at a shard no later than this. A shard that was not read yet will be.
+      def expect(shard, time)
+        return unless @claims.key?(shard)
+
+        @next[shard] = time unless @next[shard]&.<=(time)
+        wake_up if @pause && time < @pause_ends
+      end
+
+      def run
+        while true
+          begin
+            look
+            trouble = nil
+          rescue Store::Closed
+            break
+          rescue Store::Error => e
+            report(e, "The timers of #{@collection.name} cannot be read") unless e.message == trouble
+            trouble = e.message
+          end
+          rest(trouble || @due.any? ? TICK_SECONDS : seconds_to_next)
+        end
+      end
+
+      def look
+        follow_claims
+        now = @store.now_ms
+        shards = @next.select { |_, time| time <= now }.sort_by(&:last).map(&:first)
+        @collection.flush if shards.any? { |shard| @unsettled.key?(shard) }
+        settled = @collection.commits.refresh
+        shards.each { |shard| take(shard, now, settled) if @due.size < LOOK_AHEAD }
+        while @due.any? && @running < RUNNING_MAX
+          @running += 1
+          spawn { fire_due }
+        end
+      end
+
+      # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know.
+      def follow_claims
+        claims = @collection.claims_of_owned
+        @next.delete_if { |shard, _| !claims[shard].equal?(@claims[shard]) }
+        claims.each { |shard, claim| @next[shard] = 0 unless @claims[shard].equal?(claim) }
+        @claims = claims
+      end
+
+      # Takes due timers of a shard, and notes the time of the first other one.
+      def take(shard, now, settled)
+        rows = @collection.timers_table.range(prefix: Timer.prefix_of(shard), limit: LOOK_AHEAD + @taken.size + 1)
+        @next.delete(shard)
+        rows.each do |row_key, _|
+          time, key = Timer.read(row_key)
+          next if @taken.key?(key)
+          break @next[shard] = time if time > now || @due.size >= LOOK_AHEAD
+
+          @taken[key] = true
+          @due << [shard, time, key]
+        end
+        batch, time = @unsettled[shard]
+        return unless batch
+
+        batch > settled ? expect(shard, time) : @unsettled.delete(shard)
+      end
+
+      def fire_due
+        while (timer = @due.shift)
+          fire(*timer)
+          sleep(BREATH_SECONDS) unless @collection.durable?
+        end
+      ensure
+        @running -= 1
+        wake_up
+      end
+
+      def fire(shard, time, key)
+        limit = @collection.entity_class.woken_seconds
+        limit ? Elah.timeout(limit) { @collection.call_here(key, :__wake__, time) } : @collection.call_here(key, :__wake__, time)
+        COUNTS.fired += 1
+      rescue Moved, Store::Fenced
+        @claims.delete(shard) # and read again, if it is still this worker's
+      rescue Cancelled
+        raise
+      rescue StandardError => e
+        postpone(shard, time, key, e)
+      ensure
+        @taken.delete(key)
+        again = @again.delete(key) and expect(shard, again)
+      end
+
+      def postpone(shard, time, key, error)
+        COUNTS.failed += 1
+        failures, seconds = @collection.call_here(key, :__postpone__, time)
+        return unless failures
+
+        report(error, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed, attempt #{failures}; the next follows in #{seconds} s")
+      rescue Moved, Store::Fenced
+        @claims.delete(shard)
+      rescue Cancelled
+        raise
+      rescue StandardError => e
+        expect(shard, @store.now_ms + RETRY_MS)
+        report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")
+      end
+
+      def report(error, what)
+        Log.current.exception(error, what)
+        ErrorReports.report(error, entities: @collection.name)
+      end
+
+      def seconds_to_next
+        earliest = @next.each_value.min or return TICK_SECONDS
+        ((earliest - @store.now_ms) / 1000.0).clamp(BREATH_SECONDS, TICK_SECONDS)
+      end
+
+      # Waits until {#wake_up}, or a timer that is due earlier was announced.
+      def rest(seconds)
+        @pause = wait = @event_loop.new_wait
+        @pause_ends = @store.now_ms + (seconds * 1000)
+        @event_loop.start_timer(wait, seconds)
+        @event_loop.park(wait)
+      ensure
+        @pause = nil
+        @event_loop.cancel_wait(wait) if wait
+      end
+
+      def wake_up
+        @event_loop.end_wait(@pause) if @pause
+      end
+
+      # The loop of a script does not wait for timers.
+      def spawn(&block) = @event_loop.spawn(Task.new.tap { |task| task.transient = true }, &block)
+    end
+  end
+end

@@ -1,0 +1,300 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "stringio"
+require "support/entity_case"
+
+# Timers of entities: when they fire, what is stored with them, and what becomes of one that fails.
+class EntityTimersTest < EntityCase
+  Timers = Elah::Entity::Timers
+
+  # Tells when its timer has fired.
+  class Alarm < Elah::Entity
+    entity_name "alarms"
+
+    FIRED = Queue.new
+    # What `woken` does besides, by the key of the alarm.
+    DOES = {}
+
+    attr_reader :count
+
+    def restore = @count = state.get("count").to_i
+    def set(time) = wake_at(time)
+
+    def set_and_fail(time)
+      wake_at(time)
+      raise "failed"
+    end
+
+    def set_and_wait(time, gate)
+      wake_at(time)
+      gate.pop
+    end
+
+    private
+
+    def woken
+      state.put("count", (@count += 1).to_s)
+      instance_exec(&DOES[key]) if DOES[key]
+      FIRED << key
+    end
+  end
+
+  # Has no method for its timer.
+  class Silent < Elah::Entity
+    def set(time) = wake_at(time)
+  end
+
+  START = Time.at(1_000_000)
+
+  def setup
+    super
+    Alarm::FIRED.clear
+    Alarm::DOES.clear
+    @log = StringIO.new
+    Elah::Log.current = Elah::Log.new(out: @log)
+    @clock = Elah::Store::Clock.new(START)
+    @timed_dir = Dir.mktmpdir("elah-timers")
+    @timed = Elah::Store.open(@timed_dir, bytes_max: 64 * 1024**2, clock: @clock)
+    @alarms = Alarm.in(@timed)
+  end
+
+  def teardown
+    Elah::Log.current = nil
+    @timed.close
+    FileUtils.remove_entry(@timed_dir)
+    super
+  end
+
+  # The keys of the next alarms, in their order; waits for them.
+  def fired(count = 1) = Array.new(count) { Alarm::FIRED.pop }
+
+  def at(seconds) = START + seconds.rationalize(Rational(1, 10_000))
+  def rows = @timed.table("entity-timers:alarms").size
+
+  # Timers that are due now have fired when this one has, which is due last.
+  def let_due_ones_fire(now)
+    @alarms["last"].set(at(now))
+    fired_until("last")
+  end
+
+  def fired_until(key)
+    keys = []
+    keys << Alarm::FIRED.pop until keys.last == key
+    keys[0...-1]
+  end
+
+  def test_a_timer_fires_at_its_time_and_not_before
+    Elah.run do
+      @alarms["1"].set(at(10))
+      @alarms["2"].set(at(5))
+      @clock.advance(9.999)
+      assert_equal ["2"], let_due_ones_fire(9.999)
+      @clock.advance(0.001)
+      assert_equal ["1"], fired
+      assert_equal 1, @alarms["1"].count
+    end
+  end
+
+  def test_a_time_in_the_past_fires_at_once
+    Elah.run do
+      @alarms["1"].set(at(-1000))
+      assert_equal ["1"], fired
+    end
+  end
+
+  def test_a_fraction_of_a_millisecond_is_not_too_early
+    assert_equal 1001, Elah::Entity::Timer.milliseconds(Time.at(1, 1, :nsec), @timed)
+    assert_equal 1000, Elah::Entity::Timer.milliseconds(Time.at(1), @timed)
+  end
+
+  def test_a_timer_is_replaced_or_removed
+    Elah.run do
+      [@alarms["1"], @alarms["2"]].each { |alarm| alarm.set(at(1)) }
+      @alarms["1"].set(nil)
+      @alarms["2"].set(at(3))
+      @clock.advance(2)
+      assert_empty let_due_ones_fire(2)
+      @clock.advance(2)
+      assert_equal ["2"], fired
+      assert_empty let_due_ones_fire(4)
+    end
+  end
+
+  def test_a_timer_is_stored_with_the_call_that_sets_it
+    assert_raises(RuntimeError) { @alarms["1"].set_and_fail(at(1)) }
+    assert_equal 0, rows
+    @alarms["1"].set(at(1))
+    assert_equal 2, rows
+    assert_raises(RuntimeError) { @alarms["1"].set_and_fail(nil) }
+    assert_equal 2, rows
+  end
+
+  def test_a_timer_that_has_fired_is_removed_with_the_changes_of_its_call
+    Elah.run do
+      @alarms["1"].set(at(0))
+      fired
+      assert_equal 1, @alarms["1"].count
+      assert_equal 0, rows
+    end
+  end
+
+  def test_a_timer_outlives_the_process
+    @alarms["1"].set(at(1))
+    @alarms.reset
+    @clock.advance(2)
+    Elah.run do
+      @alarms["2"].count # the loop learns of these entities
+      assert_equal ["1"], fired
+    end
+  end
+
+  def test_an_entity_that_is_not_in_memory_is_restored_to_fire
+    Elah.config = Elah::Config.build(entities_max: 2)
+    alarms = Class.new(Alarm) { entity_name "few" }.in(@timed)
+    Elah.run do
+      alarms["1"].set(at(1))
+      4.times { |n| alarms["other#{n}"].count }
+      refute_includes alarms.activations, "1"
+      @clock.advance(1)
+      assert_equal ["1"], fired
+    end
+  ensure
+    Elah.config = nil
+  end
+
+  def test_a_call_of_the_timer_sets_it_again
+    Alarm::DOES["1"] = -> { wake_at(Time.at(0)) if @count < 3 }
+    Alarm::DOES["2"] = -> { wake_at(START + (@count * 10)) }
+    Elah.run do
+      @alarms["1"].set(at(0))
+      assert_equal %w[1 1 1], fired(3)
+      @alarms["2"].set(at(0))
+      assert_equal ["2"], fired
+      2.times { @clock.advance(10) && assert_equal(["2"], fired) }
+    end
+  end
+
+  def test_a_timer_waits_for_the_call_that_sets_it
+    Elah.run do
+      gate = Gate.new
+      call = Elah.async { @alarms["1"].set_and_wait(at(0), gate) }
+      assert_empty let_due_ones_fire(0)
+      gate << nil
+      call.value
+      assert_equal ["1"], fired
+    end
+  end
+
+  def test_a_timer_that_fails_is_repeated_later_and_later
+    failures = 0
+    Alarm::DOES["1"] = -> { (failures += 1) < 4 && raise("attempt #{failures}") }
+    before = Timers::COUNTS.to_a
+    @alarms["1"].set(at(0))
+    time = 0
+    [1, 2, 4].each do |seconds|
+      @alarms.reset # the process ends: attempts are counted in the store
+      Elah.run do
+        assert_empty let_due_ones_fire(time)
+        @clock.advance(seconds - 0.001)
+        assert_empty let_due_ones_fire(time + seconds - 0.001)
+      end
+      @clock.advance(0.001)
+      time += seconds
+    end
+    Elah.run do
+      @alarms["last"].count
+      assert_equal ["1"], fired
+      assert_equal 1, @alarms["1"].count, "failed attempts changed nothing"
+    end
+    assert_match(/ERROR .* The timer of alarms\[1\] failed, attempt 3; the next follows in 4 s: RuntimeError: attempt 3/, @log.string)
+    assert_equal 3, Timers::COUNTS.failed - before[1]
+  end
+
+  def test_the_pause_between_attempts_is_bounded
+    Alarm::DOES["1"] = -> { raise "always" }
+    @alarms["1"].set(at(0))
+    12.times { |n| @alarms.call_here("1", :__postpone__, @timed.table("entity-timers:alarms").range.first[1].unpack1("Q>")) && n }
+    assert_equal START.to_i * 1000 + 300_000, @timed.table("entity-timers:alarms").range.first[1].unpack1("Q>")
+  end
+
+  def test_a_class_without_a_method_for_its_timer_has_none
+    error = assert_raises(ArgumentError) { Silent.in(@timed)["1"].set(at(1)) }
+    assert_match(/Silent needs a method woken/, error.message)
+  end
+
+  def test_a_time_is_checked
+    [1, "12:00", Time.at(-1), START + Elah::Store::TTL_SECONDS_MAX + 1].each do |time|
+      assert_match(/wake_at needs a [Tt]ime/, assert_raises(ArgumentError) { @alarms["1"].set(time) }.message)
+    end
+  end
+
+  %i[disk memory].each do |choice|
+    define_method(:"test_thousands_at_the_same_second_with_durability_#{choice}") do
+      alarms = Class.new(Alarm) do
+        entity_name "many in #{choice}"
+        durability choice
+      end.in(@timed)
+      Elah.run do
+        alarms.call_many(Array.new(2000) { |n| [n.to_s, :set, at(1)] }).each { |reply| assert_nil reply }
+        @clock.advance(1)
+        assert_equal Array.new(2000, &:to_s).sort, fired(2000).sort
+        assert_equal [1] * 2000, alarms.call_many(Array.new(2000) { |n| [n.to_s, :count] })
+      end
+    end
+  end
+
+  def test_calls_of_timers_are_bounded_and_do_not_wait_for_each_other
+    gate = Queue.new
+    begun = Queue.new
+    100.times { |n| Alarm::DOES[n.to_s] = -> { begun << key && gate.pop } }
+    Elah.run do
+      @alarms.call_many(Array.new(100) { |n| [n.to_s, :set, at(0)] })
+      Array.new(Timers::RUNNING_MAX) { begun.pop }
+      assert_empty begun
+      100.times { gate << nil }
+      assert_equal 100, fired(100).uniq.size
+    end
+  end
+
+  def test_a_timer_of_an_entity_that_is_called_at_the_same_time_loses_nothing
+    Elah.run do
+      20.times do |n|
+        @alarms["1"].set(@timed.now)
+        assert_equal ["1"], fired
+        assert_equal n + 1, @alarms["1"].count
+      end
+    end
+  end
+
+  def test_a_key_that_is_no_ascii_is_set_again_too
+    Alarm::DOES["é"] = -> { wake_at(Time.at(0)) if @count < 20 }
+    Elah.run do
+      @alarms["é"].set(at(0))
+      assert_equal ["é"] * 20, fired(20)
+    end
+  end
+
+  def test_the_longest_key
+    key = "\xff".b * Elah::Entity::Collection::KEY_BYTES_MAX
+    Elah.run do
+      @alarms[key].set(at(0))
+      assert_equal [key], fired.map(&:b)
+    end
+  end
+
+  def test_a_fork_fires_no_timers_of_its_parent
+    Elah.run do
+      @alarms["1"].set(at(1))
+      read, write = IO.pipe
+      pid = fork do
+        write.puts @alarms.size
+        exit!(0)
+      end
+      Process.wait(pid)
+      assert_equal "0\n", read.gets
+      @clock.advance(1)
+      assert_equal ["1"], fired
+    end
+  end
+end
