@@ -55,17 +55,24 @@ module Elah
 
       # A journal that cannot be adopted now is tried again later. It affects neither the own journal nor others.
       def adopt_all(journals, ledger, own, own_name)
-        names = reporting(own) { journals.left - [own_name] } || []
-        names.each { |name| reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } } }
+        names = telling(own) { Journals.names(@sink.folder) - [own_name] } || []
+        names.each do |name|
+          telling(own) { journals.left?(name) && journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
+        end
       end
 
+      # A report to the loop would end the boot of a worker.
+      #
       # @return [Object, nil] the block's value; nil if it failed
-      def reporting(own)
+      def telling(own)
         yield
       rescue Cancelled
         raise
       rescue StandardError => e
-        Elah.current_loop.report(e) unless own.closed?
+        return if own.closed?
+
+        Log.current.exception(e, "The sink #{@sink.name} cannot take a journal over and tries again later")
+        ErrorReports.report(e, sink: @sink.name)
         nil
       end
 
