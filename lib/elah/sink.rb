@@ -20,6 +20,7 @@ require_relative "sink/refill"
 require_relative "sink/dead_letters"
 require_relative "sink/salvage"
 require_relative "sink/requests"
+require_relative "sink/closing"
 require_relative "sink/lifecycle"
 
 module Elah
@@ -55,6 +56,7 @@ module Elah
     include DeadLetters
     include Salvage
     include Requests
+    include Closing
     extend Lifecycle
 
     # @return [String]
@@ -94,7 +96,7 @@ module Elah
       backoff = Backoff.new(@bounds.retry_seconds, @bounds.retry_max_seconds, random: random)
       @delivery_worker = DeliveryWorker.new(self, destination, @bounds, backoff, pause)
       @lock = Mutex.new
-      @ledger = @journal = nil
+      @ledger = @journal = @left = nil
       @awaited = {}
       @tickets = @waiting = 0
       Sink.add(self)
@@ -191,22 +193,6 @@ module Elah
       raise Failed, "The delivery of events fails: #{@health.error}" if @health.stuck?
     end
 
-    # Syncs and closes the journal. The next event opens it again.
-    #
-    # @return [nil]
-    def close
-      journal = @journal
-      @journal = nil
-      journal&.close
-    end
-
-    # @api private
-    # @param journal [Journal] a journal that no delivery uses any more
-    def close_if(journal)
-      @journal = nil if @journal.equal?(journal)
-      journal.close
-    end
-
     # @api private
     # @return [Ledger]
     def ledger = @ledger ||= Ledger.open(@folder)
@@ -285,6 +271,8 @@ module Elah
     rescue DeadlineExceeded
       raise if Concurrency.now < due
 
+      false
+    rescue Closed # before a fork, or with the worker: the event stays in the journal
       false
     ensure
       @waiting -= 1

@@ -59,6 +59,20 @@ class HttpConnectionTest < Minitest::Test
     end
   end
 
+  # A handler may pass the headers of another service on. The client would take the next response for a part of this.
+  def test_a_complete_body_has_its_own_length_whatever_the_handler_says
+    connect do |client|
+      %w[99 0 abc 1,1].product(["", "/raw", "/error"]).each do |length, way|
+        answer = client.get("/claimed/#{length}#{way}")
+        assert_equal %w[5 hello], [answer["content-length"], answer.body], length + way
+        assert_equal "hello", client.get("/hello").body
+      end
+      head = client.request("HEAD", "/claimed/99")
+      assert_equal ["99", ""], [head["content-length"], head.body]
+      assert_equal "hello", client.get("/hello").body
+    end
+  end
+
   def test_expect_100_continue_is_answered_before_the_body_is_sent
     connect do |client|
       client.write("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n" \

@@ -99,6 +99,19 @@ class SinkServingTest < Minitest::Test
     @server.stop
   end
 
+  # Files of somebody else, and a journal that cannot be opened.
+  def test_what_cannot_be_taken_over_keeps_no_server_from_starting
+    @server.stop
+    folder = File.join(@data, "sinks/events")
+    FileUtils.touch(File.join(folder, "journal-7"))
+    File.symlink("/nowhere", File.join(folder, "journal-8"))
+    FileUtils.mkdir_p(File.join(folder, "journal-9/lock"))
+    FileUtils.touch(File.join(folder, "journal-9/00000000000000000000.log"))
+    @server = ElahServer.start(APP, data: @data)
+    assert_equal 202, post({ n: 1 }, prefer: "durability=delivered").status
+    @server.wait_for(/The sink events cannot take a journal over and tries again later: Elah::Sink::CannotOpen/)
+  end
+
   # Each worker has a journal; one that is killed leaves it to the other, and the one in its place takes a free one.
   def test_workers_share_a_sink_and_take_over_what_a_dead_one_left
     @server.kill

@@ -46,6 +46,34 @@ module SQLTransactions
     assert_equal %w[a b], sql.rows("SELECT name FROM things ORDER BY id").flatten
   end
 
+  # The cancellation arrives before the rollback has begun.
+  def test_a_part_whose_rollback_is_cancelled_is_never_stored
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    error = nil
+    cancelled do |cancel|
+      sql.transaction do |tx|
+        error = assert_raises(Elah::Cancelled) do
+          tx.transaction { tx.execute(insert, "undone") && cancel.call && raise }
+        end
+        tx.execute(insert, "after")
+      end
+    end
+    refute_nil error
+    assert_empty sql.rows("SELECT name FROM things")
+  end
+
+  def test_a_transaction_whose_rollback_is_cancelled_is_over_at_once
+    sql = client
+    GC.disable
+    insert = "INSERT INTO things (name) VALUES ('a')"
+    cancelled { |cancel| sql.transaction { |tx| tx.execute(insert) && cancel.call && raise } }
+    assert_equal 0, sql.status[:in_use]
+    assert_equal 1, @admin.execute(insert).affected_rows, "no transaction holds the row"
+  ensure
+    GC.enable
+  end
+
   def test_isolation_is_what_was_asked_for
     sql = client
     sql.transaction(isolation: :repeatable_read) do |tx|
@@ -67,6 +95,21 @@ module SQLTransactions
     sql = client
     sql.transaction { |tx| kept = tx }
     assert_match(/The transaction is over/, assert_raises(Elah::SQL::Error) { kept.value("SELECT 1") }.message)
+  end
+
+  private
+
+  # Runs a block in a fiber that it can cancel while it runs.
+  def cancelled
+    Elah.run do
+      begin_now = Queue.new
+      fiber = Elah.async do
+        cancelled = begin_now.pop
+        yield -> { Elah.async { cancelled.cancel } }
+      end
+      begin_now << fiber
+      fiber.wait
+    end
   end
 end
 

@@ -162,16 +162,39 @@ class SinkTest < SinkCase
       FileUtils.rm(Dir[File.join(unreadable, "*.log")]) if batch.first.bytes.start_with?("0")
       batch.each { |event| delivered << event.bytes[0] }
     end
-    _, said = capture_io do
-      own.start
-      left.each(&:close)
-      wait_until("what can be taken over is") { delivered.size == 5 }
-      own << "3"
-      wait_until("the own journal is delivered") { delivered.size == 6 }
-      own.close
-    end
+    own.start
+    left.each(&:close)
+    wait_until("what can be taken over is") { delivered.size == 5 }
+    own << "3"
+    wait_until("the own journal is delivered") { delivered.size == 6 }
+    own.close
     assert_equal %w[0 0 0 0 2 3], Array.new(6) { delivered.pop }
-    assert_match(/could not be read.*cannot be opened/m, said)
+    assert_match(/could not be read.*cannot be opened/m, @log.string)
+  end
+
+  # They waited for the next event.
+  def test_after_a_fork_in_a_loop_waiting_events_are_delivered
+    in_the_middle_of_an_attempt do |events, gate, delivered|
+      events.push("b", durability: :disk)
+      Process.wait(fork { exit! })
+      3.times { gate << true }
+      assert_equal %w[a b], Array.new(2) { delivered.pop }
+      assert events.flush
+      assert_equal [2, 2, 0, 0], account(events)
+    end
+  end
+
+  # Two deliveries have the first event; the one that settles it later ended, and the second event waited.
+  def test_an_event_after_a_fork_is_delivered_whatever_attempt_still_runs
+    in_the_middle_of_an_attempt do |events, gate, delivered|
+      Process.wait(fork { exit! })
+      events.push("b", durability: :disk)
+      4.times { gate << true }
+      assert_equal "a", delivered.pop
+      nil until delivered.pop == "b"
+      assert events.flush
+      assert_equal [2, 2, 0, 0], account(events)
+    end
   end
 
   def test_a_batch_that_another_owner_has_settled_is_not_settled_twice
@@ -236,5 +259,23 @@ class SinkTest < SinkCase
     assert Process.wait2(pid).last.success?
     assert events.flush
     wait_until("all are settled") { account(events) == [3, 3, 0, 0] }
+  end
+
+  private
+
+  # Runs the block in a loop while the destination has the event `a`, and a caller waits for its delivery.
+  def in_the_middle_of_an_attempt
+    begun, gate, delivered = Array.new(3) { Queue.new }
+    events = sink(batch_events_max: 1) do |batch|
+      begun << true
+      gate.pop
+      batch.each { |event| delivered << event.bytes }
+    end
+    Elah.run do
+      waiting = Elah.async { events.push("a", durability: :delivered).durability }
+      begun.pop
+      Elah.timeout(patience_seconds) { yield events, gate, delivered }
+      assert_equal :disk, waiting.value, "its event is on disk, and the fork is not its fault"
+    end
   end
 end

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use hyper::ext::ReasonPhrase;
 
@@ -48,7 +48,7 @@ impl Headers {
     }
 
     /// Appends a header; an existing name gets a second value. Drops the framing headers (`connection: keep-alive`,
-    /// `transfer-encoding`, `keep-alive`), which the server sets. Keeps `content-length`, which must be true.
+    /// `transfer-encoding`, `keep-alive`), which the server sets. Keeps `content-length`: it counts for streams and for HEAD.
     pub fn append(&mut self, name: &[u8], value: &[u8]) -> Result<(), InvalidHeader> {
         let (header, value) = checked(name, value)?;
         if header == http::header::TRANSFER_ENCODING || header.as_str() == "keep-alive" {
@@ -92,7 +92,7 @@ impl Headers {
 
     /// Sets the length of the body; replaces an earlier value.
     pub fn set_content_length(&mut self, bytes: usize) {
-        self.map.insert(http::header::CONTENT_LENGTH, bytes.into());
+        self.map.insert(CONTENT_LENGTH, bytes.into());
     }
 
     /// Sets the Location; replaces an earlier value.
@@ -141,9 +141,18 @@ impl Response {
     }
 
     pub(crate) fn streamed(status: u16, headers: Headers, stream: Rc<StreamState>) -> Option<Self> {
-        let bytes = headers.map.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let bytes = headers.map.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let body = ResponseBody::Stream(StreamBody { stream, bytes });
         Some(Response { status: final_status(status)?, headers: headers.map, body })
+    }
+
+    /// Replaces a content-length of the application by the length of a complete body. With another length, the client would take
+    /// the next response for a part of this one.
+    pub(crate) fn correct_length(&mut self) {
+        let Some(bytes) = self.body.length() else { return };
+        if self.headers.contains_key(CONTENT_LENGTH) {
+            self.headers.insert(CONTENT_LENGTH, bytes.into());
+        }
     }
 
     pub(crate) fn into_http(self) -> http::Response<ResponseBody> {
@@ -175,6 +184,17 @@ pub(crate) struct StreamBody {
     stream: Rc<StreamState>,
     /// The length that the application's content-length header promises.
     bytes: Option<u64>,
+}
+
+impl ResponseBody {
+    /// The length of a complete body; `None` for a stream.
+    fn length(&self) -> Option<u64> {
+        match self {
+            ResponseBody::Full(bytes) => Some(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            ResponseBody::File(body) => Some(body.bytes_left),
+            ResponseBody::Stream(_) => None,
+        }
+    }
 }
 
 impl Drop for StreamBody {
@@ -245,10 +265,8 @@ impl Body for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            ResponseBody::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            ResponseBody::Stream(StreamBody { bytes: Some(bytes), .. }) => SizeHint::with_exact(*bytes),
-            ResponseBody::Stream(_) => SizeHint::default(),
-            ResponseBody::File(body) => SizeHint::with_exact(body.bytes_left),
+            ResponseBody::Stream(StreamBody { bytes, .. }) => bytes.map_or_else(SizeHint::default, SizeHint::with_exact),
+            whole => whole.length().map_or_else(SizeHint::default, SizeHint::with_exact),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use http::Method;
 use http::header::{CONNECTION, HeaderValue};
 use http_body::Body;
 use hyper::body::Incoming;
@@ -129,6 +130,9 @@ impl Future for ExchangeFuture {
                 }
                 Stage::Waiting { exchange, .. } => match exchange.reply.take() {
                     Reply::Response(mut response) => {
+                        if exchange.parts.method != Method::HEAD {
+                            response.correct_length();
+                        }
                         if exchange.is_body_unread.get() {
                             response.headers.insert(CONNECTION, HeaderValue::from_static("close"));
                         }

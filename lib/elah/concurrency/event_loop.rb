@@ -56,6 +56,7 @@ module Elah
       @spawned = 0
       @cancels_gone = :all
       @drain_requested = @leaves_backlog = @ends_streams = false
+      @ending = nil
       @failed = ->(exception, _request) { raise exception }
       expect_posts
       EventLoop.all << self

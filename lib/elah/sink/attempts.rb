@@ -7,9 +7,6 @@ module Elah
       # Errors of a destination that does not respond in time: retrying the same events can succeed.
       PASSING = [Unavailable, Overloaded, DeadlineExceeded, Store::Full, Store::Failed, Store::Busy, Store::Conflict, Timeout::Error, IOError,
                  SystemCallError].freeze
-      # Errors that one event may cause in a destination. Deep nesting ends in a SystemStackError.
-      OF_AN_EVENT = [StandardError, ScriptError, SystemStackError].freeze
-      private_constant :OF_AN_EVENT
 
       # @param destination [#deliver]
       # @param backoff [Backoff]
@@ -35,9 +32,11 @@ module Elah
       rescue Rejected => e
         @health.succeeded
         events.filter_map { |event| [event, e.reasons[event.id]] if e.reasons.key?(event.id) }
-      rescue Cancelled
+      rescue SignalException
         raise
-      rescue *OF_AN_EVENT => e
+      rescue Exception => e # -- an event may cause any: SystemStackError, NoMemoryError, `exit`, the Cancelled of another fiber
+        raise if over?
+
         if passing?(e)
           wait_after(e)
           retry
@@ -48,6 +47,12 @@ module Elah
       end
 
       private
+
+      # Whether the loop ends, or this is a fork of the destination, which has none.
+      def over?
+        event_loop = Elah.current_loop
+        event_loop.nil? || !event_loop.ending.nil?
+      end
 
       def refused(event, error)
         @health.refused(error, event)

@@ -26,7 +26,7 @@ module Elah
         name, journal = journals.open_own(Placement.current.slot)
         return journal unless @destination
 
-        beside(journal) { delivery(journal, name, ledger).run }
+        beside(journal) { delivery(journal, name, ledger).run || interrupted?(journal) }
         beside(journal) { adopt(journals, ledger, journal, name) }
         journal
       end
@@ -55,24 +55,31 @@ module Elah
 
       # A journal that cannot be adopted now is tried again later. It affects neither the own journal nor others.
       def adopt_all(journals, ledger, own, own_name)
-        names = reporting(own) { journals.left - [own_name] } || []
-        names.each { |name| reporting(own) { journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } } }
+        names = telling(own) { Journals.names(@sink.folder) - [own_name] } || []
+        names.each do |name|
+          telling(own) { journals.left?(name) && journals.adopt(name) { |journal| delivery(journal, name, ledger).run_to_the_end } }
+        end
       end
 
+      # A report to the loop would end the boot of a worker.
+      #
       # @return [Object, nil] the block's value; nil if it failed
-      def reporting(own)
+      def telling(own)
         yield
       rescue Cancelled
         raise
       rescue StandardError => e
-        Elah.current_loop.report(e) unless own.closed?
+        return if own.closed?
+
+        Log.current.exception(e, "The sink #{@sink.name} cannot take a journal over and tries again later")
+        ErrorReports.report(e, sink: @sink.name)
         nil
       end
 
-      # Runs a block in the background. The journal is closed with the loop in which it runs. If the journal is damaged, the sink starts again once
-      # that loop has ended; otherwise the next event opens it.
+      # Runs a block in the background. The journal is closed with the loop in which it runs. If the journal is damaged, or the block returns true,
+      # the sink starts again once that loop has ended; otherwise the next event opens it.
       def beside(journal, &block)
-        work = -> { damaged_at_the_end?(journal, &block) }
+        work = -> { starts_again?(journal, &block) }
         scheduler = Fiber.scheduler
         if defined?(Scheduler) && scheduler.is_a?(Scheduler)
           Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }) { @sink.start if work.call }
@@ -83,14 +90,17 @@ module Elah
       end
 
       # Opening the journal again sets the damaged segment aside.
-      def damaged_at_the_end?(journal)
+      def starts_again?(journal)
         yield
-        false
       rescue Damaged
         true
       ensure
         @sink.close_if(journal)
       end
+
+      # Whether a delivery has ended while there may be events: a fork has closed its journal, or the delivery of the same journal before the fork
+      # has settled its batch. Elsewhere than in the main thread, as in a supervisor, the next event opens the journal.
+      def interrupted?(journal) = !journal.closed? || (@sink.left?(journal) && Thread.current.equal?(Thread.main))
     end
   end
 end

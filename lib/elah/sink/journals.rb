@@ -43,8 +43,13 @@ module Elah
       end
 
       # @return [Array<String>] names of the journals that have segments
-      def left
-        self.class.names(@folder).select { |name| Dir.children(File.join(@folder, name)).any? { |file| file.end_with?(".log") } }
+      def left = self.class.names(@folder).select { |name| left?(name) }
+
+      # @param name [String]
+      # @return [Boolean] whether it is a journal with segments
+      def left?(name)
+        path = File.join(@folder, name)
+        File.directory?(path) && Dir.children(path).any? { |file| file.end_with?(".log") }
       end
 
       # Takes over a journal, unless another process owns it.

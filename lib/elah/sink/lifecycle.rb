@@ -29,7 +29,7 @@ module Elah
       module Fork
         # @return [Integer] as fork(2)
         def _fork
-          Sink.close_all
+          Sink.all.each(&:leave_to_fork)
           super
         end
 

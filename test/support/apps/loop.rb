@@ -34,6 +34,12 @@ class LoopApp < Elah::API
   post(:length) { request.body.bytesize.to_s }
   get(:peak) { LoopApp.peak.to_s }
   get(:cleaned) { LoopApp.cleaned.join(",") }
+  get("claimed/:length") do
+    header "Content-Length", params[:length]
+    "hello"
+  end
+  get("claimed/:length/raw", raw: true) { request.respond(200, { "content-length" => params["length"] }, "hello") }
+  get("claimed/:length/error") { error!("hello", 400, { "Content-Length" => params[:length] }) }
   get("sleep/:ms") do
     LoopApp.counted { sleep(params[:ms].to_i / 1000.0) }
     "slept"

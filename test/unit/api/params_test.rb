@@ -22,6 +22,18 @@ class APIParamsTest < APICase
     assert_equal 200, check("5") { optional :v, type: Integer, length: { max: 0 } }, "an Integer has no length"
   end
 
+  # The client would look for a fault in its value.
+  def test_a_database_that_is_down_is_no_fault_of_the_value
+    down = ->(*) { raise Elah::Unavailable, "down" }
+    gone = -> { raise Elah::DeadlineExceeded, "late" }
+    [{ values: down }, { type: String, coerce_with: down }, { values: proc { raise Elah::Store::Busy, "busy" } },
+     { except_values: -> { down.call } }].each do |rule|
+      assert_raises(Elah::Unavailable, Elah::Store::Busy) { check("a") { optional :v, **rule } }
+    end
+    assert_raises(Elah::DeadlineExceeded) { check("a") { optional :v, values: gone } }
+    assert_equal "v does not have a valid value", check("a") { optional :v, values: ->(value) { value.odd? } }
+  end
+
   def test_a_rule_of_the_apps_own
     assert_equal 200, check("4") { requires :v, even: true }
     assert_equal "v must be even", check("3") { requires :v, even: true }

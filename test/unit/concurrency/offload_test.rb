@@ -44,6 +44,21 @@ class OffloadTest < Minitest::Test
     end
   end
 
+  # Its waiting neighbours, and all later blocks, get another thread.
+  def test_a_block_that_ends_its_thread_fails_alone
+    pool = Elah::Offload::Pool.new(threads: 1, queue_max: 10)
+    Elah.run do
+      ends = [-> { Thread.exit }, -> { Thread.current.kill }]
+      3.times do
+        failing = ends.map { |way| Elah.async { Elah.offload(pool, &way) } }
+        waiting = Elah.async { Elah.offload(pool) { 1 } }
+        failing.each { |fiber| assert_match(/ended its thread/, assert_raises(ThreadError) { fiber.value }.message) }
+        assert_equal 1, Elah.timeout(10) { waiting.value }
+        assert_equal 1, pool.size
+      end
+    end
+  end
+
   def test_threads_and_queue_are_bounded
     Elah.run do
       gate = Thread::Queue.new

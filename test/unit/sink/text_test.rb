@@ -89,6 +89,19 @@ class SinkTextTest < SinkCase
                  flushed("x") { raise NotImplementedError, "later" }.dead_letters.map(&:reason)
   end
 
+  # None of them is a StandardError, or it would end the delivery if the loop itself had raised it.
+  def test_an_event_that_ends_the_block_in_any_way_is_a_dead_letter
+    ways = { "NoMemoryError: failed" => -> { raise NoMemoryError, "failed" }, "SystemExit: exit" => -> { exit },
+             "SecurityError: no" => -> { raise SecurityError, "no" },
+             "Elah::Cancelled: The fiber was cancelled." => -> { Elah.async { Queue.new.pop }.cancel.value } }
+    ways.each do |reason, way|
+      events = flushed("bad", "good") { |batch| way.call if batch.any? { |event| event.bytes == "bad" } }
+      assert_equal [reason], events.dead_letters.map(&:reason)
+      assert_equal [2, 1, 0, 1], account(events)
+      assert_equal :delivered, events.push("next", durability: :delivered).durability
+    end
+  end
+
   def test_an_event_that_cannot_be_processed_does_not_hold_the_others_up
     unwritable = BasicObject.new
     events = flushed("a", "b", "c") do |batch|

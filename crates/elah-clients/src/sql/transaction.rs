@@ -2,6 +2,7 @@
 //! connection is closed, and the server rolls back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
 
@@ -34,6 +35,7 @@ impl Isolation {
 pub struct Transaction {
     lease: Arc<Mutex<Option<Lease>>>,
     server: Arc<str>,
+    is_abandoned: AtomicBool,
 }
 
 impl Transaction {
@@ -49,7 +51,8 @@ impl Transaction {
         };
         lease.command(&begin).await?;
         lease.note_transaction(true);
-        Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server: Arc::clone(&settings.server) })
+        let server = Arc::clone(&settings.server);
+        Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server, is_abandoned: AtomicBool::new(false) })
     }
 
     pub async fn query(&self, sql: String, params: Vec<Param>) -> Result<Rows, Error> {
@@ -96,6 +99,15 @@ impl Transaction {
         }
     }
 
+    /// Ends the transaction without waiting, because its caller did not wait for a rollback, which may not have begun. Nothing
+    /// of it is stored: the connection is closed, by another task if that uses it.
+    pub fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::Relaxed);
+        if let Ok(mut held) = self.lease.try_lock() {
+            held.take();
+        }
+    }
+
     async fn finish(mut lease: Lease, word: &str) -> Result<(), Error> {
         lease.command(word).await?;
         lease.note_transaction(false);
@@ -107,7 +119,8 @@ impl Transaction {
     }
 
     fn open<'h>(&self, held: &'h mut Held) -> Result<&'h mut Lease, Error> {
-        held.as_mut().ok_or_else(|| Error::Unusable {
+        let lease = held.as_mut().filter(|_| !self.is_abandoned.load(Ordering::Relaxed));
+        lease.ok_or_else(|| Error::Unusable {
             server: Arc::clone(&self.server),
             statement: None,
             reason: "The transaction is over".to_owned(),

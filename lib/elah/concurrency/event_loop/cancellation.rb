@@ -15,6 +15,9 @@ module Elah
       # its method, unless this is `:none`, because nobody else reads it.
       attr_writer :cancels_gone
 
+      # @return [Exception, nil] the exception of {#cancel_all}; nil while the loop goes on
+      attr_reader :ending
+
       # Raises `exception` in the suspended fiber of a task. A task that does not wait, is shielded, or has just acquired what it waited for gets
       # the exception at its next wait.
       #
@@ -31,10 +34,11 @@ module Elah
         end
       end
 
-      # Cancels all waiting tasks. It runs in the loop itself, and returns when all cancelled tasks have run.
+      # Cancels all waiting tasks, because the loop ends. It runs in the loop itself, and returns when all cancelled tasks have run.
       #
       # @param exception [Exception]
       def cancel_all(exception)
+        @ending = exception
         @waits.values.each { |task| cancel(task, exception) }
         enter_ready unless @current
       end

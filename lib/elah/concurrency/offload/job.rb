@@ -4,6 +4,9 @@ module Elah
   module Offload
     # One block that a thread runs for a fiber.
     class Job
+      # @return [Thread, nil] the thread that the block has ended, with `Thread.exit` or `Thread.current.kill`
+      attr_reader :ended_thread
+
       # @param event_loop [Elah::EventLoop] of the fiber that waits
       # @param block [Proc]
       def initialize(event_loop, block)
@@ -16,10 +19,12 @@ module Elah
       def run
         @lock.synchronize { @done ? return : @thread = Thread.current }
         @value = Thread.handle_interrupt(Exception => :immediate) { @block.call }
+        returned = true
       rescue Exception => e # -- the fiber raises it
         @failure = e
       ensure
         @loop.end_fork(@failure)
+        note_end unless returned || @failure || @thread.nil?
         finish
       end
 
@@ -45,6 +50,11 @@ module Elah
       end
 
       private
+
+      def note_end
+        @ended_thread = Thread.current
+        @failure = ThreadError.new("The block of Elah.offload has ended its thread.")
+      end
 
       def finish
         @lock.synchronize { @thread = nil }

@@ -49,6 +49,7 @@ module Elah
         job.value
       ensure
         @jobs.delete(job) if job
+        replace(job.ended_thread) if job&.ended_thread
       end
 
       # @return [Integer] started threads
@@ -68,6 +69,11 @@ module Elah
       end
 
       def full = "#{@threads_max} threads are busy and #{@jobs.size - @threads_max} blocks wait for them: try again later."
+
+      def replace(thread)
+        @threads.delete(thread)
+        start_thread if @jobs.size > @threads.size
+      end
 
       def start_thread
         @threads << Thread.new(@queue) do |queue|

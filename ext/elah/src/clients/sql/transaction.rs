@@ -63,6 +63,7 @@ impl RubyTransaction {
 
     fn roll_back_to_savepoint(ruby: &Ruby, transaction: &Self, number: u32) -> Result<(), Error> {
         RubyTransaction::savepoint(ruby, transaction, SavepointAction::RollBack, number)
+            .inspect_err(|_| transaction.transaction.abandon())
     }
 
     fn commit(ruby: &Ruby, transaction: &Self) -> Result<(), Error> {
@@ -73,7 +74,8 @@ impl RubyTransaction {
 
     fn roll_back(ruby: &Ruby, transaction: &Self) -> Result<(), Error> {
         let here = transaction.here(ruby)?;
-        let done = transaction.home.wait_for(ruby, async move { here.roll_back().await })?;
+        let done = transaction.home.wait_for(ruby, async move { here.roll_back().await });
+        let done = done.inspect_err(|_| transaction.transaction.abandon())?;
         done.map_err(|error| raised(ruby, &error))
     }
 }

@@ -29,6 +29,8 @@ module Elah
 
         def coerce(value)
           @coercer.call(value)
+        rescue Problem, *PASSING # a database is down, or the request is cancelled: no fault of the value
+          raise
         rescue StandardError
           Types::INVALID
         end

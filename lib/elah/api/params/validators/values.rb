@@ -32,6 +32,8 @@ module Elah
           return list.all? { |item| values.call(item) } if values.is_a?(Proc)
 
           list.all? { |item| includes?(values, item) }
+        rescue Problem, *PASSING # a database is down, or the request is cancelled: no fault of the value
+          raise
         rescue StandardError
           false
         end
