@@ -116,6 +116,21 @@ module Elah
       counter_native(name, durability == :memory)
     end
 
+    # @param names [Array<String>] of tables, which writes name by their positions
+    # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for: with many rows per page of the store, a row costs a
+    #   fraction
+    # @return [Elah::Shards::Commits]
+    # @api private
+    def group_commits(names, delay_seconds) = Shards::Commits.open(names.map { |name| table(name) }, delay_seconds)
+
+    # @return [Placement::Single, Placement::Supervised] which process owns which entities of this store
+    # @api private
+    def placement(_event_loop) = Placement.current
+
+    # @return [Elah::Entity::Servers] the other servers on this folder
+    # @api private
+    def servers = Entity::Servers.of(dir)
+
     # Runs a block that reads one snapshot of the store, and whose writes are stored together or not at all. If another write changed data that the
     # block had read, the block runs again. So it should only read and write the store. After {FREE_ATTEMPTS_MAX} attempts the writers of all
     # processes wait for it, so that it cannot fail forever. Transactions are serialisable: the result is as if they had run one after another.

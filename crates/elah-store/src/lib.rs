@@ -45,7 +45,7 @@ pub use error::Error;
 pub use group_commits::GroupCommits;
 pub use iteration::end as end_iteration;
 pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
-pub use range::{Entry, Range};
+pub use range::{Bounds, Entry, Range};
 pub use reservation::Reservation;
 pub use shared::{check_all, release_all, troubles};
 pub use table::TableName;

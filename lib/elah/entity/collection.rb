@@ -76,7 +76,7 @@ module Elah
 
       # @param name [Symbol] of an index of the class
       # @return [Elah::Store::Table] to read its rows
-      def index(name) = table(Index.number(@entity_class, name))
+      def index(name) = @store.table(table_name(Index.number(@entity_class, name)))
 
       # Calls an entity in whichever worker owns it.
       #
@@ -183,11 +183,11 @@ module Elah
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        tables = (0..@entity_class.indexes.size).map { |number| table(number) }
-        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        names = (0..@entity_class.indexes.size).map { |number| table_name(number) }
+        @commits = Commits.new(@store.group_commits(names, @entity_class.linger_seconds))
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
-        @claims = @placement = @event_loop = @thread = nil
+        @claims = @placement = @peers = @event_loop = @thread = nil
         @version = 0
         @released = {}
         @routes = {}
@@ -208,8 +208,8 @@ module Elah
         end
       end
 
-      def table(number)
-        @store.table(number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}")
+      def table_name(number)
+        number.zero? ? "entity:#{@name}" : "entity:#{@name}:#{@entity_class.indexes[number - 1]}"
       end
 
       def run_here(task, activation, name, arguments)

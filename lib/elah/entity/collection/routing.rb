@@ -63,11 +63,11 @@ module Elah
         end
 
         def place
-          @placement = Placement.current
+          @placement = @store.placement(@event_loop)
           @version = @placement.version
-          @claims = Claims.new(Epochs.of(@store), @commits)
+          @claims = Claims.new(Epochs.of(@store, @placement), @commits)
           @placement.before_release { |shards| release(shards) }
-          Peers.open(@event_loop, @placement) if @event_loop && Peers.current.nil?
+          @peers = Peers.open(@event_loop, @placement) if @event_loop
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.
@@ -81,12 +81,12 @@ module Elah
           lost.each_key { |shard| @claims.release(shard) }
         end
 
-        def alone? = Peers.current.nil?
+        def alone? = @peers.nil?
 
         # The worker that owns a shard; nil for this one, and if there is none. Looked up once per version of the scoreboard.
         def other_owner(shard)
           follow if @version != @placement.version
-          @owners[shard] ||= (Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
+          @owners[shard] ||= (@peers&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
         end
 
         def scatter(calls, deadline)

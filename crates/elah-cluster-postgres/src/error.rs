@@ -1,0 +1,48 @@
+//! Why a cluster cannot be used.
+
+use std::fmt;
+
+/// Each is a sentence for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The database does not reply as it should.
+    Database { cause: String },
+    /// The tables were made by another version of Elah.
+    OtherFormat { stored: i32, known: i32 },
+    /// A cluster keeps its number of shards.
+    OtherShards { stored: u32, asked: u32 },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Database { cause } => write!(f, "The cluster's database cannot be used: {cause}"),
+            Error::OtherFormat { stored, known } => {
+                let advice = if stored > known { "start that version" } else { "migrate it with that version first" };
+                write!(f, "The cluster's tables have the format {stored} of another version of Elah, not {known}: {advice}.")
+            }
+            Error::OtherShards { stored, asked } => {
+                write!(f, "The cluster is divided into {stored} shards for good, and cannot be used with {asked}.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let cause = match error.as_db_error() {
+            Some(refusal) => format!("{} ({})", refusal.message(), refusal.code().code()),
+            None => elah_clients::sql::chain(&error),
+        };
+        Error::Database { cause }
+    }
+}
+
+impl From<elah_clients::sql::Error> for Error {
+    fn from(error: elah_clients::sql::Error) -> Self {
+        Error::Database { cause: error.to_string() }
+    }
+}
