@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Error {
     /// The database does not reply as it should.
     Database { cause: String },
+    /// The database has undone a statement, because it accepts it not.
+    Refused { cause: String, is_full: bool },
     /// The tables were made by another version of Elah.
     OtherFormat { stored: i32, known: i32 },
     /// A cluster keeps its number of shards.
@@ -17,7 +19,9 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Database { cause } => write!(f, "The cluster's database cannot be used: {cause}"),
+            Error::Refused { cause, .. } | Error::Database { cause } => {
+                write!(f, "The cluster's database cannot be used: {cause}")
+            }
             Error::OtherFormat { stored, known } => {
                 let advice = if stored > known { "start that version" } else { "migrate it with that version first" };
                 write!(f, "The cluster's tables have the format {stored} of another version of Elah, not {known}: {advice}.")
@@ -31,13 +35,25 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl Error {
+    /// No reply came in time.
+    pub(crate) fn silent(server: &str, limit: std::time::Duration) -> Error {
+        Error::Database { cause: format!("{server} did not reply within {} s", limit.as_secs_f64()) }
+    }
+}
+
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        let cause = match error.as_db_error() {
-            Some(refusal) => format!("{} ({})", refusal.message(), refusal.code().code()),
-            None => elah_clients::sql::chain(&error),
+        let Some(refusal) = error.as_db_error() else {
+            return Error::Database { cause: elah_clients::sql::chain(&error) };
         };
-        Error::Database { cause }
+        let state = refusal.code().code();
+        let cause = format!("{} ({state})", refusal.message());
+        // A connection that ends, a server that starts or stops, a lost race or a standby: the same statement may pass later.
+        match state.get(..2) {
+            Some("08" | "57" | "40" | "25" | "28" | "3D" | "XX") => Error::Database { cause },
+            class => Error::Refused { cause, is_full: class == Some("53") },
+        }
     }
 }
 

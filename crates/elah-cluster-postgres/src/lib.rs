@@ -4,8 +4,10 @@
 //! the fence; it shows signs of life; and it owns shards, which it claims, hands over, and takes from writers that have died. What
 //! it may do when is decided by `elah-cluster`; here are the connections, the statements and the thread that carries them.
 
+mod board;
 mod driver;
 mod error;
+mod life;
 mod members;
 mod reader;
 mod rows;
@@ -13,19 +15,19 @@ mod sequence;
 mod shared;
 mod statements;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use elah_clients::sql::Settings;
 use elah_clock::Clock;
 use elah_store::{Batch, BatchStore, Claim, Entry, Error as StoreError, Own, Range, TableName, Takeover, Told};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use driver::Job;
 pub use error::Error;
 pub use members::{Member, Members};
-use shared::Shared;
 pub use shared::ReleaseTold;
+use shared::Shared;
 
 /// What a process tells the cluster of itself.
 #[derive(Clone, Debug)]
@@ -43,21 +45,29 @@ pub struct Options {
     /// How long a hand-over may take.
     pub handover: Duration,
     /// The number of shards of the cluster.
-    pub shards: u16,
+    pub shards: u32,
 }
 
 /// This process in the cluster.
 pub struct Cluster {
     jobs: UnboundedSender<Job>,
     shared: Arc<Shared>,
+    /// What the thread is started with; `None` once it runs.
+    waiting: Mutex<Option<(Options, UnboundedReceiver<Job>)>>,
 }
 
 impl Cluster {
-    /// Joins the cluster; a thread of its own reaches the database as soon as it can.
-    pub fn join(options: Options) -> std::io::Result<Cluster> {
-        let shared = Arc::new(Shared::new(usize::from(options.shards)));
-        let jobs = driver::start(options, Arc::clone(&shared))?;
-        Ok(Cluster { jobs, shared })
+    /// A process that takes no part yet. It has no thread, so it may be made before a fork.
+    pub fn new(options: Options) -> Cluster {
+        let shared = Arc::new(Shared::new(options.shards as usize));
+        let (jobs, received) = unbounded_channel();
+        Cluster { jobs, shared, waiting: Mutex::new(Some((options, received))) }
+    }
+
+    /// Takes part: a thread of its own reaches the database as soon as it can. Later calls do nothing.
+    pub fn join(&self) -> std::io::Result<()> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        waiting.map_or(Ok(()), |(options, jobs)| driver::start(options, Arc::clone(&self.shared), jobs))
     }
 
     /// The number of this process's writer; 0 while it has none.
@@ -78,7 +88,7 @@ impl Cluster {
     /// The writer that owns the shard, if one does.
     pub fn owner_of(&self, shard: u16) -> Option<u64> {
         let own = self.shared.writer();
-        match self.shared.epoch(shard) {
+        match self.shared.term(u32::from(shard)) {
             0 => self.shared.members().owner_of(shard).filter(|owner| *owner != own),
             _ => Some(own),
         }
@@ -91,7 +101,12 @@ impl Cluster {
 
     /// The number of shards that this process owns.
     pub fn owned(&self) -> usize {
-        self.shared.owned().len()
+        self.shared.owned()
+    }
+
+    /// What has happened since the last call, as sentences for the log.
+    pub fn take_notes(&self) -> Vec<String> {
+        self.shared.take_notes()
     }
 
     /// Why the database accepts nothing at the moment.
@@ -112,6 +127,9 @@ impl Cluster {
     /// Hands everything over and leaves the cluster; `done` is called when others can take the shards.
     pub fn leave(&self, done: Told) {
         self.shared.close_releases();
+        if self.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return done(());
+        }
         self.send(Job::Leave(done));
     }
 
@@ -128,15 +146,19 @@ impl BatchStore for Cluster {
     }
 
     fn claim(&self, takeover: Takeover, done: Told<Result<Vec<Arc<Claim>>, StoreError>>) {
-        let claim = |shard: u16| match self.shared.epoch(shard) {
+        let claim = |shard: u16| match self.shared.term(u32::from(shard)) {
             0 => None,
-            epoch => Some(Claim::new(shard, epoch)),
+            term => Some(Claim::new(shard, term)),
         };
         done(Ok(takeover.shards.into_iter().filter_map(claim).collect()));
     }
 
     fn still_owns(&self, claim: &Claim) -> bool {
-        self.shared.holds(claim) && self.shared.is_leased()
+        if !self.shared.holds(claim) {
+            claim.take_away();
+            return false;
+        }
+        self.shared.is_leased()
     }
 
     fn hurry(&self) {}
@@ -153,7 +175,7 @@ impl BatchStore for Cluster {
         None
     }
 
-    fn range_later(&self, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
-        self.send(Job::Read { table: Arc::clone(table), range, done });
+    fn range_later(&self, claim: &Arc<Claim>, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
+        self.send(Job::Read { claim: Arc::clone(claim), table: Arc::clone(table), range, done });
     }
 }

@@ -12,7 +12,7 @@ pub struct Member {
     /// Where processes of its machine call it.
     pub socket: String,
     /// The version of the protocol that it speaks.
-    pub version: i32,
+    pub version: u32,
     /// Whether it takes shards.
     pub is_ready: bool,
     /// Whether it was declared dead, or has ended.
@@ -20,14 +20,12 @@ pub struct Member {
 }
 
 /// The cluster at one moment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
     /// The writers by their numbers.
     pub writers: BTreeMap<u64, Member>,
     /// The writer of each shard; 0 for none.
     pub owners: Vec<u64>,
-    /// Grows with each change of an owner.
-    pub(crate) shards_version: i64,
 }
 
 impl Members {

@@ -14,6 +14,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::error::Error;
+use crate::sequence::signed;
 use crate::statements;
 
 pub(crate) struct Reader {
@@ -47,7 +48,7 @@ impl Reader {
             Ok(outcome) => outcome,
             Err(_) => {
                 *self.open.lock().await = None;
-                Err(Error::Database { cause: format!("{} did not reply within {} s", self.settings.server, limit.as_secs_f64()) })
+                Err(Error::silent(&self.settings.server, limit))
             }
         }
     }
@@ -97,24 +98,25 @@ impl Reader {
         }
     }
 
-    /// The number of a table that was looked up before.
-    pub(crate) fn known_table(&self, name: &str) -> Option<i32> {
-        self.tables.borrow().get(name).copied()
-    }
-
-    /// A range of live rows.
-    pub(crate) async fn range(&self, table: &str, range: &Range) -> Result<Vec<Entry>, Error> {
-        let Some((lower, upper)) = range.bounds().ok().flatten().filter(|_| range.limit > 0) else { return Ok(Vec::new()) };
+    /// A range of live rows, for the writer that has claimed the shard under that epoch; `None` if the claim does not stand.
+    pub(crate) async fn range(&self, own: (u32, u64, u64), table: &str, range: &Range) -> Result<Option<Vec<Entry>>, Error> {
+        let Some((lower, upper)) = range.bounds().ok().flatten().filter(|_| range.limit > 0) else { return Ok(Some(Vec::new())) };
         let number = self.table(table).await?;
+        let (shard, writer, epoch) = (i32::try_from(own.0).unwrap_or(i32::MAX), signed(own.1), signed(own.2));
         let (from, has_from) = end(lower).unwrap_or((Vec::new(), true));
         let limit = i64::try_from(range.limit).unwrap_or(i64::MAX);
         let upper = end(upper);
         let sql = statements::range(upper.is_some(), range.is_reverse);
-        let rows = match &upper {
-            Some((to, has_to)) => self.rows(&sql, &[&number, &from, &has_from, &limit, to, has_to]).await?,
-            None => self.rows(&sql, &[&number, &from, &has_from, &limit]).await?,
-        };
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&shard, &writer, &epoch, &number, &from, &has_from, &limit];
+        if let Some((to, has_to)) = &upper {
+            params.extend([to as &(dyn ToSql + Sync), has_to]);
+        }
+        let rows = self.rows(&sql, &params).await?;
+        if rows.first().is_none_or(|row| !row.get::<_, bool>(0)) {
+            return Ok(None);
+        }
+        let entry = |row: &Row| Some((row.get::<_, Option<Vec<u8>>>(1)?, row.get::<_, Option<Vec<u8>>>(2)?));
+        Ok(Some(rows.iter().filter_map(entry).collect()))
     }
 }
 

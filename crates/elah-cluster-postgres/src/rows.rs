@@ -19,11 +19,14 @@ pub(crate) struct Waiting {
 #[derive(Default)]
 pub(crate) struct Group {
     batches: Vec<Waiting>,
+    /// Why the database refuses it, if it does.
+    refusal: Option<elah_store::Error>,
 }
 
-/// The columns of a statement.
+/// The columns of a statement. Tables are places in the list of names, until they are numbered.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Columns {
+    pub(crate) names: Vec<String>,
     pub(crate) gone_tables: Vec<i32>,
     pub(crate) gone_keys: Vec<Vec<u8>>,
     pub(crate) tables: Vec<i32>,
@@ -33,8 +36,19 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.gone_tables.is_empty()
+    /// The place of a table's name; names come sorted.
+    fn place_of(&mut self, name: &str) -> i32 {
+        if self.names.last().is_none_or(|last| last != name) {
+            self.names.push(name.to_owned());
+        }
+        i32::try_from(self.names.len() - 1).unwrap_or(i32::MAX)
+    }
+
+    /// Writes the tables' numbers, in the order of their names, in the places.
+    pub(crate) fn number(&mut self, numbers: &[i32]) {
+        for table in self.tables.iter_mut().chain(&mut self.gone_tables) {
+            *table = usize::try_from(*table).ok().and_then(|place| numbers.get(place)).copied().unwrap_or(0);
+        }
     }
 }
 
@@ -53,34 +67,42 @@ impl Group {
         group
     }
 
-    /// The names of its tables.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = &str> {
-        self.batches.iter().flat_map(|waiting| waiting.batch.tables.iter().map(|table| table.name()))
+    /// The claims of the calls that count.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = &Arc<Claim>> {
+        let calls = self.batches.iter().flat_map(|waiting| waiting.batch.calls());
+        calls.map(|(claim, _)| claim).filter(|claim| !claim.has_lost_writes())
     }
 
-    /// The last write to each key, sorted, of the calls whose claims hold. A call that does not count fails nothing but itself.
-    pub(crate) fn columns(&self, number_of: impl Fn(&str) -> i32, holds: impl Fn(&Claim) -> bool, clock: &Clock) -> Columns {
-        let mut last: BTreeMap<(i32, &[u8]), Packed<'_>> = BTreeMap::new();
+    /// Leaves out the calls whose claims do not hold. They fail nothing but themselves.
+    pub(crate) fn leave_out(&self, holds: impl Fn(&Claim) -> bool) {
         for Waiting { batch, .. } in &self.batches {
-            let numbers: Vec<i32> = batch.tables.iter().map(|table| number_of(table.name())).collect();
-            for (claim, writes) in batch.calls() {
-                if claim.has_lost_writes() {
-                    continue;
-                }
-                if !holds(claim) {
-                    claim.fail(batch.number, &fenced(claim));
-                    continue;
-                }
+            for (claim, _) in batch.calls().filter(|(claim, _)| !claim.has_lost_writes() && !holds(claim)) {
+                claim.fail(batch.number, &fenced(claim));
+            }
+        }
+    }
+
+    /// The database will not store it.
+    pub(crate) fn refuse(&mut self, error: elah_store::Error) {
+        self.refusal = Some(error);
+    }
+
+    /// The last write to each key of the calls that count, sorted by the tables' names and the keys, as all writers sort theirs.
+    pub(crate) fn columns(&self, clock: &Clock) -> Columns {
+        let mut last: BTreeMap<(&str, &[u8]), Packed<'_>> = BTreeMap::new();
+        for Waiting { batch, .. } in &self.batches {
+            for (_, writes) in batch.calls().filter(|(claim, _)| !claim.has_lost_writes()) {
                 for write in writes {
-                    if let Some(table) = numbers.get(usize::from(write.table)) {
-                        last.insert((*table, write.key), write);
+                    if let Some(table) = batch.tables.get(usize::from(write.table)) {
+                        last.insert((table.name(), write.key), write);
                     }
                 }
             }
         }
         let now_ms = clock.now_ms();
         let mut columns = Columns::default();
-        for ((table, key), write) in last {
+        for ((name, key), write) in last {
+            let table = columns.place_of(name);
             let Some(value) = write.value else {
                 columns.gone_tables.push(table);
                 columns.gone_keys.push(key.to_vec());
@@ -110,12 +132,13 @@ impl Group {
         self.settle();
     }
 
-    /// Nothing of it is stored, because its writer has lost the shards.
-    pub(crate) fn fail_fenced(self) {
+    /// Nothing of it is stored: the database has refused it, or its writer has lost the shards, so that other owners may do it again.
+    pub(crate) fn fail_not_stored(self) {
+        if let Some(refusal) = self.refusal.clone() {
+            return self.fail(&refusal);
+        }
         for Waiting { batch, .. } in &self.batches {
-            for (claim, _) in batch.calls() {
-                claim.fail(batch.number, &fenced(claim));
-            }
+            batch.calls().for_each(|(claim, _)| claim.fail(batch.number, &fenced(claim)));
         }
         self.settle();
     }

@@ -1,10 +1,12 @@
-//! The connection of a writer's numbered statements: one at a time, each in autocommit. No statement is ever cancelled, and none has a
-//! time limit in the database: both would end the wait for the standby and leave a local commit. A connection without a reply is
-//! given up, and the next one begins a new session, after which nothing of the old one can be stored.
+//! The writer's connection. It never cancels a statement and sets no time limit in the database: both would end the wait for the
+//! standby and leave a local commit. A connection without a reply is given up, and the next one begins a new session, after which
+//! nothing of the old one can be stored.
 
 use std::time::Duration;
 
 use elah_clients::sql::{Settings, connect_postgres};
+use elah_cluster::{Claimed, Opened, Reply, Statement as Step};
+use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -20,20 +22,21 @@ pub(crate) struct Sequence {
     release: Statement,
 }
 
-/// The reply to a new session.
-pub(crate) struct Resolved {
-    /// Batches up to this one are stored; no later one ever will be.
-    pub(crate) batch: u64,
-    pub(crate) session: u64,
-    /// Shards that the writer owns, with their epochs.
-    pub(crate) shards: Vec<(u16, u64)>,
+/// What a new writer tells of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Registration {
+    pub(crate) writer: u64,
+    pub(crate) node: String,
+    pub(crate) address: String,
+    pub(crate) socket: String,
+    pub(crate) version: u32,
 }
 
 impl Sequence {
     pub(crate) async fn open(settings: &Settings, patience: Duration) -> Result<Sequence, Error> {
         let (client, _) = connect_postgres(settings, |config| {
             config.application_name("elah writer").tcp_user_timeout(patience).keepalives_idle(patience);
-            config.target_session_attrs(tokio_postgres::config::TargetSessionAttrs::ReadWrite).connect_timeout(patience);
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(patience);
         })
         .await?;
         let batch = client.prepare(statements::BATCH).await?;
@@ -43,76 +46,75 @@ impl Sequence {
         Ok(Sequence { client, batch, beat, claim, release })
     }
 
-    /// Makes a new writer.
-    pub(crate) async fn register(&self, node: &str, address: &str, socket: &str, version: i32) -> Result<u64, Error> {
-        self.client.execute(statements::SWEEP_WRITERS, &[]).await?;
-        let row = self.client.query_one(statements::REGISTER, &[&node, &address, &socket, &version]).await?;
-        Ok(unsigned(row.get(0)))
+    /// Runs a statement of the writer; `rows` are those of a batch.
+    pub(crate) async fn run(&self, own: &Registration, serial: u64, step: &Step, rows: Option<&Columns>) -> Result<Reply, Error> {
+        let (writer, number) = (signed(own.writer), signed(serial));
+        match step {
+            Step::Open { register } => self.begin(own, number, *register).await.map(Reply::Opened),
+            Step::Batch { session, after, .. } => {
+                let (session, after) = (signed(*session), signed(*after));
+                let nothing = Columns::default();
+                let rows = rows.unwrap_or(&nothing);
+                let params: [&(dyn ToSql + Sync); 10] = [
+                    &writer,
+                    &number,
+                    &session,
+                    &after,
+                    &rows.gone_tables,
+                    &rows.gone_keys,
+                    &rows.tables,
+                    &rows.keys,
+                    &rows.values,
+                    &rows.lifetimes_ms,
+                ];
+                Ok(Reply::Done(passed(&self.client.query_one(&self.batch, &params).await?)?))
+            }
+            Step::Beat { session, after, ready } => {
+                let params: [&(dyn ToSql + Sync); 5] = [&writer, &number, &signed(*session), &signed(*after), ready];
+                Ok(Reply::Done(passed(&self.client.query_one(&self.beat, &params).await?)?))
+            }
+            Step::Claim { session, after, shards } => {
+                let params: [&(dyn ToSql + Sync); 5] = [&writer, &number, &signed(*session), &signed(*after), &numbers(shards)];
+                let row = self.client.query_one(&self.claim, &params).await?;
+                let shards: Option<Vec<i32>> = row.try_get(1)?;
+                let epochs: Option<Vec<i64>> = row.try_get(2)?;
+                let claims = shards.unwrap_or_default().into_iter().zip(epochs.unwrap_or_default()).map(claimed).collect();
+                Ok(Reply::Claims(passed(&row)?.then_some(claims)))
+            }
+            Step::Release { session, after, shards } => {
+                let params: [&(dyn ToSql + Sync); 5] = [&writer, &number, &signed(*session), &signed(*after), &numbers(shards)];
+                Ok(Reply::Done(passed(&self.client.query_one(&self.release, &params).await?)?))
+            }
+        }
     }
 
-    /// `None` if the writer is fenced.
-    pub(crate) async fn new_session(&self, writer: u64) -> Result<Option<Resolved>, Error> {
-        let writer = signed(writer);
-        let Some(row) = self.client.query_opt(statements::NEW_SESSION, &[&writer]).await? else { return Ok(None) };
+    async fn begin(&self, own: &Registration, serial: i64, register: bool) -> Result<Opened, Error> {
+        let writer = signed(own.writer);
+        if register {
+            self.client.execute(statements::SWEEP_WRITERS, &[]).await?;
+            let version = i32::try_from(own.version).unwrap_or(i32::MAX);
+            let params: [&(dyn ToSql + Sync); 5] = [&writer, &own.node, &own.address, &own.socket, &version];
+            self.client.execute(statements::REGISTER, &params).await?;
+        }
+        let Some(row) = self.client.query_opt(statements::OPEN, &[&writer, &serial]).await? else {
+            return Ok(match self.client.query_opt(statements::FATE, &[&writer]).await? {
+                Some(row) if row.try_get(1)? => Opened::Fenced { sequence: unsigned(row.try_get(0)?) },
+                _ => Opened::Missing,
+            });
+        };
+        // In a statement of its own: one that has waited for a lock still reads what there was before.
         let shards = self.client.query(statements::OWN_SHARDS, &[&writer]).await?;
-        Ok(Some(Resolved {
-            batch: unsigned(row.get(0)),
-            session: unsigned(row.get(1)),
-            shards: shards.iter().map(|row| (shard(row.get(0)), unsigned(row.get(1)))).collect(),
-        }))
+        let shards = shards.iter().map(|row| claimed((row.get(0), row.get(1)))).collect();
+        Ok(Opened::Session { sequence: unsigned(row.try_get(0)?), shards })
     }
+}
 
-    /// Whether the fence let the batch through.
-    pub(crate) async fn batch(&self, writer: u64, number: u64, session: u64, rows: &Columns) -> Result<bool, Error> {
-        let (writer, number, session) = (signed(writer), signed(number), signed(session));
-        let params: [&(dyn ToSql + Sync); 9] = [
-            &writer,
-            &number,
-            &session,
-            &rows.gone_tables,
-            &rows.gone_keys,
-            &rows.tables,
-            &rows.keys,
-            &rows.values,
-            &rows.lifetimes_ms,
-        ];
-        passed(&self.client.query_one(&self.batch, &params).await?)
-    }
+fn claimed((shard, epoch): (i32, i64)) -> Claimed {
+    Claimed { shard: shard.unsigned_abs(), epoch: unsigned(epoch) }
+}
 
-    /// Whether the writer still is one.
-    pub(crate) async fn beat(&self, writer: u64, session: u64) -> Result<bool, Error> {
-        passed(&self.client.query_one(&self.beat, &[&signed(writer), &signed(session)]).await?)
-    }
-
-    /// The shards that were granted, with their epochs; `None` if the fence did not let the claim through.
-    pub(crate) async fn claim(
-        &self,
-        writer: u64,
-        number: u64,
-        session: u64,
-        shards: &[u16],
-    ) -> Result<Option<Vec<(u16, u64)>>, Error> {
-        let wanted: Vec<i32> = shards.iter().map(|shard| i32::from(*shard)).collect();
-        let (writer, number, session) = (signed(writer), signed(number), signed(session));
-        let row = self.client.query_one(&self.claim, &[&writer, &number, &session, &wanted]).await?;
-        let shards: Option<Vec<i32>> = row.get(1);
-        let epochs: Option<Vec<i64>> = row.get(2);
-        let granted = shards.unwrap_or_default().into_iter().map(shard).zip(epochs.unwrap_or_default().into_iter().map(unsigned));
-        Ok(passed(&row)?.then(|| granted.collect()))
-    }
-
-    /// Gives shards up. Whether the fence let it through.
-    pub(crate) async fn release(&self, writer: u64, number: u64, session: u64, shards: &[u16]) -> Result<bool, Error> {
-        let given: Vec<i32> = shards.iter().map(|shard| i32::from(*shard)).collect();
-        let (writer, number, session) = (signed(writer), signed(number), signed(session));
-        passed(&self.client.query_one(&self.release, &[&writer, &number, &session, &given]).await?)
-    }
-
-    /// Ends the writer.
-    pub(crate) async fn end(&self, writer: u64) -> Result<(), Error> {
-        self.client.execute(statements::END, &[&signed(writer)]).await?;
-        Ok(())
-    }
+fn numbers(shards: &[u32]) -> Vec<i32> {
+    shards.iter().map(|shard| i32::try_from(*shard).unwrap_or(i32::MAX)).collect()
 }
 
 fn passed(row: &Row) -> Result<bool, Error> {
@@ -125,8 +127,4 @@ pub(crate) fn signed(number: u64) -> i64 {
 
 pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
-}
-
-pub(crate) fn shard(number: i32) -> u16 {
-    u16::try_from(number).unwrap_or(u16::MAX)
 }

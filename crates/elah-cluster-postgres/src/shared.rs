@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
 use elah_store::{Claim, Told};
 
 use crate::members::Members;
+
+/// Notes that wait to be logged.
+const NOTES_MAX: usize = 100;
 
 /// Told which shards the process should hand over; `None` when the cluster is closed.
 pub type ReleaseTold = Told<Option<Vec<u16>>>;
@@ -16,14 +18,24 @@ pub(crate) struct Shared {
     writer: AtomicU64,
     /// Changes with the owners, the members, or the writer.
     version: AtomicU64,
-    /// When the lease ends, in nanoseconds since the machine's start.
-    lease_end: AtomicU64,
-    /// The epoch under which this process owns each shard; 0 for those that it does not own.
-    epochs: Box<[AtomicU64]>,
+    /// When the lease ends, in milliseconds since the machine's start.
+    lease_end_ms: AtomicU64,
+    /// The shards that this process owns.
+    shards: Box<[Owned]>,
     members: RwLock<Arc<Members>>,
     releases: Mutex<Releases>,
     /// Why the database accepts nothing at the moment.
     trouble: Mutex<Option<String>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// A shard as this process owns it.
+#[derive(Default)]
+struct Owned {
+    /// The term of what it has in memory of the shard; 0 if it does not own it.
+    term: AtomicU64,
+    /// The epoch of the claim in the database.
+    epoch: AtomicU64,
 }
 
 #[derive(Default)]
@@ -38,11 +50,12 @@ impl Shared {
         Shared {
             writer: AtomicU64::new(0),
             version: AtomicU64::new(1),
-            lease_end: AtomicU64::new(0),
-            epochs: (0..shards).map(|_| AtomicU64::new(0)).collect(),
+            lease_end_ms: AtomicU64::new(0),
+            shards: (0..shards).map(|_| Owned::default()).collect(),
             members: RwLock::default(),
             releases: Mutex::default(),
             trouble: Mutex::default(),
+            notes: Mutex::default(),
         }
     }
 
@@ -63,8 +76,10 @@ impl Shared {
     }
 
     pub(crate) fn set_members(&self, members: Members) {
-        *self.members.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(members);
-        self.changed();
+        if members != *self.members() {
+            *self.members.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(members);
+            self.changed();
+        }
     }
 
     /// Begins as another writer, without shards.
@@ -74,39 +89,66 @@ impl Shared {
         self.changed();
     }
 
-    pub(crate) fn own(&self, shard: u16, epoch: u64) {
-        if let Some(own) = self.epochs.get(usize::from(shard)) {
-            own.store(epoch, Ordering::Release);
+    pub(crate) fn own(&self, shard: u32, term: u64, epoch: u64) {
+        if let Some(own) = self.shards.get(shard as usize) {
+            own.epoch.store(epoch, Ordering::Release);
+            own.term.store(term, Ordering::Release);
+            self.changed();
+        }
+    }
+
+    /// Ends a term, if it is the current one.
+    pub(crate) fn disown(&self, shard: u32, term: u64) {
+        if let Some(own) = self.shards.get(shard as usize)
+            && own.term.compare_exchange(term, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        {
+            self.changed();
         }
     }
 
     pub(crate) fn drop_all(&self) {
-        self.lease_end.store(0, Ordering::Release);
-        self.epochs.iter().for_each(|epoch| epoch.store(0, Ordering::Release));
+        self.lease_end_ms.store(0, Ordering::Release);
+        self.shards.iter().for_each(|own| own.term.store(0, Ordering::Release));
         self.changed();
     }
 
-    /// The epoch under which this process owns the shard; 0 if it does not.
-    pub(crate) fn epoch(&self, shard: u16) -> u64 {
-        self.epochs.get(usize::from(shard)).map_or(0, |epoch| epoch.load(Ordering::Acquire))
+    /// The term under which this process owns the shard; 0 if it does not.
+    pub(crate) fn term(&self, shard: u32) -> u64 {
+        self.shards.get(shard as usize).map_or(0, |own| own.term.load(Ordering::Acquire))
     }
 
-    pub(crate) fn owned(&self) -> Vec<u16> {
-        (0..=u16::MAX).take(self.epochs.len()).filter(|shard| self.epoch(*shard) != 0).collect()
+    /// The epoch of the shard's claim in the database.
+    pub(crate) fn epoch(&self, shard: u32) -> u64 {
+        self.shards.get(shard as usize).map_or(0, |own| own.epoch.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn owned(&self) -> usize {
+        self.shards.iter().filter(|own| own.term.load(Ordering::Acquire) != 0).count()
     }
 
     /// Whether batches under the claim may be sent.
     pub(crate) fn holds(&self, claim: &Claim) -> bool {
-        self.epoch(claim.shard()) == claim.epoch()
+        self.term(u32::from(claim.shard())) == claim.epoch()
     }
 
-    pub(crate) fn extend_lease(&self, end: Duration) {
-        self.lease_end.store(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX), Ordering::Release);
+    pub(crate) fn set_lease_end(&self, time_ms: u64) {
+        self.lease_end_ms.store(time_ms, Ordering::Release);
     }
 
     /// Whether nobody else can own its shards yet.
     pub(crate) fn is_leased(&self) -> bool {
-        now().as_nanos() < u128::from(self.lease_end.load(Ordering::Acquire))
+        now_ms() < self.lease_end_ms.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note(&self, note: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.len() < NOTES_MAX {
+            notes.push(note);
+        }
+    }
+
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn set_trouble(&self, trouble: Option<String>) {
@@ -159,10 +201,10 @@ impl Shared {
     }
 }
 
-/// The time since the machine's start, with the time of its sleep: a lease must end while the machine sleeps.
-pub(crate) fn now() -> Duration {
+/// Milliseconds since the machine's start, with the time of its sleep: a lease must end while the machine sleeps.
+pub(crate) fn now_ms() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes into the struct that it is given.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1000 + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000_000
 }

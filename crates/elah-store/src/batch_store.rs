@@ -39,8 +39,8 @@ pub trait BatchStore: Send + Sync {
     /// A range of stored rows, changed by `own`. `None` if rows cannot be read without waiting.
     fn range_now(&self, table: &TableName, range: &Range, own: &Own) -> Option<Result<Vec<Entry>, Error>>;
 
-    /// A range of stored rows.
-    fn range_later(&self, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, Error>>);
+    /// A range of stored rows, for the owner of the claim.
+    fn range_later(&self, claim: &Arc<Claim>, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, Error>>);
 }
 
 /// Writes of a call that are not stored yet, by key.
@@ -86,7 +86,7 @@ impl BatchStore for Handle {
         Some(self.with(|engine| engine.range_with(table, range, &own.0)))
     }
 
-    fn range_later(&self, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, Error>>) {
+    fn range_later(&self, _: &Arc<Claim>, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, Error>>) {
         done(self.with(|engine| engine.range_with(table, &range, &Keys::default())));
     }
 }

@@ -143,9 +143,10 @@ impl GroupCommits {
         }
     }
 
-    /// A range of a table, as stored and changed by `gathered`; `done` gets it.
+    /// A range of a table, as stored and changed by `gathered`, for the owner of the claim; `done` gets it.
     pub fn range_later(
         &self,
+        claim: &Arc<Claim>,
         table: u8,
         range: Range,
         gathered: &Gathered,
@@ -165,7 +166,7 @@ impl GroupCommits {
             merge.finish()
         };
         if let Some(name) = self.tables.get(usize::from(table)) {
-            self.store.range_later(name, wider, Box::new(move |stored| done(stored.map(merged))));
+            self.store.range_later(claim, name, wider, Box::new(move |stored| done(stored.map(merged))));
         }
     }
 

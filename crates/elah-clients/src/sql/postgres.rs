@@ -28,9 +28,9 @@ pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> R
     let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
     let mut config = Config::new();
     match &settings.socket {
-        Some(folder) => drop(config.host_path(folder)),
-        None => settings.host.split(',').for_each(|host| drop(config.host(host))),
-    }
+        Some(folder) => config.host_path(folder),
+        None => settings.host.split(',').fold(&mut config, |config, host| config.host(host)),
+    };
     config.port(settings.port).user(&settings.user).dbname(&settings.database);
     config.application_name("elah").ssl_mode(match settings.tls_mode {
         TlsMode::Disable => SslMode::Disable,
@@ -41,8 +41,7 @@ pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> R
         config.password(password);
     }
     adjust(&mut config);
-    let (client, connection) =
-        config.connect(tls.clone()).await.map_err(|cause| connect_error(&settings.server, &cause))?;
+    let (client, connection) = config.connect(tls.clone()).await.map_err(|cause| connect_error(&settings.server, &cause))?;
     tokio::spawn(connection);
     Ok((client, tls))
 }

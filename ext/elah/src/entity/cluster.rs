@@ -19,8 +19,8 @@ pub(crate) struct RubyCluster {
 }
 
 impl RubyCluster {
-    /// Joins with the URL of the database, the limits of its connections, and what others may know of this process.
-    fn join(ruby: &Ruby, url: String, bounds: RHash, own: RHash) -> Result<Self, Error> {
+    /// The URL of the database, the limits of its connections, and what others may know of this process. It takes no part yet.
+    fn open(ruby: &Ruby, url: String, bounds: RHash, own: RHash) -> Result<Self, Error> {
         fn fetch<T: TryConvert>(ruby: &Ruby, own: RHash, name: &str) -> Result<T, Error> {
             own.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
         }
@@ -39,10 +39,14 @@ impl RubyCluster {
             handover: seconds("handover_seconds")?,
             shards: fetch(ruby, own, "shards")?,
         };
-        let cluster = Cluster::join(options).map_err(|error| {
+        Ok(RubyCluster { cluster: Arc::new(Cluster::new(options)), node })
+    }
+
+    /// Takes part from now on.
+    fn join(ruby: &Ruby, cluster: &Self) -> Result<(), Error> {
+        cluster.cluster.join().map_err(|error| {
             Error::new(errors::class(ruby, "Store::CannotOpen"), format!("The cluster's thread does not start: {error}."))
-        })?;
-        Ok(RubyCluster { cluster: Arc::new(cluster), node })
+        })
     }
 
     pub(crate) fn cluster(&self) -> Arc<Cluster> {
@@ -119,7 +123,8 @@ impl RubyCluster {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubyCluster>(ruby, clients, "Cluster")?;
-    class.define_singleton_method("join", function!(RubyCluster::join, 3))?;
+    class.define_singleton_method("open", function!(RubyCluster::open, 3))?;
+    class.define_method("join", method!(RubyCluster::join, 0))?;
     class.define_method("writer", method!(RubyCluster::writer, 0))?;
     class.define_method("version", method!(RubyCluster::version, 0))?;
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;

@@ -90,7 +90,7 @@ impl EntityState {
     /// Suspends until the store has sent the rows.
     fn fetch(&self, ruby: &Ruby, table: u8, range: Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
         let rows = suspend(ruby, |completer| {
-            self.commits.range_later(table, range, gathered, |rows| completer.complete(rows));
+            self.commits.range_later(&self.claim, table, range, gathered, |rows| completer.complete(rows));
         })?;
         rows.map_err(|error| raised(ruby, &error))
     }
