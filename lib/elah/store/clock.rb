@@ -16,6 +16,10 @@ module Elah
         # @return [Clock]
         def new(time = Time.now) = new_native((time.to_r * 1000).to_i)
 
+        # @return [Time] of the machine's clock
+        # @api private
+        def machine_time = Time.now
+
         private :new_native
       end
 

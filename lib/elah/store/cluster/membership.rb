@@ -26,12 +26,13 @@ module Elah
         attr_reader :process_id
 
         # @param url [String] of the database
+        # @param shards [Integer] number of shards of the cluster
         # @param config [Elah::Config]
-        def initialize(url, config)
+        def initialize(url, shards, config)
           @process_id = Process.pid
           socket = File.join(Membership.folder(config), "#{@process_id}.sock")
-          @native = Clients::Cluster.open(url, BOUNDS, own(config, socket))
-          @placement = Placement::Clustered.new(@native, shards: config.shards, socket: socket)
+          @native = Clients::Cluster.open(url, BOUNDS, own(config, shards, socket))
+          @placement = Placement::Clustered.new(@native, shards: shards, socket: socket)
         end
 
         # Takes part from now on.
@@ -55,8 +56,8 @@ module Elah
 
         private
 
-        def own(config, socket)
-          { node: config.cluster_node || Etc.uname[:nodename], address: "", socket: socket, shards: config.shards,
+        def own(config, shards, socket)
+          { node: config.cluster_node || Etc.uname[:nodename], address: "", socket: socket, shards: shards,
             lease_seconds: config.lease_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
         end
       end
