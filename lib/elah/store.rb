@@ -142,6 +142,10 @@ module Elah
     # @api private
     def placement(_event_loop) = Placement.current
 
+    # @return [Boolean] whether processes of other machines share it
+    # @api private
+    def clustered? = false
+
     # @return [Elah::Entity::Servers] the other servers on this folder
     # @api private
     def servers = Entity::Servers.of(dir)

@@ -110,7 +110,8 @@ struct Driver {
     /// Shards whose calls are to end.
     stopping: Vec<Held>,
     events: VecDeque<Event>,
-    leaving: Option<Told>,
+    /// Who waits for the end, and until when the database is waited for.
+    leaving: Option<(Told, u64)>,
 }
 
 impl Driver {
@@ -170,7 +171,7 @@ impl Driver {
             tokio::select! {
                 job = self.jobs.recv() => match job {
                     Some(job) => self.take(job),
-                    None => self.leaving = Some(Box::new(|()| ())),
+                    None => self.leave(Box::new(|()| ())),
                 },
                 Some(input) = self.inputs.recv() => self.meet(input),
                 () = sleep(due) => self.meet(Input::Due),
@@ -187,9 +188,15 @@ impl Driver {
         self.end().await;
     }
 
-    /// Whether the process leaves, and nothing waits to be stored.
+    /// Whether the process leaves, and nothing waits to be stored, or the database does not come back.
     fn is_over(&self) -> bool {
-        self.leaving.is_some() && self.waiting.is_empty() && self.groups.is_empty()
+        let is_settled = self.waiting.is_empty() && self.groups.is_empty();
+        self.leaving.as_ref().is_some_and(|(_, until)| is_settled || now_ms() >= *until)
+    }
+
+    fn leave(&mut self, done: Told) {
+        let patience = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 2);
+        self.leaving = Some((done, now_ms() + 2 * patience));
     }
 
     /// The writer ends, so that others can claim its shards at once.
@@ -203,7 +210,12 @@ impl Driver {
         while let Ok(job) = self.jobs.try_recv() {
             job.refuse();
         }
-        if let Some(done) = self.leaving.take() {
+        let why = "The cluster's database did not come back before the process ended: nobody knows whether this was stored.";
+        for group in std::mem::take(&mut self.groups).into_values() {
+            group.fail(&StoreError::Unavailable { why: why.to_owned() });
+        }
+        self.waiting.drain(..).for_each(|waiting| Job::Batch(waiting).refuse());
+        if let Some((done, _)) = self.leaving.take() {
             done(());
         }
     }
@@ -211,7 +223,7 @@ impl Driver {
     fn take(&mut self, job: Job) {
         match job {
             Job::Batch(waiting) => self.waiting.push_back(waiting),
-            Job::Leave(done) => self.leaving = Some(done),
+            Job::Leave(done) => self.leave(done),
             Job::Read { claim, table, range, done } => self.read(claim, table, range, done),
             Job::Released(shards) => {
                 let released = self.stopping.extract_if(.., |held| shards.iter().any(|shard| u32::from(*shard) == held.shard));

@@ -1,7 +1,7 @@
 //! A lock that a process holds while it lives, so that others of its machine notice at once when it is killed.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The lock of this process; its file goes with it.
@@ -14,7 +14,7 @@ impl Life {
     /// `None` where the folder is not writable: the end of the process is noticed by its lease then.
     pub(crate) fn begin(socket: &str) -> Option<Life> {
         let path = path(socket);
-        std::fs::create_dir_all(path.parent()?).ok()?;
+        DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).ok()?;
         file.try_lock().ok()?;
         Some(Life { path, _file: file })

@@ -177,6 +177,10 @@ module Elah
         end
       end
 
+      # @api private
+      # Takes part in the cluster of the store, if it has one. Called in the loop.
+      def join = @store.clustered? && enter
+
       # Waits until all acknowledged writes are on disk, in the thread if no loop runs.
       def flush = @commits.flush
 

@@ -49,6 +49,7 @@ module Elah
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)
+      @loop.spawn(Task.new.tap { |task| task.transient = true }) { Entity::Collection.join_clusters } unless Elah.autoload?(:Entity)
       Entity::Gauges.show(@loop) unless Elah.autoload?(:Entity)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }

@@ -16,6 +16,11 @@ require_relative "cluster/membership"
 
 module Elah
   class Store
+    at_exit do
+      Entity::Collection.flush_all unless Elah.autoload?(:Entity)
+      clusters.each(&:leave)
+    end
+
     # A store in a PostgreSQL database, which the processes of several machines share. It has the methods of {Elah::Store}, and each of them waits for
     # the database. Entries expire by the clock of the database.
     #
@@ -108,7 +113,7 @@ module Elah
       def close
         Store.clusters.delete(self)
         @sweeper.stop
-        @membership&.leave
+        leave
         @database.close
       end
 
@@ -131,6 +136,14 @@ module Elah
       # @api private
       def placement(event_loop) = membership.join(event_loop)
 
+      # @return [Boolean] whether processes of other machines share it
+      # @api private
+      def clustered? = true
+
+      # Hands the entities of this process over. Their writes are stored first.
+      # @api private
+      def leave = @membership&.leave
+
       # @return [nil] the database tells owners apart
       # @api private
       def servers = nil
@@ -151,7 +164,11 @@ module Elah
 
       # @return [Array(String, String), nil] the URL, and why the database is known to accept no writes
       # @api private
-      def trouble = @database.trouble&.then { |reason| [dir, reason] }
+      def trouble = (@database.trouble || @membership&.trouble)&.then { |reason| [dir, reason] }
+
+      # @return [Array<String>] what has happened to this process in the cluster since the last call
+      # @api private
+      def notes = @membership ? @membership.notes : []
 
       # @return [Array(String, String), nil] as {#trouble}, after a look
       # @api private

@@ -101,6 +101,10 @@ impl RubyCluster {
         self.cluster.trouble()
     }
 
+    fn take_notes(&self) -> Vec<String> {
+        self.cluster.take_notes()
+    }
+
     /// Of each writer: its number, node, address, version, whether it is ready, whether it is fenced, and its shards.
     fn members(ruby: &Ruby, cluster: &Self) -> Result<RHash, Error> {
         let members = cluster.cluster.members();
@@ -135,6 +139,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("release", method!(RubyCluster::release, 1))?;
     class.define_method("leave", method!(RubyCluster::leave, 0))?;
     class.define_method("trouble", method!(RubyCluster::trouble, 0))?;
+    class.define_method("take_notes", method!(RubyCluster::take_notes, 0))?;
     class.define_method("members", method!(RubyCluster::members, 0))?;
     Ok(())
 }

@@ -40,6 +40,9 @@ module Elah
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
 
+        # Takes part, from the worker's boot on, in the clusters on which there are entities, so that it owns some before the first call.
+        def join_clusters = collections.each_value(&:join)
+
         # Resets the collections in a fork, which owns none of its parent's entities.
         def reset_all
           Epochs.reset_all

@@ -45,6 +45,12 @@ module Elah
           @placement
         end
 
+        # @return [String, nil] why the database accepts nothing at the moment
+        def trouble = @native.trouble
+
+        # @return [Array<String>] what has happened since the last call
+        def notes = @native.take_notes
+
         # Hands everything over, once. Does nothing in a fork of the process.
         def leave
           @native.leave if @process_id == Process.pid
