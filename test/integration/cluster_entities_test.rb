@@ -28,7 +28,7 @@ class ClusterEntitiesTest < Minitest::Test
       one.signal(:KILL)
       KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
       assert_equal cluster.confirmed, cluster.balances(two)
-      assert_equal 1, cluster.members(two).size
+      wait_until("the dead one is known to be dead") { cluster.members(two).size == 1 }
     end
   end
 
@@ -38,11 +38,13 @@ class ClusterEntitiesTest < Minitest::Test
       cluster.wait_until_spread(one, 2)
       KEYS.each { |key| cluster.deposit(one, key, 1) }
       one.signal(:STOP)
-      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
+      # A call that was on its way to the one that stands still may have run there; the others wait for the new owner.
+      statuses = KEYS.map { |key| cluster.deposit(two, key, 10) }
+      assert_operator statuses.count(201), :>=, KEYS.size - 1, statuses.tally.inspect
       one.signal(:CONT)
-      assert_equal cluster.confirmed, cluster.balances(one)
-      KEYS.each { |key| cluster.deposit(one, key, 100) }
-      assert_equal cluster.confirmed, cluster.balances(two)
+      assert_empty cluster.wrong(one)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 100) }
+      assert_empty cluster.wrong(two)
       one.wait_for(/was declared dead/)
     end
   end
@@ -69,7 +71,7 @@ class ClusterEntitiesTest < Minitest::Test
       KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 1) }
       one.stop
       assert_equal cluster.confirmed, cluster.balances(two)
-      assert_equal 1, cluster.members(two).size
+      wait_until("the other has left") { cluster.members(two).size == 1 }
     end
   end
 end

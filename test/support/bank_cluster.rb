@@ -54,6 +54,7 @@ class BankCluster
     @options = options
     @servers = []
     @confirmed = Hash.new(0)
+    @unsure = Hash.new(0)
     @database = Servers::PostgreSQL.start(**database)
     count.times { add }
   end
@@ -65,21 +66,24 @@ class BankCluster
     server
   end
 
-  # A deposit through a server. What it confirms is noted.
+  # A deposit through a server. What it confirms is noted, and what it does not.
   #
   # @return [Integer] the status
   def deposit(server, key, amount)
-    answer = server.request("POST", "/#{key}/#{amount}")
-    @confirmed[key] += amount if answer.status == 201
-    answer.status
+    response = server.request("POST", "/#{key}/#{amount}")
+    (response.status == 201 ? @confirmed : @unsure)[key] += amount
+    response.status
   end
 
   # @return [Hash{String=>Integer}] of each key what was confirmed
   def confirmed = @confirmed.dup
 
   # @return [Hash{String=>Integer}] balances as a server reads them
-  def balances(server, keys = @confirmed.keys)
-    keys.to_h { |key| [key, server.get("/#{key}").json["balance"]] }
+  def balances(server) = @confirmed.to_h { |key, _| [key, server.get("/#{key}").json["balance"]] }
+
+  # @return [Hash{String=>Array}] balances as a server reads them that lack a confirmed deposit, or have one that nobody made
+  def wrong(server)
+    balances(server).reject { |key, balance| balance&.between?(@confirmed[key], @confirmed[key] + @unsure[key]) }
   end
 
   # @return [Hash{String=>Hash}] the writers of the cluster that are not fenced
