@@ -19,10 +19,10 @@ pub enum Action {
     Unknown { id: u64 },
     /// Responses of calls that only read may leave before this time. A later one replaces it.
     LeaseUntil { time: u64 },
-    /// This writer owns the shard. Read its memory, in whole or as it is asked for; see the crate about the check of `epoch`. Report
-    /// [`Event::Restored`](crate::Event::Restored) when calls can be accepted.
-    Restore { held: Held, epoch: u64 },
-    /// The term is over. Forget the memory of the shard, and end its calls with `Moved`. A [`Action::Restore`] of the same shard
+    /// This writer owns the shard. Read its memory, in whole or as it is asked for; the crate's page says what such a read checks.
+    /// Report [`Event::Restored`](crate::Event::Restored) when calls can be accepted.
+    Restore(Held),
+    /// The term is over. Forget the memory of the shard, and end its calls with `Moved`. An [`Action::Restore`] of the same shard
     /// follows when this writer still owns it.
     Drop(Held),
     /// Let the calls of the shard end, and accept no more.

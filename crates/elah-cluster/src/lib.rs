@@ -46,10 +46,11 @@
 //!
 //! **Another connection to the primary** carries all that is not numbered: [`Action::Fence`], the board twice a second, and the
 //! reads of [`Action::Restore`]. Read the board ([`Event::Board`]) when the previous read has been answered, and report
-//! [`Event::BoardFailed`] when a read failed. One worker of each machine can read for all. Every read that restores rows checks in
-//! the same statement that the claim stands: `EXISTS (SELECT FROM elah_shards WHERE shard = $shard AND writer = $me AND epoch =
-//! $epoch)`. Where it does not, the connection leads to a deposed primary, or the claim is over: connect again, until it stands or
-//! the machine drops the shard.
+//! [`Event::BoardFailed`] when a read failed. One worker of each machine can read for all.
+//!
+//! Every read of rows, for a restore and later, checks in the same statement that it is not late: `EXISTS (SELECT FROM elah_writers
+//! WHERE writer = $writer AND session = $session AND sequence >= $sequence)`, with [`Machine::witness`] as it was when the read was
+//! sent. Where that does not hold, the connection leads to a deposed primary or the session is over: read again, on a new connection.
 //!
 //! **Writes.** A batch names the shards whose rows it changes, each with the *term* under which its memory was read
 //! ([`Action::Restore`]). Exactly one of [`Action::Stored`], [`Action::NotStored`] and [`Action::Unknown`] follows for each batch, in
@@ -84,3 +85,6 @@ pub use config::Config;
 pub use event::Event;
 pub use machine::Machine;
 pub use statement::{Claimed, Held, Opened, Reply, Seen, Statement};
+
+#[cfg(test)]
+mod tests;

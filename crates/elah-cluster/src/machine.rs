@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::members::Members;
 use crate::owned::{OwnedShards, Phase};
 use crate::safeguards::Safeguards;
-use crate::statement::{Claimed, Held, Opened, Reply, Statement};
+use crate::statement::{Claimed, Held, Opened, Reply, Seen, Statement};
 
 /// The state of one writer. Equal machines that meet equal events at equal times do the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,6 +104,11 @@ impl Machine {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn with_safeguards(config: Config, safeguards: Safeguards) -> Self {
+        Machine { safeguards, ..Machine::new(config) }
+    }
+
     /// Takes in what happened at the time `now`, and appends what is to be done.
     pub fn step(&mut self, now: u64, event: Event, actions: &mut Vec<Action>) {
         match event {
@@ -111,6 +116,7 @@ impl Machine {
             Event::Disconnected => self.close(Session::Disconnected),
             Event::Reply { serial, reply } => self.reply(now, serial, reply, actions),
             Event::Failed { serial } => self.failed(now, serial, actions),
+            Event::Batch { id, .. } if self.session == Session::Over => actions.push(Action::NotStored { id }),
             Event::Batch { id, shards } => self.waiting.push_back(Batch { id, shards }),
             Event::Tick { is_alive } => self.tick(now, is_alive, actions),
             Event::Restored(held) => self.owned.advance(held, Phase::Restoring, Phase::Serving),
@@ -140,6 +146,15 @@ impl Machine {
         is_idle.then(|| self.last_sent + self.config.lease / 5)
     }
 
+    /// What the row of this writer must say where its memory is read: this session, and at least this number. `None` while no session
+    /// is open.
+    pub fn witness(&self) -> Option<Seen> {
+        match self.session {
+            Session::Open(session) => Some(Seen { sequence: self.confirmed, session }),
+            _ => None,
+        }
+    }
+
     fn number(&mut self) -> u64 {
         self.serial += 1;
         self.serial
@@ -152,6 +167,7 @@ impl Machine {
         if self.session == Session::Closed {
             let serial = self.number();
             self.session = Session::Opening { serial, sent_at: now };
+            self.last_sent = now;
             actions.push(Action::Send { serial, statement: Statement::Open { register: !self.is_registered } });
         }
     }
@@ -251,7 +267,15 @@ impl Machine {
         }
         self.owned.retain(&[], actions);
         self.resolve(sequence, actions);
+        self.fail_waiting(actions);
         actions.push(Action::Fenced);
+    }
+
+    /// Fails the batches that wait, since no session will follow.
+    fn fail_waiting(&mut self, actions: &mut Vec<Action>) {
+        for batch in self.waiting.drain(..) {
+            actions.push(Action::NotStored { id: batch.id });
+        }
     }
 
     fn prolong(&self, now: u64, sent_at: u64, actions: &mut Vec<Action>) {
@@ -278,7 +302,7 @@ impl Machine {
 
     /// Sends what is due and has a place in flight.
     fn send(&mut self, now: u64, actions: &mut Vec<Action>) {
-        while self.session == Session::Over || self.in_flight.len() < self.config.in_flight_max {
+        while self.in_flight.len() < self.config.in_flight_max {
             if self.fail_outdated(actions) {
                 continue;
             }
@@ -334,7 +358,7 @@ impl Machine {
     /// Fails the next batch if its memory is dropped, when all before it are settled. Whether it has.
     fn fail_outdated(&mut self, actions: &mut Vec<Action>) -> bool {
         let Some(next) = self.waiting.front() else { return false };
-        let is_outdated = self.session == Session::Over || next.shards.iter().any(|held| !self.owned.allows(*held));
+        let is_outdated = next.shards.iter().any(|held| !self.owned.allows(*held));
         if !is_outdated || !self.safeguards.drops_failed_memory || self.has_unsettled(|_| true) {
             return false;
         }

@@ -104,7 +104,7 @@ impl OwnedShards {
     fn restoring(&mut self, claimed: Claimed, actions: &mut Vec<Action>) -> Owned {
         self.last_term += 1;
         let held = Held { shard: claimed.shard, term: self.last_term };
-        actions.push(Action::Restore { held, epoch: claimed.epoch });
+        actions.push(Action::Restore(held));
         Owned { held, epoch: claimed.epoch, phase: Phase::Restoring }
     }
 
