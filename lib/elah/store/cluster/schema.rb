@@ -156,9 +156,11 @@ module Elah
           $$;
         SQL
 
+        # A look at pg_class sees what was committed while the transaction waited for the lock; to_regclass may not.
+        EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
         SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
                    "current_setting('server_encoding')"
-        private_constant :SETTINGS
+        private_constant :EXISTS, :SETTINGS
 
         class << self
           # Creates the tables unless they are there.
@@ -181,7 +183,7 @@ module Elah
           private
 
           def read(sql)
-            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value("SELECT to_regclass('elah_cluster') IS NOT NULL")
+            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value(EXISTS)
           end
 
           def write(sql, shards)
