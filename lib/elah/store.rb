@@ -79,13 +79,13 @@ module Elah
       # @return [void]
       # @raise [NotReady] with the reason, when a store does not
       def check_ready
-        trouble = troubles_native(true).first || clusters.filter_map(&:check).first
+        trouble = troubles_native(true).first || clusters.dup.filter_map(&:check).first
         trouble&.then { |_dir, reason| raise NotReady, reason }
       end
 
       # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason; for a cluster its
       #   URL without the password
-      def troubles = troubles_native(false).to_h.update(clusters.filter_map(&:trouble).to_h)
+      def troubles = troubles_native(false).to_h.update(clusters.dup.filter_map(&:trouble).to_h)
 
       # @return [Array<Elah::Store::Cluster>] those that this process has open
       # @api private

@@ -328,9 +328,9 @@ impl Driver {
                 self.settled(id, |group| group.fail(&StoreError::Unavailable { why }));
             }
             Action::LeaseUntil { time } => self.shared.set_lease_end(time),
-            Action::Restore { held, epoch } => {
+            Action::Restore(held) => {
                 // Rows are read as they are asked for.
-                self.shared.own(held.shard, self.terms_from + held.term, epoch);
+                self.shared.own(held.shard, self.terms_from + held.term);
                 self.events.push_back(Event::Restored(held));
             }
             Action::Drop(held) => {
@@ -449,9 +449,9 @@ impl Driver {
     }
 
     fn read(&mut self, claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
-        let shard = u32::from(claim.shard());
-        let own = (shard, self.own.writer, self.shared.epoch(shard));
-        let reader = Rc::clone(&self.reader);
+        let moved = StoreError::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 };
+        let Some(witness) = self.machine.witness() else { return done(Err(moved)) };
+        let (reader, writer) = (Rc::clone(&self.reader), self.own.writer);
         drop(spawn_local(async move {
             done(match reader.range(own, table.name(), &range).await {
                 Ok(Some(rows)) => Ok(rows),

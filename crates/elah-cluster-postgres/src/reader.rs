@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use elah_clients::sql::{Settings, connect_postgres};
+use elah_cluster::Seen;
 use elah_store::{Entry, Range};
 use futures_util::lock::Mutex;
 use tokio::time::timeout;
@@ -98,21 +99,29 @@ impl Reader {
         }
     }
 
-    /// A range of live rows, for the writer that has claimed the shard under that epoch; `None` if the claim does not stand.
-    pub(crate) async fn range(&self, own: (u32, u64, u64), table: &str, range: &Range) -> Result<Option<Vec<Entry>>, Error> {
+    /// A range of live rows, for a writer that has seen the database like this; `None` if the database is another, or the session is
+    /// over.
+    pub(crate) async fn range(
+        &self,
+        writer: u64,
+        witness: Seen,
+        table: &str,
+        range: &Range,
+    ) -> Result<Option<Vec<Entry>>, Error> {
         let Some((lower, upper)) = range.bounds().ok().flatten().filter(|_| range.limit > 0) else { return Ok(Some(Vec::new())) };
         let number = self.table(table).await?;
-        let (shard, writer, epoch) = (i32::try_from(own.0).unwrap_or(i32::MAX), signed(own.1), signed(own.2));
+        let (writer, session, sequence) = (signed(writer), signed(witness.session), signed(witness.sequence));
         let (from, has_from) = end(lower).unwrap_or((Vec::new(), true));
         let limit = i64::try_from(range.limit).unwrap_or(i64::MAX);
         let upper = end(upper);
         let sql = statements::range(upper.is_some(), range.is_reverse);
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&shard, &writer, &epoch, &number, &from, &has_from, &limit];
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&writer, &session, &sequence, &number, &from, &has_from, &limit];
         if let Some((to, has_to)) = &upper {
             params.extend([to as &(dyn ToSql + Sync), has_to]);
         }
         let rows = self.rows(&sql, &params).await?;
         if rows.first().is_none_or(|row| !row.get::<_, bool>(0)) {
+            *self.open.lock().await = None;
             return Ok(None);
         }
         let entry = |row: &Row| Some((row.get::<_, Option<Vec<u8>>>(1)?, row.get::<_, Option<Vec<u8>>>(2)?));

@@ -20,22 +20,13 @@ pub(crate) struct Shared {
     version: AtomicU64,
     /// When the lease ends, in milliseconds since the machine's start.
     lease_end_ms: AtomicU64,
-    /// The shards that this process owns.
-    shards: Box<[Owned]>,
+    /// Of each shard the term of what this process has in memory of it; 0 if it does not own it.
+    terms: Box<[AtomicU64]>,
     members: RwLock<Arc<Members>>,
     releases: Mutex<Releases>,
     /// Why the database accepts nothing at the moment.
     trouble: Mutex<Option<String>>,
     notes: Mutex<Vec<String>>,
-}
-
-/// A shard as this process owns it.
-#[derive(Default)]
-struct Owned {
-    /// The term of what it has in memory of the shard; 0 if it does not own it.
-    term: AtomicU64,
-    /// The epoch of the claim in the database.
-    epoch: AtomicU64,
 }
 
 #[derive(Default)]
@@ -51,7 +42,7 @@ impl Shared {
             writer: AtomicU64::new(0),
             version: AtomicU64::new(1),
             lease_end_ms: AtomicU64::new(0),
-            shards: (0..shards).map(|_| Owned::default()).collect(),
+            terms: (0..shards).map(|_| AtomicU64::new(0)).collect(),
             members: RwLock::default(),
             releases: Mutex::default(),
             trouble: Mutex::default(),
@@ -89,18 +80,17 @@ impl Shared {
         self.changed();
     }
 
-    pub(crate) fn own(&self, shard: u32, term: u64, epoch: u64) {
-        if let Some(own) = self.shards.get(shard as usize) {
-            own.epoch.store(epoch, Ordering::Release);
-            own.term.store(term, Ordering::Release);
+    pub(crate) fn own(&self, shard: u32, term: u64) {
+        if let Some(own) = self.terms.get(shard as usize) {
+            own.store(term, Ordering::Release);
             self.changed();
         }
     }
 
     /// Ends a term, if it is the current one.
     pub(crate) fn disown(&self, shard: u32, term: u64) {
-        if let Some(own) = self.shards.get(shard as usize)
-            && own.term.compare_exchange(term, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        if let Some(own) = self.terms.get(shard as usize)
+            && own.compare_exchange(term, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
             self.changed();
         }
@@ -108,22 +98,17 @@ impl Shared {
 
     pub(crate) fn drop_all(&self) {
         self.lease_end_ms.store(0, Ordering::Release);
-        self.shards.iter().for_each(|own| own.term.store(0, Ordering::Release));
+        self.terms.iter().for_each(|term| term.store(0, Ordering::Release));
         self.changed();
     }
 
     /// The term under which this process owns the shard; 0 if it does not.
     pub(crate) fn term(&self, shard: u32) -> u64 {
-        self.shards.get(shard as usize).map_or(0, |own| own.term.load(Ordering::Acquire))
-    }
-
-    /// The epoch of the shard's claim in the database.
-    pub(crate) fn epoch(&self, shard: u32) -> u64 {
-        self.shards.get(shard as usize).map_or(0, |own| own.epoch.load(Ordering::Acquire))
+        self.terms.get(shard as usize).map_or(0, |term| term.load(Ordering::Acquire))
     }
 
     pub(crate) fn owned(&self) -> usize {
-        self.shards.iter().filter(|own| own.term.load(Ordering::Acquire) != 0).count()
+        self.terms.iter().filter(|term| term.load(Ordering::Acquire) != 0).count()
     }
 
     /// Whether batches under the claim may be sent.

@@ -99,15 +99,16 @@ pub(crate) const TABLE: &str = "
 WITH made AS (INSERT INTO elah_tables (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tbl)
 SELECT tbl FROM made UNION ALL SELECT tbl FROM elah_tables WHERE name = $1 LIMIT 1";
 
-/// A range of live rows for the owner of a shard: whether the claim of shard `$1` by writer `$2` under epoch `$3` stands, and up to `$7`
-/// rows of the table `$4` from `$5` on, which is part of it if `$6`; with `has_end` up to `$8`, which is part of it if `$9`.
-/// Without rows there is one of nulls.
+/// A range of live rows for the owner of their shard: whether the database knows the session `$2` of the writer `$1` and its statement
+/// `$3`, and up to `$7` rows of the table `$4` from `$5` on, which is part of it if `$6`; with `has_end` up to `$8`, which is part of
+/// it if `$9`. Without rows there is one of nulls.
 pub(crate) fn range(has_end: bool, is_reverse: bool) -> String {
     let end = if has_end { "AND key <= $8 AND ($9 OR key <> $8)" } else { "" };
     let direction = if is_reverse { "DESC" } else { "ASC" };
     format!(
         "SELECT s.stands, r.key, r.value
-         FROM (SELECT EXISTS (SELECT FROM elah_shards WHERE shard = $1 AND writer = $2 AND epoch = $3) AS stands) s
+         FROM (SELECT EXISTS (
+           SELECT FROM elah_writers WHERE writer = $1 AND session = $2 AND sequence >= $3) AS stands) s
          LEFT JOIN LATERAL (
            SELECT key, value FROM elah_rows WHERE tbl = $4 AND key >= $5 AND ($6 OR key <> $5) {end}
            AND (expires_at IS NULL OR expires_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)

@@ -74,7 +74,7 @@ module Elah
       def initialize(url, sweep_seconds, shards, bounds)
         @url = url
         @shards = shards
-        @dir = url.sub(%r{\A(\w+://[^:/@]*):[^/]*@}, '\1@').freeze
+        @dir = url.sub(%r{\A(\w+://[^:/?#@]*):[^/?#]*@}, '\1@').freeze
         @name = create(url, shards, bounds)
         @database = Database.new(url, bounds)
         @tables = Names.new(@database, "elah_tables")
@@ -189,6 +189,8 @@ module Elah
       def create(url, shards, bounds)
         database = Database.new(url, { connections_max: 1, **bounds.except(:connections_max) })
         database.write { |sql| Schema.create(sql, shards) }
+      rescue Failed => e
+        raise CannotOpen, "The cluster cannot be opened. #{e.message}"
       ensure
         database&.close
       end

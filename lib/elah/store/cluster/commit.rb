@@ -13,12 +13,11 @@ module Elah
 
         # @param reads [ReadSet]
         # @param entries [Hash{Integer=>Hash{String=>Transaction::Entry}}] pending writes, by the table's number and the key
-        # @param changes [Hash{Counter=>Hash{String=>Transaction::Change}}]
+        # @param changes [Hash{Integer=>Hash{String=>Transaction::Change}}]
         def initialize(reads, entries, changes)
           @reads = reads
           @puts, @gone = flat(entries).partition { |_, _, entry| entry.value }
-          @changes = changes
-          @counts = flat(changes.transform_keys(&:id))
+          @counts = flat(changes)
         end
 
         # @return [Boolean] whether it writes nothing; what it has read was of one moment
@@ -31,17 +30,6 @@ module Elah
           raise TooLarge, "A transaction with #{bytes} bytes is too large; it may have up to #{BYTES_MAX}." if bytes > BYTES_MAX
 
           sql.value(CALL, *locks, *reads, *entries, *counts)
-        end
-
-        # @return [Overflow] which of the additions does not fit
-        def overflow
-          @changes.each do |counter, keys|
-            keys.each do |key, change|
-              value = change.is_reset ? 0 : counter.get(key)
-              return counter.overflow(key, change.added, value) unless Limits::INTEGERS.cover?(value + (change.added || 0))
-            end
-          end
-          Overflow.new("The sum of a counter and what the transaction adds does not fit into 64 bits.")
         end
 
         private

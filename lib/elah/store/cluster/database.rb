@@ -48,7 +48,7 @@ module Elah
         # @raise [Elah::SQL::Error] 22003, a number out of range, which the caller knows more about
         def write
           value = yield @sql
-          @trouble = nil
+          @trouble = nil unless @trouble == FULL # another write may need less room
           value
         rescue Elah::Unavailable, SQL::Error => e
           raise if e.is_a?(SQL::Error) && e.sqlstate == "22003"
@@ -77,11 +77,11 @@ module Elah
         private
 
         def probe
-          write do |sql|
-            raise read_only unless sql.value(PROBE)
+          write { |sql| raise read_only unless sql.value(PROBE) }
+          return unless @trouble == FULL
 
-            probe_room(sql) if @trouble == FULL
-          end
+          write { |sql| probe_room(sql) }
+          @trouble = nil
         rescue Store::Error => e
           @trouble ||= e.message
         end

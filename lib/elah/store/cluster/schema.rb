@@ -112,7 +112,7 @@ module Elah
             END LOOP;
 
             now_ms := #{format(NOW, 'clock_timestamp()')};
-            IF EXISTS (
+            IF cardinality(read_tbl) > 0 AND EXISTS (
               SELECT FROM unnest(read_tbl, read_from, read_til, read_digest) r(tbl, lowest, til, digest)
               CROSS JOIN LATERAL (
                 SELECT sha256(coalesce(string_agg(
@@ -122,7 +122,10 @@ module Elah
                 WHERE e.tbl = r.tbl AND e.key >= r.lowest AND e.key < r.til AND (e.expires_at IS NULL OR e.expires_at > now_ms)
               ) stored
               WHERE stored.digest <> r.digest
-            ) OR EXISTS (
+            ) THEN
+              RETURN false;
+            END IF;
+            IF cardinality(seen_tbl) > 0 AND EXISTS (
               SELECT FROM unnest(seen_tbl, seen_key, seen_count) s(tbl, key, count)
               LEFT JOIN elah_counts c ON c.tbl = s.tbl AND c.key = s.key
               WHERE c.count IS DISTINCT FROM s.count
@@ -130,23 +133,33 @@ module Elah
               RETURN false;
             END IF;
 
-            DELETE FROM elah_rows e USING unnest(gone_tbl, gone_key) g(tbl, key) WHERE e.tbl = g.tbl AND e.key = g.key;
-            INSERT INTO elah_rows (tbl, key, value, expires_at)
-              SELECT p.tbl, p.key, p.value, now_ms + p.ttl FROM unnest(put_tbl, put_key, put_value, put_ttl) p(tbl, key, value, ttl)
-              ORDER BY 1, 2
-              ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at;
-            DELETE FROM elah_counts c USING unnest(reset_tbl, reset_key) g(tbl, key) WHERE c.tbl = g.tbl AND c.key = g.key;
-            INSERT INTO elah_counts AS c (tbl, key, count)
-              SELECT a.tbl, a.key, a.by FROM unnest(add_tbl, add_key, add_by) a(tbl, key, by) ORDER BY 1, 2
-              ON CONFLICT (tbl, key) DO UPDATE SET count = c.count + EXCLUDED.count;
+            IF cardinality(gone_tbl) > 0 THEN
+              DELETE FROM elah_rows e USING unnest(gone_tbl, gone_key) g(tbl, key) WHERE e.tbl = g.tbl AND e.key = g.key;
+            END IF;
+            IF cardinality(put_tbl) > 0 THEN
+              INSERT INTO elah_rows (tbl, key, value, expires_at)
+                SELECT p.tbl, p.key, p.value, now_ms + p.ttl FROM unnest(put_tbl, put_key, put_value, put_ttl) p(tbl, key, value, ttl)
+                ORDER BY 1, 2
+                ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at;
+            END IF;
+            IF cardinality(reset_tbl) > 0 THEN
+              DELETE FROM elah_counts c USING unnest(reset_tbl, reset_key) g(tbl, key) WHERE c.tbl = g.tbl AND c.key = g.key;
+            END IF;
+            IF cardinality(add_tbl) > 0 THEN
+              INSERT INTO elah_counts AS c (tbl, key, count)
+                SELECT a.tbl, a.key, a.by FROM unnest(add_tbl, add_key, add_by) a(tbl, key, by) ORDER BY 1, 2
+                ON CONFLICT (tbl, key) DO UPDATE SET count = c.count + EXCLUDED.count;
+            END IF;
             RETURN true;
           END
           $$;
         SQL
 
+        # A look at pg_class sees what was committed while the transaction waited for the lock; to_regclass may not.
+        EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
         SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
                    "current_setting('server_encoding')"
-        private_constant :SETTINGS
+        private_constant :EXISTS, :SETTINGS
 
         class << self
           # Creates the tables unless they are there.
@@ -169,7 +182,7 @@ module Elah
           private
 
           def read(sql)
-            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value("SELECT to_regclass('elah_cluster') IS NOT NULL")
+            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value(EXISTS)
           end
 
           def write(sql, shards)

@@ -33,12 +33,12 @@ module Elah
           @thread = nil
         end
 
+        # Ends the thread, after the statement that it waits for.
         def stop
           @lock.synchronize do
             @is_over = true
             @end.signal
           end
-          @thread&.join unless @thread == Thread.current
         end
 
         # @return [Integer] number of removed entries

@@ -22,6 +22,7 @@ module Elah
           @reads = ReadSet.new
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
+        @counters = {}
           @is_open = true
         end
 
@@ -122,7 +123,7 @@ module Elah
         end
 
         def count(counter, key)
-          change = @changes.dig(counter, key)
+          change = @changes[counter.id][key]
           return change.added || 0 if change&.is_reset
 
           stored = snapshot { |sql| counter.count(sql, key) }
@@ -147,7 +148,7 @@ module Elah
           counter = own(counter, Counter)
           key = Limits.key(key)
           by = Limits.integer(by)
-          known = @changes.dig(counter, key)
+          known = @changes[counter.id][key]
           added = known&.added || 0
           raise counter.overflow(key, by, added) unless Limits::INTEGERS.cover?(added + by)
 
@@ -156,7 +157,8 @@ module Elah
         end
 
         def change(counter, key, change)
-          @changes[counter][key] = change
+          @counters[counter.id] ||= counter
+          @changes[counter.id][key] = change
           check_size
         end
 
@@ -177,14 +179,28 @@ module Elah
         rescue Conflict
           false
         rescue SQL::Error
-          raise commit.overflow
+          raise overflow
         end
 
+        # The addition that does not fit.
+        def overflow
+          @changes.each do |id, keys|
+            keys.each do |key, change|
+              value = change.is_reset ? 0 : @counters[id].get(key)
+              return @counters[id].overflow(key, change.added, value) unless Limits::INTEGERS.cover?(value + (change.added || 0))
+            end
+          end
+          Overflow.new("The sum of a counter and what the transaction adds does not fit into 64 bits.")
+        end
+
+        # What was read is valid without the end of the snapshot.
         def give_up
           @is_open = false
           snapshot = @snapshot
           @snapshot = nil
           @store.database.read { snapshot.roll_back } if snapshot
+        rescue Store::Error
+          nil
         end
       end
     end
