@@ -453,9 +453,9 @@ impl Driver {
         let Some(witness) = self.machine.witness() else { return done(Err(moved)) };
         let (reader, writer) = (Rc::clone(&self.reader), self.own.writer);
         drop(spawn_local(async move {
-            done(match reader.range(own, table.name(), &range).await {
+            done(match reader.range(writer, witness, table.name(), &range).await {
                 Ok(Some(rows)) => Ok(rows),
-                Ok(None) => Err(StoreError::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 }),
+                Ok(None) => Err(moved),
                 Err(error) => Err(StoreError::Unavailable { why: error.to_string() }),
             });
         }));

@@ -128,11 +128,18 @@ module Elah
           end
         end
 
+        def not_here(shard)
+          owner = @placement.owner_of(shard)
+          return Moved.new("Nobody owns shard #{shard} at the moment.") if @event_loop || owner.zero? || owner == @placement.slot
+
+          OutsideLoop.new("Another process owns shard #{shard} of #{@name}, and only a fiber of a loop can call it: use Elah.run { ... }.")
+        end
+
         def attempt(task, shard, key, name, arguments)
           peer = other_owner(shard)
           return peer.call([@number, Chain.of(task), key, name, arguments], @request_seconds) if peer
 
-          activation = resident(key) or raise Moved, "Nobody owns shard #{shard} at the moment."
+          activation = resident(key) or raise not_here(shard)
           run_here(task, activation, name, arguments)
         rescue TypeError # raised by the method, or because the arguments cannot be sent
           check_arguments(name, arguments) if peer

@@ -67,7 +67,7 @@ module Elah
         return if @serves
 
         @serves = true
-        event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over }
+        event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over } }
       end
 
       private
