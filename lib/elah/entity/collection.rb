@@ -107,7 +107,7 @@ module Elah
       def call_many(calls, deadline: nil)
         task = current_task
         follow if @version != @placement.version
-        return scatter(calls, deadline) unless deadline.nil? && alone?
+        return scatter(calls, deadline && (Concurrency.now + deadline)) unless deadline.nil? && alone?
 
         many = ManyCalls.new(self, calls)
         replies = many.run(task)
@@ -206,9 +206,9 @@ module Elah
 
       private
 
-      def repeat_moved(calls, replies)
+      def repeat_moved(calls, replies, give_up_at = nil)
         replies.each_with_index do |reply, index|
-          replies[index] = call_again(*calls[index]) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
+          replies[index] = call_again(calls[index], give_up_at) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
         end
       end
 

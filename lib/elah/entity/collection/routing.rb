@@ -89,14 +89,15 @@ module Elah
           @owners[shard] ||= (@peers&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
         end
 
-        def scatter(calls, deadline)
+        def scatter(calls, give_up_at)
+          deadline = give_up_at && [give_up_at - Concurrency.now, 0].max
           ways = {}.compare_by_identity
           calls.each_with_index { |call, index| (ways[route(call[0])] ||= []) << index }
-          return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
+          return repeat_moved(calls, gather(calls, deadline), give_up_at) if ways.key?(nil) || Elah.current_loop.nil?
 
           scattered = ScatteredCalls.new(self, calls, ways, deadline)
           replies = scattered.run
-          scattered.failed? ? repeat_moved(calls, replies) : replies
+          scattered.failed? ? repeat_moved(calls, replies, give_up_at) : replies
         end
 
         # Some calls have to look for their owners, because their entities have none at the moment.
@@ -107,8 +108,10 @@ module Elah
           results.map { |result| result.returned? ? result.value : result.error }
         end
 
-        def call_again(key, name, *arguments)
-          call(key, name, arguments)
+        def call_again((key, name, *arguments), give_up_at)
+          return call(key, name, arguments) unless give_up_at
+
+          Elah.timeout([give_up_at - Concurrency.now, 0.001].max) { call(key, name, arguments) }
         rescue StandardError => e
           e
         end

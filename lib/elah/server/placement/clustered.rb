@@ -26,8 +26,8 @@ module Elah
       # @return [Integer] the number of this process's writer; 0 while the database has not given it one
       def slot = @native.writer
 
-      # @return [Integer] the same: a writer never comes again
-      def generation = @native.writer
+      # @return [Integer] the same, since a writer never comes again; -1, which nobody has, while there is none
+      def generation = slot.zero? ? -1 : slot
 
       # @return [Integer] the process that stands for this server
       def server_id = Placement.current.server_id
