@@ -18,7 +18,7 @@ class ArchitectureTest < Minitest::Test
 
   # The crates of which a server is made. Clients of databases and the programs of tests and benchmarks are not among
   # them.
-  CORE = "crates/elah-{clock,form,http,journal,json,lease-pool,links,loop,permutation,ranked-set,scoreboard,store}"
+  CORE = "crates/elah-{clock,cluster,form,http,journal,json,lease-pool,links,loop,permutation,ranked-set,scoreboard,store}"
 
   # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files, and the memory
   # of large ranked sets.
@@ -93,7 +93,8 @@ class ArchitectureTest < Minitest::Test
   # The crates from the bottom up: each uses those above it in this list alone. Tests and the programs of benchmarks may
   # use all.
   LAYERS = %w[
-    elah-clock elah-form elah-json elah-permutation elah-loop elah-scoreboard elah-store elah-journal elah-ranked-set elah-lease-pool elah-links elah-http elah-clients
+    elah-clock elah-form elah-json elah-permutation elah-loop elah-scoreboard elah-cluster elah-store elah-journal
+    elah-ranked-set elah-lease-pool elah-links elah-http elah-clients
   ].freeze
 
   def test_arrows_between_crates_go_one_way
@@ -125,6 +126,12 @@ class ArchitectureTest < Minitest::Test
     assert_empty dependencies("elah-lease-pool").grep(/\A(magnus|rb-sys|elah-|tokio|heed)/)
     refute_found "crates/elah-lease-pool/src/**/*.rs", /\bunsafe\b|\bstd::(fs|net|thread|time|env)\b/,
                  "lease pools do no I/O, and have no clock"
+  end
+
+  def test_a_clusters_state_machine_does_no_io
+    assert_empty dependencies("elah-cluster")
+    refute_found "crates/elah-cluster/src/**/*.rs", /\bunsafe\b(?!_code)|\bstd::(fs|net|thread|time|env|io|process)\b/,
+                 "what happens and when comes from the driver"
   end
 
   def test_the_core_never_knows_an_app

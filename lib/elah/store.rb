@@ -3,6 +3,9 @@
 # The Ruby half of the store: keywords, defaults and documentation. The other half is native (ext/elah/src/store.rs).
 require_relative "store/errors"
 require_relative "store/clock"
+require_relative "store/interface/opened"
+require_relative "store/interface/table"
+require_relative "store/interface/transaction"
 require_relative "store/table"
 require_relative "store/counter"
 require_relative "store/transaction"
@@ -22,14 +25,21 @@ module Elah
   #   links.get("elah")                             # => "https://example.com/"
   class Store
     autoload :Backup, "elah/store/backup"
+    autoload :Cluster, "elah/store/cluster"
+
+    include Interface::Opened
 
     # The folder in a data folder that is there while a backup is restored.
     UNFINISHED_RESTORE = "restore.unfinished"
     private_constant :UNFINISHED_RESTORE
+
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
     # Attempts without a lock; for later attempts all other writers wait, 20 ms at most.
     FREE_ATTEMPTS_MAX = 4
+
+    URL = %r{\A\w+://}.freeze
+    private_constant :URL
 
     class << self
       # @!method release_all
@@ -37,19 +47,24 @@ module Elah
       #   @api private
       #   @return [nil]
 
-      # Opens the store in a directory, or creates it. A process has each directory open only once. Counts that a killed process had in memory are
-      # recovered here.
+      # Opens the store in a directory, or on a cluster's database, or creates it. A process has each directory open only once. Counts that a killed
+      # process had in memory are recovered here.
       #
-      # @param dir [String] the directory; created if it is missing
-      # @param bytes_max [Integer, nil] maximum size of the file in bytes; nil uses the default of `store_bytes_max`
-      # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored
+      # @param dir [String] the directory, which is created if it is missing, or the URL of a PostgreSQL database: see {Cluster.open}
+      # @param bytes_max [Integer, nil] maximum size of the file in bytes; nil uses the default of `store_bytes_max`; not for a cluster
+      # @param fold_seconds [Numeric] how long increments with `durability: :memory` may stay in memory before they are stored; not for a cluster
       # @param sweep_seconds [Numeric] interval at which expired entries are removed
-      # @param clock [Elah::Store::Clock, nil] clock for expiry; nil uses the system's
-      # @return [Elah::Store]
-      # @raise [CannotOpen] when the directory is not writable, or its file is not Elah's
+      # @param clock [Elah::Store::Clock, nil] clock for expiry; nil uses the system's. A cluster has its database's clock and refuses another
+      # @param client [Hash{Symbol=>Numeric}] of a cluster: bounds of {Elah::SQL#initialize}
+      # @return [Elah::Store, Elah::Store::Cluster]
+      # @raise [CannotOpen] when the directory is not writable, or its file is not Elah's; when the database refuses
       # @raise [Damaged] when its file is empty, truncated or damaged in one of the checked pages
       # @raise [Full] when the disk has no room for a new store
-      def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil)
+      # @raise [Unavailable] when the database cannot be reached
+      def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil, **client)
+        return Cluster.open(dir, sweep_seconds: sweep_seconds, clock: clock, **client) if dir.to_s.match?(URL)
+        raise ArgumentError, "#{client.keys.join(', ')}: only for the URL of a cluster" if client.any?
+
         bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
@@ -98,11 +113,17 @@ module Elah
       # @return [void]
       # @raise [NotReady] with the reason, when a store does not
       def check_ready
-        troubles_native(true).first&.then { |_dir, reason| raise NotReady, reason }
+        trouble = troubles_native(true).first || clusters.dup.filter_map(&:check).first
+        trouble&.then { |_dir, reason| raise NotReady, reason }
       end
 
-      # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason
-      def troubles = troubles_native(false).to_h
+      # @return [Hash{String=>String}] the directories of this process's stores that are known to refuse writes, with the reason; for a cluster its
+      #   URL without the password
+      def troubles = troubles_native(false).to_h.update(clusters.dup.filter_map(&:trouble).to_h)
+
+      # @return [Array<Elah::Store::Cluster>] those that this process has open
+      # @api private
+      def clusters = @clusters ||= []
 
       private :open_native, :troubles_native, :check_native, :compact_native, :stats_native
     end
@@ -135,68 +156,38 @@ module Elah
     #   @return [Boolean]
 
     # @!method dir
-    #   @return [String] its directory
+    #   @return [String] its directory; of a cluster the URL without the password
 
-    # @return [Time] the time by which entries expire: that of the system, or of the `clock:` of {open}
-    def now = Time.at(0, now_ms, :millisecond)
+    # The time of the clock by which entries expire: that of the system, or the `clock:` of {open}. It never goes back.
+    #
+    # @return [Time]
+    def now = Time.at(0, @latest_ms = [@latest_ms || 0, now_ms].max, :millisecond)
 
     # @!method now_ms
-    #   @return [Integer] {now} in milliseconds since 1970
+    #   @return [Integer] the same in milliseconds since 1970; it may go back
     #   @api private
 
-    # The counters of that name. They are independent of a table with the same name.
-    #
-    # @param name [String] 1 to 255 bytes
-    # @param durability [Symbol] default of {Counter#increment}: `:disk` or `:memory`
-    # @return [Elah::Store::Counter]
-    # @raise [InvalidKey] when the name is empty or too long
-    def counter(name, durability: :disk)
-      unless %i[disk memory].include?(durability)
-        raise ArgumentError, "durability: must be :disk or :memory, not #{durability.inspect}"
-      end
+    # @param names [Array<String>] of tables, which writes name by their positions
+    # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for: with many rows per page of the store, a row costs a
+    #   fraction
+    # @return [Elah::Shards::Commits]
+    # @api private
+    def group_commits(names, delay_seconds) = Shards::Commits.open(names.map { |name| table(name) }, delay_seconds)
 
-      counter_native(name, durability == :memory)
-    end
+    # @return [Placement::Single, Placement::Supervised] which process owns which entities of this store
+    # @api private
+    def placement(_event_loop) = Placement.current
 
-    # Runs a block that reads one snapshot of the store, and whose writes are stored together or not at all. If another write changed data that the
-    # block had read, the block runs again. So it should only read and write the store. After {FREE_ATTEMPTS_MAX} attempts the writers of all
-    # processes wait for it, so that it cannot fail forever. Transactions are serialisable: the result is as if they had run one after another.
-    # Nothing is stored if the block raises, or is left with `break`, `return` or `throw`.
-    #
-    # @yieldparam tx [Elah::Store::Transaction]
-    # @yieldreturn [T]
-    # @return [T] the block's value, once its writes are on disk
-    # @raise [Conflict] after {ATTEMPTS_MAX} attempts
-    def transaction(&block)
-      outcome = attempt(&block)
-      return outcome.first if outcome
+    # @return [Boolean] whether processes of other machines share it
+    # @api private
+    def clustered? = false
 
-      # Retries run one after another, so that they do not conflict again.
-      @losers ||= Mutex.new
-      return again(&block) if @losers.owned?
+    # @return [Elah::Entity::Servers] the other servers on this folder
+    # @api private
+    def servers = Entity::Servers.of(dir)
 
-      @losers.synchronize { again(&block) }
-    end
-
-    private
-
-    def again(&block)
-      (2..ATTEMPTS_MAX).each do |number|
-        outcome = attempt(is_reserved: number > FREE_ATTEMPTS_MAX, &block)
-        return outcome.first if outcome
-      end
-      raise Conflict, "The transaction lost against other writes #{ATTEMPTS_MAX} times."
-    end
-
-    # The block's value in an array, or nil after a conflict.
-    def attempt(is_reserved: false)
-      transaction = begin_native(is_reserved)
-      value = yield transaction
-      [value] if transaction.send(:commit_native)
-    ensure
-      transaction&.send(:give_up_native)
-    end
-
-    private :counter_native, :begin_native
+    alias new_counter counter_native
+    alias begin_attempt begin_native
+    private :counter_native, :begin_native, :new_counter, :begin_attempt
   end
 end

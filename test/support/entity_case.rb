@@ -81,7 +81,7 @@ class EntityCase < Minitest::Test
 
   def setup
     @dir = Dir.mktmpdir("elah-entity")
-    @store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+    @store = open_store
     @accounts = Account.in(@store)
     Account::LIVES.clear
   end
@@ -90,6 +90,9 @@ class EntityCase < Minitest::Test
     @store.close
     FileUtils.remove_entry(@dir)
   end
+
+  # A test of a class with other stores overrides it.
+  def open_store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
 
   # Entities of a class like Account, with what the block declares.
   def accounts(name, store: @store, &block)

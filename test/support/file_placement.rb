@@ -39,6 +39,8 @@ class FilePlacement
 
   def link_path(slot, generation) = "#{@path}.#{slot}.#{generation}.sock"
 
+  def own_path = link_path(slot, generation)
+
   def before_release(&block) = @blocks << block
 
   def release(shards) = @blocks.each { |block| block.call(shards) }

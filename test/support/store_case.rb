@@ -17,4 +17,20 @@ class StoreCase < Minitest::Test
     @store.close
     FileUtils.remove_entry(@dir)
   end
+
+  # Lets time pass for what expires.
+  def let_pass(seconds) = @clock.advance(seconds)
+
+  # The same store by another call of `open`.
+  def open_again = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+
+  # Makes test classes of a module of cases: one on a folder, one on a cluster's database.
+  #
+  # @param cases [Module]
+  def self.on_each_store(cases)
+    require_relative "cluster_case"
+    { FolderTest: StoreCase, ClusterTest: ClusterCase }.each do |name, test_class|
+      cases.const_set(name, Class.new(test_class) { include cases })
+    end
+  end
 end

@@ -4,7 +4,7 @@
 require "test_helper"
 require "support/store_case"
 
-class StoreTest < StoreCase
+module StoreCases
   def test_tables_and_counters_of_one_name_are_apart
     @store.table("same").put("k", "v")
     @store.counter("same").increment("k", by: 3)
@@ -28,10 +28,11 @@ class StoreTest < StoreCase
 
   def test_too_large
     assert_raises(Elah::Store::TooLarge) { @table.put("a", "x" * (64 * 1024**2 + 1)) }
-    names = Array.new(1024) { |i| @store.table("t#{i}") }
-    @store.transaction { |tx| names.each { |table| tx.put(table, "a", "") } }
-    assert_raises(Elah::Store::TooLarge) { @store.table("one more").put("a", "") }
-    assert_equal "", @store.table("t1023").get("a")
+    error = assert_raises(Elah::Store::TooLarge) do
+      @store.transaction { |tx| 100_001.times { |number| tx.put(@table, number.to_s, "") } }
+    end
+    assert_equal "A transaction with 100001 operations is too large; it may have up to 100000.", error.message
+    assert_equal 0, @table.size
   end
 
   def test_closed
@@ -39,17 +40,6 @@ class StoreTest < StoreCase
     assert_equal true, @store.closed?
     [-> { @table.get("a") }, -> { @table.put("a", "1") }, -> { @counter.increment("a") }, -> { @store.sweep },
      -> { @store.transaction { nil } }].each { |call| assert_raises(Elah::Store::Closed, &call) }
-  end
-
-  def test_a_process_opens_a_directory_once
-    again = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
-    again.table("links").put("a", "1")
-    @store.close
-    assert_equal "1", again.table("links").get("a")
-    error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(@dir, bytes_max: 1024**3) }
-    assert_match(/has it open with a bytes_max of 67108864, not 1073741824/, error.message)
-  ensure
-    again&.close
   end
 
   def test_both_sides_of_a_fork_go_on
@@ -90,5 +80,44 @@ class StoreTest < StoreCase
   ensure
     GC.stress = false
     assert_equal "1", @table.get("b")
+  end
+end
+
+StoreCase.on_each_store(StoreCases)
+
+# What a directory has and a database has not.
+class StoreFolderTest < StoreCase
+  def test_a_process_opens_a_directory_once
+    again = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+    again.table("links").put("a", "1")
+    @store.close
+    assert_equal "1", again.table("links").get("a")
+    error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(@dir, bytes_max: 1024**3) }
+    assert_match(/has it open with a bytes_max of 67108864, not 1073741824/, error.message)
+  ensure
+    again&.close
+  end
+
+  def test_more_tables_than_the_file_has_room_for
+    names = Array.new(1024) { |i| @store.table("t#{i}") }
+    @store.transaction { |tx| names.each { |table| tx.put(table, "a", "") } }
+    assert_raises(Elah::Store::TooLarge) { @store.table("one more").put("a", "") }
+    assert_equal "", @store.table("t1023").get("a")
+  end
+
+  def test_the_time_is_that_of_its_clock_and_does_not_go_back
+    assert_equal Time.at(1_000_000), @store.now
+    let_pass(1.5)
+    assert_equal Time.at(1_000_001.5), @store.now
+    Dir.mktmpdir do |folder|
+      other = Elah::Store.open(folder)
+      assert_in_delta Time.now.to_f, other.now.to_f, 60
+      other.close
+    end
+  end
+
+  def test_bounds_of_a_client_are_refused
+    error = assert_raises(ArgumentError) { Elah::Store.open(@dir, connections_max: 4) }
+    assert_equal "connections_max: only for the URL of a cluster", error.message
   end
 end

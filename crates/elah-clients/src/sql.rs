@@ -23,6 +23,7 @@ mod value;
 pub use client::Client;
 pub use error::{Error, Kind, Refusal};
 pub use pool::Status;
+pub use postgres::{chain, connect as connect_postgres};
 pub use rows::Rows;
 pub use settings::{Bounds, Engine, Settings, TlsMode};
 pub use stream::RowStream;

@@ -19,12 +19,15 @@ const HEAD_BYTES: usize = 16;
 
 /// One write in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed<'a> {
-    pub(super) table: u8,
-    pub(super) key: &'a [u8],
+pub struct Packed<'a> {
+    /// The position of its table in the batch's list.
+    pub table: u8,
+    /// The key.
+    pub key: &'a [u8],
     /// `None` removes the key.
-    pub(super) value: Option<&'a [u8]>,
-    pub(super) expires_at_ms: Option<u64>,
+    pub value: Option<&'a [u8]>,
+    /// Milliseconds since 1970 by the store's clock; `None` never expires.
+    pub expires_at_ms: Option<u64>,
 }
 
 /// The writes of one call, in order.
@@ -134,7 +137,7 @@ fn head(tag: u8, table: u8, key_bytes: usize, value_bytes: usize, expires_at_ms:
 }
 
 /// Reads packed writes.
-pub(super) struct Unpacked<'a> {
+pub struct Unpacked<'a> {
     rest: &'a [u8],
 }
 
@@ -161,10 +164,11 @@ impl<'a> Iterator for Unpacked<'a> {
 /// The writes of calls, each under the claim on its shard. The writes of a call are stored together or not at all. A call with an
 /// invalid claim does not affect the others.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub struct Batch {
     /// Counts the batches of one owner, from 1.
-    pub(super) number: u64,
-    pub(super) tables: Arc<[Arc<TableName>]>,
+    pub number: u64,
+    /// The tables that its writes name by their positions.
+    pub tables: Arc<[Arc<TableName>]>,
     /// How long it may wait to share a commit with others.
     pub(super) commit_delay: Duration,
     bytes: Vec<u8>,
@@ -187,22 +191,23 @@ impl Batch {
         self.calls.is_empty()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// Its approximate size in memory.
+    pub fn bytes(&self) -> usize {
         self.bytes.len() + 32 * self.calls.len()
     }
 
     /// The claim and the writes of each call.
-    pub(super) fn calls(&self) -> impl Iterator<Item = (&Claim, Unpacked<'_>)> {
+    pub fn calls(&self) -> impl Iterator<Item = (&Arc<Claim>, Unpacked<'_>)> {
         let mut start = 0;
         self.calls.iter().map(move |(claim, end)| {
             let writes = Unpacked { rest: &self.bytes[start..*end] };
             start = *end;
-            (&**claim, writes)
+            (claim, writes)
         })
     }
 
     /// Records that nothing was stored.
-    pub(super) fn fail(&self, error: &Error) {
+    pub fn fail(&self, error: &Error) {
         for (claim, _) in &self.calls {
             claim.fail(self.number, error);
         }

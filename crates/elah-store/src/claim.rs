@@ -39,7 +39,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    pub(super) fn new(shard: u16, epoch: u64) -> Arc<Self> {
+    /// The right to write to `shard` under `epoch`, which whoever stores its batches has granted.
+    pub fn new(shard: u16, epoch: u64) -> Arc<Self> {
         Arc::new(Claim {
             shard,
             epoch,
@@ -70,15 +71,20 @@ impl Claim {
     }
 
     /// Whether a batch under the claim was lost.
-    pub(super) fn has_lost_writes(&self) -> bool {
+    pub fn has_lost_writes(&self) -> bool {
         self.failure.get().is_some()
+    }
+
+    /// Records that another owner has the shard.
+    pub fn take_away(&self) {
+        self.is_taken.store(true, Ordering::Release);
     }
 
     /// Whether nobody else had claimed the shard at this number of `takeovers`; `stored` looks up the shard's epoch.
     pub(super) fn check(&self, takeovers: u64, stored: impl FnOnce() -> Result<u64, Error>) -> Result<bool, Error> {
         if self.checked_at.load(Ordering::Acquire) != takeovers {
             if stored()? != self.epoch {
-                self.is_taken.store(true, Ordering::Release);
+                self.take_away();
             }
             self.checked_at.store(takeovers, Ordering::Release);
         }
@@ -94,18 +100,21 @@ impl Claim {
         }
     }
 
-    pub(super) fn fail(&self, number: u64, error: &Error) {
+    /// Records that the batch `number` was not stored, unless an earlier one was lost already.
+    pub fn fail(&self, number: u64, error: &Error) {
         let _ = self.failure.set((number, error.clone()));
     }
 }
 
 /// An owner's request for shards.
 #[derive(Clone, Debug)]
-pub(super) struct Takeover {
-    pub(super) shards: Vec<u16>,
+pub struct Takeover {
+    /// The wanted shards.
+    pub shards: Vec<u16>,
     /// The number of shards; a store keeps that of its first claim.
-    pub(super) of: u32,
-    pub(super) generation: u64,
+    pub of: u32,
+    /// The owner.
+    pub generation: u64,
 }
 
 pub(super) fn claim_key(shard: u16) -> [u8; 4] {

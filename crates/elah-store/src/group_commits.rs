@@ -5,19 +5,16 @@ use std::time::Duration;
 
 use super::Table;
 use super::batch::{Batch, Gathered};
+use super::batch_store::{BatchStore, Own, Told};
 use super::claim::{Claim, Takeover};
 use super::error::Error;
-use super::queue::{Done, Job};
+use super::merge::Merge;
 use super::range::{Entry, Range};
-use super::shared::Handle;
 use super::table::TableName;
-use super::write::{Outcome, Work};
-
-type Told = Box<dyn FnOnce() + Send>;
 
 /// The batches of one owner over a fixed list of tables.
 pub struct GroupCommits {
-    handle: Arc<Handle>,
+    store: Arc<dyn BatchStore>,
     tables: Arc<[Arc<TableName>]>,
     commit_delay: Duration,
     open: Mutex<Batch>,
@@ -43,14 +40,14 @@ impl GroupCommits {
         if let Some(foreign) = tables.iter().find(|table| !first.handle.shares_opening_with(&table.handle)) {
             return Err(Error::ForeignTable { name: foreign.name().to_owned() });
         }
-        let names: Arc<[_]> = tables.iter().map(|table| Arc::clone(&table.name)).collect();
-        Ok(GroupCommits {
-            handle: Arc::clone(&first.handle),
-            open: Mutex::new(Batch::new(1, Arc::clone(&names), commit_delay)),
-            tables: names,
-            commit_delay,
-            progress: Arc::default(),
-        })
+        let names = tables.iter().map(|table| Arc::clone(&table.name)).collect();
+        Ok(Self::over(Arc::<super::shared::Handle>::clone(&first.handle), names, commit_delay))
+    }
+
+    /// The same over any store of batches; up to 256 tables.
+    pub fn over(store: Arc<dyn BatchStore>, tables: Arc<[Arc<TableName>]>, commit_delay: Duration) -> Self {
+        let open = Mutex::new(Batch::new(1, Arc::clone(&tables), commit_delay));
+        GroupCommits { store, open, tables, commit_delay, progress: Arc::default() }
     }
 
     /// Claims shards for `generation`, in a store of `of` shards; `done` gets the claims when they are on disk.
@@ -61,22 +58,12 @@ impl GroupCommits {
         generation: u64,
         done: impl FnOnce(Result<Vec<Arc<Claim>>, Error>) + Send + 'static,
     ) {
-        let takeover = Takeover { shards: shards.clone(), of, generation };
-        let done: Done = Box::new(move |outcomes| {
-            done(outcomes.map(|outcomes| {
-                let claim = |(shard, outcome): (u16, Outcome)| match outcome {
-                    Outcome::Claimed(epoch) => Some(Claim::new(shard, epoch)),
-                    _ => None,
-                };
-                shards.into_iter().zip(outcomes).filter_map(claim).collect()
-            }));
-        });
-        self.handle.submit(Job::Change(Work::Claim(takeover), done));
+        self.store.claim(Takeover { shards, of, generation }, Box::new(done));
     }
 
     /// Whether nobody else has claimed the shard, as far as this process can read the store.
     pub fn still_owns(&self, claim: &Claim) -> bool {
-        self.handle.with(|engine| engine.still_owns(claim)).unwrap_or(true)
+        self.store.still_owns(claim)
     }
 
     /// Adds the writes of a call to the open batch, and returns that batch's number.
@@ -99,8 +86,7 @@ impl GroupCommits {
         let (number, bytes) = (batch.number, batch.bytes());
         lock(&self.progress).bytes += bytes;
         let progress = Arc::clone(&self.progress);
-        let done: Done = Box::new(move |_| settle(&progress, number, bytes));
-        self.handle.submit(Job::Change(Work::Batch(batch), done));
+        self.store.store(batch, Box::new(move |()| settle(&progress, number, bytes)));
         number
     }
 
@@ -118,10 +104,10 @@ impl GroupCommits {
     pub fn when_settled(&self, number: u64, told: impl FnOnce() + Send + 'static) {
         let mut progress = lock(&self.progress);
         if number > progress.settled {
-            progress.waiting.push((number, Box::new(told)));
+            progress.waiting.push((number, Box::new(|()| told())));
             drop(progress);
             if !self.commit_delay.is_zero() {
-                self.handle.hurry();
+                self.store.hurry();
             }
         } else {
             drop(progress);
@@ -131,24 +117,57 @@ impl GroupCommits {
 
     /// The expiry of something with the lifetime `ttl` from now.
     pub fn expiry(&self, ttl: Duration) -> u64 {
-        self.handle.clock().expiry(ttl)
+        self.store.expiry(ttl)
     }
 
-    /// Appends the value of a key of a table to `into`, as stored and changed by `gathered`.
-    pub fn get(&self, table: u8, key: &[u8], gathered: &Gathered, into: &mut Vec<u8>) -> Result<bool, Error> {
+    /// Appends the value of a key of a table to `into`, as stored and changed by `gathered`. `None` if the store has to be asked for
+    /// it, with `range_later`.
+    pub fn get_now(&self, table: u8, key: &[u8], gathered: &Gathered, into: &mut Vec<u8>) -> Option<Result<bool, Error>> {
         match gathered.get(table, key) {
             Some(own) => {
                 into.extend_from_slice(own.unwrap_or_default());
-                Ok(own.is_some())
+                Some(Ok(own.is_some()))
             }
-            None => self.handle.with(|engine| engine.get(self.table(table)?, key, into)),
+            None => match self.table(table) {
+                Ok(name) => self.store.get_now(name, key, into),
+                Err(error) => Some(Err(error)),
+            },
         }
     }
 
-    /// A range of a table, as stored and changed by `gathered`.
-    pub fn range(&self, table: u8, range: &Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
+    /// A range of a table, as stored and changed by `gathered`. `None` if the store has to be asked for it, with `range_later`.
+    pub fn range_now(&self, table: u8, range: &Range, gathered: &Gathered) -> Option<Result<Vec<Entry>, Error>> {
+        match self.table(table) {
+            Ok(name) => self.store.range_now(name, range, &Own(gathered.by_key(table))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// A range of a table, as stored and changed by `gathered`, for the owner of the claim; `done` gets it.
+    pub fn range_later(
+        &self,
+        claim: &Arc<Claim>,
+        table: u8,
+        range: Range,
+        gathered: &Gathered,
+        done: impl FnOnce(Result<Vec<Entry>, Error>) + Send + 'static,
+    ) {
+        let bounds = match self.table(table).and_then(|_| range.bounds()) {
+            Ok(Some(bounds)) if range.limit > 0 => bounds,
+            Ok(_) => return done(Ok(Vec::new())),
+            Err(error) => return done(Err(error)),
+        };
         let own = gathered.by_key(table);
-        self.handle.with(|engine| engine.range_with(self.table(table)?, range, &own))
+        // Each own write may take the place of a stored row.
+        let wider = Range { limit: range.limit.saturating_add(own.len()), ..range.clone() };
+        let merged = move |stored: Vec<Entry>| {
+            let mut merge = Merge::new(Some(&own), &bounds, &range);
+            let _ = stored.iter().all(|(key, value)| merge.own_before(key) && merge.stored(key, value));
+            merge.finish()
+        };
+        if let Some(name) = self.tables.get(usize::from(table)) {
+            self.store.range_later(claim, name, wider, Box::new(move |stored| done(stored.map(merged))));
+        }
     }
 
     fn table(&self, number: u8) -> Result<&TableName, Error> {
@@ -177,6 +196,6 @@ fn settle(progress: &Mutex<Progress>, number: u64, bytes: usize) {
     };
     let due: Vec<(u64, Told)> = due;
     for (_, told) in due {
-        told();
+        told(());
     }
 }

@@ -9,6 +9,7 @@
 //! use.
 
 mod batch;
+mod batch_store;
 mod bounds;
 mod check;
 mod claim;
@@ -38,27 +39,28 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use batch::Gathered;
+pub use batch::{Batch, Gathered, Packed};
+pub use batch_store::{BatchStore, Own, Told};
 pub use bounds::{KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_MAX, TABLES_MAX, VALUE_BYTES_MAX};
 pub use check::Checked;
-pub use claim::{Claim, SHARDS_MAX};
+pub use claim::{Claim, SHARDS_MAX, Takeover};
 pub use elah_clock::Clock;
 pub use error::Error;
 pub use group_commits::GroupCommits;
 pub use iteration::end as end_iteration;
 pub use queue::{WAITING_BYTES_MAX, WAITING_MAX};
-pub use range::{Entry, Range};
+pub use range::{Bounds, Entry, Range};
 pub use reservation::Reservation;
 pub use shared::{check_all, release_all, troubles};
 pub use snapshot::Snapshot;
 pub use stats::{Sizes, Stats};
+pub use table::TableName;
 pub use transaction::Transaction;
 pub use write::Outcome;
 
 use layout::Kind;
 use queue::{Done, Job};
 use shared::Handle;
-use table::TableName;
 use write::{Changes, Work, Write};
 
 /// The options of an open store.

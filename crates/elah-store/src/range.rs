@@ -30,11 +30,11 @@ pub struct Range {
 }
 
 /// Lower and upper bound.
-pub(super) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+pub type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 impl Range {
     /// The bounds within a table; `None` when nothing can lie between them.
-    pub(super) fn bounds(&self) -> Result<Option<Bounds>, Error> {
+    pub fn bounds(&self) -> Result<Option<Bounds>, Error> {
         for key in [&self.prefix, &self.from, &self.to, &self.after].into_iter().flatten() {
             if key.len() > KEY_BYTES_MAX {
                 return Err(Error::InvalidKey { bytes: key.len() });

@@ -13,7 +13,7 @@ use super::layout::{Kind, TABLES, TableId, encode_table_row, table_key, table_ro
 
 /// A table or counter by name. It gets its ID with its first entry; the ID is cached for one opening of the file.
 #[derive(Debug)]
-pub(super) struct TableName {
+pub struct TableName {
     pub(super) kind: Kind,
     pub(super) name: String,
     /// The opening's number times 65536 plus the id; 0 while unknown.
@@ -30,6 +30,16 @@ struct Counted {
 }
 
 impl TableName {
+    /// The table `name`, of 1 to `NAME_BYTES_MAX` bytes.
+    pub fn table(name: &str) -> Result<Self, Error> {
+        Self::new(Kind::Table, name)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn new(kind: Kind, name: &str) -> Result<Self, Error> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidName { bytes: name.len() });

@@ -53,6 +53,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     #[cfg(feature = "sql")]
     clients::sql::init(ruby, elah)?;
     store::init(ruby, elah)?;
+    #[cfg(feature = "sql")]
+    entity::cluster::init(ruby, elah)?;
     entity::shards::init(ruby, elah)?;
     server::shutdown_watchdog::init(elah)?;
     let rack = elah.define_module("Rack")?;

@@ -56,14 +56,21 @@ module Elah
     # @return [T] the block's value, once it is committed
     # @raise [SerializationFailure] when the block should be tried again
     def transaction(isolation: nil)
-      native = @native.begin(isolation)
-      value = yield Transaction.new(native)
-      native.commit
+      transaction = self.begin(isolation: isolation)
+      value = yield transaction
+      transaction.commit
       committed = true
       value
     ensure
-      native&.roll_back unless committed
+      transaction&.roll_back unless committed
     end
+
+    # A transaction that its caller ends, by {Transaction#commit} or {Transaction#roll_back}.
+    #
+    # @param isolation [Symbol, nil]
+    # @return [Transaction]
+    # @api private
+    def begin(isolation: nil) = Transaction.new(@native.begin(isolation))
 
     # @return [Boolean] whether the server is PostgreSQL; otherwise it is MySQL or MariaDB
     def postgres? = @native.postgres?

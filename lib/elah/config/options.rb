@@ -18,6 +18,7 @@ module Elah
       times: "Timeouts",
       parsers: "Parsers of JSON, forms and uploads",
       store: "Store",
+      cluster: "Cluster: several machines",
       sinks: "Sinks"
     }.freeze
 
@@ -196,6 +197,12 @@ module Elah
              default: "embedded"
       option :store_bytes_max, :integer, "Limits the size of the embedded store; reserves address space, not disk space.",
              unit: "bytes", default: 17_179_869_184, range: 1_048_576..(1 << 44)
+    end
+
+    group :cluster do
+      option :cluster_node, :string, "Names this machine in the cluster; by default its host name."
+      option :lease_seconds, :float, "Takes the shards of a worker away that gives no sign of life for longer; the same on all machines.",
+             unit: "seconds", default: 5.0, range: 1.0..60.0
     end
 
     group :sinks do

@@ -120,7 +120,7 @@ module Elah
       def call_many(calls, deadline: nil)
         task = current_task
         follow if @version != @placement.version
-        return scatter(calls, deadline) unless deadline.nil? && alone?
+        return scatter(calls, deadline && (Concurrency.now + deadline)) unless deadline.nil? && alone?
 
         many = ManyCalls.new(self, calls)
         replies = many.run(task)
@@ -204,18 +204,26 @@ module Elah
         end
       end
 
+      # @return [Boolean] whether processes of other machines share the store
+      # @api private
+      def clustered? = @store.clustered?
+
+      # Takes part in the cluster of the store, in the loop.
+      # @api private
+      def join = current_task
+
       # Waits until all acknowledged writes are on disk, in the thread if no loop runs.
       def flush = @commits.flush
 
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        @commits = Commits.new(tables, delay_seconds: @entity_class.linger_seconds)
+        @commits = Commits.new(@store.group_commits(table_names, @entity_class.linger_seconds))
         @timers = Timers.new(self) if @entity_class.timers?
         @activation_class = @timers ? Timers::Activation : Activation
         @residents = Residents.new(@entities_max)
         @here = @residents.activations
-        @claims = @placement = @event_loop = @thread = nil
+        @claims = @placement = @peers = @event_loop = @thread = nil
         @version = 0
         @released = {}
         @routes = {}
@@ -230,9 +238,9 @@ module Elah
 
       private
 
-      def repeat_moved(calls, replies)
+      def repeat_moved(calls, replies, give_up_at = nil)
         replies.each_with_index do |reply, index|
-          replies[index] = call_again(*calls[index]) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
+          replies[index] = call_again(calls[index], give_up_at) if reply.is_a?(Moved) || reply.is_a?(Store::Fenced)
         end
       end
 

@@ -8,11 +8,9 @@ module Elah
       # Bytes that may be unsettled before a `:memory` call waits.
       WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-      # @param tables [Array<Elah::Store::Table>] tables, which writes name by index: first that of the entities, then those of the indexes
-      # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for: with many rows per page of the store, a row costs a
-      #   fraction
-      def initialize(tables, delay_seconds: 0)
-        @native = Shards::Commits.open(tables, delay_seconds)
+      # @param native [Elah::Shards::Commits] of the store
+      def initialize(native)
+        @native = native
         @event_loop = nil
         @planned = @settled = 0
       end

@@ -10,8 +10,9 @@ module Elah
 
       class << self
         # @param store [Elah::Store]
+        # @param placement [Placement::Single, Placement::Supervised, Placement::Clustered]
         # @return [Epochs] those of its directory
-        def of(store) = @all[store.dir] ||= new(Placement.current, Servers.of(store.dir))
+        def of(store, placement) = @all[store.dir] ||= new(placement, store.servers)
 
         # Logs which other servers have entities of these stores in memory.
         #
@@ -28,8 +29,8 @@ module Elah
         end
       end
 
-      # @param placement [Placement::Single, Placement::Supervised]
-      # @param servers [Servers]
+      # @param placement [Placement::Single, Placement::Supervised, Placement::Clustered]
+      # @param servers [Servers, nil] nil where the database tells owners apart
       def initialize(placement, servers)
         @placement = placement
         @servers = servers
@@ -72,8 +73,8 @@ module Elah
       def claim_all(shard, commits)
         raise moved(shard) unless owned?(shard)
 
-        @servers.enter
-        @servers.warn_of_others
+        @servers&.enter
+        @servers&.warn_of_others
         @claims.delete_if { |_, claim| !commits.owns?(claim) } # others may have claimed all of them at once
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
         claims = commits.claim(wanted, @placement.shards, @placement.generation)

@@ -49,7 +49,7 @@ module Elah
         set(:shards_claimed, Epochs.claimed)
         peers = Peers.current
         limiters = peers ? peers.limiters : {}
-        set(:calls_received, peers ? peers.calls_received : 0)
+        set(:calls_received, Peers.all.sum(&:calls_received))
         set(:calls_sent, limiters.sum { |_, limiter| limiter.in_flight })
         { timers_fired: Timers::COUNTS.fired, timers_failed: Timers::COUNTS.failed }.each do |name, count|
           @scoreboard.publish(@row, name.to_s, count) if count.positive?

@@ -4,20 +4,30 @@ module Elah
   class Entity
     # The other workers of this server: sends them calls of entities that they own, and runs the calls that they send.
     class Peers
-      class << self
-        # @return [Peers, nil] the peers of this process; nil when it is the only worker
-        attr_accessor :current
+      @all = {}.compare_by_identity
 
-        # Starts to accept calls of other workers. Called when a worker boots.
+      class << self
+        # @return [Array<Peers>] of this process, one for each placement that it takes part in; none when it is the only worker
+        def all = @all.values
+
+        # @return [Peers, nil] the other workers of this server; nil when there are none
+        def current = @all[Placement.current]
+
+        # Starts to accept calls of other workers, unless it has. Called when a worker boots.
         #
         # @param event_loop [Elah::EventLoop]
-        # @param placement [Placement::Single, Placement::Supervised]
+        # @param placement [Placement::Single, Placement::Supervised, Placement::Clustered]
         # @return [Peers, nil] nil when there are no other workers
         def open(event_loop, placement)
-          path = placement.link_path(placement.slot, placement.generation) or return
+          return @all[placement] if @all.key?(placement)
+
+          path = placement.own_path or return
           require_relative "peer_links"
-          @current = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
+          @all[placement] = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
         end
+
+        # Stops accepting calls.
+        def close_all = @all.each_value(&:close).clear
 
         # Runs the calls of a message.
         #
@@ -34,7 +44,7 @@ module Elah
       end
 
       # @param links [Elah::PeerLinks]
-      # @param placement [Placement::Supervised]
+      # @param placement [Placement::Supervised, Placement::Clustered]
       def initialize(links, placement)
         @links = links
         @placement = placement
@@ -63,7 +73,6 @@ module Elah
 
       # Stops accepting calls.
       def close
-        Peers.current = nil
         @links.close
       end
 

@@ -50,6 +50,7 @@ module Elah
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)
       unless Elah.autoload?(:Entity)
+        Entity::Collection.join_clusters(@loop)
         Entity::Gauges.show(@loop)
         Entity::Collection.start_timers(@loop)
       end
@@ -88,7 +89,7 @@ module Elah
     def shut_down
       @config.run_hooks(:before_worker_shutdown)
     ensure
-      Entity::Peers.current&.close unless Elah.autoload?(:Entity)
+      Entity::Peers.close_all unless Elah.autoload?(:Entity)
       @ends = true
       @loop&.shut_down("The worker exits.")
       ShutdownWatchdog.stop

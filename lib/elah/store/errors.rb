@@ -2,7 +2,7 @@
 
 module Elah
   class Store
-    # Root of the store's errors. The operation that raised has stored nothing.
+    # Root of the store's errors. The operation that raised has stored nothing, unless {Unavailable#may_have_run?} says otherwise.
     class Error < Elah::Error; end
 
     # A key, or the name of a table, is empty or too long.
@@ -20,6 +20,22 @@ module Elah
     # The store is unavailable for now: root of the errors below. If the app does not rescue it, the request gets 503.
     class Unavailable < Error
       include Problem
+
+      # @param message [String]
+      # @param may_have_run [Boolean]
+      # @param detail [String, nil] the text for the client, if it is not the message
+      def initialize(message = nil, may_have_run: false, detail: nil)
+        super(message)
+        @may_have_run = may_have_run
+        @detail = detail
+      end
+
+      # @return [Boolean] true only on a cluster, when the connection was lost or the time was over before the database had replied: it may have
+      #   stored the operation
+      def may_have_run? = @may_have_run ? true : false
+
+      # @return [String] the text for the client
+      def detail = @detail || super
 
       # @return [Integer] the HTTP status that fits
       def status = 503

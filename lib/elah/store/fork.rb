@@ -2,14 +2,14 @@
 
 module Elah
   class Store
-    # Forks: every store is closed before this process forks, as LMDB requires. Each side opens its stores again when it uses them. Ruby calls
-    # `Process._fork` for `fork`, `Process.fork` and `IO.popen("-")`.
+    # Forks: every store in a folder is closed before this process forks, as LMDB requires. Each side opens its stores again when it uses them.
+    # Clusters of the child have connections and a sweeper of their own. Ruby calls `Process._fork` for `fork`, `Process.fork` and `IO.popen("-")`.
     # @api private
     module Fork
       # @return [Integer] as fork(2)
       def _fork
         Store.release_all
-        super
+        super.tap { |child| Store.clusters.each(&:forked) if child.zero? }
       end
 
       # `Process.daemon` forks without `_fork`.
@@ -17,7 +17,7 @@ module Elah
       # @return [Integer] as Process.daemon
       def daemon(...)
         Store.release_all
-        super
+        super.tap { Store.clusters.each(&:forked) }
       end
     end
 

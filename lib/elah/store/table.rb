@@ -4,6 +4,8 @@ module Elah
   class Store
     # Ordered keys with values. Keys are Strings of 1 to 480 bytes, values of up to 64 MiB; both are returned as binary Strings.
     class Table
+      include Interface::Table
+
       # Default limit of {#range} and default batch of {#each}.
       LIMIT = 1000
 
@@ -36,68 +38,14 @@ module Elah
       #   @param size [Integer] 0 to 2**64 - 1
       #   @return [Object, nil] what `request.respond` returns; nil, without a response, when there is no value or the size differs
 
-      # Stores a value, whether or not the key has one.
-      #
-      # @param key [String]
-      # @param value [String]
-      # @param ttl [Numeric, nil] seconds after which it expires; nil never expires it
-      # @return [true] once it is on disk
-      # @raise [InvalidKey, TooLarge, Full, Failed, Busy, Closed]
-      def put(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl), false)
-
-      # Stores a value unless the key has one already. Of several concurrent calls one succeeds.
-      #
-      # @param (see #put)
-      # @return [Boolean] whether it was stored
-      # @raise (see #put)
-      def put_new(key, value, ttl: nil) = put_native(key, value, ttl && Store.milliseconds(ttl), true)
-
       # @!method delete(key)
       #   @param key [String]
       #   @return [Boolean] whether there was a value, once the deletion is on disk
       #   @raise [InvalidKey, Full, Failed, Busy, Closed]
 
-      # Entries in the order of their keys' bytes. All conditions must hold.
-      #
-      # @param prefix [String, nil] keys that start with it
-      # @param from [String, nil] keys from this one on
-      # @param to [String, nil] keys before this one
-      # @param after [String, nil] keys after this one, in the direction of the walk: the last key of the previous page
-      # @param limit [Integer] maximum number of entries, from 0 to 2^63 - 1
-      # @param reverse [Boolean] from the last key to the first
-      # @return [Array<Array(String, String)>] keys and values
-      # @raise [InvalidKey] when one of the keys is too long
-      # @raise [ArgumentError] when the limit is invalid
-      def range(prefix: nil, from: nil, to: nil, after: nil, limit: LIMIT, reverse: false)
-        range_native([prefix, from, to, after], Store.limit(limit), reverse)
-      end
-
-      # Yields every entry of a range, read page by page: a concurrent write is visible if its key is still ahead.
-      #
-      # @overload each(batch: LIMIT, **conditions, &block)
-      #   @param batch [Integer] number of entries read at once, from 1
-      #   @param conditions [Hash{Symbol=>String, Boolean, nil}] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
-      #   @yieldparam key [String]
-      #   @yieldparam value [String]
-      #   @return [void]
-      # @overload each(batch: LIMIT, **conditions)
-      #   @param batch [Integer]
-      #   @param conditions [Hash{Symbol=>String, Boolean, nil}]
-      #   @return [Enumerator<Array(String, String)>]
-      def each(batch: LIMIT, **conditions)
-        return enum_for(:each, batch: batch, **conditions) unless block_given?
-
-        Store.limit(batch, name: "batch", least: 1)
-        loop do
-          entries = range(limit: batch, **conditions)
-          entries.each { |key, value| yield key, value }
-          break if entries.size < batch
-
-          conditions[:after] = entries.last.first
-        end
-      end
-
-      private :put_native, :range_native
+      alias write_entry put_native
+      alias read_range range_native
+      private :put_native, :range_native, :write_entry, :read_range
     end
 
     # Maximum of `ttl:`, in seconds: a thousand years.

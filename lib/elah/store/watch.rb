@@ -36,6 +36,7 @@ module Elah
         (troubles.keys - @known.keys).each { |dir| @log.error("The store in #{dir} accepts no writes: #{troubles[dir]}") }
         (@known.keys - troubles.keys).each { |dir| @log.info("The store in #{dir} accepts writes again") }
         @known = troubles
+        Store.clusters.each { |cluster| cluster.notes.each { |note| @log.warn("#{note} (#{cluster.dir})") } }
       end
     end
   end

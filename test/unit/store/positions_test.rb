@@ -4,7 +4,7 @@
 require "test_helper"
 require "support/store_case"
 
-class StorePositionsTest < StoreCase
+module StorePositionsCases
   def test_size_and_value
     assert_equal [0, nil], @table.at(0)
     fill(3)
@@ -22,7 +22,7 @@ class StorePositionsTest < StoreCase
     @table.delete(key(1))
     assert_equal [1, nil], @table.at(1)
     @store.close
-    again = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
+    again = open_again
     assert_equal [1, "0"], again.table(@table.name).at(0)
     again.close
   end
@@ -89,3 +89,5 @@ class StorePositionsTest < StoreCase
     @store.transaction { |tx| number.times { |position| tx.put(@table, key(position), position.to_s) } }
   end
 end
+
+StoreCase.on_each_store(StorePositionsCases)

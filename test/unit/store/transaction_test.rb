@@ -4,11 +4,11 @@
 require "test_helper"
 require "support/store_case"
 
-class StoreTransactionTest < StoreCase
+module StoreTransactionCases
   def test_transaction_stores_all_or_nothing
     result = @store.transaction do |tx|
       tx.put(@table, "a", "1")
-      tx.put(@table, "b", "2", ttl: 5)
+      tx.put(@table, "b", "2", ttl: 500)
       assert_equal true, tx.put_new(@table, "c", "3")
       assert_equal false, tx.put_new(@table, "c", "4")
       assert_equal true, tx.delete(@table, "a")
@@ -25,7 +25,7 @@ class StoreTransactionTest < StoreCase
     assert_raises(RuntimeError) { @store.transaction { |tx| tx.put(@table, "a", "9") && raise("no") } }
     catch(:out) { @store.transaction { |tx| tx.put(@table, "a", "9") && throw(:out) } }
     assert_nil @table.get("a")
-    @clock.advance(5)
+    let_pass(500)
     assert_nil @table.get("b")
   end
 
@@ -122,3 +122,5 @@ class StoreTransactionTest < StoreCase
     end
   end
 end
+
+StoreCase.on_each_store(StoreTransactionCases)

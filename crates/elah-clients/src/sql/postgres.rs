@@ -22,6 +22,30 @@ use super::statement::Statement;
 use super::tls;
 use statements::Statements;
 
+/// Connects to the first host that can be reached and signs in, on a connection that `adjust` may have set up further. Its work runs on the current runtime, and ends
+/// when the client is dropped or the server closes.
+pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> Result<(Client, MakeRustlsConnect), Error> {
+    let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
+    let mut config = Config::new();
+    match &settings.socket {
+        Some(folder) => config.host_path(folder),
+        None => settings.host.split(',').fold(&mut config, |config, host| config.host(host)),
+    };
+    config.port(settings.port).user(&settings.user).dbname(&settings.database);
+    config.application_name("elah").ssl_mode(match settings.tls_mode {
+        TlsMode::Disable => SslMode::Disable,
+        TlsMode::Prefer => SslMode::Prefer,
+        TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
+    });
+    if let Some(Password(password)) = &settings.password {
+        config.password(password);
+    }
+    adjust(&mut config);
+    let (client, connection) = config.connect(tls.clone()).await.map_err(|cause| connect_error(&settings.server, &cause))?;
+    tokio::spawn(connection);
+    Ok((client, tls))
+}
+
 /// The schema has changed under a prepared statement, or an intermediate pooler has lost it.
 const STALE_STATES: [&str; 2] = ["0A000", "26000"];
 
@@ -35,24 +59,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
-        let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
-        let mut config = Config::new();
-        match &settings.socket {
-            Some(folder) => config.host_path(folder),
-            None => config.host(&settings.host),
-        };
-        config.port(settings.port).user(&settings.user).dbname(&settings.database);
-        config.application_name("elah").ssl_mode(match settings.tls_mode {
-            TlsMode::Disable => SslMode::Disable,
-            TlsMode::Prefer => SslMode::Prefer,
-            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
-        });
-        if let Some(Password(password)) = &settings.password {
-            config.password(password);
-        }
-        let (client, connection) = config.connect(tls.clone()).await.map_err(|cause| connect_error(&server, &cause))?;
-        // Ends when the client is dropped, or the server closes.
-        tokio::spawn(connection);
+        let (client, tls) = connect(settings, |_| ()).await?;
         let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server };
         connection.command(&"SET TIME ZONE 'UTC'".into()).await?;
         Ok(connection)
@@ -193,7 +200,7 @@ fn refused(server: Arc<str>, statement: Option<Arc<str>>, refusal: &tokio_postgr
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -144,7 +144,11 @@ fn one_shard_takes_nothing_from_the_others_of_its_batch() {
     old.settle(batch);
     assert!(old.claims[0].failure(batch).is_none());
     assert!(matches!(old.claims[1].failure(batch), Some(Error::Fenced { shard: 2, .. })));
-    let rows = old.commits.range(1, &Range { limit: 10, ..Range::default() }, &Gathered::default()).expect("a range");
+    let rows = old
+        .commits
+        .range_now(1, &Range { limit: 10, ..Range::default() }, &Gathered::default())
+        .expect("read at once")
+        .expect("a range");
     assert_eq!(rows, [(b"mine".to_vec(), b"row".to_vec())]);
 }
 

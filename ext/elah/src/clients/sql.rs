@@ -111,7 +111,7 @@ fn read_isolation(ruby: &Ruby, name: Symbol) -> Result<Isolation, Error> {
     })
 }
 
-fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
+pub(crate) fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
     fn fetch<T: TryConvert>(ruby: &Ruby, bounds: RHash, name: &str) -> Result<T, Error> {
         bounds.fetch(ruby.to_symbol(name))
     }

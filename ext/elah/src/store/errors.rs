@@ -14,6 +14,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &elah_store::Error) -> Error {
         E::Overloaded { .. } | E::TooManyReaders { .. } => "Busy",
         E::Conflict => "Conflict",
         E::Fenced { .. } => "Fenced",
+        E::Unavailable { .. } => "Unavailable",
         E::OtherShards { .. } => "OtherShards",
         E::Closed => "Closed",
         E::CannotOpen { .. } => "CannotOpen",

@@ -13,6 +13,14 @@ module Elah
         @savepoints = 0
       end
 
+      # @return [nil]
+      # @api private
+      def commit = @native.commit
+
+      # @return [nil]
+      # @api private
+      def roll_back = @native.roll_back
+
       # A part of the transaction that can be undone alone: an exception, `throw`, `break` or `return` undoes what the block did.
       #
       # @yieldparam transaction [Transaction] this one

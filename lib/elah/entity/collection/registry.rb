@@ -48,6 +48,15 @@ module Elah
           event_loop.post { timed.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.start_timers } } }
         end
 
+        # Takes part, from the first iteration of a worker's loop on, in the clusters on which there are entities, so that it owns some before the
+        # first call.
+        #
+        # @param event_loop [Elah::EventLoop]
+        def join_clusters(event_loop)
+          clustered = collections.values.select(&:clustered?)
+          event_loop.post { clustered.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.join } } }
+        end
+
         # Resets the collections in a fork, which owns none of its parent's entities.
         def reset_all
           Epochs.reset_all

@@ -79,11 +79,11 @@ module Elah
         end
 
         def place
-          @placement = Placement.current
+          @placement = @store.placement(@event_loop)
           @version = @placement.version
-          @claims = Claims.new(Epochs.of(@store), @commits)
+          @claims = Claims.new(Epochs.of(@store, @placement), @commits)
           @placement.before_release { |shards| release(shards) }
-          Peers.open(@event_loop, @placement) if @event_loop && Peers.current.nil?
+          @peers = Peers.open(@event_loop, @placement) if @event_loop
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.
@@ -97,22 +97,23 @@ module Elah
           lost.each_key { |shard| @claims.release(shard) }
         end
 
-        def alone? = Peers.current.nil?
+        def alone? = @peers.nil?
 
         # The worker that owns a shard; nil for this one, and if there is none. Looked up once per version of the scoreboard.
         def other_owner(shard)
           follow if @version != @placement.version
-          @owners[shard] ||= (Peers.current&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
+          @owners[shard] ||= (@peers&.owner(@placement.owner_of(shard)) unless @claims.owned?(shard))
         end
 
-        def scatter(calls, deadline)
+        def scatter(calls, give_up_at)
+          deadline = give_up_at && [give_up_at - Concurrency.now, 0].max
           ways = {}.compare_by_identity
           calls.each_with_index { |call, index| (ways[route(call[0])] ||= []) << index }
-          return repeat_moved(calls, gather(calls, deadline)) if ways.key?(nil) || Elah.current_loop.nil?
+          return repeat_moved(calls, gather(calls, deadline), give_up_at) if ways.key?(nil) || Elah.current_loop.nil?
 
           scattered = ScatteredCalls.new(self, calls, ways, deadline)
           replies = scattered.run
-          scattered.failed? ? repeat_moved(calls, replies) : replies
+          scattered.failed? ? repeat_moved(calls, replies, give_up_at) : replies
         end
 
         # Some calls have to look for their owners, because their entities have none at the moment.
@@ -123,8 +124,10 @@ module Elah
           results.map { |result| result.returned? ? result.value : result.error }
         end
 
-        def call_again(key, name, *arguments)
-          call(key, name, arguments)
+        def call_again((key, name, *arguments), give_up_at)
+          return call(key, name, arguments) unless give_up_at
+
+          Elah.timeout([give_up_at - Concurrency.now, 0.001].max) { call(key, name, arguments) }
         rescue StandardError => e
           e
         end
@@ -144,11 +147,18 @@ module Elah
           end
         end
 
+        def not_here(shard)
+          owner = @placement.owner_of(shard)
+          return Moved.new("Nobody owns shard #{shard} at the moment.") if @event_loop || owner.zero? || owner == @placement.slot
+
+          OutsideLoop.new("Another process owns shard #{shard} of #{@name}, and only a fiber of a loop can call it: use Elah.run { ... }.")
+        end
+
         def attempt(task, shard, key, name, arguments)
           peer = other_owner(shard)
           return peer.call([@number, Chain.of(task), key, name, arguments], @request_seconds) if peer
 
-          activation = resident(key) or raise Moved, "Nobody owns shard #{shard} at the moment."
+          activation = resident(key) or raise not_here(shard)
           run_here(task, activation, name, arguments)
         rescue TypeError # raised by the method, or because the arguments cannot be sent
           check_arguments(name, arguments) if peer

@@ -39,7 +39,9 @@ module Elah
 
         def index_table(name) = @store.table("entity:#{@name}:#{name}")
 
-        def tables = [@store.table("entity:#{@name}"), *@entity_class.indexes.map { |name| index_table(name) }, once_table, timers_table]
+        def table_names
+          ["entity:#{@name}", *@entity_class.indexes.map { |name| "entity:#{@name}:#{name}" }, "entity-once:#{@name}", "entity-timers:#{@name}"]
+        end
       end
     end
   end

@@ -47,6 +47,10 @@ module Elah
       # @api private
       def link_path(_slot, _generation) = nil
 
+      # @return [nil] there are no other workers
+      # @api private
+      def own_path = nil
+
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
       # @yieldparam shards [Array<Integer>]

@@ -55,6 +55,10 @@ module Elah
       # @api private
       def link_path(slot, generation) = @run_dir.link_path(slot, generation)
 
+      # @return [String] where this worker takes calls of others
+      # @api private
+      def own_path = link_path(slot, generation)
+
       # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
       # `handover_seconds`.
       #

@@ -76,11 +76,11 @@ module Elah
       # Another worker has taken its place. It still serves calls that others sent before they noticed.
       def leave
         @worker.drain(leaves_backlog: true)
-        return if Elah.autoload?(:Entity) || Entity::Peers.current.nil?
+        return if Elah.autoload?(:Entity) || Entity::Peers.all.empty?
 
         @loop.linger(true)
         spawn do
-          sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.current.quiet?
+          sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.all.all?(&:quiet?)
           @loop.linger(false)
         end
       end

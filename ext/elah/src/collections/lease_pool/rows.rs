@@ -86,12 +86,11 @@ impl Rows {
 
     /// Stored rows, without pending ones.
     pub(super) fn stored(&self, ruby: &Ruby, range: &Range) -> Result<Vec<Entry>, Error> {
-        let found = match &self.place {
+        match &self.place {
             Place::Nowhere => Ok(Vec::new()),
-            Place::Index(index) => index.stored(range),
-            Place::Table(table, _) => table.range(range),
-        };
-        found.map_err(|error| crate::store::raised(ruby, &error))
+            Place::Index(index) => index.stored(ruby, range.clone()),
+            Place::Table(table, _) => table.range(range).map_err(|error| crate::store::raised(ruby, &error)),
+        }
     }
 
     /// Writes the row of a step.

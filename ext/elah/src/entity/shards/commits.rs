@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elah_store::GroupCommits;
+#[cfg(feature = "sql")]
+use elah_store::TableName;
 use magnus::{Error, Module, Object, RArray, RModule, Ruby, TryConvert, function, method};
 
 use super::RubyClaim;
@@ -26,6 +28,20 @@ impl RubyCommits {
         let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
         let commits = GroupCommits::new(&tables, delay).map_err(|error| raised(ruby, &error))?;
         Ok(RubyCommits { commits: Arc::new(commits) })
+    }
+
+    /// The same over a cluster's database, for tables by their names.
+    #[cfg(feature = "sql")]
+    fn of_cluster(
+        ruby: &Ruby,
+        cluster: &crate::entity::cluster::RubyCluster,
+        tables: Vec<String>,
+        delay_seconds: f64,
+    ) -> Result<Self, Error> {
+        let tables: Result<Vec<_>, _> = tables.iter().map(|name| TableName::table(name).map(Arc::new)).collect();
+        let tables = tables.map_err(|error| raised(ruby, &error))?;
+        let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
+        Ok(RubyCommits { commits: Arc::new(GroupCommits::over(cluster.cluster(), tables.into(), delay)) })
     }
 
     /// Claims shards of a store of `of` shards for a generation; the claims, once they are on disk.
@@ -71,6 +87,8 @@ pub(super) fn wait(ruby: &Ruby, commits: &GroupCommits, number: u64) -> Result<(
 pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
     class.define_singleton_method("open", function!(RubyCommits::new, 2))?;
+    #[cfg(feature = "sql")]
+    class.define_singleton_method("of_cluster", function!(RubyCommits::of_cluster, 3))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
     class.define_method("owns?", method!(RubyCommits::owns, 1))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;

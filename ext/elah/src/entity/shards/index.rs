@@ -41,8 +41,8 @@ impl RubyIndex {
     }
 
     /// Stored rows, without pending ones.
-    pub(crate) fn stored(&self, range: &elah_store::Range) -> Result<Vec<elah_store::Entry>, elah_store::Error> {
-        self.entity.commits.range(self.table, range, &elah_store::Gathered::default())
+    pub(crate) fn stored(&self, ruby: &Ruby, range: elah_store::Range) -> Result<Vec<elah_store::Entry>, Error> {
+        self.entity.rows(ruby, self.table, range, &elah_store::Gathered::default())
     }
 
     fn put(ruby: &Ruby, index: Receiver<Self>, key: RString, value: RString, ttl_ms: Option<u64>) -> Result<(), Error> {

@@ -4,13 +4,14 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use elah_store::{Claim, Gathered, GroupCommits};
+use elah_store::{Claim, Entry, Gathered, GroupCommits, Range};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
 
 use super::RubyClaim;
 use super::commits::{RubyCommits, wait};
 use super::copies;
+use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
 use crate::store::errors::raised;
@@ -56,8 +57,42 @@ impl EntityState {
     /// Reads a key of a table, including the writes of the running call.
     pub(super) fn read(&self, ruby: &Ruby, table: u8, key: &[u8]) -> Result<Value, Error> {
         self.catch_up(ruby)?;
-        let gathered = self.gathered();
-        read_string(ruby, |buffer| self.commits.get(table, key, &gathered, buffer)).map_err(|error| raised(ruby, &error))
+        let mut is_at_once = true;
+        let now = read_string(ruby, |buffer| {
+            self.commits.get_now(table, key, &self.gathered(), buffer).unwrap_or_else(|| {
+                is_at_once = false;
+                Ok(false)
+            })
+        });
+        if is_at_once {
+            return now.map_err(|error| raised(ruby, &error));
+        }
+        let only = Range { from: Some(key.to_vec()), to: Some([key, &[0]].concat()), limit: 1, ..Range::default() };
+        let found = self.fetch(ruby, table, only, &Gathered::default())?.pop();
+        Ok(found.map_or_else(|| ruby.qnil().as_value(), |(_, value)| ruby.str_from_slice(&value).as_value()))
+    }
+
+    /// A range of a table, including the writes of the running call.
+    fn range(&self, ruby: &Ruby, table: u8, range: Range) -> Result<Vec<Entry>, Error> {
+        self.catch_up(ruby)?;
+        let gathered = self.gathered().clone();
+        self.rows(ruby, table, range, &gathered)
+    }
+
+    /// A range of a table, as stored and changed by `gathered`.
+    pub(super) fn rows(&self, ruby: &Ruby, table: u8, range: Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
+        match self.commits.range_now(table, &range, gathered) {
+            Some(rows) => rows.map_err(|error| raised(ruby, &error)),
+            None => self.fetch(ruby, table, range, gathered),
+        }
+    }
+
+    /// Suspends until the store has sent the rows.
+    fn fetch(&self, ruby: &Ruby, table: u8, range: Range, gathered: &Gathered) -> Result<Vec<Entry>, Error> {
+        let rows = suspend(ruby, |completer| {
+            self.commits.range_later(&self.claim, table, range, gathered, |rows| completer.complete(rows));
+        })?;
+        rows.map_err(|error| raised(ruby, &error))
     }
 
     /// Waits until the writes of earlier calls are in the store, before reading it.
@@ -148,14 +183,13 @@ impl RubyState {
 
     /// A range of the entity's own keys.
     fn range(ruby: &Ruby, state: &Self, conditions: RArray, limit: usize, is_reverse: bool) -> Result<RArray, Error> {
-        state.catch_up(ruby)?;
         let mut range = range(conditions, limit, is_reverse)?;
         let full = |key: Vec<u8>| [state.prefix.as_slice(), &key].concat();
         range.prefix = Some(full(range.prefix.unwrap_or_default()));
         range.from = range.from.map(full);
         range.to = range.to.map(full);
         range.after = range.after.map(full);
-        let found = state.commits.range(OWN_TABLE, &range, &state.gathered()).map_err(|error| raised(ruby, &error))?;
+        let found = state.range(ruby, OWN_TABLE, range)?;
         let own = found.into_iter().map(|(key, value)| (key[state.prefix.len()..].to_vec(), value)).collect();
         entries(ruby, own)
     }

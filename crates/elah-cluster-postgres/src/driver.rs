@@ -1,0 +1,472 @@
+//! The thread of a writer: it tells the state machine what happens, and carries out what the machine decides.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use elah_clock::Clock;
+use elah_cluster::{Action, Board, Config, Event, Held, Machine, Reply, Seen, Statement};
+use elah_store::{Claim, Entry, Error as StoreError, Range, TableName, Told};
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{sleep, timeout};
+
+use crate::Options;
+use crate::board::Looks;
+use crate::error::Error;
+use crate::life::Life;
+use crate::reader::Reader;
+use crate::rows::{Columns, Group, Waiting};
+use crate::sequence::{Registration, Sequence, signed};
+use crate::shared::{Shared, now_ms};
+use crate::statements;
+
+/// The version of the protocol and of the stored rows.
+const VERSION: u32 = 1;
+
+/// The pauses between attempts to reach the database.
+const RETRY_FIRST: Duration = Duration::from_millis(50);
+const RETRY_LAST: Duration = Duration::from_secs(1);
+
+/// Looks at the other writers in the time of a lease.
+const LOOKS_PER_LEASE: u32 = 10;
+
+/// Terms of one machine are numbered below this, so that those of two machines of a process differ.
+const TERMS: u64 = 1 << 40;
+
+/// What the process asks of its writer.
+pub(crate) enum Job {
+    Batch(Waiting),
+    Read { claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>> },
+    Released(Vec<u16>),
+    Leave(Told),
+}
+
+impl Job {
+    /// The thread has ended.
+    pub(crate) fn refuse(self) {
+        match self {
+            Job::Batch(waiting) => {
+                waiting.batch.fail(&StoreError::Closed);
+                (waiting.done)(());
+            }
+            Job::Read { done, .. } => done(Err(StoreError::Closed)),
+            Job::Leave(done) => done(()),
+            Job::Released(_) => {}
+        }
+    }
+}
+
+/// What the tasks of the thread report.
+pub(crate) enum Input {
+    Connected(u64, Rc<Sequence>),
+    /// The connection with this number failed, or was lost.
+    Lost(u64, Error),
+    Reply(u64, u64, Reply),
+    /// The statement was refused with an SQL error; the connection goes on.
+    Refused(u64, u64, Error),
+    Board(Board),
+    BoardFailed(Error),
+    Fenced(u64, bool),
+    /// The process of a writer of this machine has ended.
+    Ended(u64),
+    /// The hand-over of these shards should be done by now.
+    Late(Vec<Held>),
+    Due,
+}
+
+pub(crate) fn start(options: Options, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {
+    let life = Life::begin(&options.socket);
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let run = move || {
+        LocalSet::new().block_on(&runtime, async move { Driver::new(options, shared, jobs).run().await });
+        drop(life);
+    };
+    std::thread::Builder::new().name("elah-cluster".to_owned()).spawn(run).map(|_| ())
+}
+
+struct Driver {
+    options: Options,
+    shared: Arc<Shared>,
+    jobs: UnboundedReceiver<Job>,
+    inputs: UnboundedReceiver<Input>,
+    report: UnboundedSender<Input>,
+    reader: Rc<Reader>,
+    machine: Machine,
+    own: Registration,
+    /// What the terms of this machine begin with.
+    terms_from: u64,
+    /// The number of the connection; its predecessors' reports are of no interest.
+    connection: u64,
+    sequence: Option<Rc<Sequence>>,
+    retry: Duration,
+    waiting: VecDeque<Waiting>,
+    /// Batches that the machine knows, by their numbers.
+    groups: BTreeMap<u64, Group>,
+    last_group: u64,
+    /// Shards whose calls are to end.
+    stopping: Vec<Held>,
+    events: VecDeque<Event>,
+    /// Who waits for the end, and until when the database is waited for.
+    leaving: Option<(Told, u64)>,
+}
+
+impl Driver {
+    fn new(options: Options, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
+        let (report, inputs) = unbounded_channel();
+        let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
+        let own = Registration {
+            writer: 0,
+            node: options.node.clone(),
+            address: options.address.clone(),
+            socket: options.socket.clone(),
+            version: VERSION,
+        };
+        let mut driver = Driver {
+            machine: Machine::new(Config::new(0, options.shards, 1)),
+            options,
+            shared,
+            jobs,
+            inputs,
+            report,
+            reader,
+            own,
+            terms_from: 0,
+            connection: 0,
+            sequence: None,
+            retry: RETRY_FIRST,
+            waiting: VecDeque::new(),
+            groups: BTreeMap::new(),
+            last_group: 0,
+            stopping: Vec::new(),
+            events: VecDeque::new(),
+            leaving: None,
+        };
+        driver.begin();
+        driver
+    }
+
+    /// Goes on as a new writer.
+    fn begin(&mut self) {
+        // Random, because a number that the database gives could be given again after a failover.
+        self.own.writer = (RandomState::new().hash_one(std::process::id()) >> 1).max(1);
+        let lease = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 4);
+        let config = Config::new(self.own.writer, self.options.shards, lease);
+        self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: VERSION, ..config });
+        self.terms_from += TERMS;
+        self.stopping.clear();
+        self.shared.set_writer(self.own.writer);
+        self.connect(Duration::ZERO);
+    }
+
+    async fn run(mut self) {
+        let looks = Looks::new(self.options.node.clone(), Rc::clone(&self.reader), Arc::clone(&self.shared));
+        let (pause, report) = (self.options.lease / LOOKS_PER_LEASE, self.report.clone());
+        let looking = spawn_local(async move { looks.run(pause, report).await });
+        while !self.is_over() {
+            let due = self.machine.tick_at().map_or(pause, |at| Duration::from_millis(at.saturating_sub(now_ms())));
+            tokio::select! {
+                job = self.jobs.recv() => match job {
+                    Some(job) => self.take(job),
+                    None => self.leave(Box::new(|()| ())),
+                },
+                Some(input) = self.inputs.recv() => self.meet(input),
+                () = sleep(due) => self.meet(Input::Due),
+            }
+            while let Ok(job) = self.jobs.try_recv() {
+                self.take(job);
+            }
+            if self.groups.is_empty() {
+                self.want();
+            }
+            self.carry_out();
+        }
+        looking.abort();
+        self.end().await;
+    }
+
+    /// Whether the process leaves, and nothing waits to be stored, or the database does not come back.
+    fn is_over(&self) -> bool {
+        let is_settled = self.waiting.is_empty() && self.groups.is_empty();
+        self.leaving.as_ref().is_some_and(|(_, until)| is_settled || now_ms() >= *until)
+    }
+
+    fn leave(&mut self, done: Told) {
+        let patience = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 2);
+        self.leaving = Some((done, now_ms() + 2 * patience));
+    }
+
+    /// The writer ends, so that others can claim its shards at once.
+    async fn end(mut self) {
+        self.shared.drop_all();
+        self.shared.close_releases();
+        let writer = signed(self.own.writer);
+        // Without the database its lease ends by itself.
+        let _ = timeout(self.options.lease, self.reader.rows(statements::FENCE, &[&writer])).await;
+        self.jobs.close();
+        while let Ok(job) = self.jobs.try_recv() {
+            job.refuse();
+        }
+        let why = "The cluster's database did not come back before the process ended: nobody knows whether this was stored.";
+        for group in std::mem::take(&mut self.groups).into_values() {
+            group.fail(&StoreError::Unavailable { why: why.to_owned() });
+        }
+        self.waiting.drain(..).for_each(|waiting| Job::Batch(waiting).refuse());
+        if let Some((done, _)) = self.leaving.take() {
+            done(());
+        }
+    }
+
+    fn take(&mut self, job: Job) {
+        match job {
+            Job::Batch(waiting) => self.waiting.push_back(waiting),
+            Job::Leave(done) => self.leave(done),
+            Job::Read { claim, table, range, done } => self.read(claim, table, range, done),
+            Job::Released(shards) => {
+                let released = self.stopping.extract_if(.., |held| shards.iter().any(|shard| u32::from(*shard) == held.shard));
+                let released: Vec<_> = released.collect();
+                self.stopped(&released);
+            }
+        }
+    }
+
+    fn meet(&mut self, input: Input) {
+        let event = match input {
+            Input::Due => Event::Tick { is_alive: true },
+            Input::Board(board) => Event::Board(board),
+            Input::BoardFailed(error) => {
+                self.shared.set_trouble(Some(error.to_string()));
+                Event::BoardFailed
+            }
+            Input::Fenced(writer, is_fenced) => Event::FenceReply { writer, is_fenced },
+            Input::Ended(writer) => Event::Reaped { writer },
+            Input::Late(late) => {
+                let late: Vec<_> = self.stopping.extract_if(.., |held| late.contains(held)).collect();
+                return self.stopped(&late);
+            }
+            Input::Connected(connection, sequence) if connection == self.connection => {
+                self.sequence = Some(sequence);
+                Event::Connected
+            }
+            Input::Lost(connection, error) if connection == self.connection => {
+                self.shared.set_trouble(Some(error.to_string()));
+                self.sequence = None;
+                self.connect(self.retry);
+                self.retry = (self.retry * 2).min(RETRY_LAST);
+                Event::Disconnected
+            }
+            Input::Reply(connection, serial, reply) if connection == self.connection => {
+                self.retry = RETRY_FIRST;
+                self.shared.set_trouble(None);
+                Event::Reply { serial, reply }
+            }
+            Input::Refused(connection, serial, error) if connection == self.connection => {
+                self.refused(&error);
+                Event::Failed { serial }
+            }
+            Input::Connected(..) | Input::Lost(..) | Input::Reply(..) | Input::Refused(..) => return,
+        };
+        self.events.push_back(event);
+    }
+
+    /// Hands what waits to the machine as one batch.
+    fn want(&mut self) {
+        while !self.waiting.is_empty() {
+            let group = Group::take(&mut self.waiting);
+            group.leave_out(|claim| self.shared.holds(claim));
+            let mut shards: Vec<_> = group.claims().map(|claim| self.held(claim)).collect();
+            if shards.is_empty() {
+                group.settle();
+                continue;
+            }
+            shards.sort_unstable();
+            shards.dedup();
+            self.last_group += 1;
+            self.groups.insert(self.last_group, group);
+            self.events.push_back(Event::Batch { id: self.last_group, shards });
+            return;
+        }
+    }
+
+    /// The calls of these shards have ended, or had time enough: what comes later under their claims is not stored.
+    fn stopped(&mut self, shards: &[Held]) {
+        while !self.waiting.is_empty() {
+            self.want();
+        }
+        for held in shards {
+            self.shared.disown(held.shard, self.terms_from + held.term);
+            self.events.push_back(Event::Stopped(*held));
+        }
+    }
+
+    fn held(&self, claim: &Claim) -> Held {
+        Held { shard: u32::from(claim.shard()), term: claim.epoch().saturating_sub(self.terms_from) }
+    }
+
+    /// Tells the machine what has happened, and does what it wants, until it wants nothing more.
+    fn carry_out(&mut self) {
+        let mut actions = Vec::new();
+        while let Some(event) = self.events.pop_front() {
+            self.machine.step(now_ms(), event, &mut actions);
+            for action in actions.drain(..).collect::<Vec<_>>() {
+                self.act(action);
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Send { serial, statement } => self.send(serial, statement),
+            Action::Fence { writer, seen } => self.fence(writer, seen),
+            Action::Stored { id } => self.settled(id, Group::settle),
+            Action::NotStored { id } => self.settled(id, Group::fail_not_stored),
+            Action::Unknown { id } => {
+                let why = "The cluster's database has lost this process: nobody knows whether this was stored.".to_owned();
+                self.settled(id, |group| group.fail(&StoreError::Unavailable { why }));
+            }
+            Action::LeaseUntil { time } => self.shared.set_lease_end(time),
+            Action::Restore(held) => {
+                // Rows are read as they are asked for.
+                self.shared.own(held.shard, self.terms_from + held.term);
+                self.events.push_back(Event::Restored(held));
+            }
+            Action::Drop(held) => {
+                self.stopping.retain(|stopping| *stopping != held);
+                self.shared.disown(held.shard, self.terms_from + held.term);
+            }
+            Action::Stop(held) => self.stop(held),
+            // Each looks a few times per lease.
+            Action::Offer { .. } => {}
+            Action::Lost { writer } => self.shared.note(format!(
+                "The cluster's database has lost confirmed writes of the writer {writer}, as a failover to an asynchronous standby does."
+            )),
+            Action::Incompatible { writer, version } => self.shared.note(format!(
+                "This process takes no shards: the writer {writer} speaks version {version} of the protocol, and this one {VERSION}."
+            )),
+            Action::Fenced => {
+                self.shared.note(format!(
+                    "The writer {} was declared dead: it had given no sign of life for {} s. The process goes on as another one.",
+                    self.own.writer,
+                    self.options.lease.as_secs_f64()
+                ));
+                self.begin();
+            }
+        }
+    }
+
+    fn settled(&mut self, id: u64, settle: impl FnOnce(Group)) {
+        if let Some(group) = self.groups.remove(&id) {
+            settle(group);
+        }
+        if self.groups.is_empty() {
+            self.want();
+        }
+    }
+
+    /// The batch that was sent is not repeated: the database would refuse it again.
+    fn refused(&mut self, error: &Error) {
+        let refusal = match error {
+            Error::Refused { cause, is_full: true } => StoreError::Full { what: format!("the cluster's database ({cause})") },
+            other => StoreError::Unavailable { why: other.to_string() },
+        };
+        if let Some(mut first) = self.groups.first_entry() {
+            first.get_mut().refuse(refusal);
+        }
+    }
+
+    fn stop(&mut self, held: Held) {
+        self.stopping.push(held);
+        let shard = u16::try_from(held.shard).unwrap_or(u16::MAX);
+        self.shared.ask_release(&[shard]);
+        let (report, patience) = (self.report.clone(), self.options.handover);
+        drop(spawn_local(async move {
+            sleep(patience).await;
+            let _ = report.send(Input::Late(vec![held]));
+        }));
+    }
+
+    // Connections
+
+    fn connect(&mut self, pause: Duration) {
+        self.connection += 1;
+        let (connection, report) = (self.connection, self.report.clone());
+        let (settings, patience) = (Arc::clone(&self.options.settings), self.options.lease);
+        drop(spawn_local(async move {
+            sleep(pause).await;
+            let input = match timeout(patience, Sequence::open(&settings, patience)).await {
+                Ok(Ok(sequence)) => Input::Connected(connection, Rc::new(sequence)),
+                Ok(Err(error)) => Input::Lost(connection, error),
+                Err(_) => Input::Lost(connection, Error::silent(&settings.server, patience)),
+            };
+            let _ = report.send(input);
+        }));
+    }
+
+    fn send(&mut self, serial: u64, statement: Statement) {
+        let Some(sequence) = self.sequence.clone() else { return };
+        let group = if let Statement::Batch { id, .. } = &statement { self.groups.get(id) } else { None };
+        let columns = group.map(|group| group.columns(&Clock::System));
+        let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
+        let (reader, patience) = (Rc::clone(&self.reader), self.options.lease);
+        let server = Arc::clone(&self.options.settings.server);
+        drop(spawn_local(async move {
+            let run = async {
+                let rows = match columns {
+                    Some(columns) => Some(numbered(&reader, columns).await?),
+                    None => None,
+                };
+                sequence.run(&own, serial, &statement, rows.as_ref()).await
+            };
+            let input = match timeout(patience, run).await {
+                Ok(Ok(reply)) => Input::Reply(connection, serial, reply),
+                Ok(Err(error @ Error::Refused { .. })) => Input::Refused(connection, serial, error),
+                Ok(Err(error)) => Input::Lost(connection, error),
+                // Nothing is known any more; a new session finds out.
+                Err(_) => Input::Lost(connection, Error::silent(&server, patience)),
+            };
+            let _ = report.send(input);
+        }));
+    }
+
+    fn fence(&mut self, writer: u64, seen: Option<Seen>) {
+        let (reader, report) = (Rc::clone(&self.reader), self.report.clone());
+        drop(spawn_local(async move {
+            let number = signed(writer);
+            let rows = match seen {
+                Some(Seen { sequence, session }) => {
+                    reader.rows(statements::FENCE_SEEN, &[&number, &signed(sequence), &signed(session)]).await
+                }
+                None => reader.rows(statements::FENCE, &[&number]).await,
+            };
+            if let Ok(rows) = rows {
+                let is_fenced = rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1);
+                let _ = report.send(Input::Fenced(writer, is_fenced));
+            }
+        }));
+    }
+
+    fn read(&mut self, claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
+        let moved = StoreError::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 };
+        let Some(witness) = self.machine.witness() else { return done(Err(moved)) };
+        let (reader, writer) = (Rc::clone(&self.reader), self.own.writer);
+        drop(spawn_local(async move {
+            done(match reader.range(writer, witness, table.name(), &range).await {
+                Ok(Some(rows)) => Ok(rows),
+                Ok(None) => Err(moved),
+                Err(error) => Err(StoreError::Unavailable { why: error.to_string() }),
+            });
+        }));
+    }
+}
+
+async fn numbered(reader: &Reader, mut columns: Columns) -> Result<Columns, Error> {
+    let mut numbers = Vec::with_capacity(columns.names.len());
+    for name in &columns.names {
+        numbers.push(reader.table(name).await?);
+    }
+    columns.number(&numbers);
+    Ok(columns)
+}

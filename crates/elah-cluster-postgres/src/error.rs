@@ -1,0 +1,64 @@
+//! Why a cluster cannot be used.
+
+use std::fmt;
+
+/// Each is a sentence for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The database does not reply as it should.
+    Database { cause: String },
+    /// The database has undone a statement, because it accepts it not.
+    Refused { cause: String, is_full: bool },
+    /// The tables were made by another version of Elah.
+    OtherFormat { stored: i32, known: i32 },
+    /// A cluster keeps its number of shards.
+    OtherShards { stored: u32, asked: u32 },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused { cause, .. } | Error::Database { cause } => {
+                write!(f, "The cluster's database cannot be used: {cause}")
+            }
+            Error::OtherFormat { stored, known } => {
+                let advice = if stored > known { "start that version" } else { "migrate it with that version first" };
+                write!(f, "The cluster's tables have the format {stored} of another version of Elah, not {known}: {advice}.")
+            }
+            Error::OtherShards { stored, asked } => {
+                write!(f, "The cluster is divided into {stored} shards for good, and cannot be used with {asked}.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// No reply came in time.
+    pub(crate) fn silent(server: &str, limit: std::time::Duration) -> Error {
+        Error::Database { cause: format!("{server} did not reply within {} s", limit.as_secs_f64()) }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(refusal) = error.as_db_error() else {
+            return Error::Database { cause: elah_clients::sql::chain(&error) };
+        };
+        let state = refusal.code().code();
+        let cause = format!("{} ({state})", refusal.message());
+        // A connection that ends, a server that starts or stops, a lost race or a standby: the same statement may pass later.
+        match state.get(..2) {
+            Some("08" | "57" | "40" | "25" | "28" | "3D" | "XX") => Error::Database { cause },
+            class => Error::Refused { cause, is_full: class == Some("53") },
+        }
+    }
+}
+
+impl From<elah_clients::sql::Error> for Error {
+    fn from(error: elah_clients::sql::Error) -> Self {
+        Error::Database { cause: error.to_string() }
+    }
+}

@@ -1,0 +1,181 @@
+//! A cluster's rows, owners and leases in PostgreSQL.
+//!
+//! Each process is a *writer*: it stores the batches of its entities in one numbered sequence of statements, each of which holds
+//! the fence; it shows signs of life; and it owns shards, which it claims, hands over, and takes from writers that have died. What
+//! it may do when is decided by `elah-cluster`; here are the connections, the statements and the thread that carries them.
+
+mod board;
+mod driver;
+mod error;
+mod life;
+mod members;
+mod reader;
+mod rows;
+mod sequence;
+mod shared;
+mod statements;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use elah_clients::sql::Settings;
+use elah_clock::Clock;
+use elah_store::{Batch, BatchStore, Claim, Entry, Error as StoreError, Own, Range, TableName, Takeover, Told};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use driver::Job;
+pub use error::Error;
+pub use members::{Member, Members};
+pub use shared::ReleaseTold;
+use shared::Shared;
+
+/// What a process tells the cluster of itself.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The database.
+    pub settings: Arc<Settings>,
+    /// The name of this machine.
+    pub node: String,
+    /// Where processes of other machines call this one; empty for nowhere.
+    pub address: String,
+    /// Where processes of this machine call this one.
+    pub socket: String,
+    /// How long a writer without a sign of life keeps its shards.
+    pub lease: Duration,
+    /// How long a hand-over may take.
+    pub handover: Duration,
+    /// The number of shards of the cluster.
+    pub shards: u32,
+}
+
+/// This process in the cluster.
+pub struct Cluster {
+    jobs: UnboundedSender<Job>,
+    shared: Arc<Shared>,
+    /// What the thread is started with; `None` once it runs.
+    waiting: Mutex<Option<(Options, UnboundedReceiver<Job>)>>,
+}
+
+impl Cluster {
+    /// A process that takes no part yet. It has no thread, so it may be made before a fork.
+    pub fn new(options: Options) -> Cluster {
+        let shared = Arc::new(Shared::new(options.shards as usize));
+        let (jobs, received) = unbounded_channel();
+        Cluster { jobs, shared, waiting: Mutex::new(Some((options, received))) }
+    }
+
+    /// Takes part: a thread of its own reaches the database as soon as it can. Later calls do nothing.
+    pub fn join(&self) -> std::io::Result<()> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        waiting.map_or(Ok(()), |(options, jobs)| driver::start(options, Arc::clone(&self.shared), jobs))
+    }
+
+    /// The number of this process's writer; 0 while it has none.
+    pub fn writer(&self) -> u64 {
+        self.shared.writer()
+    }
+
+    /// Changes whenever a shard has another owner, or a writer comes or goes.
+    pub fn version(&self) -> u64 {
+        self.shared.version()
+    }
+
+    /// The writers and owners.
+    pub fn members(&self) -> Arc<Members> {
+        self.shared.members()
+    }
+
+    /// The writer that owns the shard, if one does.
+    pub fn owner_of(&self, shard: u16) -> Option<u64> {
+        let own = self.shared.writer();
+        match self.shared.term(u32::from(shard)) {
+            0 => self.shared.members().owner_of(shard).filter(|owner| *owner != own),
+            _ => Some(own),
+        }
+    }
+
+    /// Whether nobody else can own this process's shards at this moment.
+    pub fn is_leased(&self) -> bool {
+        self.shared.is_leased()
+    }
+
+    /// The number of shards that this process owns.
+    pub fn owned(&self) -> usize {
+        self.shared.owned()
+    }
+
+    /// What has happened since the last call, as sentences for the log.
+    pub fn take_notes(&self) -> Vec<String> {
+        self.shared.take_notes()
+    }
+
+    /// Why the database accepts nothing at the moment.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.trouble()
+    }
+
+    /// Tells `told` when this process should hand shards over: finish their calls and store their writes, and then `release` them.
+    pub fn when_released(&self, told: ReleaseTold) {
+        self.shared.when_released(told);
+    }
+
+    /// Gives up shards whose calls have ended.
+    pub fn release(&self, shards: Vec<u16>) {
+        self.send(Job::Released(shards));
+    }
+
+    /// Hands everything over and leaves the cluster; `done` is called when others can take the shards.
+    pub fn leave(&self, done: Told) {
+        self.shared.close_releases();
+        if self.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return done(());
+        }
+        self.send(Job::Leave(done));
+    }
+
+    fn send(&self, job: Job) {
+        if let Err(refused) = self.jobs.send(job) {
+            refused.0.refuse();
+        }
+    }
+}
+
+impl BatchStore for Cluster {
+    fn store(&self, batch: Batch, done: Told) {
+        self.send(Job::Batch(rows::Waiting { batch, done }));
+    }
+
+    fn claim(&self, takeover: Takeover, done: Told<Result<Vec<Arc<Claim>>, StoreError>>) {
+        let claim = |shard: u16| match self.shared.term(u32::from(shard)) {
+            0 => None,
+            term => Some(Claim::new(shard, term)),
+        };
+        done(Ok(takeover.shards.into_iter().filter_map(claim).collect()));
+    }
+
+    fn still_owns(&self, claim: &Claim) -> bool {
+        if !self.shared.holds(claim) {
+            claim.take_away();
+            return false;
+        }
+        self.shared.is_leased()
+    }
+
+    fn hurry(&self) {}
+
+    fn expiry(&self, ttl: Duration) -> u64 {
+        Clock::System.expiry(ttl)
+    }
+
+    fn get_now(&self, _: &TableName, _: &[u8], _: &mut Vec<u8>) -> Option<Result<bool, StoreError>> {
+        None
+    }
+
+    fn range_now(&self, _: &TableName, _: &Range, _: &Own) -> Option<Result<Vec<Entry>, StoreError>> {
+        None
+    }
+
+    fn range_later(&self, claim: &Arc<Claim>, table: &Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
+        self.send(Job::Read { claim: Arc::clone(claim), table: Arc::clone(table), range, done });
+    }
+}

@@ -1,0 +1,117 @@
+//! The statements of a writer, and of what others do to it. Each is one statement in autocommit, so that a client that is paused never
+//! holds a lock. `elah-cluster` has the reasons.
+
+/// Makes the writer's row, once.
+pub(crate) const REGISTER: &str = "
+INSERT INTO elah_writers (writer, node, address, socket, version) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+
+/// Ends every statement of an earlier session of the writer: none of them is stored after this.
+pub(crate) const OPEN: &str = "
+UPDATE elah_writers SET session = $2 WHERE writer = $1 AND session < $2 AND NOT fenced RETURNING sequence";
+
+/// The shards of a writer.
+pub(crate) const OWN_SHARDS: &str = "SELECT shard, epoch FROM elah_shards WHERE writer = $1";
+
+/// What became of a writer that cannot open a session.
+pub(crate) const FATE: &str = "SELECT sequence, fenced FROM elah_writers WHERE writer = $1";
+
+/// What each numbered statement begins with: of the writer `$1` the statement `$2` of the session `$3`, after the statement `$4`.
+macro_rules! fenced {
+    ($changes:literal, $rest:literal) => {
+        concat!(
+            "WITH fence AS (UPDATE elah_writers SET sequence = $2",
+            $changes,
+            " WHERE writer = $1 AND session = $3 AND sequence = $4 AND NOT fenced RETURNING 1)",
+            $rest
+        )
+    };
+}
+
+/// Rows: `$5, $6` tables and keys to delete, `$7` to `$10` tables, keys, values and lifetimes in milliseconds to put. No key occurs
+/// twice, and all are sorted.
+pub(crate) const BATCH: &str = fenced!(
+    "",
+    ",
+gone AS (
+  DELETE FROM elah_rows r USING unnest($5::int[], $6::bytea[]) AS d(tbl, key)
+  WHERE r.tbl = d.tbl AND r.key = d.key AND EXISTS (SELECT FROM fence)),
+put AS (
+  INSERT INTO elah_rows (tbl, key, value, expires_at)
+  SELECT tbl, key, value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + lifetime
+  FROM unnest($7::int[], $8::bytea[], $9::bytea[], $10::bigint[]) AS p(tbl, key, value, lifetime)
+  WHERE EXISTS (SELECT FROM fence)
+  ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at)
+SELECT count(*) FROM fence"
+);
+
+/// A sign of life, and whether the writer wants shards.
+pub(crate) const BEAT: &str = fenced!(", ready = $5", " SELECT count(*) FROM fence");
+
+/// Claims those of the shards `$5` that no living writer owns.
+pub(crate) const CLAIM: &str = fenced!(
+    "",
+    ",
+claimed AS (
+  UPDATE elah_shards s SET writer = $1, epoch = epoch + 1
+  WHERE shard = ANY ($5::int[]) AND EXISTS (SELECT FROM fence)
+  AND NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced) RETURNING shard, epoch)
+SELECT (SELECT count(*) FROM fence), (SELECT array_agg(shard) FROM claimed), (SELECT array_agg(epoch) FROM claimed)"
+);
+
+/// Gives the shards `$5` up. The epoch grows too, so that the sum of all tells of every change.
+pub(crate) const RELEASE: &str = fenced!(
+    "",
+    ",
+released AS (
+  UPDATE elah_shards SET writer = NULL, epoch = epoch + 1
+  WHERE shard = ANY ($5::int[]) AND writer = $1 AND EXISTS (SELECT FROM fence))
+SELECT count(*) FROM fence"
+);
+
+/// Declares a writer dead that has shown no sign of life since `$2` and `$3` were read.
+pub(crate) const FENCE_SEEN: &str = "
+WITH dead AS (
+  UPDATE elah_writers SET fenced = true WHERE writer = $1 AND sequence = $2 AND session = $3 AND NOT fenced RETURNING 1)
+SELECT count(*) FROM dead";
+
+/// Declares a writer dead whose process has ended.
+pub(crate) const FENCE: &str = "
+WITH dead AS (UPDATE elah_writers SET fenced = true WHERE writer = $1 AND NOT fenced RETURNING 1) SELECT count(*) FROM dead";
+
+/// Grows whenever a shard has another owner, or none.
+pub(crate) const SHARDS_VERSION: &str = "SELECT coalesce(sum(epoch), 0)::bigint FROM elah_shards";
+
+/// All owners.
+pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards ORDER BY shard";
+
+/// The writers that are not fenced, and those that own shards still.
+pub(crate) const WRITERS: &str = "
+SELECT writer, node, address, socket, version, ready, sequence, session, fenced FROM elah_writers w
+WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
+
+/// Forgets writers that are fenced, own nothing and are an hour old.
+pub(crate) const SWEEP_WRITERS: &str = "
+DELETE FROM elah_writers w WHERE fenced AND started < now() - interval '1 hour'
+AND NOT EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer)";
+
+/// A table's number, made at its first use.
+pub(crate) const TABLE: &str = "
+WITH made AS (INSERT INTO elah_tables (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING tbl)
+SELECT tbl FROM made UNION ALL SELECT tbl FROM elah_tables WHERE name = $1 LIMIT 1";
+
+/// A range of live rows for the owner of their shard: whether the database knows the session `$2` of the writer `$1` and its statement
+/// `$3`, and up to `$7` rows of the table `$4` from `$5` on, which is part of it if `$6`; with `has_end` up to `$8`, which is part of
+/// it if `$9`. Without rows there is one of nulls.
+pub(crate) fn range(has_end: bool, is_reverse: bool) -> String {
+    let end = if has_end { "AND key <= $8 AND ($9 OR key <> $8)" } else { "" };
+    let direction = if is_reverse { "DESC" } else { "ASC" };
+    format!(
+        "SELECT s.stands, r.key, r.value
+         FROM (SELECT EXISTS (
+           SELECT FROM elah_writers WHERE writer = $1 AND session = $2 AND sequence >= $3) AS stands) s
+         LEFT JOIN LATERAL (
+           SELECT key, value FROM elah_rows WHERE tbl = $4 AND key >= $5 AND ($6 OR key <> $5) {end}
+           AND (expires_at IS NULL OR expires_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+           ORDER BY key {direction} LIMIT $7) r ON true"
+    )
+}

@@ -1,0 +1,28 @@
+//! The settings of a machine.
+
+/// The settings of a machine. All times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The writer's number: random, positive, never used before. A sequence of the database is not enough, since a failover may
+    /// set it back.
+    pub writer: u64,
+    /// The number of shards, the same for all writers.
+    pub shards: u32,
+    /// How long a writer may be silent before others fence it. The same for all writers.
+    pub lease: u64,
+    /// The version of the protocol and of the stored rows. Writers whose versions differ by one run together.
+    pub version: u32,
+    /// How many statements may be in flight on the writer's connection, at least 1.
+    pub in_flight_max: usize,
+    /// How many shards may be without an owner, or on the way there, when this writer begins to hand over another one.
+    pub moves_max: usize,
+    /// How long the members must have been the same before this writer hands over shards for balance.
+    pub calm: u64,
+}
+
+impl Config {
+    /// One statement in flight, at most 8 moves at once, after 10 seconds without a change.
+    pub fn new(writer: u64, shards: u32, lease: u64) -> Self {
+        Config { writer, shards, lease, version: 1, in_flight_max: 1, moves_max: 8, calm: 10_000 }
+    }
+}

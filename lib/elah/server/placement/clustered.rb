@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Elah
+  module Placement
+    # The placement of a process in a cluster: each process of each machine is a slot, whose number is that of its writer in the database. A process
+    # that was declared dead goes on as another writer. See {Placement}.
+    class Clustered
+      # @return [Integer] of the process that it was made in
+      attr_reader :process_id
+
+      # @return [Integer] how many shards there are
+      attr_reader :shards
+
+      # @param native [Elah::Clients::Cluster]
+      # @param shards [Integer]
+      # @param socket [String] path of the Unix socket on which this process takes calls of others
+      # @api private
+      def initialize(native, shards:, socket:)
+        @native = native
+        @shards = shards
+        @socket = socket
+        @process_id = Process.pid
+        @before_release = []
+      end
+
+      # @return [Integer] the number of this process's writer; 0 while the database has not given it one
+      def slot = @native.writer
+
+      # @return [Integer] the same, since a writer never comes again; -1, which nobody has, while there is none
+      def generation = slot.zero? ? -1 : slot
+
+      # @return [Integer] the process that stands for this server
+      def server_id = Placement.current.server_id
+
+      # @return [Integer] another one whenever a shard has another owner, or a writer came or went
+      def version = @native.version
+
+      # @param shard [Integer] 0 until {#shards}
+      # @return [Integer] the writer that owns it; 0 for none
+      def owner_of(shard) = @native.owner_of(shard)
+
+      # @param slot [Integer] a writer
+      # @return [Integer] the writer if it lives, else 0
+      def generation_of(slot) = slot.positive? && @native.alive?(slot) ? slot : 0
+
+      # @param slot [Integer] a writer
+      # @param _generation [Integer]
+      # @return [String, nil] where it takes calls of this process
+      # @api private
+      def link_path(slot, _generation) = slot == @native.writer ? @socket : @native.address_of(slot)
+
+      # @return [String] where this process takes calls of others
+      # @api private
+      def own_path = @socket
+
+      # Runs the block, in a fiber of this worker, before shards of it get another owner.
+      #
+      # @yieldparam shards [Array<Integer>]
+      # @api private
+      def before_release(&block) = @before_release << block
+
+      # Hands shards over whenever the cluster asks for it, as long as the loop runs.
+      #
+      # @param event_loop [Elah::EventLoop]
+      # @api private
+      def serve_releases(event_loop)
+        return if @serves
+
+        @serves = true
+        event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over } }
+      end
+
+      private
+
+      def hand_over
+        while (shards = @native.next_release)
+          @before_release.each do |block|
+            block.call(shards)
+          rescue StandardError => e
+            Log.current.exception(e, "Shards could not be handed over in order")
+          end
+          @native.release(shards)
+        end
+      ensure
+        @serves = false
+      end
+    end
+  end
+end

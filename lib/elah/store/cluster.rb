@@ -1,0 +1,223 @@
+# frozen_string_literal: true
+
+require_relative "cluster/schema"
+require_relative "cluster/limits"
+require_relative "cluster/span"
+require_relative "cluster/database"
+require_relative "cluster/clock"
+require_relative "cluster/names"
+require_relative "cluster/table"
+require_relative "cluster/counter"
+require_relative "cluster/read_set"
+require_relative "cluster/commit"
+require_relative "cluster/transaction"
+require_relative "cluster/sweeper"
+require_relative "cluster/membership"
+
+module Elah
+  class Store
+    at_exit do
+      Entity::Collection.flush_all unless Elah.autoload?(:Entity)
+      clusters.each(&:leave)
+    end
+
+    # A store in a PostgreSQL database, which the processes of several machines share. It has the methods of {Elah::Store}, and each of them waits for
+    # the database. Entries expire by the clock of the database.
+    #
+    # @example
+    #   store = Elah::Store.open("postgres://shop@db1/shop?sslmode=verify-full&sslrootcert=/etc/ssl/db.pem")
+    #   store.table("links").put_new("elah", "https://example.com/") # => true, once it is committed
+    class Cluster
+      include Interface::Opened
+
+      VALUES_AT = "SELECT r.value FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS q (tbl, key, place) " \
+                  "LEFT JOIN elah_rows r ON r.tbl = q.tbl AND r.key = q.key AND #{Schema::LIVE} ORDER BY place".freeze
+      BACK_OFF_SECONDS = 0.002
+      BACK_OFF_SECONDS_MAX = 0.1
+      private_constant :VALUES_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
+
+      # Opens the store in a database. Creates its tables if they are missing.
+      #
+      # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, as of {Elah::SQL}
+      # @param sweep_seconds [Numeric] interval at which expired entries are removed
+      # @param clock [nil] a cluster has the clock of its database
+      # @param shards [Integer] of the entities; fixed when the tables are created
+      # @param bounds [Hash{Symbol=>Numeric}] of {Elah::SQL#initialize}, such as `connections_max:`
+      # @return [Elah::Store::Cluster]
+      # @raise [CannotOpen] when the database refuses, or its tables are of a later version of Elah
+      # @raise [OtherShards] when its tables have another number of shards
+      # @raise [Unavailable] when it cannot be reached
+      # @raise [ArgumentError] when a clock is given
+      def self.open(url, sweep_seconds: 1, clock: nil, shards: Elah.config.shards, **bounds)
+        raise ArgumentError, "clock: a cluster has the clock of its database" if clock
+
+        new(url.to_s, sweep_seconds, shards, bounds).tap { |cluster| Store.clusters << cluster }
+      end
+
+      # @return [String] the URL without the password
+      attr_reader :dir
+
+      # @return [String] the name that the cluster was given when its tables were created
+      attr_reader :name
+
+      # @return [Names]
+      # @api private
+      attr_reader :tables
+
+      # @return [Names]
+      # @api private
+      attr_reader :counters
+
+      private_class_method :new
+
+      # @api private
+      def initialize(url, sweep_seconds, shards, bounds)
+        @url = url
+        @shards = shards
+        @dir = url.sub(%r{\A(\w+://[^:/?#@]*):[^/?#]*@}, '\1@').freeze
+        @name = create(url, shards, bounds)
+        @database = Database.new(url, bounds)
+        @tables = Names.new(@database, "elah_tables")
+        @counters = Names.new(@database, "elah_counters")
+        @sweeper = Sweeper.new(@database, sweep_seconds)
+        @clock = Clock.new(@database)
+      end
+
+      # (see Elah::Store#table)
+      def table(name) = Table.new(self, Limits.name(name))
+
+      # (see Elah::Store#values_at)
+      def values_at(*tables_and_keys)
+        pairs = tables_and_keys.each_slice(2).to_a
+        unless tables_and_keys.size.even?
+          raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
+        end
+
+        tables = pairs.map { |table, _| own(table).id }
+        keys = pairs.map { |_, key| Limits.key(key) }
+        database.read { |sql| sql.rows(VALUES_AT, tables, keys) }.flatten(1)
+      end
+
+      # (see Elah::Store#now)
+      def now = @clock.now
+
+      # @return [Integer] {#now} in milliseconds since 1970
+      # @api private
+      def now_ms = (now.to_r * 1000).to_i
+
+      # (see Elah::Store#sweep)
+      def sweep = @sweeper.sweep
+
+      # Every count is in the database already.
+      #
+      # @return [nil]
+      def flush = nil
+
+      # (see Elah::Store#close)
+      def close
+        Store.clusters.delete(self)
+        @sweeper.stop
+        leave
+        @database.close
+      end
+
+      # (see Elah::Store#closed?)
+      def closed? = @database.closed?
+
+      # @return [String] without the password
+      def inspect = "#<#{self.class} #{dir}>"
+
+      # @param names [Array<String>] of tables, which writes name by their positions
+      # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for
+      # @return [Elah::Shards::Commits]
+      # @api private
+      def group_commits(names, delay_seconds) = Shards::Commits.of_cluster(membership.native, names, delay_seconds.to_f)
+
+      # This process takes part in the cluster from now on.
+      #
+      # @param event_loop [Elah::EventLoop, nil]
+      # @return [Placement::Clustered] which process owns which entities
+      # @api private
+      def placement(event_loop) = membership.join(event_loop)
+
+      # @return [Boolean] whether processes of other machines share it
+      # @api private
+      def clustered? = true
+
+      # Hands the entities of this process over. Their writes are stored first.
+      # @api private
+      def leave = @membership&.leave
+
+      # @return [nil] the database tells owners apart
+      # @api private
+      def servers = nil
+
+      # @return [Membership] of this process
+      # @api private
+      def membership
+        @membership = nil unless @membership&.process_id == Process.pid
+        @membership ||= Membership.new(@url, @shards, Elah.config)
+      end
+
+      # @return [Database]
+      # @api private
+      def database
+        @sweeper.start
+        @database
+      end
+
+      # @return [Array(String, String), nil] the URL, and why the database is known to accept no writes
+      # @api private
+      def trouble = (@database.trouble || @membership&.trouble)&.then { |reason| [dir, reason] }
+
+      # @return [Array<String>] what has happened to this process in the cluster since the last call
+      # @api private
+      def notes = @membership ? @membership.notes : []
+
+      # @return [Array(String, String), nil] as {#trouble}, after a look
+      # @api private
+      def check = @database.check&.then { |reason| [dir, reason] }
+
+      # Begins anew in the child of a fork.
+      # @api private
+      def forked = @sweeper.forked
+
+      # @param store [Elah::Store::Cluster]
+      # @return [Boolean] whether both are of one database
+      # @api private
+      def same?(store) = store.equal?(self) || store.dir == dir
+
+      private
+
+      # On connections of its own, which are closed: a process that forks workers has none open then.
+      def create(url, shards, bounds)
+        database = Database.new(url, { connections_max: 1, **bounds.except(:connections_max) })
+        database.write { |sql| Schema.create(sql, shards) }
+      rescue Failed => e
+        raise CannotOpen, "The cluster cannot be opened. #{e.message}"
+      ensure
+        database&.close
+      end
+
+      def new_counter(name, is_in_memory) = Counter.new(self, Limits.name(name), is_in_memory ? :memory : :disk)
+
+      def begin_attempt(_is_reserved)
+        raise Closed, "The store is closed." if closed?
+
+        Transaction.new(self)
+      end
+
+      # The more often it has lost, the longer, so that others are through by then.
+      def back_off(number) = sleep(rand * [BACK_OFF_SECONDS * (2**number), BACK_OFF_SECONDS_MAX].min)
+
+      def own(table)
+        case table
+        when Table then return table if same?(table.store)
+        when Store::Table then nil
+        else raise TypeError, "wrong argument type #{table.class} (expected #{Table})"
+        end
+        raise Error, "#{table.name.inspect} belongs to another store."
+      end
+    end
+  end
+end

@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+module Elah
+  class Store
+    class Cluster
+      # The reads and writes of a transaction as the arguments of {Schema::COMMIT}.
+      class Commit
+        # Keys of one table that are locked each by itself; more of them lock the table.
+        LOCKED_KEYS_MAX = 64
+        # Of the values together: the statement has them in hexadecimal digits.
+        BYTES_MAX = 256 * 1024**2
+        CALL = "SELECT elah_commit_1(#{(1..23).map { |number| "$#{number}" }.join(', ')})".freeze
+
+        # @param reads [ReadSet]
+        # @param entries [Hash{Integer=>Hash{String=>Transaction::Entry}}] pending writes, by the table's number and the key
+        # @param changes [Hash{Integer=>Hash{String=>Transaction::Change}}]
+        def initialize(reads, entries, changes)
+          @reads = reads
+          @puts, @gone = flat(entries).partition { |_, _, entry| entry.value }
+          @counts = flat(changes)
+        end
+
+        # @return [Boolean] whether it writes nothing; what it has read was of one moment
+        def empty? = [@puts, @gone, @counts].all?(&:empty?)
+
+        # @param sql [Elah::SQL]
+        # @return [Boolean] whether all is stored
+        def run(sql)
+          bytes = @puts.sum { |_, _, entry| entry.value.bytesize }
+          raise TooLarge, "A transaction with #{bytes} bytes is too large; it may have up to #{BYTES_MAX}." if bytes > BYTES_MAX
+
+          sql.value(CALL, *locks, *reads, *entries, *counts)
+        end
+
+        private
+
+        def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [table, key, pending] } }
+
+        def columns(rows, width) = rows.empty? ? Array.new(width) { [] } : rows.transpose
+
+        # Tables to lock alone or together with others, and keys.
+        def locks
+          whole, keys = keys_by_table
+          parts = keys.keys - whole
+          locked = parts.flat_map { |table| keys[table].map { |key, is_written| [table, key, is_written] } }
+          [whole, parts, *columns(locked, 3)]
+        end
+
+        # The tables of which a range was read, or of which many keys matter, and the keys of all, with whether they are written.
+        def keys_by_table
+          one, wide = @reads.ranges.partition { |range| range.span.one? }
+          keys = Hash.new { |tables, table| tables[table] = {} }
+          one.each { |range| keys[range.table][range.span.from] = false }
+          @reads.counts.each { |count| keys[count.counter][count.key] = false }
+          [*@puts, *@gone, *@counts].each { |table, key, _| keys[table][key] = true }
+          [wide.map(&:table) | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
+        end
+
+        def reads
+          ranges = @reads.ranges.map { |range| [range.table, range.span.from, range.span.til, range.digest] }
+          [*columns(ranges, 4), *columns(@reads.counts.map(&:to_a), 3)]
+        end
+
+        def entries
+          gone = @gone.map { |table, key, _| [table, key] }
+          puts = @puts.map { |table, key, entry| [table, key, entry.value, entry.ttl_ms] }
+          [*columns(gone, 2), *columns(puts, 4)]
+        end
+
+        def counts
+          reset = @counts.filter_map { |counter, key, change| [counter, key] if change.is_reset }
+          added = @counts.filter_map { |counter, key, change| [counter, key, change.added] if change.added }
+          [*columns(reset, 2), *columns(added, 3)]
+        end
+      end
+
+      private_constant :Commit
+    end
+  end
+end

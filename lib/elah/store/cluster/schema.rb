@@ -1,0 +1,222 @@
+# frozen_string_literal: true
+
+module Elah
+  class Store
+    class Cluster
+      # The tables of a cluster in its database. They are created once, by the first process that opens it. A later version of Elah that needs other
+      # tables raises {FORMAT}.
+      module Schema
+        # Of these tables and functions.
+        FORMAT = 1
+        # Advisory lock of the creation. Those of tables follow it: see {LOCK}.
+        CREATION = "x'656c6168'::bigint"
+        # Advisory lock of a table or counter as a whole, by its number `%s`.
+        LOCK = "(x'656c6168'::bigint << 32) + %s"
+        # Advisory lock of a key, from the number of its table and its bytes.
+        KEY_LOCK = "hashtextextended(encode(%<key>s, 'hex'), %<table>s)"
+        # The time, in milliseconds since 1970.
+        NOW = "(extract(epoch from %s) * 1000)::bigint"
+        # An entry that has not expired when the statement begins.
+        LIVE = "(expires_at IS NULL OR expires_at > #{format(NOW, 'now()')})".freeze
+
+        # What each write of the key `$2` in the table `$1` begins with: nobody else's transaction that has read it commits at the same time.
+        HELD = "WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(#{format(LOCK, '$1::int')}), " \
+               "pg_advisory_xact_lock(#{format(KEY_LOCK, key: '$2::bytea', table: '$1::int')}))".freeze
+
+        TABLES = <<~SQL
+          CREATE TABLE elah_cluster (
+            format int NOT NULL,
+            name text NOT NULL,
+            shards int NOT NULL,
+            the_only_row bool PRIMARY KEY DEFAULT true CHECK (the_only_row)
+          );
+          CREATE TABLE elah_tables (
+            tbl int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name text NOT NULL UNIQUE
+          );
+          CREATE TABLE elah_counters (
+            tbl int PRIMARY KEY DEFAULT nextval(pg_get_serial_sequence('elah_tables', 'tbl')),
+            name text NOT NULL UNIQUE
+          );
+          CREATE TABLE elah_writers (
+            writer bigint PRIMARY KEY,
+            node text NOT NULL,
+            address text NOT NULL,
+            socket text NOT NULL,
+            version int NOT NULL,
+            ready bool NOT NULL DEFAULT false,
+            sequence bigint NOT NULL DEFAULT 0,
+            session bigint NOT NULL DEFAULT 0,
+            fenced bool NOT NULL DEFAULT false,
+            started timestamptz NOT NULL DEFAULT now()
+          ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+          CREATE TABLE elah_shards (
+            shard int PRIMARY KEY,
+            epoch bigint NOT NULL DEFAULT 0,
+            writer bigint
+          );
+          CREATE TABLE elah_rows (
+            tbl int,
+            key bytea,
+            value bytea NOT NULL,
+            expires_at bigint,
+            PRIMARY KEY (tbl, key)
+          );
+          CREATE INDEX elah_rows_expires_at ON elah_rows (expires_at) WHERE expires_at IS NOT NULL;
+          CREATE TABLE elah_counts (
+            tbl int,
+            key bytea,
+            count bigint NOT NULL,
+            PRIMARY KEY (tbl, key)
+          );
+        SQL
+
+        # Commits a transaction in one statement, so that a paused process holds no lock. True if all that it has read is unchanged. A read is a range
+        # `from` (included) to `til` (excluded), and the digest of its entries. Locks are taken in one order, so that commits never wait for each
+        # other in a circle; the checks come after them, each with a snapshot of its own, as READ COMMITTED has it.
+        COMMIT = <<~SQL.freeze
+          CREATE FUNCTION elah_commit_1(
+            whole int[], parts int[], lock_tbl int[], lock_key bytea[], lock_written bool[],
+            read_tbl int[], read_from bytea[], read_til bytea[], read_digest bytea[],
+            seen_tbl int[], seen_key bytea[], seen_count bigint[],
+            gone_tbl int[], gone_key bytea[],
+            put_tbl int[], put_key bytea[], put_value bytea[], put_ttl bigint[],
+            reset_tbl int[], reset_key bytea[],
+            add_tbl int[], add_key bytea[], add_by bigint[]
+          ) RETURNS bool LANGUAGE plpgsql AS $$
+          DECLARE
+            held record;
+            now_ms bigint;
+          BEGIN
+            IF current_setting('transaction_isolation') <> 'read committed' THEN
+              RAISE EXCEPTION 'the isolation level must be read committed';
+            END IF;
+            FOR held IN
+              SELECT t, true AS alone FROM unnest(whole) t UNION ALL SELECT t, false FROM unnest(parts) t ORDER BY 1
+            LOOP
+              IF held.alone THEN
+                PERFORM pg_advisory_xact_lock(#{format(LOCK, 'held.t')});
+              ELSE
+                PERFORM pg_advisory_xact_lock_shared(#{format(LOCK, 'held.t')});
+              END IF;
+            END LOOP;
+            FOR held IN
+              SELECT #{format(KEY_LOCK, key: 'l.key', table: 'l.tbl')} AS id, bool_or(l.written) AS alone
+              FROM unnest(lock_tbl, lock_key, lock_written) l(tbl, key, written) GROUP BY 1 ORDER BY 1
+            LOOP
+              IF held.alone THEN
+                PERFORM pg_advisory_xact_lock(held.id);
+              ELSE
+                PERFORM pg_advisory_xact_lock_shared(held.id);
+              END IF;
+            END LOOP;
+
+            now_ms := #{format(NOW, 'clock_timestamp()')};
+            IF cardinality(read_tbl) > 0 AND EXISTS (
+              SELECT FROM unnest(read_tbl, read_from, read_til, read_digest) r(tbl, lowest, til, digest)
+              CROSS JOIN LATERAL (
+                SELECT sha256(coalesce(string_agg(
+                  int4send(length(e.key)) || e.key || int4send(length(e.value)) || e.value, '' ORDER BY e.key
+                ), '')) AS digest
+                FROM elah_rows e
+                WHERE e.tbl = r.tbl AND e.key >= r.lowest AND e.key < r.til AND (e.expires_at IS NULL OR e.expires_at > now_ms)
+              ) stored
+              WHERE stored.digest <> r.digest
+            ) THEN
+              RETURN false;
+            END IF;
+            IF cardinality(seen_tbl) > 0 AND EXISTS (
+              SELECT FROM unnest(seen_tbl, seen_key, seen_count) s(tbl, key, count)
+              LEFT JOIN elah_counts c ON c.tbl = s.tbl AND c.key = s.key
+              WHERE c.count IS DISTINCT FROM s.count
+            ) THEN
+              RETURN false;
+            END IF;
+
+            IF cardinality(gone_tbl) > 0 THEN
+              DELETE FROM elah_rows e USING unnest(gone_tbl, gone_key) g(tbl, key) WHERE e.tbl = g.tbl AND e.key = g.key;
+            END IF;
+            IF cardinality(put_tbl) > 0 THEN
+              INSERT INTO elah_rows (tbl, key, value, expires_at)
+                SELECT p.tbl, p.key, p.value, now_ms + p.ttl FROM unnest(put_tbl, put_key, put_value, put_ttl) p(tbl, key, value, ttl)
+                ORDER BY 1, 2
+                ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at;
+            END IF;
+            IF cardinality(reset_tbl) > 0 THEN
+              DELETE FROM elah_counts c USING unnest(reset_tbl, reset_key) g(tbl, key) WHERE c.tbl = g.tbl AND c.key = g.key;
+            END IF;
+            IF cardinality(add_tbl) > 0 THEN
+              INSERT INTO elah_counts AS c (tbl, key, count)
+                SELECT a.tbl, a.key, a.by FROM unnest(add_tbl, add_key, add_by) a(tbl, key, by) ORDER BY 1, 2
+                ON CONFLICT (tbl, key) DO UPDATE SET count = c.count + EXCLUDED.count;
+            END IF;
+            RETURN true;
+          END
+          $$;
+        SQL
+
+        # A look at pg_class sees what was committed while the transaction waited for the lock; to_regclass may not.
+        EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
+        SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
+                   "current_setting('server_encoding')"
+        private_constant :EXISTS, :SETTINGS
+
+        class << self
+          # Creates the tables unless they are there.
+          #
+          # @param sql [Elah::SQL]
+          # @param shards [Integer] of the entities
+          # @return [String] the name of the cluster
+          # @raise [OtherShards]
+          # @raise [CannotOpen] when the tables are of a later version, or the database's settings do not fit
+          def create(sql, shards)
+            check_server(sql)
+            found = read(sql) || sql.transaction(isolation: :read_committed) do |tx|
+              tx.execute("SELECT pg_advisory_xact_lock(#{CREATION})")
+              read(tx) || write(tx, shards)
+            end
+            check(found, shards, sql.server)
+            found["name"]
+          end
+
+          private
+
+          def read(sql)
+            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value(EXISTS)
+          end
+
+          def write(sql, shards)
+            [*TABLES.split(";\n"), COMMIT].each { |statement| sql.execute(statement) }
+            sql.execute("INSERT INTO elah_shards (shard) SELECT generate_series(0, $1::int - 1)", shards)
+            sql.execute("INSERT INTO elah_cluster (format, name, shards) VALUES ($1, gen_random_uuid(), $2)", FORMAT, shards)
+            read(sql)
+          end
+
+          def check_server(sql)
+            raise CannotOpen, "A cluster needs PostgreSQL 15 or later, and #{sql.server} is MySQL or MariaDB." unless sql.postgres?
+
+            version, isolation, encoding = sql.rows(SETTINGS).first
+            raise CannotOpen, "A cluster needs PostgreSQL 15 or later, and #{sql.server} is #{version / 10_000}." if version < 150_000
+
+            unless isolation == "read committed"
+              raise CannotOpen, "default_transaction_isolation of #{sql.server} is #{isolation}; a cluster needs read committed, PostgreSQL's default."
+            end
+            raise CannotOpen, "The encoding of #{sql.server} is #{encoding}; a cluster needs UTF8." unless encoding == "UTF8"
+          end
+
+          def check(found, shards, server)
+            if found["format"] > FORMAT
+              raise CannotOpen, "The tables of the cluster in #{server} have format #{found['format']}, and this version of Elah knows formats up to " \
+                                "#{FORMAT}: install the version that the other nodes have."
+            end
+            return if found["shards"] == shards
+
+            raise OtherShards, "The cluster in #{server} is divided into #{found['shards']} shards for good, and cannot be used with #{shards}."
+          end
+        end
+      end
+
+      private_constant :Schema
+    end
+  end
+end

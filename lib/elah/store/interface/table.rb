@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Elah
+  class Store
+    module Interface
+      # The calls of a table that are the same in a folder and on a cluster. A class that includes it has `read_range(conditions, limit, is_reverse)`
+      # and `write_entry(key, value, ttl_ms, only_new)`.
+      module Table
+        # Stores a value, whether or not the key has one.
+        #
+        # @param key [String]
+        # @param value [String]
+        # @param ttl [Numeric, nil] seconds after which it expires; nil never expires it
+        # @return [true] once it is on disk
+        # @raise [InvalidKey, TooLarge, Full, Failed, Busy, Closed]
+        def put(key, value, ttl: nil) = write_entry(key, value, ttl && Store.milliseconds(ttl), false)
+
+        # Stores a value unless the key has one already. Of several concurrent calls one succeeds.
+        #
+        # @param (see #put)
+        # @return [Boolean] whether it was stored
+        # @raise (see #put)
+        def put_new(key, value, ttl: nil) = write_entry(key, value, ttl && Store.milliseconds(ttl), true)
+
+        # Entries in the order of their keys' bytes. All conditions must hold.
+        #
+        # @param prefix [String, nil] keys that start with it
+        # @param from [String, nil] keys from this one on
+        # @param to [String, nil] keys before this one
+        # @param after [String, nil] keys after this one, in the direction of the walk: the last key of the previous page
+        # @param limit [Integer] maximum number of entries, from 0 to 2^63 - 1
+        # @param reverse [Boolean] from the last key to the first
+        # @return [Array<Array(String, String)>] keys and values
+        # @raise [InvalidKey] when one of the keys is too long
+        # @raise [ArgumentError] when the limit is invalid
+        def range(prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
+          read_range([prefix, from, to, after], Store.limit(limit), reverse)
+        end
+
+        # Yields every entry of a range, read page by page: a concurrent write is visible if its key is still ahead.
+        #
+        # @overload each(batch: Store::Table::LIMIT, **conditions, &block)
+        #   @param batch [Integer] number of entries read at once, from 1
+        #   @param conditions [Hash{Symbol=>String, Boolean, nil}] `prefix`, `from`, `to`, `after` and `reverse` as in {#range}
+        #   @yieldparam key [String]
+        #   @yieldparam value [String]
+        #   @return [void]
+        # @overload each(batch: Store::Table::LIMIT, **conditions)
+        #   @param batch [Integer]
+        #   @param conditions [Hash{Symbol=>String, Boolean, nil}]
+        #   @return [Enumerator<Array(String, String)>]
+        def each(batch: Store::Table::LIMIT, **conditions)
+          return enum_for(:each, batch: batch, **conditions) unless block_given?
+
+          Store.limit(batch, name: "batch", least: 1)
+          loop do
+            entries = range(limit: batch, **conditions)
+            entries.each { |key, value| yield key, value }
+            break if entries.size < batch
+
+            conditions[:after] = entries.last.first
+          end
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/bank_cluster"
+
+# Entities of several servers on one PostgreSQL: each account has one owner at a time, and no confirmed deposit is lost.
+class ClusterEntitiesTest < Minitest::Test
+  include Patience
+
+  KEYS = Array.new(40) { |number| "account#{number}" }.freeze
+
+  def test_two_servers_of_two_workers_share_all_accounts
+    BankCluster.start(workers: 2) do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 4)
+      KEYS.each_with_index { |key, index| assert_equal 201, cluster.deposit(cluster.servers[index % 2], key, index + 1) }
+      assert_equal cluster.confirmed, cluster.balances(one)
+      assert_equal cluster.confirmed, cluster.balances(two)
+      assert_equal 1, two.get("/history/account7").json["rows"]
+    end
+  end
+
+  def test_a_killed_server_loses_nothing_and_the_other_goes_on
+    BankCluster.start do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| cluster.deposit(one, key, 1) }
+      one.signal(:KILL)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
+      assert_equal cluster.confirmed, cluster.balances(two)
+      wait_until("the dead one is known to be dead") { cluster.members(two).size == 1 }
+    end
+  end
+
+  def test_a_server_that_stood_still_longer_than_its_lease_reads_nothing_old
+    BankCluster.start do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| cluster.deposit(one, key, 1) }
+      one.signal(:STOP)
+      # A call that was on its way to the one that stands still may have run there; the others wait for the new owner.
+      statuses = KEYS.map { |key| cluster.deposit(two, key, 10) }
+      assert_operator statuses.count(201), :>=, KEYS.size - 1, statuses.tally.inspect
+      one.signal(:CONT)
+      assert_empty cluster.wrong(one)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 100) }
+      assert_empty cluster.wrong(two)
+      one.wait_for(/was declared dead/)
+    end
+  end
+
+  def test_calls_wait_while_the_database_restarts
+    BankCluster.start(servers: 1, database: { durable: true }) do |cluster|
+      server = cluster.servers[0]
+      KEYS.each { |key| cluster.deposit(server, key, 1) }
+      cluster.database.kill
+      waiting = Thread.new { cluster.deposit(server, "account0", 5) }
+      cluster.database.start
+      assert_equal 201, waiting.value
+      assert_equal cluster.confirmed, cluster.balances(server)
+    end
+  end
+
+  def test_a_server_that_joins_takes_its_part_and_one_that_leaves_gives_it_back
+    BankCluster.start(servers: 1) do |cluster|
+      one = cluster.servers[0]
+      cluster.wait_until_spread(one, 1)
+      two = cluster.add
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 1) }
+      one.stop
+      assert_equal cluster.confirmed, cluster.balances(two)
+      wait_until("the other has left") { cluster.members(two).size == 1 }
+    end
+  end
+end

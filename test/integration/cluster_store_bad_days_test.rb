@@ -1,0 +1,225 @@
+# frozen_string_literal: true
+
+# What goes wrong with the database of a cluster, done to a real one: what the store raises, what it has stored, and
+# what it says of itself meanwhile.
+require "test_helper"
+require "support/patience"
+require "support/servers"
+require "support/store_process"
+require "open3"
+
+class ClusterStoreBadDaysTest < Minitest::Test
+  include Patience
+
+  def setup
+    @server = Servers::PostgreSQL.start(durable: true)
+    @store = open_store
+    @table = @store.table("links")
+    @table.put("there", "1")
+  end
+
+  def teardown
+    @store.close
+    @server.remove
+  end
+
+  def test_a_server_that_is_stopped_in_a_transaction_has_stored_nothing
+    runs = 0
+    error = assert_raises(Elah::Store::Unavailable) do
+      @store.transaction do |tx|
+        runs += 1
+        tx.get(@table, "there")
+        @server.stop
+        tx.put(@table, "a", "1")
+        tx.put(@table, "b", "1")
+      end
+    end
+    assert_equal [1, 503, "store_unavailable"], [runs, error.status, error.code]
+    refute_match(/127\.0\.0\.1/, error.detail)
+    assert_raises(Elah::Store::Unavailable) { @table.get("there") }
+    refute_predicate assert_raises(Elah::Store::Unavailable) { @table.put("a", "1") }, :may_have_run?
+    assert_match(/cannot be reached/, Elah::Store.troubles.fetch(@store.dir))
+    @server.start
+    assert_equal ["1", nil, nil], once_stored { @store.values_at(@table, "there", @table, "a", @table, "b") }
+    wait_until("the sweeper has found that it accepts writes") { !Elah::Store.troubles.key?(@store.dir) }
+  end
+
+  # Whatever was confirmed is there, and nothing of what may not have run.
+  def test_a_server_that_is_killed_has_what_it_confirmed
+    outcomes = Queue.new
+    writers = Array.new(4) do |writer|
+      Thread.new do
+        (0..).each do |number|
+          key = "#{writer}/#{number}"
+          stored = number.even? ? @table.put(key, "") : @store.transaction { |tx| tx.put(@table, key, "") }
+          outcomes << [key, stored]
+        rescue Elah::Store::Unavailable => e
+          break outcomes << [key, e.may_have_run? ? :unknown : false]
+        end
+      end
+    end
+    wait_until("some are stored") { outcomes.size > 200 }
+    @server.kill
+    writers.each(&:join)
+    @server.start
+    stored = once_stored { @table.range(limit: 1_000_000) }.map(&:first)
+    outcomes = Array.new(outcomes.size) { outcomes.pop }
+    assert_empty outcomes.select { |_, outcome| outcome == true }.map(&:first) - stored
+    assert_empty outcomes.select { |_, outcome| outcome == false }.map(&:first) & stored
+    assert_equal 4, outcomes.count { |_, outcome| outcome != true }
+  end
+
+  def test_a_server_that_is_paused_leaves_the_outcome_of_a_write_open
+    quick = open_store(query_seconds: 0.3, connect_seconds: 0.3)
+    table = quick.table("links")
+    once_stored { table.put("warm", "1") }
+    @server.pause
+    error = assert_raises(Elah::Store::Unavailable) { table.put("a", "1") }
+    assert_match(/did not reply within 0.3 s/, error.message)
+    assert_predicate error, :may_have_run?
+    refute_predicate assert_raises(Elah::Store::Unavailable) { table.get("there") }, :may_have_run?
+    assert_raises(Elah::Store::NotReady) { Elah::Store.check_ready }
+    @server.resume
+    assert_equal "1", once_stored { table.get("there") }
+    once_stored { table.put("a", "2") }
+    assert_equal "2", once_stored { table.get("a") }
+  ensure
+    @server.resume
+    quick&.close
+  end
+
+  def test_a_store_without_a_free_connection_is_busy_and_one_over_the_servers_limit_unavailable
+    narrow = open_store(connections_max: 1, pool_seconds: 0.05)
+    table = narrow.table("links")
+    narrow.transaction do |tx|
+      tx.get(table, "there")
+      error = assert_raises(Elah::Store::Busy) { table.put("a", "1") }
+      refute_predicate error, :may_have_run?
+    end
+    assert_equal true, table.put("a", "1")
+    Servers::PostgreSQL.start(settings: { "max_connections" => 6, "superuser_reserved_connections" => 1 }) do |small|
+      crowd = Array.new(3) { open_store(small, connections_max: 6) }
+      outcomes = crowd.flat_map { |store| Array.new(6) { |key| Thread.new { outcome { sleeping(store, key) } } } }.map(&:value)
+      refused = outcomes.grep(Elah::Store::Unavailable)
+      assert_match(/too many/, refused.first.message)
+      assert_empty refused.select(&:may_have_run?)
+      assert_equal true, once_stored { crowd.first.table("links").put("a", "1") }
+      crowd.each(&:close)
+    end
+  ensure
+    narrow&.close
+  end
+
+  def test_a_database_that_is_read_only_is_read_and_not_ready
+    read_only(true)
+    assert_equal "1", once_stored { @table.get("there") }
+    error = assert_raises(Elah::Store::Unavailable) { @table.put("a", "1") }
+    assert_match(/\AThe database 127.0.0.1:\d+\/test is read-only\.\z/, error.message)
+    refute_predicate error, :may_have_run?
+    assert_raises(Elah::Store::Unavailable) { @store.transaction { |tx| tx.put(@table, "a", "1") } }
+    assert_match(/is read-only/, assert_raises(Elah::Store::NotReady) { Elah::Store.check_ready }.message)
+    read_only(false)
+    assert_equal true, once_stored { @table.put("a", "1") }
+    Elah::Store.check_ready
+  end
+
+  # The rows move to a file system of 8 MB, a part of which another file takes.
+  def test_a_database_whose_disk_is_full_refuses_writes_until_there_is_room
+    with_small_disk do
+      value = Random.bytes(100_000)
+      stored = 0
+      error = assert_raises(Elah::Store::Full) { loop { @table.put("k#{stored}", value) && stored += 1 } }
+      assert_equal ["The store is full: the disk of its database has no room.", 507], [error.message, error.status]
+      assert_raises(Elah::Store::Full) { @store.transaction { |tx| tx.put(@table, "tx", value) } }
+      assert_raises(Elah::Store::NotReady) { Elah::Store.check_ready }
+      assert_equal [value, nil], @store.values_at(@table, "k0", @table, "tx")
+      File.delete(File.join(@server.folder, "small", "filler"))
+      assert_equal true, once_stored { @table.put("k", value) }
+      Elah::Store.check_ready
+    end
+  end
+
+  # A process that stands still in a transaction, or dies in it, keeps no lock.
+  def test_a_process_that_is_stopped_or_killed_in_a_transaction_holds_up_nobody
+    script = <<~RUBY
+      table = (store = Elah::Store.open(ARGV[0])).table("links")
+      store.transaction do |tx|
+        tx.put(table, "there", tx.get(table, "there") + "!")
+        say "read"
+        $stdin.gets
+      end
+      say "stored"
+      $stdin.gets
+    RUBY
+    Open3.popen2(RbConfig.ruby, "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + script, @server.url) do |input, output, process|
+      assert_equal "read", output.gets.chomp
+      Process.kill(:STOP, process.pid)
+      assert_equal true, @table.put("there", "2")
+      assert_equal "2", @store.transaction { |tx| tx.get(@table, "there").tap { tx.put(@table, "other", "1") } }
+      Process.kill(:CONT, process.pid)
+      2.times { input.puts }
+      assert_equal %w[read stored], Array.new(2) { output.gets.chomp }
+      assert_equal "2!", @table.get("there")
+      Process.kill(:KILL, process.pid)
+      assert_equal true, @table.put("there", "3")
+    end
+  end
+
+  private
+
+  def open_store(server = @server, **bounds) = Elah::Store.open(server.url, sweep_seconds: 0.1, **bounds)
+
+  # Waits while the store is unavailable.
+  def once_stored
+    give_up_at = monotonic + patience_seconds
+    begin
+      yield
+    rescue Elah::Store::Unavailable
+      raise if monotonic > give_up_at
+
+      Thread.pass
+      retry
+    end
+  end
+
+  def outcome
+    yield
+    :done
+  rescue Elah::Error => e
+    e
+  end
+
+  # Keeps a connection for as long as others need to come.
+  def sleeping(store, key)
+    store.transaction do |tx|
+      tx.get(store.table("links"), key.to_s)
+      store.table("links").put("#{key}/#{store.object_id}", "")
+    end
+  end
+
+  def read_only(is_on)
+    admin = Elah::SQL.new(@server.url, connections_max: 1)
+    admin.execute("SET default_transaction_read_only = off")
+    admin.execute("ALTER DATABASE test SET default_transaction_read_only = #{is_on}")
+    admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'test' AND pid <> pg_backend_pid()")
+    admin.close
+  end
+
+  def with_small_disk
+    folder = File.join(@server.folder, "small")
+    Dir.mkdir(folder)
+    skip "only root mounts a small disk" unless system("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder, err: File::NULL)
+
+    File.write(File.join(folder, "filler"), "x" * 1024**2)
+    FileUtils.mkdir(inner = File.join(folder, "rows"))
+    FileUtils.chown("postgres", "postgres", inner)
+    @admin = Elah::SQL.new(@server.url, connections_max: 1, pool_seconds: patience_seconds)
+    @admin.execute("CREATE TABLESPACE small LOCATION '#{inner}'")
+    @admin.execute("ALTER TABLE elah_rows SET TABLESPACE small")
+    yield
+  ensure
+    @admin&.close
+    @server.kill
+    system("umount", folder, err: File::NULL)
+  end
+end

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require_relative "elah_server"
+require_relative "patience"
+require_relative "servers"
+
+# A cluster of real servers with accounts on one PostgreSQL, and what a test does to it: it notes what was confirmed and compares.
+class BankCluster
+  include Patience
+
+  APP = <<~RUBY
+    class Account < Elah::Entity
+      index :history
+      def restore = @balance = state.get("balance").to_i
+      attr_reader :balance
+
+      def deposit(amount)
+        @balance += amount
+        state.put("balance", @balance.to_s)
+        index(:history).put("\#{key} \#{@balance}", amount.to_s)
+        @balance
+      end
+    end
+    STORE = Elah::Store.open(ENV.fetch("BANK_URL"))
+    ACCOUNTS = Account.in(STORE)
+    class Bank < Elah::API
+      format :json
+      get("/members") { STORE.membership.native.members.transform_keys(&:to_s) }
+      get("/history/:key") { { rows: ACCOUNTS.index(:history).range(prefix: "\#{params[:key]} ").size } }
+      get("/:key") { { balance: ACCOUNTS[params[:key]].balance, pid: Process.pid } }
+      post("/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
+    end
+    run Bank
+  RUBY
+
+  # Options of every server: a short lease, and time enough for its end.
+  OPTIONS = { lease_seconds: 1.5, entity_moving_seconds: 20, request_seconds: 30, shards: 32 }.freeze
+
+  # @return [Servers::PostgreSQL]
+  attr_reader :database
+
+  # @return [Array<ElahServer>]
+  attr_reader :servers
+
+  # Starts a database and so many servers; ends them after the block.
+  def self.start(servers: 2, database: {}, **options)
+    cluster = new(servers, database, options)
+    yield cluster
+  ensure
+    cluster&.remove
+  end
+
+  def initialize(count, database, options)
+    @options = options
+    @servers = []
+    @confirmed = Hash.new(0)
+    @unsure = Hash.new(0)
+    @database = Servers::PostgreSQL.start(**database)
+    count.times { add }
+  end
+
+  # @return [ElahServer] another server
+  def add
+    server = ElahServer.start(APP, env: { "BANK_URL" => @database.url }, **OPTIONS, **@options)
+    @servers << server
+    server
+  end
+
+  # A deposit through a server. What it confirms is noted, and what it does not.
+  #
+  # @return [Integer] the status
+  def deposit(server, key, amount)
+    response = server.request("POST", "/#{key}/#{amount}")
+    (response.status == 201 ? @confirmed : @unsure)[key] += amount
+    response.status
+  end
+
+  # @return [Hash{String=>Integer}] of each key what was confirmed
+  def confirmed = @confirmed.dup
+
+  # @return [Hash{String=>Integer}] balances as a server reads them
+  def balances(server) = @confirmed.to_h { |key, _| [key, server.get("/#{key}").json["balance"]] }
+
+  # @return [Hash{String=>Array}] balances as a server reads them that lack a confirmed deposit, or have one that nobody made
+  def wrong(server)
+    balances(server).reject { |key, balance| balance&.between?(@confirmed[key], @confirmed[key] + @unsure[key]) }
+  end
+
+  # @return [Hash{String=>Hash}] the writers of the cluster that are not fenced
+  def members(server) = server.get("/members").json.reject { |_, member| member["fenced"] }
+
+  # Waits until each of so many processes owns its part.
+  def wait_until_spread(server, count)
+    wait_until("#{count} processes own shards") do
+      shards = members(server).values.map { |member| member["shards"] }
+      shards.size == count && shards.sum == OPTIONS[:shards] && shards.max - shards.min <= 1
+    end
+  end
+
+  def remove
+    @servers.each(&:kill)
+    @database.remove
+  end
+end

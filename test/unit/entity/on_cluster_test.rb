@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+# The tests of entities once more, on the database of a cluster: they return the same as in a folder.
+require "test_helper"
+require "support/servers"
+%w[entity entity/bounds entity/copies entity/gather entity/key_encoding entity/memory entity/turns].each do |name|
+  require "unit/#{name}_test"
+end
+Minitest::Runnable.reset # in a folder they run by their own files
+
+# The entities of a test in a database of its own.
+module EntitiesOnCluster
+  # What a store in a folder does that no database does.
+  EXCEPT = {
+    "EntityTest" => %w[
+      test_a_class_needs_a_name_that_no_other_has test_what_was_answered_is_there_when_the_process_comes_back
+      test_classes_share_a_store
+    ], # a folder
+    "EntityBoundsTest" => %w[
+      test_a_full_store_refuses_and_takes_calls_again_when_there_is_room
+      test_calls_that_build_on_what_was_not_stored_fail_with_it
+    ], # a file of bounded size
+    "EntityMemoryTest" => %w[
+      test_a_graceful_end_stores_everything test_what_could_not_be_stored_is_reported
+      test_what_lingers_waits_for_others_for_who_reads_it_and_for_the_end
+      test_a_fork_leaves_its_parents_entities_alone
+    ] # a folder; a file of bounded size; the database gets everything at once; a fork may not take what its parent owns
+  }.freeze
+
+  def open_store
+    server = Servers::PostgreSQL.shared
+    admin = Elah::SQL.new(server.url, connections_max: 1)
+    admin.execute("CREATE DATABASE #{name = "entities_#{object_id}"}")
+    admin.close
+    Elah::Store.open(server.url.sub(/\w+\z/, name))
+  end
+end
+
+[EntityTest, EntityBoundsTest, EntityCopiesTest, EntityGatherTest, EntityKeyEncodingTest, EntityMemoryTest, EntityTurnsTest].each do |tests|
+  on_cluster = Class.new(tests) do
+    include EntitiesOnCluster
+    EntitiesOnCluster::EXCEPT[tests.name].to_a.each { |test| undef_method(test) }
+  end
+  EntitiesOnCluster.const_set("#{tests}OnCluster", on_cluster)
+end
+
+# What is so on a cluster alone.
+class EntityOnClusterTest < EntityCase
+  include EntitiesOnCluster
+
+  def test_a_process_without_a_loop_is_told_how_to_call_what_another_owns
+    @accounts["1"].deposit(3)
+    reader, writer = IO.pipe
+    child = fork do
+      @accounts["1"].deposit(1)
+    rescue Elah::OutsideLoop => e
+      writer.write(e.message)
+    ensure
+      exit!(0)
+    end
+    writer.close
+    Process.wait(child)
+    assert_match(/\AAnother process owns shard \d+ of EntityCase::Account, .* use Elah\.run/, reader.read)
+    assert_equal 3, @accounts["1"].balance
+  end
+end

@@ -1,0 +1,299 @@
+# frozen_string_literal: true
+
+# Covers what a store on a database has of its own: its tables there, its URL, its clock, the sweeper, and transactions
+# against everything that other connections do.
+require "test_helper"
+require "support/cluster_case"
+
+class StoreClusterTest < ClusterCase
+  def test_the_url_is_shown_without_its_password
+    expected = url.sub(":secret@", "@")
+    assert_equal expected, @store.dir
+    assert_equal "#<Elah::Store::Cluster #{expected}>", @store.inspect
+    refute_match(/secret/, @store.dir + @store.inspect)
+  end
+
+  def test_the_tables_are_created_once
+    fresh = fresh_url
+    opened = Array.new(8) { Thread.new { Elah::Store.open(fresh, sweep_seconds: 3600) } }.map(&:value)
+    assert_equal 1, opened.map(&:name).uniq.size
+    opened.each(&:close)
+    sql = Elah::SQL.new(fresh, connections_max: 1)
+    assert_equal [[256, 0, 255]], sql.rows("SELECT count(*), min(shard), max(shard) FROM elah_shards")
+    assert_equal({ "format" => 1, "shards" => 256 }, sql.first("SELECT format, shards FROM elah_cluster"))
+  ensure
+    sql&.close
+  end
+
+  def test_tables_of_a_later_version_are_refused
+    @sql.execute("UPDATE elah_cluster SET format = 2")
+    error = assert_raises(Elah::Store::CannotOpen) { open_again }
+    assert_match(/have format 2, and this version of Elah knows formats up to 1: install/, error.message)
+    assert_equal "The store cannot be opened.", error.detail
+  ensure
+    @sql.execute("UPDATE elah_cluster SET format = 1")
+  end
+
+  def test_another_number_of_shards_is_refused
+    error = assert_raises(Elah::Store::OtherShards) { Elah::Store.open(url, shards: 64) }
+    assert_match(/is divided into 256 shards for good, and cannot be used with 64\.\z/, error.message)
+  end
+
+  def test_a_database_that_does_not_fit_is_refused
+    name = url[/\w+\z/]
+    @sql.execute("ALTER DATABASE #{name} SET default_transaction_isolation = 'serializable'")
+    error = assert_raises(Elah::Store::CannotOpen) { open_again }
+    assert_match(/is serializable; a cluster needs read committed/, error.message)
+    @sql.execute("ALTER DATABASE #{name} RESET default_transaction_isolation")
+    @sql.execute("CREATE ROLE guest LOGIN PASSWORD 'secret'")
+    error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(fresh_url.sub("elah:", "guest:")) }
+    assert_match(/The cluster cannot be opened. .*permission denied for schema public/, error.message)
+    assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(url.sub(":secret@", ":wrong@")) }
+  ensure
+    @sql.execute("DROP ROLE IF EXISTS guest")
+  end
+
+  def test_wrong_arguments
+    error = assert_raises(ArgumentError) { Elah::Store.open(url, clock: Elah::Store::Clock.new) }
+    assert_equal "clock: a cluster has the clock of its database", error.message
+    assert_raises(Elah::OptionError) { Elah::Store.open("redis://localhost/0") }
+    assert_raises(Elah::OptionError) { Elah::Store.open(url, connections_max: 0) }
+    ["a\0b", "\xff"].each { |name| assert_raises(Elah::Store::InvalidKey) { @store.table(name) } }
+    assert_raises(RangeError) { @counter.increment("a", by: 2**63) }
+    assert_raises(TypeError) { @counter.increment("a", by: "1") }
+    assert_raises(TypeError) { @store.transaction { |tx| tx.put(@counter, "a", "1") } }
+    assert_raises(TypeError) { @store.transaction { |tx| tx.add(@table, "a") } }
+  end
+
+  def test_the_time_is_that_of_the_database_and_does_not_go_back
+    before = database_ms
+    times = Array.new(1000) { @store.now }
+    assert_equal times.sort, times
+    assert_operator milliseconds(times.last), :<=, database_ms
+    assert_operator milliseconds(times.last), :>=, before
+  end
+
+  def test_expired_entries_are_removed_in_the_background_by_whoever_comes_first
+    stores = Array.new(3) { Elah::Store.open(url, sweep_seconds: 0.01) }
+    2500.times.each_slice(500) do |numbers|
+      @store.transaction { |tx| numbers.each { |number| tx.put(@table, number.to_s, "", ttl: 1000) } }
+    end
+    @table.put("stays", "")
+    assert_equal 2501, @table.size
+    stores.each { |store| store.table("links").get("stays") }
+    let_pass(1000)
+    wait_until("they are removed") { @table.size == 1 }
+    assert_equal [["stays", ""]], @table.range
+  ensure
+    stores&.each(&:close)
+  end
+
+  def test_two_handles_of_one_counter_are_one_in_a_transaction
+    same = @store.counter("visits", durability: :memory)
+    @store.transaction do |tx|
+      tx.add(@counter, "a", by: 2)
+      assert_equal 2, tx.get(same, "a")
+      assert_equal 5, tx.increment(same, "a", by: 3)
+      tx.delete(@counter, "b")
+      tx.add(same, "b")
+    end
+    assert_equal [5, 1], [@counter.get("a"), same.get("b")]
+  end
+
+  def test_a_sum_that_does_not_fit_stores_nothing_of_the_transaction
+    @counter.increment("a", by: (2**63) - 2)
+    error = assert_raises(Elah::Store::Overflow) do
+      @store.transaction do |tx|
+        tx.put(@table, "a", "1")
+        tx.add(@counter, "b")
+        tx.add(@counter, "a", by: 3)
+      end
+    end
+    assert_match(/A counter at 9223372036854775806 cannot be changed by 3/, error.message)
+    assert_equal [nil, 0], [@table.get("a"), @counter.get("b")]
+  end
+
+  # Each kind of write by somebody else, against a transaction that has read what it changes.
+  {
+    put: ->(test) { test.table.put("seen", "other") }, delete: ->(test) { test.table.delete("seen") },
+    put_new: ->(test) { test.table.put_new("absent", "") }, increment: ->(test) { test.counter.increment("seen") },
+    reset: ->(test) { test.counter.delete("seen") }, expiry: ->(test) { test.let_pass(1000) },
+    transaction: ->(test) { test.store.transaction { |tx| tx.put(test.table, "seen", "other") } },
+    come_into_the_range: ->(test) { test.table.put("range/2", "") }, leave_the_range: ->(test) { test.table.delete("range/1") }
+  }.each do |name, change|
+    define_method(:"test_a_transaction_runs_again_after_#{name}") do
+      @table.put("seen", "1", ttl: 1000)
+      @table.put("range/1", "1")
+      @counter.increment("seen")
+      runs = 0
+      @store.transaction do |tx|
+        tx.get(@table, "seen")
+        tx.get(@table, "absent")
+        tx.get(@counter, "seen")
+        tx.range(@table, prefix: "range/")
+        change.call(self) if (runs += 1) == 1
+        tx.put(@table, "written", "")
+      end
+      assert_equal 2, runs
+    end
+  end
+
+  def test_what_a_transaction_has_not_read_does_not_make_it_run_again
+    %w[a b c d].each { |key| @table.put(key, "1") }
+    runs = 0
+    @store.transaction do |tx|
+      runs += 1
+      tx.range(@table, limit: 2)
+      tx.range(@table, from: "d", limit: 1, reverse: true)
+      tx.put(@table, "blind", "mine")
+      tx.add(@counter, "blind")
+      %w[c bb].each { |key| @table.put(key, "other") }
+      @table.put("blind", "other")
+      @counter.increment("blind", by: 5)
+    end
+    assert_equal [1, "mine", 6], [runs, @table.get("blind"), @counter.get("blind")]
+  end
+
+  # Two of these that ran side by side would leave nobody on call.
+  def test_transactions_that_read_what_the_other_writes_are_as_one_after_the_other
+    40.times do
+      %w[ann bob].each { |name| @table.put("on call/#{name}", "yes") }
+      %w[ann bob].map do |name|
+        Thread.new do
+          @store.transaction do |tx|
+            tx.delete(@table, "on call/#{name}") if tx.range(@table, prefix: "on call/").size > 1
+          end
+        end
+      end.each(&:join)
+      assert_equal 1, @table.range(prefix: "on call/").size
+    end
+  end
+
+  # Plain writes are part of the order too: once the shop is closed, no order may come in.
+  def test_a_plain_write_stands_in_the_same_order
+    40.times do |round|
+      @table.delete("closed")
+      selling = Thread.new { @store.transaction { |tx| tx.get(@table, "closed") || tx.put(@table, "order/#{round}", "") } }
+      @table.put("closed", "yes")
+      sold = @table.get("order/#{round}")
+      selling.join
+      assert_equal [sold], [@table.get("order/#{round}")]
+    end
+  end
+
+  # A commit that has checked what it read, and is not visible yet, holds up those who would change that.
+  {
+    put: ->(test) { test.table.put("seen", "other") }, put_new: ->(test) { test.table.put_new("absent", "other") },
+    delete: ->(test) { test.table.delete("seen") }, put_in_the_range: ->(test) { test.table.put("range/2", "") },
+    increment: ->(test) { test.counter.increment("seen", by: 2) }, reset: ->(test) { test.counter.delete("seen") },
+    increment_up_to: ->(test) { test.counter.increment("seen", by: 2, max: 1) }
+  }.each do |name, change|
+    define_method(:"test_#{name}_waits_for_a_commit_that_has_read_the_same") do
+      @table.put("seen", "1")
+      @counter.increment("seen", by: -5)
+      committing(name == :put_in_the_range) do
+        writer = Thread.new { change.call(self) }
+        wait_until("it waits, or has not waited") { waiting == 1 || !writer.alive? }
+        assert_predicate writer, :alive?
+        writer
+      end.join
+    end
+  end
+
+  # Processes, each with its connections, move money to and fro and add it up.
+  TRANSFERS = <<~RUBY
+    require "elah"
+    store = Elah::Store.open(ARGV[0])
+    table = store.table("accounts")
+    random = Random.new(ARGV[1].to_i)
+    wrong = 0
+    60.times do
+      from, to = Array.new(2) { random.rand(5) }
+      store.transaction do |tx|
+        wrong += 1 unless tx.range(table).sum { |_, amount| amount.to_i } == 500
+        left = tx.get(table, from.to_s).to_i - 1
+        tx.put(table, from.to_s, left.to_s)
+        tx.put(table, to.to_s, (tx.get(table, to.to_s).to_i + 1).to_s)
+      end
+    end
+    exit(wrong)
+  RUBY
+
+  def test_processes_that_write_the_same_rows_lose_nothing
+    accounts = @store.table("accounts")
+    5.times { |number| accounts.put(number.to_s, "100") }
+    lib = File.expand_path("../../../lib", __dir__)
+    children = Array.new(4) { |seed| Process.spawn(RbConfig.ruby, "-I#{lib}", "-e", TRANSFERS, url, seed.to_s) }
+    assert_equal [0] * 4, children.map { |child| Process.wait2(child).last.exitstatus }
+    assert_equal 500, accounts.range.sum { |_, amount| amount.to_i }
+  end
+
+  def test_a_large_transaction_and_large_values
+    value = Random.bytes(3 * 1024**2)
+    @store.transaction { |tx| 5.times { |number| tx.put(@table, "large/#{number}", value) } }
+    assert_equal [value] * 5, @table.range(prefix: "large/").map(&:last)
+    @store.transaction { |tx| 20_000.times { |number| tx.put(@table, "many/#{number}", "") } }
+    runs = 0
+    @store.transaction do |tx|
+      runs += 1
+      assert_equal 20_000, tx.range(@table, prefix: "many/", limit: 100_000).size
+      500.times { |number| assert_equal true, tx.delete(@table, "many/#{number}") }
+    end
+    assert_equal [1, 19_505], [runs, @table.size]
+  end
+
+  def test_the_database_walks_an_index_for_a_range
+    @sql.execute("INSERT INTO elah_rows (tbl, key, value) SELECT ?, int8send(n), '' FROM generate_series(1, 20000) n",
+                 @table.id)
+    @sql.execute("ANALYZE elah_rows")
+    @sql.transaction do |tx|
+      tx.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+      Elah::Store::Cluster::Table.const_get(:RANGES).each do |is_reverse, statement|
+        tx.execute("PREPARE walk_#{is_reverse} (int, bytea, bytea, bigint) AS #{statement}")
+        plan = tx.rows("EXPLAIN EXECUTE walk_#{is_reverse} (#{@table.id}, '\\x00', '\\xff', 10)").join("\n")
+        assert_match(/Index Scan.*using elah_rows_pkey/, plan)
+        assert_match(/Index Cond: .*tbl = .*key >= .*key < /, plan)
+        refute_match(/Sort|Seq Scan/, plan)
+      end
+    end
+  end
+
+  attr_reader :store, :table, :counter
+
+  private
+
+  # A database without tables.
+  def fresh_url
+    @fresh_url ||= begin
+      name = "fresh_#{object_id}"
+      @sql.execute("CREATE DATABASE #{name}")
+      url.sub(/\w+\z/, name)
+    end
+  end
+
+  # Runs the block while a commit is under way that has read two keys, a count, and perhaps a range.
+  def committing(with_range)
+    reader = Elah::SQL.new(url, connections_max: 1)
+    attempt = @store.send(:begin_attempt, false)
+    attempt.get(@table, "seen")
+    attempt.get(@table, "absent")
+    attempt.get(@counter, "seen")
+    attempt.range(@table, prefix: "range/") if with_range
+    attempt.put(@table, "written", "")
+    attempt.send(:give_up)
+    parts = %i[@reads @entries @changes].map { |part| attempt.instance_variable_get(part) }
+    reader.transaction(isolation: :read_committed) do |tx|
+      assert_equal true, Elah::Store::Cluster.const_get(:Commit).new(*parts).run(tx)
+      yield
+    end
+  ensure
+    reader.close
+  end
+
+  # How many connections wait for an advisory lock.
+  def waiting = @sql.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+
+  def database_ms = @sql.value("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+
+  def milliseconds(time) = (time.to_r * 1000).to_i
+end
