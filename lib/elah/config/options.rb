@@ -12,6 +12,7 @@ module Elah
       listening: "Listening",
       process: "Process",
       processes: "Worker processes",
+      cluster: "Cluster: calls between machines",
       logs: "Logs",
       admission: "Admission: limits of running and waiting requests",
       requests: "Size of requests and responses",
@@ -137,6 +138,14 @@ module Elah
              unit: "bytes", default: 8_388_608, range: 1024..(1 << 30)
       option :link_payload_bytes_max, :integer, "Refuses longer calls of other workers, and longer replies.",
              unit: "bytes", default: 1_048_576, range: 256..(1 << 28)
+    end
+
+    group :cluster do
+      option :cluster_listen, :port_range, "Accepts calls of other machines on this IP address; each worker takes the first free port. " \
+                                           "An address outside loopback needs `cluster_tls`."
+      option :cluster_node, :string, "Names this machine in the cluster, by a DNS name that its certificate has; by default the host name."
+      option :cluster_tls, :tls_files, "Reads the certificate of this machine, its key, and the authority that signs those of all machines " \
+                                       "from these PEM files, and again when they change."
     end
 
     group :logs do

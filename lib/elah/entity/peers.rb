@@ -79,7 +79,7 @@ module Elah
       # The scoreboard has changed. Links to replaced workers are closed once no call waits for a reply there.
       def follow
         @version = @placement.version # first, for what changes meanwhile
-        @peers.select! { |slot, peer| peer.path == path_of(slot) }
+        @peers.select! { |slot, peer| peer.address == path_of(slot) }
         @links.retain_used(@peers.values)
       end
     end
