@@ -117,6 +117,17 @@ module Elah
                          "remove --store, ELAH_STORE, or `store` from the config file."
     end
 
+    # Refuses options of the cluster with which no other machine could call this one, and a certificate that others would refuse.
+    #
+    # @raise [Elah::OptionError, Elah::ListenError]
+    # @api private
+    def check_cluster!
+      return unless cluster_listen || cluster_node || cluster_tls
+
+      require_relative "entity/peer_links"
+      PeerLinks.check(self)
+    end
+
     # Runs the hooks of the library and of the config file, in order.
     #
     # @param name [Symbol] one of {HOOKS}

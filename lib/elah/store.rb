@@ -176,7 +176,11 @@ module Elah
 
     # @return [Placement::Single, Placement::Supervised] which process owns which entities of this store
     # @api private
-    def placement(_event_loop) = Placement.current
+    def placement = Placement.current
+
+    # A store in a folder has nothing to take part in.
+    # @api private
+    def join(_event_loop, _peers) = nil
 
     # @return [Boolean] whether processes of other machines share it
     # @api private

@@ -41,6 +41,8 @@ class FilePlacement
 
   def own_path = link_path(slot, generation)
 
+  def network? = false
+
   def before_release(&block) = @blocks << block
 
   def release(shards) = @blocks.each { |block| block.call(shards) }

@@ -14,6 +14,9 @@ class PeerProcess
   # @return [String] of its socket
   attr_reader :path
 
+  # @return [String, nil] on TCP; nil without `cluster_listen`
+  attr_reader :address
+
   # @return [Integer]
   attr_reader :pid
 
@@ -34,7 +37,8 @@ class PeerProcess
     @pid = Process.spawn(RbConfig.ruby, "-I#{LIBRARY}", APP, @path, *arguments, in: child_input, out: child_output)
     [child_input, child_output].each(&:close)
     @process = Process.detach(@pid)
-    output.gets == "ready\n" or raise "The peer did not start."
+    ready, @address = output.gets&.split
+    ready == "ready" or raise "The peer did not start."
     output.close
   end
 

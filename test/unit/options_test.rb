@@ -51,6 +51,33 @@ class OptionsTest < Minitest::Test
     assert_equal "--header-bytes-max", Options.fetch(:header_bytes_max, source: "test").flag
   end
 
+  def test_ports_belong_to_one_ip_address
+    option = Options.fetch(:cluster_listen, source: "test")
+    { "10.0.0.11:9400-9463" => ["10.0.0.11", 9400..9463], "[fd00::7]:9400-9401" => ["fd00::7", 9400..9401],
+      "127.0.0.1:0" => ["127.0.0.1", 0..0] }.each do |text, (host, ports)|
+      checked = option.check(text, source: "test")
+      assert_equal host, checked.host
+      assert_equal ports, checked.ports
+      assert_equal checked, option.check(checked.to_s, source: "test")
+    end
+    ["node1:9400", "10.0.0.1", "10.0.0.1:9401-9400", "10.0.0.1:65536", "10.0.0.256:1", "[10.0.0.1]:1", "fd00::7:1",
+     "10.0.0.0/8:1", 9400].each do |wrong|
+      assert_raises(Elah::OptionError, wrong.inspect) { option.check(wrong, source: "test") }
+    end
+  end
+
+  def test_files_of_a_certificate_are_a_text_or_a_hash
+    option = Options.fetch(:cluster_tls, source: "test")
+    named = { authority: "/c/ca.pem", certificate: "node.pem", key: "node=1.key" }
+    checked = option.check(named, source: "test")
+    assert_equal [File.expand_path("node.pem"), File.expand_path("node=1.key"), "/c/ca.pem"], checked.to_a
+    assert_equal checked, option.check(checked.to_s, source: "test")
+    assert_equal checked, option.check(named.map { |pair| pair.join("=") }.join(","), source: "test")
+    [named.except(:key), { **named, password: "x" }, { **named, key: "" }, "certificate", "a=b", 7].each do |wrong|
+      assert_raises(Elah::OptionError, wrong.inspect) { option.check(wrong, source: "test") }
+    end
+  end
+
   def test_bytes_take_a_suffix_and_counts_do_not
     bytes = Options.fetch(:body_bytes_max, source: "test")
     assert_equal 20 * 1024 * 1024, bytes.check("20M", source: "test")

@@ -53,10 +53,10 @@ class PeerLinksUnitTest < Minitest::Test
     with_links(->(message) { message }) do |peer, links|
       waiting = Elah.async { peer.call(2, 60) }
       links.retain_used([])
-      assert_equal [peer.path], links.to_h.keys, "an answer is to come"
+      assert_equal [peer.address], links.to_h.keys, "an answer is to come"
       assert_equal 2, waiting.value
       links.retain_used([peer])
-      assert_equal [peer.path], links.to_h.keys
+      assert_equal [peer.address], links.to_h.keys
       links.retain_used([])
       assert_equal [{}, []], [links.to_h, links.states]
     end

@@ -78,11 +78,12 @@ pub(crate) enum Input {
     Due,
 }
 
-pub(crate) fn start(options: Options, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {
+pub(crate) fn start(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {
+    shared.set_writer(new_writer());
     let life = Life::begin(&options.socket);
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let run = move || {
-        LocalSet::new().block_on(&runtime, async move { Driver::new(options, shared, jobs).run().await });
+        LocalSet::new().block_on(&runtime, async move { Driver::new(options, address, shared, jobs).run().await });
         drop(life);
     };
     std::thread::Builder::new().name("elah-cluster".to_owned()).spawn(run).map(|_| ())
@@ -115,13 +116,13 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(options: Options, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
+    fn new(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
         let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
         let own = Registration {
-            writer: 0,
+            writer: shared.writer(),
             node: options.node.clone(),
-            address: options.address.clone(),
+            address,
             socket: options.socket.clone(),
             version: VERSION,
         };
@@ -150,15 +151,18 @@ impl Driver {
     }
 
     /// Goes on as a new writer.
+    fn begin_again(&mut self) {
+        self.own.writer = new_writer();
+        self.shared.set_writer(self.own.writer);
+        self.begin();
+    }
+
     fn begin(&mut self) {
-        // Random, because a number that the database gives could be given again after a failover.
-        self.own.writer = (RandomState::new().hash_one(std::process::id()) >> 1).max(1);
         let lease = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 4);
         let config = Config::new(self.own.writer, self.options.shards, lease);
         self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: VERSION, ..config });
         self.terms_from += TERMS;
         self.stopping.clear();
-        self.shared.set_writer(self.own.writer);
         self.connect(Duration::ZERO);
     }
 
@@ -352,7 +356,7 @@ impl Driver {
                     self.own.writer,
                     self.options.lease.as_secs_f64()
                 ));
-                self.begin();
+                self.begin_again();
             }
         }
     }
@@ -460,6 +464,11 @@ impl Driver {
             });
         }));
     }
+}
+
+/// A number for a writer: random, because one that the database gives could be given again after a failover.
+fn new_writer() -> u64 {
+    (RandomState::new().hash_one(std::process::id()) >> 1).max(1)
 }
 
 async fn numbered(reader: &Reader, mut columns: Columns) -> Result<Columns, Error> {

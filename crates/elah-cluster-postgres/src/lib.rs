@@ -36,8 +36,6 @@ pub struct Options {
     pub settings: Arc<Settings>,
     /// The name of this machine.
     pub node: String,
-    /// Where processes of other machines call this one; empty for nowhere.
-    pub address: String,
     /// Where processes of this machine call this one.
     pub socket: String,
     /// How long a writer without a sign of life keeps its shards.
@@ -64,10 +62,11 @@ impl Cluster {
         Cluster { jobs, shared, waiting: Mutex::new(Some((options, received))) }
     }
 
-    /// Takes part: a thread of its own reaches the database as soon as it can. Later calls do nothing.
-    pub fn join(&self) -> std::io::Result<()> {
+    /// Takes part: a thread of its own reaches the database as soon as it can. Processes of other machines call this one at `address`;
+    /// an empty one means nowhere. Later calls do nothing.
+    pub fn join(&self, address: String) -> std::io::Result<()> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        waiting.map_or(Ok(()), |(options, jobs)| driver::start(options, Arc::clone(&self.shared), jobs))
+        waiting.map_or(Ok(()), |(options, jobs)| driver::start(options, address, Arc::clone(&self.shared), jobs))
     }
 
     /// The number of this process's writer; 0 while it has none.

@@ -46,7 +46,7 @@ impl World {
         let worker = Worker::new(limits, Arc::new(Router::new()), HashSet::new(), Vec::new()).expect("the runtime starts");
         let folder = TempDir::new().expect("a folder");
         let open =
-            |name| worker.open_links(&folder.path().join("links").join(name), bounds.clone()).expect("the socket is bound");
+            |name| worker.open_links(&folder.path().join("links").join(name), bounds.clone(), None).expect("the socket is bound");
         let (caller, owner) = (open("caller.sock"), open("owner.sock"));
         World { worker, folder, caller, owner }
     }
@@ -168,7 +168,7 @@ fn bounds_refuse_at_once() {
 fn an_owner_refuses_what_is_beyond_its_own_bound_and_drops_replies_that_nobody_reads() {
     let world = World::new(Bounds { calls_max: 2, payload_bytes_max: 9000, ..bounds() });
     let generous = Bounds { calls_max: 100, payload_bytes_max: 9000, ..bounds() };
-    let caller = world.worker.open_links(&world.folder.path().join("links/generous.sock"), generous).unwrap();
+    let caller = world.worker.open_links(&world.folder.path().join("links/generous.sock"), generous, None).unwrap();
     let caller = world.worker.links(caller).unwrap();
     let waits: Vec<_> = (0..3).map(|_| world.worker.new_wait()).collect();
     for wait in &waits {
@@ -202,7 +202,7 @@ fn who_cannot_be_reached_has_run_nothing_and_who_is_lost_may_have() {
         }
     });
     assert!(matches!(refused, Refusal::Unreachable { .. }), "the back-off says so at once");
-    let again = world.worker.open_links(&path, bounds()).unwrap();
+    let again = world.worker.open_links(&path, bounds(), None).unwrap();
     let again = world.worker.links(again).unwrap();
     let wait = world.iterate_until(|| world.call(b"x", 1, LONG).ok());
     let next = world.iterate_until(|| again.next_incoming());

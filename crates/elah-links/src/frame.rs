@@ -4,7 +4,7 @@
 //!
 //! | kind | then |
 //! |---|---|
-//! | hello 0 | `ELAHLINK`, the protocol's version (2 bytes) |
+//! | hello 0 | `ELAHLINK`, the protocol's version (2 bytes); on TCP then who says it (`hello.rs`) |
 //! | call 1 | id (8), items (4), microseconds until its deadline (8), payload |
 //! | reply 2 | id (8), items (4) to which it replies, payload |
 //! | failure 3 | id (8), reason (1) |
@@ -25,7 +25,7 @@ const HEADER_BYTES: usize = 1 + 8 + 4 + 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Frame {
     /// The first frame in both directions.
-    Hello { version: u16 },
+    Hello { version: u16, rest: Bytes },
     /// A call that expects replies to `items` items. Only the application knows the meaning of the payload.
     Call { id: u64, items: u32, remaining: Duration, payload: Bytes },
     /// Replies to `items` items of the call, which may get its replies in several parts.
@@ -84,7 +84,7 @@ impl Frame {
     #[cfg(test)]
     pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         match self {
-            Frame::Hello { version } => hello(bytes, *version),
+            Frame::Hello { version, rest } => hello(bytes, *version, rest),
             Frame::Call { id, items, remaining, payload } => call(bytes, *id, *items, *remaining, payload),
             Frame::Reply { id, items, payload } => reply(bytes, *id, *items, payload),
             Frame::Failure { id, reason } => failure(bytes, *id, *reason),
@@ -93,10 +93,11 @@ impl Frame {
     }
 }
 
-pub(crate) fn hello(bytes: &mut Vec<u8>, version: u16) {
-    begin(bytes, 0, MAGIC.len() + 2);
+pub(crate) fn hello(bytes: &mut Vec<u8>, version: u16, rest: &[u8]) {
+    begin(bytes, 0, MAGIC.len() + 2 + rest.len());
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&version.to_le_bytes());
+    bytes.extend_from_slice(rest);
 }
 
 pub(crate) fn call(bytes: &mut Vec<u8>, id: u64, items: u32, remaining: Duration, payload: &[u8]) {
@@ -167,7 +168,7 @@ fn read(kind: u8, mut rest: Bytes) -> Result<Frame, Malformed> {
             return Err(Malformed::NoHello);
         }
         rest.advance(MAGIC.len());
-        return Ok(Frame::Hello { version: rest.try_get_u16_le().map_err(too_short)? });
+        return Ok(Frame::Hello { version: rest.try_get_u16_le().map_err(too_short)?, rest });
     }
     if kind > 4 {
         return Err(Malformed::UnknownKind(kind));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use bytes::BytesMut;
 use hashbrown::HashMap;
 use tokio::net::UnixStream;
 
@@ -13,6 +14,7 @@ use super::frame::{self, Frame, Malformed, Reason, VERSION};
 use super::outbox::Outbox;
 use super::pump::{self, End, Ended};
 use super::shared::Shared;
+use super::stream::TcpLink;
 
 /// A call to run.
 #[derive(Debug)]
@@ -86,25 +88,42 @@ impl Incoming {
         self.connections.borrow().values().map(|connection| connection.outbox.len()).sum()
     }
 
-    pub(crate) fn open_connection(&self) -> Rc<Connection> {
+    fn open_connection(&self) -> Rc<Connection> {
         let connection = Rc::new(Connection {
             number: self.number(),
             outbox: Outbox::default(),
             keys: RefCell::default(),
             waiting_bytes: Cell::new(0),
         });
-        connection.outbox.append(|bytes| frame::hello(bytes, VERSION));
         self.connections.borrow_mut().insert(connection.number, Rc::clone(&connection));
         connection
     }
 
-    /// Serves the connection until it ends. Then the calls without a reply are cancelled.
-    pub(crate) async fn serve(self: Rc<Self>, connection: Rc<Connection>, stream: UnixStream) {
-        let served = Served { incoming: &self, connection: &connection };
-        if let Ended::Malformed(malformed) = pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await {
+    /// Opens a connection. Its work serves it until it ends; then the calls without a reply are cancelled.
+    pub(crate) fn accept(self: Rc<Self>, stream: UnixStream) -> impl Future<Output = ()> {
+        let connection = self.open_connection();
+        connection.outbox.append(|bytes| frame::hello(bytes, VERSION, b""));
+        async move {
+            let served = Served { incoming: &self, connection: &connection };
+            let ended = pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await;
+            self.report(&ended);
+        }
+    }
+
+    /// Opens a connection over TCP whose other end has said hello, and then `received`.
+    pub(crate) fn accept_greeted(self: Rc<Self>, stream: TcpLink, received: BytesMut) -> impl Future<Output = ()> {
+        let connection = self.open_connection();
+        async move {
+            let served = Served { incoming: &self, connection: &connection };
+            let ended = pump::run_greeted(&served, stream, received, self.shared.bounds.payload_bytes_max).await;
+            self.report(&ended);
+        }
+    }
+
+    fn report(&self, ended: &Ended) {
+        if let Ended::Malformed(malformed) = ended {
             self.shared.complain(format!("A link from another process was closed: {malformed}."));
         }
-        drop(served);
     }
 
     pub(crate) fn next(&self) -> Option<IncomingCall> {

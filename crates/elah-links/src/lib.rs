@@ -1,21 +1,35 @@
-//! Calls between the workers of one machine: persistent, multiplexed connections over Unix sockets, on the worker's own loop.
+//! Calls between workers: persistent, multiplexed connections over Unix sockets, and between machines over TCP with mutual TLS,
+//! on the worker's own loop.
 //!
-//! A worker listens on its own socket and opens one connection to each worker that it calls, at the first call. All waiting
+//! A worker listens on its own sockets and opens one connection to each worker that it calls, at the first call. All waiting
 //! frames leave in one write. A call is bytes, the number of expected replies and the remaining time; only the application knows
 //! its meaning. A caller waits on the wait of its call, with its own timer.
 
+mod address;
 mod backoff;
 mod frame;
+mod handshakes;
+mod hello;
 mod incoming;
+mod network;
 mod outbox;
 mod outgoing;
 mod porter;
 mod pump;
 mod shared;
 mod socket;
+mod stream;
+mod tcp;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls_absent.rs"]
+mod tls;
 
 use std::io;
-use std::path::Path;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -25,6 +39,7 @@ use tokio::net::UnixListener;
 pub use frame::Reason;
 use incoming::Incoming;
 pub use incoming::IncomingCall;
+use network::Network;
 use outgoing::Outgoing;
 pub use outgoing::{Fate, LinkState, Outcome, Refusal};
 use shared::Shared;
@@ -45,33 +60,87 @@ pub struct Bounds {
     pub payload_bytes_max: usize,
 }
 
+/// How a worker is called by other machines.
+#[derive(Debug, Clone)]
+pub struct TcpSettings {
+    /// The address to listen on; one of loopback unless there is a certificate.
+    pub host: IpAddr,
+    /// The worker listens on the first free port; 0 lets the system choose.
+    pub ports: RangeInclusive<u16>,
+    /// The name of this machine, a DNS name that its certificate has.
+    pub node: String,
+    pub tls: Option<TlsFiles>,
+}
+
+impl TcpSettings {
+    /// Refuses settings that `Links::open` would refuse, without listening.
+    pub fn check(&self) -> io::Result<()> {
+        network::certificates(self).map(drop)
+    }
+}
+
+/// The files of a node's certificate, in PEM form. They are read again when they have changed.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate of this node, followed by those of intermediate authorities.
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    /// The certificates of the authorities that sign those of nodes.
+    pub authority: PathBuf,
+}
+
 /// The links of one worker.
 pub struct Links {
     shared: Rc<Shared>,
     outgoing: Rc<Outgoing>,
     incoming: Rc<Incoming>,
+    network: Option<Rc<Network>>,
     /// Removes the file when the links are dropped.
     socket: SocketFile,
 }
 
 impl Links {
-    /// Listens on `path`; creates its folder for this user alone if it is missing. Returns the work that the worker's loop has to
-    /// run. Must be called inside tokio's runtime.
-    pub fn open(path: &Path, bounds: Bounds, waker: LocalWaker) -> io::Result<(Links, impl Future<Output = ()> + 'static)> {
+    /// Listens on `path`; creates its folder for this user alone if it is missing. With `tcp` it listens there too, and accepts
+    /// once it is told who it is. Returns the work that the worker's loop has to run. Must be called inside tokio's runtime.
+    pub fn open(
+        path: &Path,
+        bounds: Bounds,
+        tcp: Option<TcpSettings>,
+        waker: LocalWaker,
+    ) -> io::Result<(Links, impl Future<Output = ()> + 'static)> {
         let (listener, socket) = SocketFile::bind(path)?;
         listener.set_nonblocking(true)?;
         let listener = UnixListener::from_std(listener)?;
         let shared = Rc::new(Shared::new(bounds, waker, socket.owner()));
-        let outgoing = Rc::new(Outgoing::new(Rc::clone(&shared)));
+        let (tcp_listener, network) = match tcp {
+            Some(settings) => {
+                let (listener, network) = Network::open(settings, Rc::clone(&shared))?;
+                (Some(listener), Some(Rc::new(network)))
+            }
+            None => (None, None),
+        };
+        let outgoing = Rc::new(Outgoing::new(Rc::clone(&shared), network.clone()));
         let incoming = Rc::new(Incoming::new(Rc::clone(&shared)));
-        let work = porter::run(listener, Rc::clone(&shared), Rc::clone(&outgoing), Rc::clone(&incoming));
-        Ok((Links { shared, outgoing, incoming, socket }, work))
+        let tcp = tcp_listener.zip(network.clone());
+        let work = porter::run(listener, tcp, Rc::clone(&shared), Rc::clone(&outgoing), Rc::clone(&incoming));
+        Ok((Links { shared, outgoing, incoming, network, socket }, work))
     }
 
-    /// Sends a call to the worker that listens on `path`. The wait ends when all `items` have a reply or will not get one. Then,
-    /// or when nobody waits any longer, `take` it.
-    pub fn call(&self, path: &str, payload: &[u8], items: u32, remaining: Duration, wait: WaitId) -> Result<(), Refusal> {
-        self.outgoing.call(path, payload, items, remaining, wait)
+    /// Says who this worker is in its cluster. Before, it accepts no connection over TCP, and opens none.
+    pub fn identify(&self, cluster: &str, writer: u64) -> Result<(), String> {
+        let network = self.network.as_ref().ok_or_else(|| "These links do not listen on TCP.".to_owned())?;
+        network.identify(cluster.to_owned(), writer)
+    }
+
+    /// The address at which other machines call this worker.
+    pub fn address(&self) -> Option<String> {
+        self.network.as_ref().map(|network| network.address())
+    }
+
+    /// Sends a call to the worker at `address`: the path of a Unix socket, or `tls://NODE@HOST:PORT/WRITER`. The wait ends when all
+    /// `items` have a reply or will not get one. Then, or when nobody waits any longer, `take` it.
+    pub fn call(&self, address: &str, payload: &[u8], items: u32, remaining: Duration, wait: WaitId) -> Result<(), Refusal> {
+        self.outgoing.call(address, payload, items, remaining, wait)
     }
 
     /// Removes a call and returns its outcome; cancels it at the other worker if it has no reply. `None` if there is no such
@@ -133,9 +202,9 @@ impl Links {
         self.incoming.unread_bytes()
     }
 
-    /// Closes the links to all workers except those that listen on `paths`.
-    pub fn retain(&self, paths: &[String]) {
-        self.outgoing.retain(paths);
+    /// Closes the links to all workers except those at `addresses`.
+    pub fn retain(&self, addresses: &[String]) {
+        self.outgoing.retain(addresses);
     }
 
     /// Closes everything. Waiting frames are written if that works at once.

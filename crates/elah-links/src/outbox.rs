@@ -2,7 +2,8 @@
 //! not.
 
 use std::cell::{Cell, RefCell};
-use std::task::{Context, Waker};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
 
 /// Capacity kept after a burst.
 const KEPT_BYTES: usize = 256 * 1024;
@@ -67,6 +68,15 @@ impl Outbox {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.get()
+    }
+
+    /// Waits until the connection is ended; for the time before the pump runs.
+    pub(crate) async fn closed(&self) {
+        poll_fn(|context| {
+            self.register(context);
+            if self.is_closed() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 
     /// Wakes the pump.

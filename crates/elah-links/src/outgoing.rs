@@ -14,10 +14,13 @@ use smallvec::SmallVec;
 pub(crate) use self::link::Link;
 pub use self::link::LinkState;
 use super::Part;
+use super::address::Address;
 use super::frame::{self, Frame, Malformed, Reason, VERSION};
+use super::network::Network;
 use super::pump::{self, End, Ended};
 use super::shared::Shared;
 use super::socket::{connect, trusted};
+use super::stream::Failure;
 use elah_loop::wake::WaitId;
 
 /// Why a call was not sent. It has not run.
@@ -82,25 +85,32 @@ struct OpenCall {
     parts: SmallVec<[Part; 1]>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Outgoing {
     shared: Rc<Shared>,
+    network: Option<Rc<Network>>,
     calls: RefCell<HashMap<WaitId, OpenCall>>,
     links: RefCell<HashMap<String, Rc<Link>>>,
     to_dial: RefCell<VecDeque<Rc<Link>>>,
 }
 
 impl Outgoing {
-    pub(crate) fn new(shared: Rc<Shared>) -> Self {
-        Outgoing { shared, calls: RefCell::default(), links: RefCell::default(), to_dial: RefCell::default() }
+    pub(crate) fn new(shared: Rc<Shared>, network: Option<Rc<Network>>) -> Self {
+        Outgoing { shared, network, calls: RefCell::default(), links: RefCell::default(), to_dial: RefCell::default() }
     }
 
-    pub(crate) fn call(&self, path: &str, payload: &[u8], items: u32, remaining: Duration, wait: WaitId) -> Result<(), Refusal> {
+    pub(crate) fn call(
+        &self,
+        address: &str,
+        payload: &[u8],
+        items: u32,
+        remaining: Duration,
+        wait: WaitId,
+    ) -> Result<(), Refusal> {
         let bounds = &self.shared.bounds;
         if payload.len() > bounds.payload_bytes_max {
             return Err(Refusal::TooLong { bytes: payload.len(), max: bounds.payload_bytes_max });
         }
-        let link = self.link(path)?;
+        let link = self.link(address)?;
         if link.in_flight.get() >= bounds.calls_max {
             return Err(Refusal::CallsFull { max: bounds.calls_max });
         }
@@ -139,8 +149,8 @@ impl Outgoing {
         self.links.borrow().values().map(|link| link.state()).collect()
     }
 
-    pub(crate) fn retain(&self, paths: &[String]) {
-        let left: Vec<_> = self.links.borrow_mut().extract_if(|path, _| !paths.contains(path)).collect();
+    pub(crate) fn retain(&self, addresses: &[String]) {
+        let left: Vec<_> = self.links.borrow_mut().extract_if(|address, _| !addresses.contains(address)).collect();
         for (_, link) in left {
             link.outbox.close();
             if !link.is_driven.get() {
@@ -149,20 +159,21 @@ impl Outgoing {
         }
     }
 
-    fn link(&self, path: &str) -> Result<Rc<Link>, Refusal> {
+    fn link(&self, address: &str) -> Result<Rc<Link>, Refusal> {
         if self.shared.is_closed() {
             return Err(Refusal::Closed);
         }
         let mut links = self.links.borrow_mut();
-        if let Some(link) = links.get(path) {
+        if let Some(link) = links.get(address) {
             return Ok(Rc::clone(link));
         }
         let max = self.shared.bounds.links_max;
         if links.len() >= max {
             return Err(Refusal::LinksFull { max });
         }
-        let link = Rc::new(Link::new(path));
-        links.insert(path.to_owned(), Rc::clone(&link));
+        let parsed = Address::parse(address).map_err(|cause| Refusal::Unreachable { cause })?;
+        let link = Rc::new(Link::new(address, parsed));
+        links.insert(address.to_owned(), Rc::clone(&link));
         Ok(link)
     }
 
@@ -171,9 +182,20 @@ impl Outgoing {
         if let Some(cause) = link.cause_of_pause(Instant::now()) {
             return Err(Refusal::Unreachable { cause });
         }
+        if let Address::Remote(remote) = &link.address {
+            let obstacle = match &self.network {
+                Some(network) => network.obstacle(remote),
+                None => Some("this worker does not listen on TCP, so it calls no other machine".to_owned()),
+            };
+            if let Some(cause) = obstacle {
+                return Err(Refusal::Unreachable { cause });
+            }
+        }
         link.is_driven.set(true);
         link.outbox.reset();
-        link.outbox.append(|bytes| frame::hello(bytes, VERSION));
+        if matches!(link.address, Address::Path(_)) {
+            link.outbox.append(|bytes| frame::hello(bytes, VERSION, b""));
+        }
         self.to_dial.borrow_mut().push_back(Rc::clone(link));
         self.shared.wake_porter();
         Ok(())
@@ -182,23 +204,43 @@ impl Outgoing {
     /// Opens the connection and serves it until it is lost or closed.
     pub(crate) async fn serve(self: Rc<Self>, link: Rc<Link>) {
         let served = Served { outgoing: &self, link: &link };
-        let stream = match connect(&link.path, || link.outbox.is_closed()).await {
-            Ok(stream) => trusted(&stream, self.shared.owner).map(|()| stream),
-            Err(cause) => Err(cause.to_string()),
-        };
-        let cause = match stream {
-            Err(cause) => cause,
-            Ok(stream) => match pump::run(&served, stream, self.shared.bounds.payload_bytes_max).await {
-                Ended::Closed => "the link was closed".to_owned(),
-                Ended::Gone(cause) => cause,
-                Ended::Malformed(malformed) => {
-                    self.shared.complain(format!("The link to {} was closed: {malformed}.", link.path));
-                    malformed.to_string()
+        let cause = match self.connected(&link, &served).await {
+            Err(Failure::Lost(cause)) => cause,
+            Err(Failure::Refused(cause)) => {
+                // Each attempt fails in the same way until somebody changes something.
+                if link.last_cause() != cause {
+                    self.shared.complain(format!("The link to {} was not made: {cause}.", link.name));
                 }
-            },
+                cause
+            }
+            Ok(Ended::Closed) => "the link was closed".to_owned(),
+            Ok(Ended::Gone(cause)) => cause,
+            Ok(Ended::Malformed(malformed)) => {
+                self.shared.complain(format!("The link to {} was closed: {malformed}.", link.name));
+                malformed.to_string()
+            }
         };
         link.ended(&cause, Instant::now());
         drop(served);
+    }
+
+    async fn connected(&self, link: &Link, served: &Served<'_>) -> Result<Ended, Failure> {
+        let (owner, payload_bytes_max) = (self.shared.owner, self.shared.bounds.payload_bytes_max);
+        match (&link.address, &self.network) {
+            (Address::Path(path), _) => {
+                let stream = connect(path, || link.outbox.is_closed()).await.map_err(|cause| Failure::Lost(cause.to_string()))?;
+                trusted(&stream, owner).map_err(Failure::Lost)?;
+                Ok(pump::run(served, stream, payload_bytes_max).await)
+            }
+            (Address::Remote(remote), Some(network)) => {
+                let (stream, received) = tokio::select! {
+                    dialled = network.dial(remote, owner) => dialled?,
+                    () = link.outbox.closed() => return Ok(Ended::Closed),
+                };
+                Ok(pump::run_greeted(served, stream, received, payload_bytes_max).await)
+            }
+            (Address::Remote(_), None) => Ok(Ended::Closed),
+        }
     }
 
     /// Ends all calls of a link whose connection has ended.

@@ -6,12 +6,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWrite};
-use tokio::net::UnixStream;
+use tokio::io::AsyncReadExt;
 use tokio::time::{Sleep, sleep};
 
 use super::frame::{self, Frame, Malformed, VERSION};
 use super::outbox::Outbox;
+use super::stream::{CLOSED, Stream, cause_of};
 
 /// The least size of a read.
 const READ_BYTES: usize = 16 * 1024;
@@ -50,23 +50,27 @@ pub(crate) enum Ended {
     Malformed(Malformed),
 }
 
-/// Serves the connection until it ends.
-pub(crate) async fn run(end: &impl End, stream: UnixStream, payload_bytes_max: usize) -> Ended {
-    let mut pump = Pump {
-        end,
-        stream,
-        payload_bytes_max,
-        outgoing: Vec::new(),
-        written: 0,
-        incoming: BytesMut::new(),
-        until_hello: Some(Box::pin(sleep(HELLO_TIME))),
-    };
+/// Serves the connection until it ends. The other end has not said hello.
+pub(crate) async fn run(end: &impl End, stream: impl Stream, payload_bytes_max: usize) -> Ended {
+    let mut pump = Pump::new(end, stream, payload_bytes_max);
+    pump.until_hello = Some(Box::pin(sleep(HELLO_TIME)));
     poll_fn(|context| pump.poll(context)).await
 }
 
-struct Pump<'a, E: End> {
+/// Serves the connection of an end that has said hello, and then `received`.
+pub(crate) async fn run_greeted(end: &impl End, stream: impl Stream, received: BytesMut, payload_bytes_max: usize) -> Ended {
+    let mut pump = Pump::new(end, stream, payload_bytes_max);
+    pump.incoming = received;
+    end.greeted();
+    if let Err(malformed) = pump.deliver() {
+        return Ended::Malformed(malformed);
+    }
+    poll_fn(|context| pump.poll(context)).await
+}
+
+struct Pump<'a, E: End, S: Stream> {
     end: &'a E,
-    stream: UnixStream,
+    stream: S,
     payload_bytes_max: usize,
     /// Bytes being written; those up to `written` have left.
     outgoing: Vec<u8>,
@@ -76,7 +80,11 @@ struct Pump<'a, E: End> {
     until_hello: Option<Pin<Box<Sleep>>>,
 }
 
-impl<E: End> Pump<'_, E> {
+impl<'a, E: End, S: Stream> Pump<'a, E, S> {
+    fn new(end: &'a E, stream: S, payload_bytes_max: usize) -> Self {
+        Pump { end, stream, payload_bytes_max, outgoing: Vec::new(), written: 0, incoming: BytesMut::new(), until_hello: None }
+    }
+
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         loop {
             self.end.outbox().register(context);
@@ -107,7 +115,13 @@ impl<E: End> Pump<'_, E> {
                 self.written = 0;
                 outbox.swap(&mut self.outgoing);
                 if self.outgoing.is_empty() {
-                    return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending };
+                    // TLS may hold bytes that the socket did not accept.
+                    let flushed = Pin::new(&mut self.stream).poll_flush(context);
+                    return match flushed {
+                        _ if outbox.is_closed() => Poll::Ready(Ended::Closed),
+                        Poll::Ready(Err(cause)) => Poll::Ready(Ended::Gone(cause_of(&cause))),
+                        _ => Poll::Pending,
+                    };
                 }
             }
             match Pin::new(&mut self.stream).poll_write(context, &self.outgoing[self.written..]) {
@@ -116,7 +130,7 @@ impl<E: End> Pump<'_, E> {
                     self.written += written;
                     outbox.note_written(written);
                 }
-                Poll::Ready(Err(cause)) => return Poll::Ready(Ended::Gone(cause.to_string())),
+                Poll::Ready(Err(cause)) => return Poll::Ready(Ended::Gone(cause_of(&cause))),
                 // A closing connection does not wait for an end that does not read.
                 Poll::Pending => return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending },
             }
@@ -128,20 +142,20 @@ impl<E: End> Pump<'_, E> {
         // Such a future holds only the borrows, so it may be dropped when it is not ready.
         let read = ready!(pin!(self.stream.read_buf(&mut self.incoming)).poll(context));
         Poll::Ready(match read {
-            Ok(0) => Err(Ended::Gone("it closed the connection".to_owned())),
+            Ok(0) => Err(Ended::Gone(CLOSED.to_owned())),
             Ok(_) => self.deliver().map_err(Ended::Malformed),
-            Err(cause) => Err(Ended::Gone(cause.to_string())),
+            Err(cause) => Err(Ended::Gone(cause_of(&cause))),
         })
     }
 
     fn deliver(&mut self) -> Result<(), Malformed> {
         while let Some(frame) = frame::take(&mut self.incoming, self.payload_bytes_max)? {
             match (frame, self.until_hello.is_some()) {
-                (Frame::Hello { version: VERSION }, true) => {
+                (Frame::Hello { version: VERSION, .. }, true) => {
                     self.until_hello = None;
                     self.end.greeted();
                 }
-                (Frame::Hello { version }, true) => return Err(Malformed::OtherVersion(version)),
+                (Frame::Hello { version, .. }, true) => return Err(Malformed::OtherVersion(version)),
                 (Frame::Hello { .. }, false) => return Err(Malformed::SecondHello),
                 (_, true) => return Err(Malformed::NoHello),
                 (frame, false) => self.end.receive(frame)?,

@@ -20,6 +20,7 @@ module Elah
         $stdout.sync = true # output of the app to a file would otherwise appear at exit
         app = AppFile.load(arguments.file)
         config.check_store!
+        config.check_cluster!
         server = Server.new(app, config)
         return server.try if Restart.current.trial?
 

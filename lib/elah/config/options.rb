@@ -200,7 +200,11 @@ module Elah
     end
 
     group :cluster do
-      option :cluster_node, :string, "Names this machine in the cluster; by default its host name."
+      option :cluster_listen, :port_range, "Accepts calls of other machines on this IP address; each worker takes the first free port. " \
+                                           "An address outside loopback needs `cluster_tls`."
+      option :cluster_node, :string, "Names this machine in the cluster, by a DNS name that its certificate has; by default the host name."
+      option :cluster_tls, :tls_files, "Reads the certificate of this machine, its key, and the authority that signs those of all machines " \
+                                       "from these PEM files, and again when they change."
       option :lease_seconds, :float, "Takes the shards of a worker away that gives no sign of life for longer; the same on all machines.",
              unit: "seconds", default: 5.0, range: 1.0..60.0
     end

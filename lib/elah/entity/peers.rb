@@ -23,7 +23,8 @@ module Elah
 
           path = placement.own_path or return
           require_relative "peer_links"
-          @all[placement] = new(PeerLinks.open(event_loop, path, log: Log.current) { |message| Peers.serve(message) }, placement)
+          links = PeerLinks.open(event_loop, path, network: placement.network?, log: Log.current) { |message| Peers.serve(message) }
+          @all[placement] = new(links, placement)
         end
 
         # Stops accepting calls.
@@ -59,6 +60,13 @@ module Elah
         @peers[slot] || find(slot)&.tap { |peer| @peers[slot] = peer }
       end
 
+      # @return [String, nil] where other machines call this worker
+      def address = @links.address
+
+      # @param cluster [String] its name
+      # @param writer [Integer] this process in it
+      def identify(cluster, writer) = @links.identify(cluster, writer)
+
       # @return [Boolean] whether no call of another worker runs
       def quiet? = @links.quiet?
 
@@ -88,7 +96,7 @@ module Elah
       # The scoreboard has changed. Links to replaced workers are closed once no call waits for a reply there.
       def follow
         @version = @placement.version # first, for what changes meanwhile
-        @peers.select! { |slot, peer| peer.path == path_of(slot) }
+        @peers.select! { |slot, peer| peer.address == path_of(slot) }
         @links.retain_used(@peers.values)
       end
     end

@@ -44,7 +44,7 @@ module Elah
         # @param seconds [Numeric, nil]
         # @return [RemoteCalls]
         def scatter_calls(calls, seconds)
-          RemoteCalls.new(@peer.scatter([Message.new(@collection.message_of_many(calls))], seconds), @peer.path)
+          RemoteCalls.new(@peer.scatter([Message.new(@collection.message_of_many(calls))], seconds), @peer.address)
         rescue TypeError
           calls.each { |_, name, *arguments| @collection.check_arguments(name, arguments) }
           raise
@@ -79,10 +79,10 @@ module Elah
       # The calls scattered to another worker.
       class RemoteCalls
         # @param scattered [#wait, #outcome, #cancel]
-        # @param path [String]
-        def initialize(scattered, path)
+        # @param address [String] of the other worker
+        def initialize(scattered, address)
           @scattered = scattered
-          @path = path
+          @address = address
           @outcome = nil
           @is_plain = false
         end
@@ -97,7 +97,7 @@ module Elah
           return [outcome, nil, error] unless outcome == :returned
 
           reply = replies[index]
-          Route.outcome_of(reply.is_a?(PeerLinks::Failure) ? reply.to_exception(@path) : reply)
+          Route.outcome_of(reply.is_a?(PeerLinks::Failure) ? reply.to_exception(@address) : reply)
         end
 
         # @return [Array, nil] the results of all calls; nil unless each has one

@@ -133,12 +133,16 @@ module Elah
       # @api private
       def group_commits(names, delay_seconds) = Shards::Commits.of_cluster(membership.native, names, delay_seconds.to_f)
 
+      # @return [Placement::Clustered] which process owns which entities
+      # @api private
+      def placement = membership.placement
+
       # This process takes part in the cluster from now on.
       #
       # @param event_loop [Elah::EventLoop, nil]
-      # @return [Placement::Clustered] which process owns which entities
+      # @param peers [Entity::Peers, nil]
       # @api private
-      def placement(event_loop) = membership.join(event_loop)
+      def join(event_loop, peers) = membership.join(event_loop, peers)
 
       # @return [Boolean] whether processes of other machines share it
       # @api private
@@ -156,7 +160,7 @@ module Elah
       # @api private
       def membership
         @membership = nil unless @membership&.process_id == Process.pid
-        @membership ||= Membership.new(@url, @shards, Elah.config)
+        @membership ||= Membership.new(@name, @url, @shards, Elah.config)
       end
 
       # @return [Database]

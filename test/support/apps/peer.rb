@@ -19,7 +19,8 @@ class Peer
     Elah.run do
       @links = Elah::PeerLinks.open(Elah.current_loop, @path,
                                     config: Elah::Config.build(**@options)) { |name, *rest| public_send(name, *rest) }
-      puts "ready"
+      @links.identify("shop", Process.pid) if @links.address
+      puts "ready #{@links.address}"
       $stdout.flush
       $stdin.wait_readable
       @links.close
@@ -83,4 +84,4 @@ class Peer
 end
 
 path, *options = ARGV
-Peer.new(path, options.to_h { |option| option.split("=") }.transform_keys(&:to_sym)).run
+Peer.new(path, options.to_h { |option| option.split("=", 2) }.transform_keys(&:to_sym)).run

@@ -25,7 +25,7 @@ class EntityPeersTest < Minitest::Test
         assert_empty peers.limiters
         slots.generations[1] = 2
         slots.version += 1
-        assert_equal File.join(folder, "1.2"), peers.owner(1).path
+        assert_equal File.join(folder, "1.2"), peers.owner(1).address
         assert_equal [1], peers.limiters.keys
       ensure
         links&.close

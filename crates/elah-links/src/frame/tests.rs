@@ -11,7 +11,7 @@ const PAYLOAD_MAX: usize = 512;
 fn frames() -> impl Strategy<Value = Frame> {
     let payload = || vec(any::<u8>(), 0..=PAYLOAD_MAX).prop_map(Bytes::from);
     prop_oneof![
-        any::<u16>().prop_map(|version| Frame::Hello { version }),
+        (any::<u16>(), payload()).prop_map(|(version, rest)| Frame::Hello { version, rest }),
         (any::<u64>(), 1_u32.., any::<u64>(), payload()).prop_map(|(id, items, micros, payload)| Frame::Call {
             id,
             items,
@@ -90,7 +90,7 @@ fn odd_frame(random: &mut Random) -> Frame {
     let (id, items) = (random.odd_number(), (random.odd_number() as u32).max(1));
     let payload = Bytes::from(random.bytes(40));
     match random.below(5) {
-        0 => Frame::Hello { version: random.odd_number() as u16 },
+        0 => Frame::Hello { version: random.odd_number() as u16, rest: payload },
         1 => Frame::Call { id, items, remaining: Duration::from_micros(random.odd_number()), payload },
         2 => Frame::Reply { id, items, payload },
         3 => Frame::Failure { id, reason: *random.pick(&[Reason::Overloaded, Reason::Unread]) },

@@ -1,14 +1,17 @@
-//! A called worker: its path, the bytes that wait for it, and the result of the last connection attempts.
+//! A called worker: its address, the bytes that wait for it, and the result of the last connection attempts.
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
+use crate::address::Address;
 use crate::backoff::pause;
 use crate::outbox::Outbox;
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    pub(crate) path: String,
+    /// The address as it was given, which names the link.
+    pub(crate) name: String,
+    pub(crate) address: Address,
     pub(crate) outbox: Outbox,
     /// Calls without a reply.
     pub(crate) in_flight: Cell<usize>,
@@ -23,8 +26,8 @@ pub(crate) struct Link {
 /// The state of a called worker, for status and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkState {
-    /// The path on which it listens.
-    pub path: String,
+    /// Its address.
+    pub address: String,
     /// Whether the connection is open.
     pub is_connected: bool,
     /// Calls without a reply.
@@ -36,9 +39,10 @@ pub struct LinkState {
 }
 
 impl Link {
-    pub(crate) fn new(path: &str) -> Self {
+    pub(crate) fn new(name: &str, address: Address) -> Self {
         Link {
-            path: path.to_owned(),
+            name: name.to_owned(),
+            address,
             outbox: Outbox::default(),
             in_flight: Cell::new(0),
             is_driven: Cell::new(false),
@@ -75,7 +79,7 @@ impl Link {
 
     pub(crate) fn state(&self) -> LinkState {
         LinkState {
-            path: self.path.clone(),
+            address: self.name.clone(),
             is_connected: self.is_greeted.get(),
             calls: self.in_flight.get(),
             waiting_bytes: if self.is_driven.get() { self.outbox.len() } else { 0 },

@@ -33,7 +33,6 @@ impl RubyCluster {
         let options = Options {
             settings: Arc::new(settings),
             node: node.clone(),
-            address: fetch(ruby, own, "address")?,
             socket: fetch(ruby, own, "socket")?,
             lease: seconds("lease_seconds")?,
             handover: seconds("handover_seconds")?,
@@ -42,9 +41,9 @@ impl RubyCluster {
         Ok(RubyCluster { cluster: Arc::new(Cluster::new(options)), node })
     }
 
-    /// Takes part from now on.
-    fn join(ruby: &Ruby, cluster: &Self) -> Result<(), Error> {
-        cluster.cluster.join().map_err(|error| {
+    /// Takes part from now on. Processes of other machines call this one at `address`.
+    fn join(ruby: &Ruby, cluster: &Self, address: String) -> Result<(), Error> {
+        cluster.cluster.join(address).map_err(|error| {
             Error::new(errors::class(ruby, "Store::CannotOpen"), format!("The cluster's thread does not start: {error}."))
         })
     }
@@ -75,8 +74,12 @@ impl RubyCluster {
     fn address_of(&self, writer: u64) -> Option<String> {
         let members = self.cluster.members();
         let member = members.writers.get(&writer).filter(|member| !member.is_fenced)?;
-        let address = if member.node == self.node { &member.socket } else { &member.address };
-        (!address.is_empty()).then(|| address.clone())
+        match (member.node == self.node, member.address.as_str()) {
+            (true, _) => Some(member.socket.clone()),
+            (false, "") => None,
+            // With the writer's number, so that another one that listens there now is not called.
+            (false, address) => Some(format!("{address}/{writer}")),
+        }
     }
 
     fn is_leased(&self) -> bool {
@@ -128,7 +131,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let clients = elah.define_module("Clients")?;
     let class = native_class::define::<RubyCluster>(ruby, clients, "Cluster")?;
     class.define_singleton_method("open", function!(RubyCluster::open, 3))?;
-    class.define_method("join", method!(RubyCluster::join, 0))?;
+    class.define_method("join", method!(RubyCluster::join, 1))?;
     class.define_method("writer", method!(RubyCluster::writer, 0))?;
     class.define_method("version", method!(RubyCluster::version, 0))?;
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;

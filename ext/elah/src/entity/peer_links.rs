@@ -1,11 +1,12 @@
 //! `Elah::PeerLinks`: calls between workers as bytes. The object holds a number; the worker has the links. Ruby decides the
 //! meaning and the policy of calls (`lib/elah/entity/peer_links.rb`).
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use elah_links::{Bounds, Fate, IncomingCall, LinkState, Links, Outcome, Reason, Refusal};
+use elah_links::{Bounds, Fate, IncomingCall, LinkState, Links, Outcome, Reason, Refusal, TcpSettings, TlsFiles};
 use magnus::{
     DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, TypedData, Value, function,
     method,
@@ -25,14 +26,34 @@ pub(crate) struct PeerLinks {
 impl DataTypeFunctions for PeerLinks {}
 
 impl PeerLinks {
-    /// Listens on `path` in the loop of this thread.
-    fn open(ruby: &Ruby, path: PathBuf, bounds: RHash) -> Result<PeerLinks, Error> {
+    /// Listens on `path` in the loop of this thread, and on TCP if there are settings.
+    fn open(ruby: &Ruby, path: PathBuf, bounds: RHash, tcp: Option<RHash>) -> Result<PeerLinks, Error> {
         let bounds = read_bounds(ruby, bounds)?;
-        let key = worker(ruby)?.open_links(&path, bounds).map_err(|cause| {
-            let message = format!("Calls of other workers cannot be accepted on {}: {cause}.", path.display());
-            Error::new(errors::class(ruby, "ListenError"), message)
-        })?;
+        let tcp = tcp.map(|settings| read_tcp(ruby, settings)).transpose()?;
+        let place = match &tcp {
+            Some(TcpSettings { host, ports, .. }) => {
+                format!("{} and {host}, ports {}-{}", path.display(), ports.start(), ports.end())
+            }
+            None => path.display().to_string(),
+        };
+        let key = worker(ruby)?.open_links(&path, bounds, tcp).map_err(|cause| not_listening(ruby, &place, &cause))?;
         Ok(PeerLinks { key })
+    }
+
+    /// Checks settings of TCP without listening.
+    fn check(ruby: &Ruby, tcp: RHash) -> Result<(), Error> {
+        let settings = read_tcp(ruby, tcp)?;
+        settings.check().map_err(|cause| not_listening(ruby, &settings.host.to_string(), &cause))
+    }
+
+    /// Says who this worker is in its cluster. From then on it accepts calls over TCP.
+    fn identify(ruby: &Ruby, links: &Self, cluster: String, writer: u64) -> Result<(), Error> {
+        links.links(ruby)?.identify(&cluster, writer).map_err(|refusal| Error::new(ruby.exception_arg_error(), refusal))
+    }
+
+    /// The address at which other machines call this worker, nil if it does not listen on TCP.
+    fn address(ruby: &Ruby, links: &Self) -> Result<Option<String>, Error> {
+        Ok(links.links(ruby)?.address())
     }
 
     fn links(&self, ruby: &Ruby) -> Result<Rc<Links>, Error> {
@@ -43,7 +64,7 @@ impl PeerLinks {
     fn start(
         ruby: &Ruby,
         links: Receiver<Self>,
-        path: RString,
+        address: RString,
         payload: RString,
         items: u32,
         seconds: f64,
@@ -54,8 +75,8 @@ impl PeerLinks {
         let called = {
             let open = worker.links(links.key).ok_or_else(|| closed(ruby))?;
             // SAFETY: nothing of Ruby runs while the bytes of both Strings, which are arguments of this call, are copied.
-            let (path, payload) = unsafe { (path.as_slice(), payload.as_slice()) };
-            open.call(&String::from_utf8_lossy(path), payload, items, remaining, wait)
+            let (address, payload) = unsafe { (address.as_slice(), payload.as_slice()) };
+            open.call(&String::from_utf8_lossy(address), payload, items, remaining, wait)
         };
         called.map_err(|refusal| refused(ruby, &refusal))?;
         worker.start_timer(wait, remaining);
@@ -132,9 +153,9 @@ impl PeerLinks {
     /// The state of each called worker, as Hashes.
     fn states(ruby: &Ruby, links: &Self) -> Result<RArray, Error> {
         let array = ruby.ary_new();
-        for LinkState { path, is_connected, calls, waiting_bytes, failures } in links.links(ruby)?.states() {
+        for LinkState { address, is_connected, calls, waiting_bytes, failures } in links.links(ruby)?.states() {
             let state = ruby.hash_new();
-            state.aset(ruby.to_symbol("path"), path)?;
+            state.aset(ruby.to_symbol("address"), address)?;
             state.aset(ruby.to_symbol("connected"), is_connected)?;
             state.aset(ruby.to_symbol("calls"), calls)?;
             state.aset(ruby.to_symbol("waiting_bytes"), waiting_bytes)?;
@@ -154,9 +175,9 @@ impl PeerLinks {
         Ok(worker(ruby)?.links(links.key).map_or(0, |open| open.unread_bytes()))
     }
 
-    /// Closes the links to all workers except those that listen on `paths`.
-    fn retain_native(ruby: &Ruby, links: &Self, paths: Vec<String>) -> Result<(), Error> {
-        links.links(ruby)?.retain(&paths);
+    /// Closes the links to all workers except those at `addresses`.
+    fn retain_native(ruby: &Ruby, links: &Self, addresses: Vec<String>) -> Result<(), Error> {
+        links.links(ruby)?.retain(&addresses);
         Ok(())
     }
 
@@ -183,6 +204,28 @@ fn refused(ruby: &Ruby, refusal: &Refusal) -> Error {
     Error::new(errors::class(ruby, class), refusal.to_string())
 }
 
+fn not_listening(ruby: &Ruby, place: &str, cause: &std::io::Error) -> Error {
+    let message = format!("Calls of other workers cannot be accepted on {place}: {cause}.");
+    Error::new(errors::class(ruby, "ListenError"), message)
+}
+
+fn read_tcp(ruby: &Ruby, settings: RHash) -> Result<TcpSettings, Error> {
+    fn setting<T: TryConvert>(ruby: &Ruby, settings: RHash, name: &str) -> Result<T, Error> {
+        settings.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
+    }
+    let host: String = setting(ruby, settings, "host")?;
+    let tls = match setting::<Option<(PathBuf, PathBuf, PathBuf)>>(ruby, settings, "tls")? {
+        Some((certificate, key, authority)) => Some(TlsFiles { certificate, key, authority }),
+        None => None,
+    };
+    Ok(TcpSettings {
+        host: host.parse::<IpAddr>().map_err(|cause| Error::new(ruby.exception_arg_error(), format!("{host}: {cause}")))?,
+        ports: setting(ruby, settings, "first_port")?..=setting(ruby, settings, "last_port")?,
+        node: setting(ruby, settings, "node")?,
+        tls,
+    })
+}
+
 fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
     fn bound(ruby: &Ruby, bounds: RHash, name: &str) -> Result<usize, Error> {
         bounds.fetch::<_, Value>(ruby.to_symbol(name)).and_then(usize::try_convert)
@@ -197,7 +240,10 @@ fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<PeerLinks>(ruby, elah, "PeerLinks")?;
-    class.define_singleton_method("open_native", function!(PeerLinks::open, 2))?;
+    class.define_singleton_method("open_native", function!(PeerLinks::open, 3))?;
+    class.define_singleton_method("check_native", function!(PeerLinks::check, 1))?;
+    class.define_method("identify", method!(PeerLinks::identify, 2))?;
+    class.define_method("address", method!(PeerLinks::address, 0))?;
     class.define_method("start", method!(PeerLinks::start, 4))?;
     class.define_method("collect", method!(PeerLinks::collect, 1))?;
     class.define_method("settled?", method!(PeerLinks::is_settled, 1))?;

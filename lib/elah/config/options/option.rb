@@ -2,14 +2,16 @@
 
 require_relative "../../concurrency/cpus"
 require_relative "../../errors"
+require_relative "port_range"
+require_relative "tls_files"
 
 module Elah
   module Options
     # One row of the table of options: its names and its valid values. Converts text of the command line, the environment or the config file
     # to a checked value.
     #
-    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners; `unit` is "bytes", "seconds",
-    # "ms" or nil; `range` limits a number, `values` lists the choices; `variable` is a name that other servers read too (PORT), in
+    # `type` is one of :string, :path, :integer, :workers, :float, :boolean, :choice, :listeners, :port_range, :tls_files; `unit` is "bytes",
+    # "seconds", "ms" or nil; `range` limits a number, `values` lists the choices; `variable` is a name that other servers read too (PORT), in
     # addition to ELAH_<NAME>; `limit` marks an option that the core enforces.
     Option = Struct.new(:name, :group, :type, :unit, :default, :range, :values, :variable, :limit, :summary, keyword_init: true)
 
@@ -18,7 +20,8 @@ module Elah
       SUFFIXES = { "" => 1, "K" => 1024, "M" => 1024**2, "G" => 1024**3 }.freeze
       BOOLEANS = { "true" => true, "yes" => true, "on" => true, "1" => true,
                    "false" => false, "no" => false, "off" => false, "0" => false }.freeze
-      PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", workers: "N|auto", float: "N", listeners: "URL" }.freeze
+      PLACEHOLDERS = { string: "NAME", path: "PATH", integer: "N", workers: "N|auto", float: "N", listeners: "URL",
+                       port_range: "HOST:FIRST-LAST", tls_files: "FILES" }.freeze
 
       # @return [String] the flag of the command line, `--header-bytes-max`
       def flag = "--#{name.to_s.tr('_', '-')}"
@@ -43,6 +46,8 @@ module Elah
         when :boolean then "true or false"
         when :choice then "one of #{values.join(', ')}"
         when :listeners then "tcp://HOST:PORT or unix:///PATH"
+        when :port_range then "an IP address and ports, such as 10.0.0.11:9400-9463"
+        when :tls_files then "certificate=PATH,key=PATH,authority=PATH"
         when :path then "a path in UTF-8"
         else "a text in UTF-8"
         end
@@ -105,6 +110,10 @@ module Elah
         listeners = urls.map { |url| Listener.parse(read_string(url.to_s).to_s.strip) }
         listeners.any? && listeners.all? ? listeners.freeze : nil
       end
+
+      def read_port_range(value) = value.is_a?(PortRange) ? value : PortRange.parse(value.to_s)
+
+      def read_tls_files(value) = value.is_a?(TlsFiles) ? value : TlsFiles.parse(value)
     end
   end
 end

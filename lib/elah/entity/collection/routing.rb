@@ -79,11 +79,12 @@ module Elah
         end
 
         def place
-          @placement = @store.placement(@event_loop)
+          @placement = @store.placement
           @version = @placement.version
           @claims = Claims.new(Epochs.of(@store, @placement), @commits)
           @placement.before_release { |shards| release(shards) }
           @peers = Peers.open(@event_loop, @placement) if @event_loop
+          @store.join(@event_loop, @peers)
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.

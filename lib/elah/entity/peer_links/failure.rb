@@ -62,12 +62,12 @@ module Elah
         end
       end
 
-      # @param path [String] path of the worker where it was raised
+      # @param address [String] of the worker where it was raised
       # @return [Exception] of the same class if it is known here, else a RemoteError; its backtrace continues at the caller
-      def to_exception(path)
+      def to_exception(address)
         error = rebuilt || RemoteError.new(message, class_name)
-        error.set_backtrace([*backtrace, "#{path}:in `worker called from'", *caller.grep_v(%r{/elah/peer_links/})])
-        cause ? with_cause(error, cause.to_exception(path)) : error
+        error.set_backtrace([*backtrace, "#{address}:in `worker called from'", *caller.grep_v(%r{/elah/peer_links/})])
+        cause ? with_cause(error, cause.to_exception(address)) : error
       end
 
       private

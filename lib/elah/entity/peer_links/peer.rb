@@ -23,16 +23,16 @@ module Elah
       end
       private_constant :NotSent
 
-      # @return [String] path of its socket
-      attr_reader :path
+      # @return [String] path of its socket, or its address on TCP
+      attr_reader :address
 
       # @return [Limiter]
       attr_reader :limiter
 
-      def initialize(event_loop, links, path)
+      def initialize(event_loop, links, address)
         @loop = event_loop
         @links = links
-        @path = path
+        @address = address
         @limiter = Limiter.new
       end
 
@@ -66,12 +66,12 @@ module Elah
       def send_out(message, count, seconds)
         seconds = bounded(seconds)
         payload = Wire.dump(message)
-        return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@path}.")) unless seconds.positive?
+        return NotSent.new(:late, DeadlineExceeded.new("No time was left to call the worker at #{@address}.")) unless seconds.positive?
 
         now = Concurrency.now
         return NotSent.new(:limited, limited) unless @limiter.admit?(now)
 
-        wait = @links.start(@path, payload, count, seconds)
+        wait = @links.start(@address, payload, count, seconds)
         @limiter.admitted
         Scattered.new(@loop, @links, self, wait, count, now, seconds)
       end
@@ -84,7 +84,7 @@ module Elah
         seconds && seconds < left ? seconds : left
       end
 
-      def limited = PeerLimited.new("The worker at #{@path} is not called: it did not reply in time.")
+      def limited = PeerLimited.new("The worker at #{@address} is not called: it did not reply in time.")
     end
   end
 end

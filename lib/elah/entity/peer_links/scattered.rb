@@ -45,7 +45,7 @@ module Elah
         collect
         reply = @collected[2] or raise(without_reply[2])
         value = Wire.load(reply)
-        value.is_a?(Failure) ? raise(value.to_exception(@peer.path)) : value
+        value.is_a?(Failure) ? raise(value.to_exception(@peer.address)) : value
       ensure
         @fate || collect
       end
@@ -60,7 +60,7 @@ module Elah
         return without_reply if reply.nil?
 
         value = Wire.load(reply)
-        value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.path)] : [:returned, value, nil]
+        value.is_a?(Failure) ? [:failed, nil, value.to_exception(@peer.address)] : [:returned, value, nil]
       end
 
       private
@@ -96,7 +96,7 @@ module Elah
         end
       end
 
-      def worker = "The worker at #{@peer.path}"
+      def worker = "The worker at #{@peer.address}"
     end
   end
 end

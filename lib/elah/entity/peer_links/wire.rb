@@ -2,7 +2,8 @@
 
 module Elah
   class PeerLinks
-    # Serialisation of objects, by Marshal. Both ends are workers of one server, and a link carries only bytes from processes of the same user.
+    # Serialisation of objects, by Marshal, which can run any code of the app. So a link carries only bytes of processes that may run code here
+    # anyway: of the same user on this machine, or of a machine with a certificate of the cluster.
     module Wire
       # @param object [Object]
       # @return [String]

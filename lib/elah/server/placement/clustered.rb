@@ -53,6 +53,10 @@ module Elah
       # @api private
       def own_path = @socket
 
+      # @return [Boolean] whether other machines call this process
+      # @api private
+      def network? = true
+
       # Runs the block, in a fiber of this worker, before shards of it get another owner.
       #
       # @yieldparam shards [Array<Integer>]

@@ -51,6 +51,10 @@ module Elah
       # @api private
       def own_path = nil
 
+      # @return [Boolean] whether other machines call this process
+      # @api private
+      def network? = false
+
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
       # @yieldparam shards [Array<Integer>]

@@ -59,6 +59,10 @@ module Elah
       # @api private
       def own_path = link_path(slot, generation)
 
+      # @return [Boolean] whether other machines call this process
+      # @api private
+      def network? = false
+
       # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
       # `handover_seconds`.
       #

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-require "etc"
-require "fileutils"
+require "socket"
 require_relative "../../server/placement/clustered"
 require_relative "../../server/run_dir"
 
@@ -25,10 +24,12 @@ module Elah
         # @return [Integer] the process that it was made in
         attr_reader :process_id
 
+        # @param cluster [String] name of the cluster
         # @param url [String] of the database
         # @param shards [Integer] number of shards of the cluster
         # @param config [Elah::Config]
-        def initialize(url, shards, config)
+        def initialize(cluster, url, shards, config)
+          @cluster = cluster
           @process_id = Process.pid
           socket = File.join(Membership.folder(config), "#{@process_id}.sock")
           @native = Clients::Cluster.open(url, BOUNDS, own(config, shards, socket))
@@ -38,18 +39,30 @@ module Elah
         # Takes part from now on.
         #
         # @param event_loop [Elah::EventLoop, nil] in which shards are handed over in order
-        # @return [Placement::Clustered]
-        def join(event_loop)
-          @native.join
+        # @param peers [Entity::Peers, nil] who takes calls of others
+        def join(event_loop, peers)
+          @peers = peers
+          @native.join(peers&.address.to_s)
+          introduce
           @placement.serve_releases(event_loop) if event_loop
-          @placement
+        end
+
+        # Tells those who call over the network which writer this process is, again when it goes on as another one.
+        def introduce
+          return if @introduced == @native.writer
+
+          @introduced = @native.writer
+          @peers&.identify(@cluster, @introduced)
         end
 
         # @return [String, nil] why the database accepts nothing at the moment
         def trouble = @native.trouble
 
         # @return [Array<String>] what has happened since the last call
-        def notes = @native.take_notes
+        def notes
+          introduce if @introduced
+          @native.take_notes
+        end
 
         # Hands everything over, once. Does nothing in a fork of the process.
         def leave
@@ -63,7 +76,7 @@ module Elah
         private
 
         def own(config, shards, socket)
-          { node: config.cluster_node || Etc.uname[:nodename], address: "", socket: socket, shards: shards,
+          { node: config.cluster_node || Socket.gethostname, socket: socket, shards: shards,
             lease_seconds: config.lease_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
         end
       end
