@@ -42,14 +42,15 @@ module Elah
     # @param settings [Hash{String=>String}] of `--set`
     # @param env [Hash{String=>String}]
     # @param shares_environment [Boolean] whether variables such as PORT belong to another server
+    # @param without [Array<Symbol>] options that keep their default
     # @return [Elah::Config]
     # @raise [Elah::OptionError]
-    def self.load(flags: {}, settings: {}, env: ENV, shares_environment: false)
+    def self.load(flags: {}, settings: {}, env: ENV, shares_environment: false, without: [])
       flags = check(flags) { |option| "flag #{option.flag}" }
       environment = Options::Environment.read(env, own_only: shares_environment)
       file = read_file(flags[:config] || environment[:config])
-      new([file.values, environment, flags], hooks: file.hooks,
-                                             settings: Settings.new(flags: settings, file: file.settings, env: env))
+      layers = [file.values, environment, flags].map { |layer| layer.except(*without) }
+      new(layers, hooks: file.hooks, settings: Settings.new(flags: settings, file: file.settings, env: env))
     end
 
     # Overrides defaults; reads neither a file nor the environment's options.
@@ -91,7 +92,7 @@ module Elah
     end
 
     Options.all.each do |option|
-      next if option.name == :store # its method records that it was read
+      next if %i[store cluster].include?(option.name) # their methods record that they were read
 
       # Handlers read some for each request, and a method from a block takes longer.
       class_eval("def #{option.name} = @values.fetch(:#{option.name})", __FILE__, __LINE__)
@@ -105,11 +106,26 @@ module Elah
       @values.fetch(:store)
     end
 
-    # Refuses the URL of a store if the loaded app has not read it, because the app would keep its data elsewhere.
+    # @return [String, nil] the URL of the database of several machines, with its password. {#state} reads it
+    def cluster
+      @asked[:cluster] = true
+      @values.fetch(:cluster)
+    end
+
+    # Where the app keeps its state, for {Store.open}. Read it while the app is loaded: see {#check_store!}
+    #
+    # @example
+    #   ORDERS = Elah::Store.open(Elah.config.state("orders"))
+    # @param name [String, nil] folder below the data folder; on a cluster all stores are one
+    # @return [String] the URL of the database that the option `cluster` names; without it the data folder, or the folder of this name in it
+    def state(name = nil) = cluster || (name ? File.join(data, name) : data)
+
+    # Refuses the URL of a store or of a cluster if the loaded app has not read it, because the app would keep its data elsewhere.
     #
     # @raise [Elah::OptionError]
     # @api private
     def check_store!
+      check_cluster
       given = @values.fetch(:store)
       return if @asked[:store] || given == Options.fetch(:store, source: "default").default
 
@@ -143,6 +159,13 @@ module Elah
     def inspect = "#<#{self.class}>"
 
     private
+
+    def check_cluster
+      return if @asked[:cluster] || @values.fetch(:cluster).nil?
+
+      raise OptionError, "This app does not support the option cluster, so it cannot share its data with other machines: remove --cluster, " \
+                         "ELAH_CLUSTER, or `cluster` from the config file; or open its store by Elah::Store.open(Elah.config.state)."
+    end
 
     # A port is one more address of its layer, so PORT overrides a `bind` of the config file.
     def with_port(layer)

@@ -3,6 +3,7 @@
 # What goes wrong with the database of a cluster, done to a real one: what the store raises, what it has stored, and
 # what it says of itself meanwhile.
 require "test_helper"
+require "support/elah_server"
 require "support/patience"
 require "support/servers"
 require "support/store_process"
@@ -135,7 +136,7 @@ class ClusterStoreBadDaysTest < Minitest::Test
       assert_equal [value, nil], @store.values_at(@table, "k0", @table, "tx")
       File.delete(File.join(@server.folder, "small", "filler"))
       assert_equal true, once_stored { @table.put("k", value) }
-      Elah::Store.check_ready
+      once_stored { Elah::Store.check_ready }
     end
   end
 
@@ -162,6 +163,35 @@ class ClusterStoreBadDaysTest < Minitest::Test
       assert_equal "2!", @table.get("there")
       Process.kill(:KILL, process.pid)
       assert_equal true, @table.put("there", "3")
+    end
+  end
+
+  APP = <<~RUBY
+    require "elah"
+    TABLE = Elah::Store.open(Elah.config.state("orders"), bytes_max: Elah.config.store_bytes_max).table("orders")
+    class App < Elah::API
+      format :json
+      post("/orders/:id") { { new: TABLE.put_new(params[:id], "") } }
+      get(:readyz) { { ready: Elah::Store.check_ready.nil? } }
+    end
+    run App
+  RUBY
+
+  def test_a_server_says_when_the_database_is_gone_and_when_it_is_back
+    ElahServer.start(APP, workers: 2, cluster: @server.url) do |elah|
+      assert_equal [200, 201], [elah.get("/readyz").status, elah.request("POST", "/orders/1").status]
+      assert_equal({ "new" => false }, JSON.parse(elah.request("POST", "/orders/1").body))
+      @server.stop
+      answer = elah.request("POST", "/orders/2")
+      assert_equal [503, "1"], [answer.status, answer.headers["retry-after"]]
+      refute_match(/127\.0\.0\.1|secret/, answer.body)
+      wait_until { elah.get("/readyz").status == 503 }
+      elah.wait_for(%r{The store in postgres://elah@127\.0\.0\.1:\d+/test accepts no writes: .*cannot be reached})
+      @server.start
+      elah.wait_for(%r{The store in postgres://elah@127\.0\.0\.1:\d+/test accepts writes again})
+      wait_until { elah.get("/readyz").status == 200 }
+      assert_equal 201, elah.request("POST", "/orders/3").status
+      refute_match(/secret/, elah.log)
     end
   end
 

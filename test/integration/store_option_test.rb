@@ -55,6 +55,37 @@ class StoreOptionTest < Minitest::Test
     end
   end
 
+  def test_an_app_that_does_not_know_clusters_refuses_one_and_each_of_these_says_so
+    ["run ->(_env) { [200, {}, []] }", "Elah::Store.open(Elah.config.data)\nrun ->(_env) { [200, {}, []] }"].each do |source|
+      Dir.mktmpdir do |folder|
+        File.write(app = File.join(folder, "app.rb"), "require 'elah'\n#{source}\n")
+        text, status = serve(app, "--cluster", "postgres://me:secret@127.0.0.1:1/shop", "--data", File.join(folder, "data"))
+        assert_equal 2, status.exitstatus, text
+        assert_match(/does not support the option cluster/, text)
+        refute_match(/secret|listening/, text)
+      end
+    end
+  end
+
+  def test_a_cluster_that_cannot_be_reached_ends_the_start_without_its_password
+    Dir.mktmpdir do |folder|
+      File.write(app = File.join(folder, "app.rb"), <<~RUBY)
+        require "elah"
+        STORE = Elah::Store.open(Elah.config.state("orders"))
+        run ->(_env) { [200, {}, []] }
+      RUBY
+      text, status = serve(app, "--cluster", "postgres://me:secret@127.0.0.1:1/shop")
+      refute_predicate status, :success?
+      assert_match(%r{127\.0\.0\.1:1/shop cannot be reached}, text)
+      refute_match(/secret|listening/, text)
+      text, status = run_elah("routes", app, "--cluster", "postgres://me:secret@127.0.0.1:1/shop")
+      assert_match(/Cannot list the routes/, text) # it was loaded, without the cluster
+      refute_predicate status, :success?
+      text, = run_elah("doctor", app, "--cluster", "postgres://me:secret@127.0.0.1:1/shop")
+      refute_match(/cannot be loaded|secret/, text)
+    end
+  end
+
   def test_stats_names_the_option_that_is_meant
     Dir.mktmpdir do |data|
       text, status = serve("apps/stats/app.rb", "--store", "postgres://127.0.0.1/shop", "--data",
@@ -79,8 +110,9 @@ class StoreOptionTest < Minitest::Test
     end
   end
 
-  def serve(*arguments, env: {})
-    Open3.capture2e(env, RbConfig.ruby, "-Ilib", "exe/elah", "serve", *arguments, "--bind", "tcp://127.0.0.1:0",
-                    chdir: ROOT)
+  def serve(*arguments, env: {}) = run_elah("serve", *arguments, "--bind", "tcp://127.0.0.1:0", env: env)
+
+  def run_elah(*arguments, env: {})
+    Open3.capture2e(env, RbConfig.ruby, "-Ilib", "exe/elah", *arguments, chdir: ROOT)
   end
 end

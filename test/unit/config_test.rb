@@ -156,6 +156,27 @@ class ConfigTest < Minitest::Test
     ["--set links_size=VALUE", "LINKS_SIZE", "set :links_size, VALUE"].each { |way| assert_includes message, way }
   end
 
+  def test_the_state_is_in_the_data_folder_or_on_the_cluster
+    config = load(flags: { data: "/srv/data" })
+    assert_equal "/srv/data", config.state
+    assert_equal "/srv/data/orders", config.state("orders")
+    config = load(file: 'cluster "postgres://app:secret@db1/shop"')
+    assert_equal "postgres://app:secret@db1/shop", config.state
+    assert_equal "postgres://app:secret@db1/shop", config.state("orders")
+    refute_includes config.inspect, "secret"
+    assert_equal "/srv/data", load(flags: { data: "/srv/data", cluster: "postgres://db1/shop" }, without: [:cluster]).state
+  end
+
+  def test_an_app_that_does_not_read_where_its_state_is_refuses_a_cluster
+    config = load(env: { "ELAH_CLUSTER" => "postgres://app:secret@db1/shop" })
+    message = assert_raises(Elah::OptionError) { config.check_store! }.message
+    assert_match(/does not support the option cluster.* remove --cluster, ELAH_CLUSTER, or `cluster`/, message)
+    refute_includes message, "secret"
+    config.state
+    config.check_store!
+    load.check_store!
+  end
+
   def test_build_takes_values_over_the_defaults
     config = Elah::Config.build(request_seconds: 1, bind: "tcp://127.0.0.1:0")
     assert_in_delta 1.0, config.request_seconds

@@ -29,10 +29,11 @@ module Elah
         raise OptionError, "Only one app file is allowed: remove #{surplus.join(' ')}." if surplus.any?
       end
 
+      # @param without [Array<Symbol>] options that keep their default
       # @param flags [Hash{Symbol=>Object}] options that override the command line
       # @return [Elah::Config]
       # @raise [Elah::OptionError] when a value is wrong
-      def config(**flags) = Config.load(flags: @flags.merge(flags), settings: @settings, env: @env)
+      def config(without: [], **flags) = Config.load(flags: @flags.merge(flags), settings: @settings, env: @env, without: without)
 
       private
 

@@ -66,12 +66,12 @@ module Elah
            *attempt(:hosts) { software.hosts }, *attempt(:state) { ThreadState.findings(files) }]
         end
 
-        # With a data folder of its own, because an examination must not create a database.
+        # With a data folder of its own and without the cluster, because an examination must not create a database.
         #
         # @return [Array(#call, Array<Finding>)] the app and nothing, or nil and why it cannot be loaded
         def load(arguments, path)
           Dir.mktmpdir("elah-doctor") do |folder|
-            Elah.config = arguments.config(data: folder)
+            Elah.config = arguments.config(data: folder, without: [:cluster])
             app = aside { AppFile.load(path) }
             app.compile! if app.respond_to?(:compile!)
             [app, []]

@@ -58,10 +58,10 @@ module Elah
         versions.nil? || versions.empty? ? route.path : route.path.sub(":version", versions.join("|"))
       end
 
-      # In a temporary data folder, because listing routes must not create a database.
+      # In a temporary data folder and without the cluster, because listing routes must not create a database.
       def self.load(arguments)
         Dir.mktmpdir("elah-routes") do |folder|
-          Elah.config = arguments.config(data: folder)
+          Elah.config = arguments.config(data: folder, without: [:cluster])
           AppFile.load(arguments.file)
         end
       end
