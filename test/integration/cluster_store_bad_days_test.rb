@@ -100,7 +100,8 @@ class ClusterStoreBadDaysTest < Minitest::Test
     assert_equal true, table.put("a", "1")
     Servers::PostgreSQL.start(settings: { "max_connections" => 6, "superuser_reserved_connections" => 1 }) do |small|
       crowd = Array.new(3) { open_store(small, connections_max: 6) }
-      outcomes = crowd.flat_map { |store| Array.new(6) { |key| Thread.new { outcome { sleeping(store, key) } } } }.map(&:value)
+      threads = crowd.product((0..5).to_a).map { |store, key| Thread.new { outcome { sleeping(store, key) } } }
+      outcomes = threads.map(&:value)
       refused = outcomes.grep(Elah::Store::Unavailable)
       assert_match(/too many/, refused.first.message)
       assert_empty refused.select(&:may_have_run?)
@@ -152,7 +153,8 @@ class ClusterStoreBadDaysTest < Minitest::Test
       say "stored"
       $stdin.gets
     RUBY
-    Open3.popen2(RbConfig.ruby, "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + script, @server.url) do |input, output, process|
+    command = [RbConfig.ruby, "-I#{StoreProcess::LIB}", "-e", StoreProcess::PRELUDE + script, @server.url]
+    Open3.popen2(*command) do |input, output, process|
       assert_equal "read", output.gets.chomp
       Process.kill(:STOP, process.pid)
       assert_equal true, @table.put("there", "2")
@@ -231,14 +233,16 @@ class ClusterStoreBadDaysTest < Minitest::Test
     admin = Elah::SQL.new(@server.url, connections_max: 1)
     admin.execute("SET default_transaction_read_only = off")
     admin.execute("ALTER DATABASE test SET default_transaction_read_only = #{is_on}")
-    admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'test' AND pid <> pg_backend_pid()")
+    admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " \
+               "WHERE datname = 'test' AND pid <> pg_backend_pid()")
     admin.close
   end
 
   def with_small_disk
     folder = File.join(@server.folder, "small")
     Dir.mkdir(folder)
-    skip "only root mounts a small disk" unless system("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder, err: File::NULL)
+    mounted = system("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder, err: File::NULL)
+    skip "only root mounts a small disk" unless mounted
 
     File.write(File.join(folder, "filler"), "x" * 1024**2)
     FileUtils.mkdir(inner = File.join(folder, "rows"))

@@ -164,7 +164,8 @@ class ConfigTest < Minitest::Test
     assert_equal "postgres://app:secret@db1/shop", config.state
     assert_equal "postgres://app:secret@db1/shop", config.state("orders")
     refute_includes config.inspect, "secret"
-    assert_equal "/srv/data", load(flags: { data: "/srv/data", cluster: "postgres://db1/shop" }, without: [:cluster]).state
+    flags = { data: "/srv/data", cluster: "postgres://db1/shop" }
+    assert_equal "/srv/data", load(flags: flags, without: [:cluster]).state
   end
 
   def test_an_app_that_does_not_read_where_its_state_is_refuses_a_cluster

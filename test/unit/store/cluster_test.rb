@@ -119,7 +119,8 @@ class StoreClusterTest < ClusterCase
     put_new: ->(test) { test.table.put_new("absent", "") }, increment: ->(test) { test.counter.increment("seen") },
     reset: ->(test) { test.counter.delete("seen") }, expiry: ->(test) { test.let_pass(1000) },
     transaction: ->(test) { test.store.transaction { |tx| tx.put(test.table, "seen", "other") } },
-    come_into_the_range: ->(test) { test.table.put("range/2", "") }, leave_the_range: ->(test) { test.table.delete("range/1") }
+    come_into_the_range: ->(test) { test.table.put("range/2", "") },
+    leave_the_range: ->(test) { test.table.delete("range/1") }
   }.each do |name, change|
     define_method(:"test_a_transaction_runs_again_after_#{name}") do
       @table.put("seen", "1", ttl: 1000)
@@ -173,7 +174,9 @@ class StoreClusterTest < ClusterCase
   def test_a_plain_write_stands_in_the_same_order
     40.times do |round|
       @table.delete("closed")
-      selling = Thread.new { @store.transaction { |tx| tx.get(@table, "closed") || tx.put(@table, "order/#{round}", "") } }
+      selling = Thread.new do
+        @store.transaction { |tx| tx.get(@table, "closed") || tx.put(@table, "order/#{round}", "") }
+      end
       @table.put("closed", "yes")
       sold = @table.get("order/#{round}")
       selling.join
