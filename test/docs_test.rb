@@ -2,7 +2,8 @@
 
 # The docs are correct: links resolve, generated parts are current, marked code blocks run. The second word of a fence
 # marks a block: `ruby run` is a script, `ruby app` an app file that must start, `ruby config` a config file, `ruby
-# redis` a script with a client `redis`, `sh run` commands at the top of the checkout.
+# redis` a script with a client `redis`, `ruby cluster` an app file that must start in a folder and on a database, `sh
+# run` commands at the top of the checkout.
 require "test_helper"
 require "open3"
 require "tempfile"
@@ -81,6 +82,13 @@ class DocsTest < Minitest::Test
 
   def check_ruby_app(code)
     ElahServer.start(code) { |server| assert_operator server.get("/").status, :<, 500, server.log }
+  end
+
+  def check_ruby_cluster(code)
+    check_ruby_app(code)
+    ElahServer.start(code, cluster: Servers::PostgreSQL.shared.url) do |server|
+      assert_operator server.get("/").status, :<, 500, server.log
+    end
   end
 
   def check_ruby_config(code)

@@ -11,7 +11,8 @@ module Elah
       TABLE = "elah:owners"
       TAKEN = "Another process has opened it since, and only one can write it."
       FORK = "This process is a fork of the one that opened it: open it in before_worker_boot, or keep it in an entity, which all workers can call."
-      private_constant :TABLE, :TAKEN, :FORK
+      CLUSTER = "A lease pool or a ranked set in a table needs a store in a folder. On a cluster, keep it in an entity."
+      private_constant :TABLE, :TAKEN, :FORK, :CLUSTER
 
       # Takes the right from whoever has it, and runs a block that reads the rows: no other process writes them any more. If the block raises, the
       # right goes back.
@@ -22,7 +23,10 @@ module Elah
       # @yieldparam ownership [Ownership]
       # @return [Object] the block's value
       # @raise [Store::Error]
+      # @raise [ArgumentError] when the store is a cluster
       def self.take(store, table, name)
+        raise ArgumentError, CLUSTER unless store.is_a?(Store)
+
         ownership = new(store, Digest::SHA256.digest("#{[table.name.bytesize].pack('N')}#{table.name.b}#{name.b}"))
         ownership.take
         taken = yield ownership

@@ -65,6 +65,14 @@ class StoreClusterTest < ClusterCase
     assert_raises(TypeError) { @store.transaction { |tx| tx.add(@table, "a") } }
   end
 
+  def test_a_collection_in_a_table_is_refused_with_the_remedy
+    [-> { Elah::LeasePool.open(@store, "seats", 1..3, hold: 60) },
+     -> { Elah::RankedSet.open(@store, "scores") }].each do |call|
+      assert_match(/On a cluster, keep it in an entity\./, assert_raises(ArgumentError, &call).message)
+    end
+    assert_empty @store.table("elah:owners").range
+  end
+
   def test_the_time_is_that_of_the_database_and_does_not_go_back
     before = database_ms
     times = Array.new(1000) { @store.now }

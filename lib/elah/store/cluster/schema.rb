@@ -199,15 +199,15 @@ module Elah
             raise CannotOpen, "A cluster needs PostgreSQL 15 or later, and #{sql.server} is #{version / 10_000}." if version < 150_000
 
             unless isolation == "read committed"
-              raise CannotOpen, "default_transaction_isolation of #{sql.server} is #{isolation}; a cluster needs read committed, PostgreSQL's default."
+              raise CannotOpen, "default_transaction_isolation of #{sql.server} is #{isolation}; a cluster needs read committed, the default."
             end
             raise CannotOpen, "The encoding of #{sql.server} is #{encoding}; a cluster needs UTF8." unless encoding == "UTF8"
           end
 
           def check(found, shards, server)
             if found["format"] > FORMAT
-              raise CannotOpen, "The tables of the cluster in #{server} have format #{found['format']}, and this version of Elah knows formats up to " \
-                                "#{FORMAT}: install the version that the other nodes have."
+              raise CannotOpen, "The tables of the cluster in #{server} have format #{found['format']}, and this version of Elah knows formats up " \
+                                "to #{FORMAT}: install the version that the other nodes have."
             end
             return if found["shards"] == shards
 

@@ -22,7 +22,7 @@ module Elah
           @reads = ReadSet.new
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
-        @counters = {}
+          @counters = {}
           @is_open = true
         end
 
