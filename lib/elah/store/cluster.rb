@@ -83,10 +83,18 @@ module Elah
         @clock = Clock.new(@database)
       end
 
-      # (see Elah::Store#table)
+      # The table of that name. It is created with its first entry.
+      #
+      # @param name [String] 1 to 255 bytes of UTF-8
+      # @return [Elah::Store::Cluster::Table]
+      # @raise [InvalidKey] when the name is empty, too long or no UTF-8
       def table(name) = Table.new(self, Limits.name(name))
 
-      # (see Elah::Store#values_at)
+      # Values of one or several tables, from one snapshot.
+      #
+      # @param tables_and_keys [Array<Elah::Store::Cluster::Table, String>] a table of this store, a key, and so on
+      # @return [Array<String, nil>] binary; nil for a missing or expired value
+      # @raise [InvalidKey] when a key is empty or too long
       def values_at(*tables_and_keys)
         pairs = tables_and_keys.each_slice(2).to_a
         unless tables_and_keys.size.even?

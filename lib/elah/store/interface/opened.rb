@@ -11,7 +11,7 @@ module Elah
         #
         # @param name [String] 1 to 255 bytes
         # @param durability [Symbol] default of {Counter#increment}: `:disk` or `:memory`
-        # @return [Elah::Store::Counter]
+        # @return [Elah::Store::Counter, Elah::Store::Cluster::Counter]
         # @raise [InvalidKey] when the name is empty or too long
         def counter(name, durability: :disk)
           unless %i[disk memory].include?(durability)
@@ -27,7 +27,7 @@ module Elah
         # are serialisable: the result is as if they had run one after another. Nothing is stored if the block raises, or is left with `break`,
         # `return` or `throw`.
         #
-        # @yieldparam tx [Elah::Store::Transaction]
+        # @yieldparam tx [Elah::Store::Transaction, Elah::Store::Cluster::Transaction]
         # @yieldreturn [T]
         # @return [T] the block's value, once its writes are on disk
         # @raise [Conflict] after {ATTEMPTS_MAX} attempts

@@ -6,19 +6,19 @@ module Elah
       # The calls of a transaction that are the same in a folder and on a cluster. A class that includes it has `write_entry`, `read_range`,
       # `change_count` and `add_to_count`.
       module Transaction
-        # @param table [Elah::Store::Table]
+        # @param table [Elah::Store::Interface::Table]
         # @param (see Elah::Store::Interface::Table#put)
         # @return [true]
         def put(table, key, value, ttl: nil) = write_entry(table, key, value, ttl && Store.milliseconds(ttl), false)
 
-        # @param table [Elah::Store::Table]
+        # @param table [Elah::Store::Interface::Table]
         # @param (see Elah::Store::Interface::Table#put)
         # @return [Boolean] whether the key had no value
         def put_new(table, key, value, ttl: nil) = write_entry(table, key, value, ttl && Store.milliseconds(ttl), true)
 
         # Adds to a counter and reads it, so another write to the same key causes a retry.
         #
-        # @param counter [Elah::Store::Counter]
+        # @param counter [Elah::Store::Counter, Elah::Store::Cluster::Counter]
         # @param key [String]
         # @param by [Integer]
         # @param max [Integer, nil]
@@ -27,7 +27,7 @@ module Elah
 
         # Adds to a counter without reading it, which never causes a retry.
         #
-        # @param counter [Elah::Store::Counter]
+        # @param counter [Elah::Store::Counter, Elah::Store::Cluster::Counter]
         # @param key [String]
         # @param by [Integer]
         # @return [nil]
@@ -35,7 +35,7 @@ module Elah
 
         # A range of a table, including the writes of this transaction. Entries that others add or delete before the commit cause a retry.
         #
-        # @param table [Elah::Store::Table]
+        # @param table [Elah::Store::Interface::Table]
         # @param (see Elah::Store::Interface::Table#range)
         # @return (see Elah::Store::Interface::Table#range)
         def range(table, prefix: nil, from: nil, to: nil, after: nil, limit: Store::Table::LIMIT, reverse: false)
