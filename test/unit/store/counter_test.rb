@@ -19,7 +19,8 @@ module StoreCounterCases
   end
 
   def test_max_is_exact_among_threads
-    granted = Array.new(20) { Thread.new { Array.new(10) { @counter.increment("limited", max: 50) } } }.flat_map(&:value)
+    threads = Array.new(20) { Thread.new { Array.new(10) { @counter.increment("limited", max: 50) } } }
+    granted = threads.flat_map(&:value)
     assert_equal (1..50).to_a, granted.compact.sort
     assert_equal 50, @counter.get("limited")
   end

@@ -74,7 +74,8 @@ module StoreTableCases
 
   def test_a_ttl_out_of_its_range_is_refused
     [0, -1, 2**70, 1e300, Float::INFINITY, Float::NAN, "1", Complex(1, 1)].each do |ttl|
-      [-> { @table.put("a", "1", ttl: ttl) }, -> { @table.put_new("a", "1", ttl: ttl) }, -> { @store.transaction { |tx| tx.put(@table, "a", "1", ttl: ttl) } }].each do |call|
+      [-> { @table.put("a", "1", ttl: ttl) }, -> { @table.put_new("a", "1", ttl: ttl) },
+       -> { @store.transaction { |tx| tx.put(@table, "a", "1", ttl: ttl) } }].each do |call|
         error = assert_raises(ArgumentError) { call.call }
         assert_equal "ttl: must be more than 0 and at most #{Elah::Store::TTL_SECONDS_MAX} seconds, not #{ttl.inspect}",
                      error.message
@@ -86,7 +87,8 @@ module StoreTableCases
 
   def test_a_limit_out_of_its_range_is_refused
     [-1, 2**63, 2**70, 1.5, nil, Float::INFINITY].each do |limit|
-      [-> { @table.range(limit: limit) }, -> { @store.transaction { |tx| tx.range(@table, limit: limit) } }].each do |call|
+      [-> { @table.range(limit: limit) },
+       -> { @store.transaction { |tx| tx.range(@table, limit: limit) } }].each do |call|
         assert_equal "limit: must be an Integer from 0 to #{(2**63) - 1}, not #{limit.inspect}",
                      assert_raises(ArgumentError) { call.call }.message
       end
