@@ -15,7 +15,7 @@ class Account < Elah::Entity
   end
 end
 
-ACCOUNTS = Account.in(Elah::Store.open(Elah.config.data))
+ACCOUNTS = Account.in(Elah::Store.open(Elah.config.state))
 
 class AccountsAPI < Elah::API
   format :json

@@ -17,7 +17,7 @@ class Account < Elah::Entity
 end
 
 class Payments < Elah::API
-  ACCOUNTS = Account.in(Elah::Store.open(Elah.config.data))
+  ACCOUNTS = Account.in(Elah::Store.open(Elah.config.state))
   format :json
   error_format :problem
   get("accounts/:id") { { balance: ACCOUNTS[params[:id]].balance } }

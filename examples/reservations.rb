@@ -20,7 +20,7 @@ class Table < Elah::Entity
 end
 
 class Reservations < Elah::API
-  TABLES = Table.in(Elah::Store.open(Elah.config.data))
+  TABLES = Table.in(Elah::Store.open(Elah.config.state))
   format :json
   get("tables/:number") { { guest: TABLES[params[:number]].guest } }
   params { requires :guest, type: String }

@@ -13,7 +13,7 @@ class Show < Elah::Entity
 end
 
 class Seats < Elah::API
-  SHOWS = Show.in(Elah::Store.open(Elah.config.data))
+  SHOWS = Show.in(Elah::Store.open(Elah.config.state))
   format :json
   error_format :problem
 

@@ -20,6 +20,20 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # On loopback the kernel says who calls, so that no certificate is needed.
+  def test_machines_call_each_other_over_the_network
+    BankCluster.start(servers: 0) do |cluster|
+      one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
+      cluster.wait_until_spread(one, 2)
+      assert_equal %w[one two], cluster.members(one).values.map { |member| member["node"] }.sort
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
+      assert_equal cluster.confirmed, cluster.balances(two)
+      one.signal(:KILL)
+      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
+      assert_equal cluster.confirmed, cluster.balances(two)
+    end
+  end
+
   def test_a_killed_server_loses_nothing_and_the_other_goes_on
     BankCluster.start do |cluster|
       one, two = cluster.servers

@@ -21,7 +21,7 @@ class BankCluster
         @balance
       end
     end
-    STORE = Elah::Store.open(ENV.fetch("BANK_URL"))
+    STORE = Elah::Store.open(Elah.config.state)
     ACCOUNTS = Account.in(STORE)
     class Bank < Elah::API
       format :json
@@ -59,9 +59,10 @@ class BankCluster
     count.times { add }
   end
 
+  # @param options [Hash{Symbol=>Object}] of Elah
   # @return [ElahServer] another server
-  def add
-    server = ElahServer.start(APP, env: { "BANK_URL" => @database.url }, **OPTIONS, **@options)
+  def add(**options)
+    server = ElahServer.start(APP, cluster: @database.url, **OPTIONS, **@options, **options)
     @servers << server
     server
   end
