@@ -8,6 +8,7 @@ module Elah
   # The command `elah`: finds the subcommand, passes the arguments to it and reports its errors on standard error.
   # Exit status: 0 success, 1 the app or the server failed, 2 the command line or the configuration is wrong.
   module CLI
+    autoload :Cluster, "elah/cli/cluster"
     autoload :Doctor, "elah/cli/doctor"
     autoload :FolderUsers, "elah/cli/folder_users"
     autoload :Help, "elah/cli/help"
@@ -19,7 +20,7 @@ module Elah
     autoload :Version, "elah/cli/version"
 
     COMMANDS = { "serve" => :Serve, "status" => :Status, "routes" => :Routes, "doctor" => :Doctor, "sink" => :Sink, "store" => :Store,
-                 "version" => :Version, "help" => :Help }.freeze
+                 "cluster" => :Cluster, "version" => :Version, "help" => :Help }.freeze
     ALIASES = { nil => "help", "-h" => "help", "--help" => "help", "-v" => "version", "--version" => "version" }.freeze
 
     class << self

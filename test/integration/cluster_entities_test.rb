@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/bank_cluster"
+require "elah/cli"
 
 # Entities of several servers on one PostgreSQL: each account has one owner at a time, and no confirmed deposit is lost.
 class ClusterEntitiesTest < Minitest::Test
@@ -31,6 +32,21 @@ class ClusterEntitiesTest < Minitest::Test
       one.signal(:KILL)
       KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
       assert_equal cluster.confirmed, cluster.balances(two)
+    end
+  end
+
+  def test_a_machine_is_drained_and_the_command_shows_it
+    BankCluster.start(servers: 0) do |cluster|
+      one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
+      cluster.wait_until_spread(one, 2)
+      assert_match(/\A2 processes on 2 machines, 0 shards without an owner\n/, elah("status", cluster))
+      assert_match(/\A1 processes of one hand over/, elah("drain", cluster, "one"))
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
+      wait_until("one owns nothing") { cluster.members(two).values.find { |member| member["node"] == "one" }["shards"].zero? }
+      assert_match(/ one +draining +1 +0 /, elah("status", cluster))
+      assert_equal cluster.confirmed, cluster.balances(two)
+      assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"], failing("drain", cluster, "three")
+      assert_match(/fsync is off/, failing("check", cluster).last + elah_output)
     end
   end
 
@@ -87,5 +103,22 @@ class ClusterEntitiesTest < Minitest::Test
       assert_equal cluster.confirmed, cluster.balances(two)
       wait_until("the other has left") { cluster.members(two).size == 1 }
     end
+  end
+
+  private
+
+  attr_reader :elah_output
+
+  # @return [Array(Integer, String)] exit status and errors of `elah cluster ACTION`
+  def failing(action, cluster, *names)
+    out, err = StringIO.new, StringIO.new
+    status = Elah::CLI.start(["cluster", action, *names, "--cluster", cluster.database.url], out: out, err: err)
+    @elah_output = out.string
+    [status, err.string]
+  end
+
+  def elah(action, cluster, *names)
+    assert_equal [0, ""], failing(action, cluster, *names)
+    elah_output
   end
 end

@@ -65,6 +65,9 @@ impl Looks {
                 is_ready: writer.is_ready,
                 is_fenced: writer.is_fenced,
             };
+            if writer.writer == self.shared.writer() && row.try_get(9)? {
+                let _ = inputs.send(Input::Drain);
+            }
             if self.has_ended(&writer, &member) {
                 let _ = inputs.send(Input::Ended(writer.writer));
             }

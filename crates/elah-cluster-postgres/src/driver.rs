@@ -73,6 +73,8 @@ pub(crate) enum Input {
     Fenced(u64, bool),
     /// The process of a writer of this machine has ended.
     Ended(u64),
+    /// Somebody wants this process to own nothing.
+    Drain,
     /// The hand-over of these shards should be done by now.
     Late(Vec<Held>),
     Due,
@@ -247,6 +249,7 @@ impl Driver {
             }
             Input::Fenced(writer, is_fenced) => Event::FenceReply { writer, is_fenced },
             Input::Ended(writer) => Event::Reaped { writer },
+            Input::Drain => Event::Drain,
             Input::Late(late) => {
                 let late: Vec<_> = self.stopping.extract_if(.., |held| late.contains(held)).collect();
                 return self.stopped(&late);

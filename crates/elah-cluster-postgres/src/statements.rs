@@ -86,7 +86,7 @@ pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards OR
 
 /// The writers that are not fenced, and those that own shards still.
 pub(crate) const WRITERS: &str = "
-SELECT writer, node, address, socket, version, ready, sequence, session, fenced FROM elah_writers w
+SELECT writer, node, address, socket, version, ready, sequence, session, fenced, draining FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
 /// Forgets writers that are fenced, own nothing and are an hour old.

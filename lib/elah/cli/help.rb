@@ -15,6 +15,7 @@ module Elah
           elah doctor [FILE]   checks an app and the machine for what does not go with Elah
           elah sink ACTION     shows sinks, replays dead letters, recovers events from damaged files
           elah store ACTION    backs up, restores, checks, measures and compacts the embedded stores
+          elah cluster ACTION  shows the processes of a cluster, empties a machine, checks the database
           elah version         prints the version
           elah help [COMMAND]  prints this help, or that of a command; `elah help serve` lists all options
       TEXT
@@ -47,6 +48,14 @@ module Elah
         Sinks are below the folder of --data. The server may run or not. It delivers replayed and recovered events within `sink_adopt_seconds`, or
         when it starts.
       TEXT
+      CLUSTER = <<~TEXT
+        Usage: elah cluster status [--json]     shows processes, machines and their shards
+               elah cluster drain NODE          has the processes of a machine hand over their shards
+               elah cluster check               checks the settings of the database, and that each shard has an owner
+
+        --cluster URL (or ELAH_CLUSTER, or the config file) names the database.
+        Exit status: 0 success, 1 warnings or failed, 2 the command line is wrong.
+      TEXT
       STORE = <<~TEXT
         Usage: elah store backup TO [--data PATH]           copies all stores and sinks to a new folder, or with - to a tar stream
                elah store restore FROM [--data PATH]        puts a backup into an empty folder; FROM is a folder, a tar file, or -
@@ -77,7 +86,7 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          texts = { "routes" => ROUTES, "doctor" => DOCTOR, "sink" => SINK, "store" => STORE, "status" => STATUS, "version" => VERSION }
+          texts = { "routes" => ROUTES, "doctor" => DOCTOR, "sink" => SINK, "store" => STORE, "cluster" => CLUSTER, "status" => STATUS, "version" => VERSION }
           out.puts(argv.first == "serve" ? serve : texts.fetch(argv.first, OVERVIEW))
         end
 

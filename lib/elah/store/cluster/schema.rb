@@ -45,6 +45,7 @@ module Elah
             socket text NOT NULL,
             version int NOT NULL,
             ready bool NOT NULL DEFAULT false,
+            draining bool NOT NULL DEFAULT false,
             sequence bigint NOT NULL DEFAULT 0,
             session bigint NOT NULL DEFAULT 0,
             fenced bool NOT NULL DEFAULT false,

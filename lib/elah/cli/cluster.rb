@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require_relative ".."
+require_relative "../store"
+
+module Elah
+  module CLI
+    # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, and checks the database.
+    module Cluster
+      ACTIONS = %w[status drain check].freeze
+      COLUMNS = %w[writer node state version shards address].freeze
+      WRITERS = <<~SQL
+        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards
+        FROM elah_writers w LEFT JOIN elah_shards s USING (writer) WHERE NOT w.fenced GROUP BY w.writer ORDER BY w.node, w.started
+      SQL
+      FREE = <<~SQL
+        SELECT count(*) FROM elah_shards s WHERE NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)
+      SQL
+      DRAIN = "UPDATE elah_writers SET draining = true WHERE node = ? AND NOT fenced"
+      # What the database must be like, with the query and the remedy for each.
+      CHECKS = {
+        "SELECT current_setting('server_version_num')::int >= 150000" => "PostgreSQL is older than 15: use a later one.",
+        "SELECT current_setting('fsync')::bool" => "fsync is off: a crash of the database loses confirmed writes.",
+        "SELECT current_setting('synchronous_commit') <> 'off'" => "synchronous_commit is off: a crash of the database loses confirmed writes.",
+        "SELECT current_setting('synchronous_standby_names') <> ''" =>
+          "There is no synchronous standby: a failover may lose confirmed writes. Set synchronous_standby_names.",
+        "SELECT NOT pg_is_in_recovery()" => "This is a standby: name the primary in the URL.",
+        "SELECT current_setting('statement_timeout') = '0'" =>
+          "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."
+      }.freeze
+      private_constant :WRITERS, :FREE, :DRAIN, :CHECKS
+
+      class << self
+        # @param argv [Array<String>]
+        # @param out [IO]
+        # @raise [Elah::Error]
+        def run(argv, out:)
+          words = argv.take_while { |word| !word.start_with?("-") }
+          flags = argv.drop(words.size)
+          is_json = !flags.delete("--json").nil?
+          arguments = Arguments.new(flags)
+          return Help.run(["cluster"], out: out) if arguments.help? || words.empty?
+
+          action, *names = words
+          ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
+                                                         "Actions: #{ACTIONS.join(', ')}."
+          url = arguments.config.cluster or raise OptionError, "Set --cluster to the URL of the cluster's database, or ELAH_CLUSTER."
+          with_database(url) { |sql| action == "status" ? status(sql, is_json, out) : send(action, sql, names, out) }
+        end
+
+        private
+
+        def with_database(url)
+          sql = SQL.new(url, connections_max: 1)
+          yield sql
+        rescue SQL::SyntaxError
+          raise Error, "The database has no cluster of this version: the first server that opens it creates its tables."
+        ensure
+          sql&.close
+        end
+
+        def status(sql, is_json, out)
+          writers = sql.query(WRITERS)
+          free = sql.value(FREE)
+          return out.puts(JSON.generate("writers" => writers, "shards_without_owner" => free)) if is_json
+
+          out.puts "#{writers.size} processes on #{writers.map { |writer| writer['node'] }.uniq.size} machines, #{free} shards without an owner"
+          Status.print_table([COLUMNS, *writers.map { |writer| row(writer) }], out) if writers.any?
+        end
+
+        def row(writer)
+          state = writer["draining"] ? "draining" : (writer["ready"] ? "ready" : "joining")
+          [*writer.values_at("writer", "node"), state, *writer.values_at("version", "shards"), writer["address"].then { |it| it.empty? ? "-" : it }].map(&:to_s)
+        end
+
+        # Its processes hand over their shards, and go on to serve requests, until they are restarted.
+        def drain(sql, nodes, out)
+          raise OptionError, "elah cluster drain needs the name of one machine; see elah cluster status." unless nodes.size == 1
+
+          count = sql.execute(DRAIN, nodes[0]).affected_rows
+          raise Error, "No process of the cluster runs on #{nodes[0]}; see elah cluster status." if count.zero?
+
+          out.puts "#{count} processes of #{nodes[0]} hand over their shards. Restart them to give them shards again."
+        end
+
+        def check(sql, _names, out)
+          findings = CHECKS.filter_map { |query, finding| finding unless sql.value(query) }
+          free = sql.value(FREE)
+          findings << "#{free} shards have no owner: no process of the cluster runs, or it just changes." unless free.zero?
+          findings.each { |finding| out.puts "warning  #{finding}" }
+          raise Error, "#{findings.size} warnings." if findings.any?
+
+          out.puts "The database and the owners are as they should be."
+        end
+      end
+    end
+  end
+end
