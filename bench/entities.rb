@@ -31,6 +31,30 @@ class AccountInMemory < Account
   durability :memory
 end
 
+# Returns values of several kinds from memory, with what their copies cost.
+class Values < Elah::Entity
+  ROW = { id: 1, name: "a name", balance: 100, currency: "EUR", open: true }.freeze
+
+  attr_reader :integer, :text, :row, :rows, :shareable
+
+  def restore
+    @integer = 1
+    @text = +"some text of thirty characters"
+    @row = ROW.dup
+    @rows = Array.new(100) { |n| { **ROW, name: +"name #{n}" } }
+    @shareable = Ractor.make_shareable(Marshal.load(Marshal.dump(@rows)))
+  end
+end
+
+# Tells when its timer has fired.
+class Alarm < Elah::Entity
+  FIRED = Queue.new
+
+  def set = wake_at(Time.at(0))
+  def woken = FIRED << key
+end
+
+TIMERS = Array.new(2000) { |n| [n.to_s, :set] }
 CALLS = Array.new(BATCH) { |n| ["account#{n}", :deposit, 1] }
 
 def in_fibers(&block) = Array.new(FIBERS) { Elah.async { BATCHES.times(&block) } }.each(&:value)
@@ -55,7 +79,18 @@ def workloads(store)
   accounts = Account.in(store)
   in_memory = AccountInMemory.in(store)
   many = FIBERS * BATCHES * BATCH
+  alarms = Alarm.in(store)
+  value = Values.in(store)["1"]
+  key = 0
   {
+    "result: Integer" => [100_000, -> { 100_000.times { value.integer } }],
+    "result: String" => [100_000, -> { 100_000.times { value.text } }],
+    "result: Hash of 5" => [50_000, -> { 50_000.times { value.row } }],
+    "result: Array of 100 such Hashes" => [2000, -> { 2000.times { value.rows } }],
+    "the same Array, made shareable" => [100_000, -> { 100_000.times { value.shareable } }],
+    "deposit :memory, once" => [5000, -> { 5000.times { in_memory["once#{(key += 1) % 100}"].once("key #{key}").deposit(1) } && in_memory.flush }],
+    "the same call again" => [5000, -> { 5000.times { in_memory["once0"].once("key 100").deposit(1) } }],
+    "timer set and fired, 2000 at once" => [2000, -> { alarms.call_many(TIMERS) && 2000.times { Alarm::FIRED.pop } }],
     "read, one call" => [100_000, -> { 100_000.times { accounts["account0"].balance } }],
     "deposit :memory, one call" => [50_000, -> { 50_000.times { in_memory["account0"].deposit(1) } && in_memory.flush }],
     "deposit :memory, 40 of 64 fibers" => [many, -> { in_fibers { in_memory.call_many(CALLS) } && in_memory.flush }],

@@ -147,10 +147,12 @@ module Elah
       @indexes[Timer] ||= Timer.new(@elah_collection, @key, @state)
     end
 
-    # The timer fires; see {Timers}.
+    # The timer fires, unless it was changed meanwhile; see {Timers}.
     def __wake__(time)
-      woken if TIMER.bind_call(self).take(time)
-      nil
+      return false unless TIMER.bind_call(self).take(time)
+
+      woken
+      true
     end
 
     # The timer has fired, and failed.

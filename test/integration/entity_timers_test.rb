@@ -68,6 +68,7 @@ class EntityTimersServerTest < Minitest::Test
     serve do |server|
       hold(server, 200)
       assert_equal worker_pids(server).sort, assert_each_fired_once(server).sort
+      wait_until("the status has them") { workers(server).sum { |worker| worker[:app]["timers_fired"].to_i } == COUNT }
     end
   end
 

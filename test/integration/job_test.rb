@@ -47,8 +47,12 @@ class JobServerTest < Minitest::Test
 
   # The worker of the last run, which has begun and waits.
   def wait_for_run(server, besides: nil)
-    wait_until("a run has begun:\n#{server.log}") { runs.any? && runs.last.first == "begin" && runs.last.last != besides }
-    runs.last.last
+    word = pid = nil
+    wait_until("a run has begun:\n#{server.log}") do
+      word, pid = runs.last
+      word == "begin" && pid != besides
+    end
+    pid
   end
 
   def open_gate(server)

@@ -25,7 +25,7 @@ module Elah
         # @param row_key [String] of a row in the order of time
         # @return [Array(Integer, String)] the time, and the key of the entity
         def read(row_key)
-          time, key = row_key.unpack("@3Q>a*")
+          time, key = row_key.byteslice(3..).unpack("Q>a*")
           [time, Text.of_bytes(key)]
         end
 

@@ -13,6 +13,8 @@ module Elah
       TICK_SECONDS = 0.5
       # Maximum number of due timers in memory.
       LOOK_AHEAD = 256
+      # Number of rows that are read at once.
+      ROWS = 16
       # Maximum number of calls at a time.
       RUNNING_MAX = 64
       # Pause after an attempt whose failure could not be stored either, because the store is full for example.
@@ -51,12 +53,14 @@ module Elah
 
         @event_loop = event_loop
         @claims = {} # those under which the shards were read
+        @follow_at = 0
         @next = {} # time of the earliest timer of each shard
         @unsettled = {} # batch and earliest time of timers that may not be in the store yet, by shard
         @due = []
         @taken = {} # keys of the entities whose timers are due or fire
         @again = {} # times to which those were set meanwhile
         @running = 0
+        @is_crowded = false
         spawn { run }
       end
 
@@ -98,12 +102,13 @@ module Elah
             report(e, "The timers of #{@collection.name} cannot be read") unless e.message == trouble
             trouble = e.message
           end
-          rest(trouble || @due.any? ? TICK_SECONDS : seconds_to_next)
+          @is_crowded = @due.any? # every fiber that may fire timers is busy
+          rest(trouble || @is_crowded ? TICK_SECONDS : seconds_to_next)
         end
       end
 
       def look
-        follow_claims
+        follow_claims if Concurrency.now >= @follow_at
         now = @store.now_ms
         shards = @next.select { |_, time| time <= now }.sort_by(&:last).map(&:first)
         @collection.flush if shards.any? { |shard| @unsettled.key?(shard) }
@@ -118,6 +123,7 @@ module Elah
       # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know.
       def follow_claims
         claims = @collection.claims_of_owned
+        @follow_at = Concurrency.now + TICK_SECONDS
         @next.delete_if { |shard, _| !claims[shard].equal?(@claims[shard]) }
         claims.each { |shard, claim| @next[shard] = 0 unless @claims[shard].equal?(claim) }
         @claims = claims
@@ -125,9 +131,8 @@ module Elah
 
       # Takes due timers of a shard, and notes the time of the first other one.
       def take(shard, now, settled)
-        rows = @collection.timers_table.range(prefix: Timer.prefix_of(shard), limit: LOOK_AHEAD + @taken.size + 1)
         @next.delete(shard)
-        rows.each do |row_key, _|
+        @collection.timers_table.each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
           time, key = Timer.read(row_key)
           next if @taken.key?(key)
           break @next[shard] = time if time > now || @due.size >= LOOK_AHEAD
@@ -148,15 +153,14 @@ module Elah
         end
       ensure
         @running -= 1
-        wake_up
+        wake_up if @is_crowded
       end
 
       def fire(shard, time, key)
         limit = @collection.entity_class.woken_seconds
-        limit ? Elah.timeout(limit) { @collection.call_here(key, :__wake__, time) } : @collection.call_here(key, :__wake__, time)
-        COUNTS.fired += 1
+        COUNTS.fired += 1 if limit ? Elah.timeout(limit) { call(key, time) } : call(key, time)
       rescue Moved, Store::Fenced
-        @claims.delete(shard) # and read again, if it is still this worker's
+        forget(shard)
       rescue Cancelled
         raise
       rescue StandardError => e
@@ -166,6 +170,8 @@ module Elah
         again = @again.delete(key) and expect(shard, again)
       end
 
+      def call(key, time) = @collection.call_here(key, :__wake__, time)
+
       def postpone(shard, time, key, error)
         COUNTS.failed += 1
         failures, seconds = @collection.call_here(key, :__postpone__, time)
@@ -173,12 +179,18 @@ module Elah
 
         report(error, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed, attempt #{failures}; the next follows in #{seconds} s")
       rescue Moved, Store::Fenced
-        @claims.delete(shard)
+        forget(shard)
       rescue Cancelled
         raise
       rescue StandardError => e
         expect(shard, @store.now_ms + RETRY_MS)
         report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")
+      end
+
+      # The shard is read again, if it is still this worker's.
+      def forget(shard)
+        @claims.delete(shard)
+        @next.delete(shard)
       end
 
       def report(error, what)

@@ -96,7 +96,8 @@ class EntityOnceTest < EntityCase
     others = [[:take, [2, [2]], { by: 3 }], [:take, [1, [2, 2]], { by: 3 }], [:take, [1, [2]], { by: 4 }],
               [:take, [1.0, [2]], { by: 3 }], [:take, ["1", [2]], { by: 3 }], [:large, [1], {}]]
     others.each do |name, arguments, keywords|
-      error = assert_raises(Elah::Entity::IdempotencyKeyReused) { till.once("k").public_send(name, *arguments, **keywords) }
+      reused = Elah::Entity::IdempotencyKeyReused
+      error = assert_raises(reused) { till.once("k").public_send(name, *arguments, **keywords) }
       assert_equal [422, "idempotency_key_reused"], [error.status, error.code]
       assert_match(/key k belongs to another call of tills\[1\]/, error.message)
     end
@@ -117,7 +118,8 @@ class EntityOnceTest < EntityCase
   end
 
   def test_values_that_look_alike_in_a_digest_differ
-    values = [nil, "nil", :nil, ["a", "b"], ["ab"], [["a"], "b"], { "a" => "b" }, [["a", "b"]], 1, "1", true, "true", [], {}]
+    values = [nil, "nil", :nil, ["a", "b"], ["ab"], [["a"], "b"], { "a" => "b" }, [["a", "b"]], 1, "1", true, "true",
+              [], {}]
     digests = values.map { |value| Once::Arguments.digest(:take, [value]) }
     assert_equal values.size, digests.uniq.size
   end
