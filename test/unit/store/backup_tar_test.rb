@@ -19,7 +19,8 @@ class StoreBackupTarTest < Minitest::Test
 
   def files(text)
     found = []
-    Elah::Store::Backup::TarSource.new(StringIO.new(text), "it").each_file { |path, bytes, io| found << [path, io.read(bytes)] }
+    source = Elah::Store::Backup::TarSource.new(StringIO.new(text), "it")
+    source.each_file { |path, bytes, io| found << [path, io.read(bytes)] }
     found
   end
 
