@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Calls from one process to another over a link, without HTTP; prints what they took as JSON. Arguments: a folder for the sockets, the cores
-# of caller and owner, and the number of calls.
+# of caller and owner, the number of calls, and for calls over TLS the option `cluster_tls` of a node "bench".
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__))
 require "elah"
 require "elah/entity/peer_links"
@@ -10,7 +10,9 @@ require "json"
 
 FIBERS = 64
 SECONDS = 5
-folder, caller_core, owner_core, calls = ARGV
+folder, caller_core, owner_core, calls, tls = ARGV
+cluster = tls ? { cluster_listen: "127.0.0.1:0", cluster_node: "bench", cluster_tls: tls } : {}
+CONFIG = Elah::Config.build(**cluster)
 calls = calls.to_i
 own, other = %w[caller owner].map { |name| File.join(folder, "links", "#{name}.sock") }
 
@@ -23,6 +25,10 @@ def cpu_us(calls)
   (Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - before) / calls * 1e6
 end
 
+def open(path, &handler)
+  Elah::PeerLinks.open(Elah.current_loop, path, config: CONFIG, &handler).tap { |links| links.identify("bench", Process.pid) if links.address }
+end
+
 def pin(core) = system("taskset", "-pc", core, Process.pid.to_s, out: File::NULL, exception: true)
 
 input, output = IO.pipe
@@ -31,18 +37,19 @@ owner = fork do
   output.close
   pin(owner_core)
   Elah.run do
-    links = Elah::PeerLinks.open(Elah.current_loop, other) { |amount| amount + 1 }
+    links = open(other) { |amount| amount + 1 }
+    say_ready.print(links.address || other)
     say_ready.close
     input.wait_readable # until the caller has closed its end
     links.close
   end
 end
 [input, say_ready].each(&:close)
-ready.read
+address = ready.read
 pin(caller_core)
 Elah.run do
-  links = Elah::PeerLinks.open(Elah.current_loop, own) { nil }
-  peer = links.peer(other)
+  links = open(own) { nil }
+  peer = links.peer(address)
   1000.times { peer.call(1, SECONDS) }
   times = []
   alone = cpu_us(calls) do

@@ -8,8 +8,10 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use bytes::BytesMut;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+use tokio::net::UnixStream;
 
 pub(crate) use self::link::Link;
 pub use self::link::LinkState;
@@ -20,8 +22,11 @@ use super::network::Network;
 use super::pump::{self, End, Ended};
 use super::shared::Shared;
 use super::socket::{connect, trusted};
-use super::stream::Failure;
+use super::stream::{Failure, TcpLink};
 use elah_loop::wake::WaitId;
+
+/// Why calls of a link end when this worker closes it.
+const CLOSED: &str = "the link was closed";
 
 /// Why a call was not sent. It has not run.
 #[derive(Debug, Clone)]
@@ -83,6 +88,13 @@ struct OpenCall {
     items_left: u32,
     fate: Fate,
     parts: SmallVec<[Part; 1]>,
+}
+
+/// A connection to another worker.
+enum Connection {
+    Local(UnixStream),
+    /// The other end has said hello, and then sent these bytes.
+    Remote(TcpLink, BytesMut),
 }
 
 pub(crate) struct Outgoing {
@@ -154,7 +166,7 @@ impl Outgoing {
         for (_, link) in left {
             link.outbox.close();
             if !link.is_driven.get() {
-                self.end_calls(&link, "the link was closed");
+                self.end_calls(&link, CLOSED);
             }
         }
     }
@@ -204,7 +216,14 @@ impl Outgoing {
     /// Opens the connection and serves it until it is lost or closed.
     pub(crate) async fn serve(self: Rc<Self>, link: Rc<Link>) {
         let served = Served { outgoing: &self, link: &link };
-        let cause = match self.connected(&link, &served).await {
+        let payload_bytes_max = self.shared.bounds.payload_bytes_max;
+        // Each await here, and not in a function of its own, because every call polls them all.
+        let ended = match self.connect(&link).await {
+            Ok(Connection::Local(stream)) => Ok(pump::run(&served, stream, payload_bytes_max).await),
+            Ok(Connection::Remote(stream, received)) => Ok(pump::run_greeted(&served, stream, received, payload_bytes_max).await),
+            Err(failure) => Err(failure),
+        };
+        let cause = match ended {
             Err(Failure::Lost(cause)) => cause,
             Err(Failure::Refused(cause)) => {
                 // Each attempt fails in the same way until somebody changes something.
@@ -213,7 +232,7 @@ impl Outgoing {
                 }
                 cause
             }
-            Ok(Ended::Closed) => "the link was closed".to_owned(),
+            Ok(Ended::Closed) => CLOSED.to_owned(),
             Ok(Ended::Gone(cause)) => cause,
             Ok(Ended::Malformed(malformed)) => {
                 self.shared.complain(format!("The link to {} was closed: {malformed}.", link.name));
@@ -224,22 +243,18 @@ impl Outgoing {
         drop(served);
     }
 
-    async fn connected(&self, link: &Link, served: &Served<'_>) -> Result<Ended, Failure> {
-        let (owner, payload_bytes_max) = (self.shared.owner, self.shared.bounds.payload_bytes_max);
+    async fn connect(&self, link: &Link) -> Result<Connection, Failure> {
         match (&link.address, &self.network) {
             (Address::Path(path), _) => {
                 let stream = connect(path, || link.outbox.is_closed()).await.map_err(|cause| Failure::Lost(cause.to_string()))?;
-                trusted(&stream, owner).map_err(Failure::Lost)?;
-                Ok(pump::run(served, stream, payload_bytes_max).await)
+                trusted(&stream, self.shared.owner).map_err(Failure::Lost)?;
+                Ok(Connection::Local(stream))
             }
-            (Address::Remote(remote), Some(network)) => {
-                let (stream, received) = tokio::select! {
-                    dialled = network.dial(remote, owner) => dialled?,
-                    () = link.outbox.closed() => return Ok(Ended::Closed),
-                };
-                Ok(pump::run_greeted(served, stream, received, payload_bytes_max).await)
-            }
-            (Address::Remote(_), None) => Ok(Ended::Closed),
+            (Address::Remote(remote), Some(network)) => tokio::select! {
+                dialled = network.dial(remote, self.shared.owner) => dialled.map(|(stream, received)| Connection::Remote(stream, received)),
+                () = link.outbox.closed() => Err(Failure::Lost(CLOSED.to_owned())),
+            },
+            (Address::Remote(_), None) => Err(Failure::Lost(CLOSED.to_owned())),
         }
     }
 

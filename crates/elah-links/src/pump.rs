@@ -52,14 +52,14 @@ pub(crate) enum Ended {
 
 /// Serves the connection until it ends. The other end has not said hello.
 pub(crate) async fn run(end: &impl End, stream: impl Stream, payload_bytes_max: usize) -> Ended {
-    let mut pump = Pump::new(end, stream, payload_bytes_max);
+    let mut pump = Pump::<_, _, false>::new(end, stream, payload_bytes_max);
     pump.until_hello = Some(Box::pin(sleep(HELLO_TIME)));
     poll_fn(|context| pump.poll(context)).await
 }
 
 /// Serves the connection of an end that has said hello, and then `received`.
 pub(crate) async fn run_greeted(end: &impl End, stream: impl Stream, received: BytesMut, payload_bytes_max: usize) -> Ended {
-    let mut pump = Pump::new(end, stream, payload_bytes_max);
+    let mut pump = Pump::<_, _, true>::new(end, stream, payload_bytes_max);
     pump.incoming = received;
     end.greeted();
     if let Err(malformed) = pump.deliver() {
@@ -68,7 +68,8 @@ pub(crate) async fn run_greeted(end: &impl End, stream: impl Stream, received: B
     poll_fn(|context| pump.poll(context)).await
 }
 
-struct Pump<'a, E: End, S: Stream> {
+/// `FLUSHES` is for streams such as those of TLS, which may hold bytes that the socket did not accept.
+struct Pump<'a, E: End, S: Stream, const FLUSHES: bool> {
     end: &'a E,
     stream: S,
     payload_bytes_max: usize,
@@ -80,7 +81,7 @@ struct Pump<'a, E: End, S: Stream> {
     until_hello: Option<Pin<Box<Sleep>>>,
 }
 
-impl<'a, E: End, S: Stream> Pump<'a, E, S> {
+impl<'a, E: End, S: Stream, const FLUSHES: bool> Pump<'a, E, S, FLUSHES> {
     fn new(end: &'a E, stream: S, payload_bytes_max: usize) -> Self {
         Pump { end, stream, payload_bytes_max, outgoing: Vec::new(), written: 0, incoming: BytesMut::new(), until_hello: None }
     }
@@ -115,13 +116,10 @@ impl<'a, E: End, S: Stream> Pump<'a, E, S> {
                 self.written = 0;
                 outbox.swap(&mut self.outgoing);
                 if self.outgoing.is_empty() {
-                    // TLS may hold bytes that the socket did not accept.
-                    let flushed = Pin::new(&mut self.stream).poll_flush(context);
-                    return match flushed {
-                        _ if outbox.is_closed() => Poll::Ready(Ended::Closed),
-                        Poll::Ready(Err(cause)) => Poll::Ready(Ended::Gone(cause_of(&cause))),
-                        _ => Poll::Pending,
-                    };
+                    if FLUSHES && let Poll::Ready(Err(cause)) = Pin::new(&mut self.stream).poll_flush(context) {
+                        return Poll::Ready(Ended::Gone(cause_of(&cause)));
+                    }
+                    return if outbox.is_closed() { Poll::Ready(Ended::Closed) } else { Poll::Pending };
                 }
             }
             match Pin::new(&mut self.stream).poll_write(context, &self.outgoing[self.written..]) {
