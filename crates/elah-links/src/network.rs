@@ -188,7 +188,7 @@ pub(crate) fn certificates(settings: &TcpSettings) -> io::Result<Option<Certific
         return refuse(format!("other machines cannot call {host}: it must be one address of this machine"));
     }
     if tls.is_none() && !host.is_loopback() {
-        return refuse(format!("{host} is not a loopback address, so it needs mutual TLS"));
+        return refuse(format!("{host} is not a loopback address, so it needs mutual TLS (`cluster_tls`)"));
     }
     tls.clone().map(|files| Certificates::load(files, node)).transpose()
 }

@@ -50,6 +50,10 @@ fn calls_and_their_deadlines_travel_both_ways() {
         assert_eq!((outcome.fate, &outcome.parts[0][..]), (Fate::Replied, &b"back"[..]));
         assert!(one.links.states()[0].is_connected);
 
+        let wait = one.start(&format!("tls://node2@localhost:{}", two.port()), b"by name", LONG).unwrap();
+        two.links.reply(two.next_call().await.key, 1, b"");
+        assert_eq!(one.outcome(wait).await.fate, Fate::Replied, "of several addresses, the one that accepts");
+
         let long: Vec<u8> = (0..1_900_000_u32).map(|number| number.to_le_bytes()[0]).collect();
         let outcome = two.echo(&one, &long).await;
         assert_eq!(outcome.parts[0].len(), long.len());
