@@ -26,7 +26,9 @@ def cpu_us(calls)
 end
 
 def open(path, &handler)
-  Elah::PeerLinks.open(Elah.current_loop, path, config: CONFIG, &handler).tap { |links| links.identify("bench", Process.pid) if links.address }
+  links = Elah::PeerLinks.open(Elah.current_loop, path, port: Elah::PeerLinks::Port.bind(CONFIG), &handler)
+  links.identify("bench", Process.pid) if links.address
+  links
 end
 
 def pin(core) = system("taskset", "-pc", core, Process.pid.to_s, out: File::NULL, exception: true)
