@@ -211,6 +211,37 @@ class StoreClusterTest < ClusterCase
     end
   end
 
+  def test_fibers_of_one_loop_share_the_connections
+    Elah.run do
+      Array.new(30) do
+        Elah.async do
+          3.times { @store.transaction { |tx| tx.put(@table, "n", (tx.get(@table, "n").to_i + 1).to_s) } }
+          @counter.increment("n")
+        end
+      end.each(&:wait)
+    end
+    assert_equal ["90", 30], [@table.get("n"), @counter.get("n")]
+  end
+
+  def test_a_transaction_that_is_cancelled_stores_nothing_and_returns_its_connection
+    narrow = Elah::Store.open(url, sweep_seconds: 3600, connections_max: 1, pool_seconds: patience_seconds)
+    table = narrow.table("links")
+    Elah.run do
+      assert_raises(Timeout::Error, Elah::Cancelled) do
+        Timeout.timeout(0.05) do
+          narrow.transaction do |tx|
+            tx.put(table, "a", tx.get(table, "a").to_s)
+            Queue.new.pop
+          end
+        end
+      end
+      assert_nil table.get("a")
+      assert_equal true, table.put("b", "1")
+    end
+  ensure
+    narrow&.close
+  end
+
   # Processes, each with its connections, move money to and fro and add it up.
   TRANSFERS = <<~RUBY
     require "elah"
