@@ -138,10 +138,10 @@ module Elah
     # @raise [Elah::OptionError, Elah::ListenError]
     # @api private
     def check_cluster!
-      return unless cluster_listen || cluster_node || cluster_tls
+      return unless cluster_listen || cluster_tls
 
       require_relative "entity/peer_links"
-      PeerLinks.check(self)
+      PeerLinks::Port.check(self)
     end
 
     # Runs the hooks of the library and of the config file, in order.

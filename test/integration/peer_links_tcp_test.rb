@@ -136,7 +136,7 @@ class PeerLinksTcpTest < PeerLinksCase
       { cluster_listen: "0.0.0.0:9400", cluster_node: "node1" } => /must be one address of this machine/,
       { cluster_listen: "127.0.0.1:0", cluster_node: "10.0.0.1" } => /cannot be the name of a node/,
       { cluster_listen: "127.0.0.1:0", cluster_node: "node1", cluster_tls: expired } => /node1\.pem: it has expired/,
-      { cluster_node: "node1" } => /cluster_node has no effect without cluster_listen/ }.each do |options, reason|
+      { cluster_tls: expired } => /cluster_tls has no effect without cluster_listen/ }.each do |options, reason|
       error = assert_raises(Elah::ListenError, Elah::OptionError) { Elah::Config.build(**options).check_cluster! }
       assert_match reason, error.message
     end

@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use elah_links::{Bounds, Fate, Links, TcpSettings, TlsFiles};
+use elah_links::{Bounds, Fate, Links, Port, TcpSettings, TlsFiles};
 use elah_loop::wake::LocalWaker;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::crypto::ring;
@@ -91,9 +91,10 @@ fn open(certificates: &Path, place: &Path, is_secured: bool) -> (Rc<Links>, Loca
         key: certificates.join("node.key"),
         authority: certificates.join("authority.pem"),
     });
-    let tcp = tls.map(|tls| TcpSettings { host: [127, 0, 0, 1].into(), ports: 0..=0, node: "node".to_owned(), tls: Some(tls) });
+    let tcp = |tls| TcpSettings { host: [127, 0, 0, 1].into(), ports: 0..=0, node: "node".to_owned(), tls: Some(tls) };
+    let port = tls.map(|tls| Port::bind(tcp(tls)).unwrap());
     let waker = LocalWaker::default();
-    let (links, work) = Links::open(place, bounds, tcp, waker.clone()).unwrap();
+    let (links, work) = Links::open(place, bounds, port, waker.clone()).unwrap();
     tokio::task::spawn_local(work);
     if is_secured {
         links.identify("bench", 1).unwrap();

@@ -27,7 +27,7 @@ mod tls;
 mod tls;
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -73,9 +73,32 @@ pub struct TcpSettings {
 }
 
 impl TcpSettings {
-    /// Refuses settings that `Links::open` would refuse, without listening.
+    /// Refuses settings that `Port::bind` would refuse, without listening.
     pub fn check(&self) -> io::Result<()> {
         network::certificates(self).map(drop)
+    }
+}
+
+/// A port on which a worker will be called. It is taken first, because its address is published before the worker has its number.
+#[derive(Debug)]
+pub struct Port {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: TcpSettings,
+}
+
+impl Port {
+    /// Listens, and accepts nothing before links are opened with it.
+    pub fn bind(settings: TcpSettings) -> io::Result<Port> {
+        settings.check()?;
+        let listener = tcp::bind(settings.host, settings.ports.clone())?;
+        Ok(Port { address: listener.local_addr()?, listener, settings })
+    }
+
+    /// The address at which other machines call the worker.
+    pub fn address(&self) -> String {
+        let scheme = if self.settings.tls.is_some() { "tls" } else { "tcp" };
+        format!("{scheme}://{}@{}", self.settings.node, self.address)
     }
 }
 
@@ -100,21 +123,21 @@ pub struct Links {
 }
 
 impl Links {
-    /// Listens on `path`; creates its folder for this user alone if it is missing. With `tcp` it listens there too, and accepts
-    /// once it is told who it is. Returns the work that the worker's loop has to run. Must be called inside tokio's runtime.
+    /// Listens on `path`; creates its folder for this user alone if it is missing. On a port it accepts
+    /// connections once it is told who it is. Returns the work that the worker's loop has to run. Must be called inside tokio's runtime.
     pub fn open(
         path: &Path,
         bounds: Bounds,
-        tcp: Option<TcpSettings>,
+        port: Option<Port>,
         waker: LocalWaker,
     ) -> io::Result<(Links, impl Future<Output = ()> + 'static)> {
         let (listener, socket) = SocketFile::bind(path)?;
         listener.set_nonblocking(true)?;
         let listener = UnixListener::from_std(listener)?;
         let shared = Rc::new(Shared::new(bounds, waker, socket.owner()));
-        let (tcp_listener, network) = match tcp {
-            Some(settings) => {
-                let (listener, network) = Network::open(settings, Rc::clone(&shared))?;
+        let (tcp_listener, network) = match port {
+            Some(port) => {
+                let (listener, network) = Network::open(port, Rc::clone(&shared))?;
                 (Some(listener), Some(Rc::new(network)))
             }
             None => (None, None),

@@ -11,13 +11,13 @@ use bytes::BytesMut;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::TcpSettings;
 use crate::address::{Remote, is_name};
 use crate::hello::{self, Identity, Unaccepted};
 use crate::shared::Shared;
 use crate::stream::{Failure, TcpLink};
 use crate::tcp;
 use crate::tls::Certificates;
+use crate::{Port, TcpSettings};
 
 /// How long connecting, the handshake and the hello may take together.
 const GREETING_TIME: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const CLUSTER_BYTES_MAX: usize = 255;
 
 pub(crate) struct Network {
     node: String,
-    address: SocketAddr,
+    address: String,
     certificates: Option<Certificates>,
     /// `None` until the worker has its number.
     identity: RefCell<Option<Rc<Identity>>>,
@@ -43,28 +43,25 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Listens, and reads the certificate.
-    pub(crate) fn open(settings: TcpSettings, shared: Rc<Shared>) -> io::Result<(TcpListener, Network)> {
-        let certificates = certificates(&settings)?;
-        let TcpSettings { host, ports, node, .. } = settings;
-        let listener = tcp::bind(host, ports)?;
-        let address = listener.local_addr()?;
+    /// Reads the certificate, and listens on the port.
+    pub(crate) fn open(port: Port, shared: Rc<Shared>) -> io::Result<(TcpListener, Network)> {
+        let address = port.address();
+        let Port { listener, settings, .. } = port;
         let network = Network {
-            node,
+            certificates: certificates(&settings)?,
+            node: settings.node,
             address,
-            certificates,
             identity: RefCell::default(),
             shared,
             reported_at: Cell::default(),
             unreported: Cell::default(),
         };
-        Ok((listener, network))
+        Ok((TcpListener::from_std(listener)?, network))
     }
 
     /// Where this worker can be called.
     pub(crate) fn address(&self) -> String {
-        let scheme = if self.certificates.is_some() { "tls" } else { "tcp" };
-        format!("{scheme}://{}@{}", self.node, self.address)
+        self.address.clone()
     }
 
     /// Says who this worker is; from now on it accepts connections. Refuses a name that is too long.

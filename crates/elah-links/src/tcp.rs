@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener as BoundListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
-use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::net::{TcpStream, lookup_host};
 
 use crate::address::Host;
 
@@ -25,13 +25,13 @@ pub(crate) fn bind(host: IpAddr, ports: RangeInclusive<u16>) -> io::Result<TcpLi
     for port in ports {
         match bind_port(SocketAddr::new(host, port)) {
             Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => {}
-            bound => return TcpListener::from_std(bound?),
+            bound => return bound,
         }
     }
     Err(io::Error::new(io::ErrorKind::AddrInUse, format!("no port of {first}-{last} is free on {host}")))
 }
 
-fn bind_port(address: SocketAddr) -> io::Result<BoundListener> {
+fn bind_port(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     // A port of connections that have ended may be used, but not one on which another process listens.
     socket.set_reuse_address(true)?;
@@ -127,7 +127,7 @@ mod tests {
             let Ok(listener) = bind(host.parse().unwrap(), 0..=0) else { continue }; // without IPv6
             let address = listener.local_addr().unwrap();
             let client = connect(&Host::Ip(address.ip()), address.port()).await.unwrap();
-            let (server, _) = listener.accept().await.unwrap();
+            let (server, _) = tokio::net::TcpListener::from_std(listener).unwrap().accept().await.unwrap();
             let user = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap());
             let server = prepared(server).unwrap();
             for end in [&client, &server] {

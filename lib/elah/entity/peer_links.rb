@@ -1,14 +1,13 @@
 # frozen_string_literal: true
 
-require "socket"
 require_relative "../native"
 require_relative "peer_links/call_runners"
 require_relative "peer_links/peer"
+require_relative "peer_links/port"
 
 module Elah
-  # Calls between workers. Each worker listens on its own Unix socket, which only processes of the same user may use, and with the option
-  # `cluster_listen` on a TCP port, which only machines with a certificate of the cluster may use. It keeps one connection to each worker that it
-  # has called. The native half owns sockets and frames.
+  # Calls between workers. Each worker listens on its own Unix socket, which only processes of the same user may use, and may have a
+  # TCP port too, which only machines with a certificate of the cluster may use. It keeps one connection to each worker that it has called. The native half owns sockets and frames.
   #
   # Messages and replies are written by `Marshal`. A call suspends only the calling fiber. The called worker runs calls in order in one fiber while
   # none of them waits.
@@ -16,8 +15,12 @@ module Elah
   # @example
   #   links = Elah::PeerLinks.open(event_loop, path) { |message| accounts.fetch(message) }
   #   links.peer(path_of_another).call("42", 0.15) # => the result of its block there
-  #   links.identify("shop", 17)                   # from now on other machines can call this worker
-  #   links.address                                # => "tls://node1@10.0.0.11:9400"
+  #
+  # @example Between machines
+  #   port = Elah::PeerLinks::Port.bind(Elah.config)
+  #   port.address               # => "tls://node1@10.0.0.11:9400"
+  #   links = Elah::PeerLinks.open(event_loop, path, port: port) { |message| accounts.fetch(message) }
+  #   links.identify("shop", 17) # from now on other machines can call this worker, and it can call them
   #   links.peer("tls://node2@10.0.0.12:9400/23").call("42", 0.15)
   class PeerLinks
     # A message or a reply is longer than `link_payload_bytes_max`.
@@ -30,34 +33,16 @@ module Elah
     #
     # @param event_loop [Elah::EventLoop] of this thread
     # @param path [String] path of the socket, in a folder that only this user can access (mode 0700); a missing folder is created
-    # @param config [Elah::Config] source of the limits, and of what concerns the cluster
-    # @param network [Boolean] whether other machines may call, too
+    # @param config [Elah::Config] source of the limits
+    # @param port [Port, nil] on which other machines can call this worker, after {#identify}
     # @param log [Elah::Log, nil] receives a line about each peer that breaks the protocol
     # @yieldparam message [Object] message of a call; the block's value or exception is the reply
     # @return [PeerLinks]
     # @raise [Elah::ListenError]
-    def self.open(event_loop, path, config: Elah.config, network: true, log: nil, &handler)
+    def self.open(event_loop, path, config: Elah.config, log: nil, port: nil, &handler)
       bounds = BOUNDS.to_h { |name| [name, config.public_send(name)] }
-      open_native(path, bounds, (tcp(config) if network)).tap { |links| links.prepare(event_loop, bounds, log, handler) }
+      open_native(path, bounds, port).tap { |links| links.prepare(event_loop, bounds, log, handler) }
     end
-
-    # Checks the options of the cluster and the files of the certificate without listening.
-    #
-    # @param config [Elah::Config]
-    # @raise [Elah::OptionError, Elah::ListenError]
-    def self.check(config)
-      settings = tcp(config) and return check_native(settings)
-
-      unused = %i[cluster_node cluster_tls].find { |name| config.public_send(name) } or return
-      raise OptionError, "#{unused} has no effect without cluster_listen."
-    end
-
-    def self.tcp(config)
-      listen = config.cluster_listen or return
-      { host: listen.host, first_port: listen.ports.begin, last_port: listen.ports.end,
-        node: config.cluster_node || Socket.gethostname, tls: config.cluster_tls&.to_a }
-    end
-    private_class_method :tcp
 
     # Initialises the Ruby half; {open} calls it.
     def prepare(event_loop, bounds, log, handler)
@@ -67,13 +52,13 @@ module Elah
     end
 
     # @!method identify(cluster, writer)
-    #   Says who this worker is. Before, it neither accepts calls over TCP nor makes any.
+    #   Says who this worker is, and again when its number changes. Before, it neither accepts calls over TCP nor makes any.
     #   @param cluster [String] workers of another cluster are refused
     #   @param writer [Integer] number of this process, used once in the cluster
     #   @raise [ArgumentError]
 
     # @!method address
-    #   @return [String, nil] where other machines can call this worker, such as `tls://node1@10.0.0.11:9400`; nil without `cluster_listen`
+    #   @return [String, nil] where other machines can call this worker, such as `tls://node1@10.0.0.11:9400`; nil without a port
 
     # @param address [String] path of the other worker's socket, or its address, such as `tls://node1@10.0.0.11:9400/17`. The number at the end is
     #   optional: another worker that listens there now is not called.

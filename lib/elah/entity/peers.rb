@@ -23,7 +23,8 @@ module Elah
 
           path = placement.own_path or return
           require_relative "peer_links"
-          links = PeerLinks.open(event_loop, path, network: placement.network?, log: Log.current) { |message| Peers.serve(message) }
+          port = PeerLinks::Port.bind(Elah.config) if placement.network?
+          links = PeerLinks.open(event_loop, path, port: port, log: Log.current) { |message| Peers.serve(message) }
           @all[placement] = new(links, placement)
         end
 

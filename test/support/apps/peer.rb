@@ -17,8 +17,9 @@ class Peer
 
   def run
     Elah.run do
-      @links = Elah::PeerLinks.open(Elah.current_loop, @path,
-                                    config: Elah::Config.build(**@options)) { |name, *rest| public_send(name, *rest) }
+      config = Elah::Config.build(**@options)
+      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: config,
+                                    port: Elah::PeerLinks::Port.bind(config)) { |name, *rest| public_send(name, *rest) }
       @links.identify("shop", Process.pid) if @links.address
       puts "ready #{@links.address}"
       $stdout.flush

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::Worker;
-use elah_links::{Bounds, Links, TcpSettings};
+use elah_links::{Bounds, Links, Port};
 
 impl Worker {
-    /// Listens for calls of other workers on `path`, and on TCP if there are settings; returns the key of the links.
-    pub fn open_links(&self, path: &Path, bounds: Bounds, tcp: Option<TcpSettings>) -> io::Result<usize> {
+    /// Listens for calls of other workers on `path`, and on a port if there is one; returns the key of the links.
+    pub fn open_links(&self, path: &Path, bounds: Bounds, port: Option<Port>) -> io::Result<usize> {
         let _runtime = self.runtime.enter();
-        let (links, work) = Links::open(path, bounds, tcp, self.shared.local_waker.clone())?;
+        let (links, work) = Links::open(path, bounds, port, self.shared.local_waker.clone())?;
         self.tasks.spawn_local(work);
         let mut all = self.links.borrow_mut();
         all.push(Some(Rc::new(links)));

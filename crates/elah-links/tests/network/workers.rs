@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use elah_links::{Bounds, Fate, IncomingCall, Links, Outcome, Refusal, TcpSettings, TlsFiles};
+use elah_links::{Bounds, Fate, IncomingCall, Links, Outcome, Port, Refusal, TcpSettings, TlsFiles};
 use elah_loop::wake::LocalWaker;
 use tempfile::TempDir;
 use tokio::task::{LocalSet, spawn_local};
@@ -49,7 +49,7 @@ impl Node {
         let bounds = Bounds { links_max: 8, calls_max: 100, waiting_bytes_max: 4_000_000, payload_bytes_max: 2_000_000 };
         let tcp = TcpSettings { host: host.parse().unwrap(), ports: 0..=0, node: name.to_owned(), tls };
         let path = folder.path().join("links/own.sock");
-        let (links, work) = Links::open(&path, bounds, Some(tcp), LocalWaker::default())?;
+        let (links, work) = Links::open(&path, bounds, Some(Port::bind(tcp)?), LocalWaker::default())?;
         spawn_local(work);
         Ok(Node { links: Rc::new(links), folder, next_wait: RefCell::new(1) })
     }

@@ -1,17 +1,20 @@
 //! `Elah::PeerLinks`: calls between workers as bytes. The object holds a number; the worker has the links. Ruby decides the
 //! meaning and the policy of calls (`lib/elah/entity/peer_links.rb`).
 
-use std::net::IpAddr;
+mod port;
+
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use elah_links::{Bounds, Fate, IncomingCall, LinkState, Links, Outcome, Reason, Refusal, TcpSettings, TlsFiles};
+use elah_links::{Bounds, Fate, IncomingCall, LinkState, Links, Outcome, Reason, Refusal};
+use magnus::typed_data::Obj;
 use magnus::{
     DataTypeFunctions, Error, Module, Object, RArray, RHash, RModule, RString, Ruby, TryConvert, TypedData, Value, function,
     method,
 };
 
+use self::port::{RubyPort, not_listening};
 use crate::concurrency::current_worker::worker;
 use crate::ruby::errors;
 use crate::ruby::native_class;
@@ -26,24 +29,13 @@ pub(crate) struct PeerLinks {
 impl DataTypeFunctions for PeerLinks {}
 
 impl PeerLinks {
-    /// Listens on `path` in the loop of this thread, and on TCP if there are settings.
-    fn open(ruby: &Ruby, path: PathBuf, bounds: RHash, tcp: Option<RHash>) -> Result<PeerLinks, Error> {
+    /// Listens on `path` in the loop of this thread, and on a port if there is one.
+    fn open(ruby: &Ruby, path: PathBuf, bounds: RHash, port: Option<Obj<RubyPort>>) -> Result<PeerLinks, Error> {
         let bounds = read_bounds(ruby, bounds)?;
-        let tcp = tcp.map(|settings| read_tcp(ruby, settings)).transpose()?;
-        let place = match &tcp {
-            Some(TcpSettings { host, ports, .. }) => {
-                format!("{} and {host}, ports {}-{}", path.display(), ports.start(), ports.end())
-            }
-            None => path.display().to_string(),
-        };
-        let key = worker(ruby)?.open_links(&path, bounds, tcp).map_err(|cause| not_listening(ruby, &place, &cause))?;
+        let place = path.display().to_string();
+        let port = port.and_then(|port| port.take());
+        let key = worker(ruby)?.open_links(&path, bounds, port).map_err(|cause| not_listening(ruby, &place, &cause))?;
         Ok(PeerLinks { key })
-    }
-
-    /// Checks settings of TCP without listening.
-    fn check(ruby: &Ruby, tcp: RHash) -> Result<(), Error> {
-        let settings = read_tcp(ruby, tcp)?;
-        settings.check().map_err(|cause| not_listening(ruby, &settings.host.to_string(), &cause))
     }
 
     /// Says who this worker is in its cluster. From then on it accepts calls over TCP.
@@ -204,28 +196,6 @@ fn refused(ruby: &Ruby, refusal: &Refusal) -> Error {
     Error::new(errors::class(ruby, class), refusal.to_string())
 }
 
-fn not_listening(ruby: &Ruby, place: &str, cause: &std::io::Error) -> Error {
-    let message = format!("Calls of other workers cannot be accepted on {place}: {cause}.");
-    Error::new(errors::class(ruby, "ListenError"), message)
-}
-
-fn read_tcp(ruby: &Ruby, settings: RHash) -> Result<TcpSettings, Error> {
-    fn setting<T: TryConvert>(ruby: &Ruby, settings: RHash, name: &str) -> Result<T, Error> {
-        settings.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
-    }
-    let host: String = setting(ruby, settings, "host")?;
-    let tls = match setting::<Option<(PathBuf, PathBuf, PathBuf)>>(ruby, settings, "tls")? {
-        Some((certificate, key, authority)) => Some(TlsFiles { certificate, key, authority }),
-        None => None,
-    };
-    Ok(TcpSettings {
-        host: host.parse::<IpAddr>().map_err(|cause| Error::new(ruby.exception_arg_error(), format!("{host}: {cause}")))?,
-        ports: setting(ruby, settings, "first_port")?..=setting(ruby, settings, "last_port")?,
-        node: setting(ruby, settings, "node")?,
-        tls,
-    })
-}
-
 fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
     fn bound(ruby: &Ruby, bounds: RHash, name: &str) -> Result<usize, Error> {
         bounds.fetch::<_, Value>(ruby.to_symbol(name)).and_then(usize::try_convert)
@@ -241,7 +211,6 @@ fn read_bounds(ruby: &Ruby, bounds: RHash) -> Result<Bounds, Error> {
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     let class = native_class::define::<PeerLinks>(ruby, elah, "PeerLinks")?;
     class.define_singleton_method("open_native", function!(PeerLinks::open, 3))?;
-    class.define_singleton_method("check_native", function!(PeerLinks::check, 1))?;
     class.define_method("identify", method!(PeerLinks::identify, 2))?;
     class.define_method("address", method!(PeerLinks::address, 0))?;
     class.define_method("start", method!(PeerLinks::start, 4))?;
@@ -259,5 +228,5 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("retain_native", method!(PeerLinks::retain_native, 1))?;
     class.define_method("closed?", method!(PeerLinks::is_closed, 0))?;
     class.define_method("close_native", method!(PeerLinks::close_native, 0))?;
-    Ok(())
+    port::init(ruby, class)
 }

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "socket"
+require "etc"
 require_relative "../../server/placement/clustered"
 require_relative "../../server/run_dir"
 
@@ -76,7 +76,7 @@ module Elah
         private
 
         def own(config, shards, socket)
-          { node: config.cluster_node || Socket.gethostname, socket: socket, shards: shards,
+          { node: config.cluster_node || Etc.uname[:nodename], socket: socket, shards: shards,
             lease_seconds: config.lease_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
         end
       end
