@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+# The store in a PostgreSQL database, which is loaded when one is opened.
 require_relative "cluster/schema"
 require_relative "cluster/limits"
 require_relative "cluster/span"
