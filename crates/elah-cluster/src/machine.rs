@@ -109,6 +109,11 @@ impl Machine {
         Machine { safeguards, ..Machine::new(config) }
     }
 
+    /// The writer's number.
+    pub fn writer(&self) -> u64 {
+        self.config.writer
+    }
+
     /// Takes in what happened at the time `now`, and appends what is to be done.
     pub fn step(&mut self, now: u64, event: Event, actions: &mut Vec<Action>) {
         match event {
@@ -212,7 +217,9 @@ impl Machine {
                     return self.open(now, actions);
                 }
                 let Some(sent) = self.in_flight.pop_front() else { return };
-                self.confirmed = serial;
+                if self.has_number(&sent.subject) {
+                    self.confirmed = serial;
+                }
                 self.prolong(now, sent.sent_at, actions);
                 self.done(sent.subject, reply, actions);
             }
@@ -229,7 +236,7 @@ impl Machine {
         self.is_registered = true;
         self.session = Session::Open(serial);
         self.prolong(now, sent_at, actions);
-        let has_lost = sequence < self.confirmed;
+        let has_lost = sequence < self.confirmed && self.safeguards.notices_loss;
         (self.sequence, self.confirmed) = (sequence, sequence);
         if has_lost {
             actions.push(Action::Lost { writer: self.config.writer });
@@ -309,7 +316,10 @@ impl Machine {
             let Session::Open(session) = self.session else { return };
             let Some(subject) = self.next_subject(now) else { return };
             let serial = self.number();
-            let after = std::mem::replace(&mut self.sequence, serial);
+            let after = self.sequence;
+            if self.has_number(&subject) {
+                self.sequence = serial;
+            }
             let statement = match &subject {
                 Subject::Batch(batch) => Statement::Batch { session, after, id: batch.id },
                 Subject::Beat { ready } => Statement::Beat { session, after, ready: *ready },
@@ -333,13 +343,19 @@ impl Machine {
         if !self.to_claim.is_empty() && !self.has_in_flight(|subject| *subject == Subject::Claim) {
             return Some(Subject::Claim);
         }
-        if let Some(batch) = self.waiting.pop_front() {
+        if !self.is_outdated()
+            && let Some(batch) = self.waiting.pop_front()
+        {
             return Some(Subject::Batch(batch));
         }
         let ready = self.is_ready();
         let is_due = self.is_alive && now >= self.last_sent + self.config.lease / 5;
         let is_beat_due = self.in_flight.is_empty() && (is_due || self.shown_ready != Some(ready));
         is_beat_due.then_some(Subject::Beat { ready })
+    }
+
+    fn has_number(&self, subject: &Subject) -> bool {
+        self.safeguards.numbers_claims || *subject != Subject::Claim
     }
 
     fn has_in_flight(&self, is_it: impl Fn(&Subject) -> bool) -> bool {
@@ -355,17 +371,19 @@ impl Machine {
 
     // Batches
 
-    /// Fails the next batch if its memory is dropped, when all before it are settled. Whether it has.
+    /// Whether the next batch builds on memory that is dropped.
+    fn is_outdated(&self) -> bool {
+        let next = self.waiting.front().filter(|_| self.safeguards.drops_failed_memory);
+        next.is_some_and(|batch| batch.shards.iter().any(|held| !self.owned.allows(*held)))
+    }
+
+    /// Fails the next batch if it is outdated, and all before it are settled. Whether it has.
     fn fail_outdated(&mut self, actions: &mut Vec<Action>) -> bool {
-        let Some(next) = self.waiting.front() else { return false };
-        let is_outdated = next.shards.iter().any(|held| !self.owned.allows(*held));
-        if !is_outdated || !self.safeguards.drops_failed_memory || self.has_unsettled(|_| true) {
-            return false;
-        }
-        if let Some(batch) = self.waiting.pop_front() {
+        let is_due = self.is_outdated() && !self.has_unsettled(|_| true);
+        if let Some(batch) = is_due.then(|| self.waiting.pop_front()).flatten() {
             self.fail(batch, actions);
         }
-        true
+        is_due
     }
 
     /// Whether a batch is sent whose fate is not known, and that the block wants.

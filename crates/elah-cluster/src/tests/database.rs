@@ -1,29 +1,10 @@
 //! The model of the database: what the statements do to the rows of writers, shards and entities, in plain Rust.
 
+use super::rules::{Omission, Rules};
 use crate::{Board, Claimed, Opened, Reply, Seen, ShardRow, Statement, WriterRow};
 
 /// What a shard's rows say: the writes that they contain, oldest first.
 pub(super) type Writes = Vec<u8>;
-
-/// Which comparison the statements leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Omission {
-    Nothing,
-    /// A fenced writer's statements still count.
-    Fence,
-    /// A statement of an earlier session still counts.
-    Session,
-    /// Statements need not follow the one before.
-    Order,
-    /// A writer is fenced whatever its signs of life.
-    SignsOfLife,
-    /// A claim leaves the writer's number as it is.
-    NumberOfClaim,
-    /// Shards of active writers can be claimed.
-    Owner,
-    /// A sign of life need not follow the statement before.
-    OrderOfBeat,
-}
 
 /// The rows that a batch stores, and what they were when its writer changed them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,7 +88,9 @@ impl Database {
     }
 
     /// Executes a statement. `true` besides the reply if a batch was stored.
-    pub(super) fn execute(&mut self, writer: u64, version: u32, sent: &Sent, omission: Omission) -> (Reply, bool) {
+    pub(super) fn execute(&mut self, rules: &Rules, writer: u64, sent: &Sent) -> (Reply, bool) {
+        let (omission, numbers_claims) = (rules.omission, rules.safeguards.numbers_claims);
+        let version = rules.versions[writer as usize - 1];
         let (session, after) = match sent.statement {
             Statement::Open { register } => return (Reply::Opened(self.open(writer, version, sent.serial, register)), false),
             Statement::Batch { session, after, .. }
@@ -116,14 +99,12 @@ impl Database {
             | Statement::Release { session, after, .. } => (session, after),
         };
         let is_claim = matches!(sent.statement, Statement::Claim { .. });
-        let is_beat = matches!(sent.statement, Statement::Beat { .. });
         let counts = self.row_mut(writer).is_some_and(|row| {
-            let is_next =
-                row.seen.sequence == after || omission == Omission::Order || (is_beat && omission == Omission::OrderOfBeat);
+            let is_next = row.seen.sequence == after || omission == Omission::Order;
             let counts = (row.seen.session == session || omission == Omission::Session)
                 && is_next
                 && (!row.is_fenced || omission == Omission::Fence);
-            if counts && !(is_claim && omission == Omission::NumberOfClaim) {
+            if counts && !(is_claim && !numbers_claims) {
                 row.seen.sequence = sent.serial;
             }
             counts

@@ -1,10 +1,12 @@
 //! Exhaustive exploration of all situations that can be reached within a budget.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use super::rules::Rules;
 use super::steps::{Situation, Step};
-use super::world::{Broken, Rules};
+use super::world::Broken;
 
 /// A law that does not hold, and the steps to where it does not.
 #[derive(Debug)]
@@ -13,21 +15,25 @@ pub(super) struct Violation {
     pub(super) steps: Vec<Step>,
 }
 
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "\"{}\" is broken after {:?}", self.law, self.steps)
+    }
+}
+
 struct Frame {
     situation: Situation,
     steps: Vec<Step>,
     taken: Option<Step>,
 }
 
-/// Visits every situation that can be reached, depth first. Returns how many there are.
-pub(super) fn explore(rules: &Rules, start: Situation) -> Result<usize, Violation> {
+/// Visits every situation that can be reached, depth first, but no more than `most`. Returns how many.
+pub(super) fn explore(rules: &Rules, start: Situation, most: usize) -> Result<usize, Violation> {
     let mut seen: HashSet<u64, BuildHasherDefault<Known>> = HashSet::default();
     seen.insert(digest(&start));
     let steps = start.steps(rules);
     let mut path = vec![Frame { situation: start, steps, taken: None }];
-    let mut count = 0;
-    while let Some(frame) = path.last_mut() {
-        count += 1;
+    while let Some(frame) = path.last_mut().filter(|_| seen.len() < most) {
         let Some(step) = frame.steps.pop() else {
             path.pop();
             continue;
@@ -42,7 +48,6 @@ pub(super) fn explore(rules: &Rules, start: Situation) -> Result<usize, Violatio
             path.push(Frame { situation: next, steps, taken: None });
         }
     }
-    println!("{count} steps");
     Ok(seen.len())
 }
 

@@ -1,6 +1,7 @@
 //! What can happen next in a world, how often, and what happens when nothing goes wrong.
 
-use super::world::{Broken, Calls, Memory, Rules, World};
+use super::rules::Rules;
+use super::world::{Broken, Calls, Memory, World};
 use crate::Event;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,19 +234,21 @@ impl Situation {
             process.stray.clear();
             process.reads_deposed = false;
         }
+        let mut take = |situation: &mut Situation, step| {
+            taken.push(step);
+            situation.take(rules, step).map_err(|law| (taken.clone(), law))
+        };
+        let boards: Vec<Step> = (0..self.world.processes.len()).map(Step::ReadBoard).collect();
         for _ in 0..rounds {
-            for _ in 0..50 {
-                let done: Vec<Step> =
-                    self.steps(rules).into_iter().filter(|step| !matches!(step, Step::ReadBoard(_) | Step::PassTime)).collect();
-                let Some(step) = done.first() else { break };
-                taken.push(*step);
-                self.take(rules, *step).map_err(|law| (taken.clone(), law))?;
-            }
-            let boards = (0..self.world.processes.len()).map(Step::ReadBoard);
-            let alive = boards.filter(|step| self.steps(rules).contains(step));
-            for step in alive.collect::<Vec<_>>().into_iter().chain([Step::PassTime]) {
-                taken.push(step);
-                self.take(rules, step).map_err(|law| (taken.clone(), law))?;
+            for round in boards.iter().chain(&[Step::PassTime]) {
+                for _ in 0..50 {
+                    let mut steps = self.steps(rules).into_iter();
+                    let Some(step) = steps.find(|step| !matches!(step, Step::ReadBoard(_) | Step::PassTime)) else { break };
+                    take(self, step)?;
+                }
+                if self.steps(rules).contains(round) {
+                    take(self, *round)?;
+                }
             }
         }
         Ok(())

@@ -2,58 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::database::{Database, Omission, Payload, Sent, Writes};
-use crate::safeguards::Safeguards;
+use super::database::{Database, Payload, Sent, Writes};
+use super::rules::{CALM, LEASE, Reads, Rules};
 use crate::{Action, Config, Event, Held, Machine, Opened, Reply, Seen, Statement};
-
-/// How far a writer that was told the rate of its clock may go on serving reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
-    UntilTheLeaseEnds,
-    Always,
-}
-
-/// What a world leaves out, and how its parts behave.
-#[derive(Clone, Debug)]
-pub(super) struct Rules {
-    pub(super) omission: Omission,
-    pub(super) safeguards: Safeguards,
-    pub(super) reads: Reads,
-    /// Whether a read of rows checks that it is not late.
-    pub(super) checks_witness: bool,
-    /// How much each process's clock advances when time passes.
-    pub(super) rates: Vec<u64>,
-    pub(super) versions: Vec<u32>,
-    pub(super) shards: usize,
-    pub(super) in_flight_max: usize,
-    /// Whether restores, ends of calls and new connections happen at once. Otherwise each is a step of its own.
-    pub(super) is_prompt: bool,
-    /// The processes whose statements are executed and answered at once, and that send their signs of life as time passes.
-    pub(super) swift: Vec<bool>,
-}
-
-impl Rules {
-    pub(super) fn new(rates: &[u64], shards: usize) -> Self {
-        Rules {
-            omission: Omission::Nothing,
-            safeguards: Safeguards::default(),
-            reads: Reads::UntilTheLeaseEnds,
-            checks_witness: true,
-            rates: rates.to_vec(),
-            versions: vec![1; rates.len()],
-            shards,
-            in_flight_max: 1,
-            is_prompt: true,
-            swift: vec![false; rates.len()],
-        }
-    }
-}
-
-/// A lease is three steps of time, by the slowest clock and by the fastest.
-pub(super) const LEASE: u64 = 32;
-pub(super) const SLOW: u64 = 10;
-pub(super) const FAST: u64 = 11;
-const CALM: u64 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Calls {
@@ -121,6 +72,8 @@ pub(super) struct World {
     /// The former primary, as long as it still answers reads.
     deposed: Option<Box<Database>>,
     has_lost: bool,
+    /// Whether anything went wrong by which a batch can fail.
+    is_disturbed: bool,
     /// The confirmed writes of each shard.
     confirmed: Vec<Writes>,
     /// Writes of which a client was told that they are not stored.
@@ -172,6 +125,7 @@ impl World {
             standby: None,
             deposed: None,
             has_lost: false,
+            is_disturbed: false,
             confirmed: vec![Writes::new(); rules.shards],
             refused: Vec::new(),
             writes: 0,
@@ -185,8 +139,22 @@ impl World {
         let mut actions = Vec::new();
         let clock = self.processes[index].clock;
         self.processes[index].machine.step(clock, event, &mut actions);
+        let asked: Vec<(bool, u32)> = actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::Restore(held) => Some((true, held.shard)),
+                Action::Stop(held) => Some((false, held.shard)),
+                _ => None,
+            })
+            .collect();
         for action in actions {
             self.act(rules, index, action)?;
+        }
+        for (is_restore, shard) in asked.into_iter().filter(|_| rules.is_prompt) {
+            match is_restore {
+                true => self.restore(rules, index, shard as usize)?,
+                false => self.stopped(rules, index, shard as usize)?,
+            }
         }
         while rules.swift[index] && !self.processes[index].queue.is_empty() {
             self.execute(rules, index, None)?;
@@ -226,9 +194,6 @@ impl World {
                 let place = &mut process.memory[held.shard as usize];
                 require(place.is_none(), "memory is dropped before it is restored")?;
                 *place = Some(Memory::Reading { held });
-                if rules.is_prompt {
-                    self.restore(rules, index, held.shard as usize)?;
-                }
             }
             Action::Drop(held) => {
                 let place = process.memory[held.shard as usize].take();
@@ -242,9 +207,6 @@ impl World {
                 };
                 require(*serving == held, "the stopped term is the current one")?;
                 *calls = Calls::Ending;
-                if rules.is_prompt {
-                    self.stopped(rules, index, held.shard as usize)?;
-                }
             }
             Action::Offer { shard, writer } => self.processes[writer as usize - 1].offers.push(shard),
             Action::Lost { writer: lost } => {
@@ -280,6 +242,7 @@ impl World {
         let wanted = self.settle(index, id)?;
         let is_stored = self.database.shards.iter().any(|shard| shard.writes.contains(&wanted.payload.write));
         require(!is_stored, "what is stored is not refused")?;
+        require(self.is_disturbed, "undisturbed batches are stored")?;
         self.refused.push(wanted.payload.write);
         Ok(())
     }
@@ -293,7 +256,7 @@ impl World {
         process.stray.retain(|queue| !queue.is_empty());
         let writes = sent.payload.as_ref().map(|payload| self.database.shards[payload.shard as usize].writes.clone());
         let was_fenced = self.database.is_fenced(writer);
-        let (reply, is_stored) = self.database.execute(writer, rules.versions[index], &sent, rules.omission);
+        let (reply, is_stored) = self.database.execute(rules, writer, &sent);
         if let Some((payload, writes)) = sent.payload.as_ref().zip(writes).filter(|_| is_stored) {
             require(!was_fenced, "nothing of a fenced writer is stored")?;
             let owner = self.database.shards[payload.shard as usize].writer;
@@ -311,6 +274,7 @@ impl World {
 
     /// The next statement ends with an error, and with it what follows a failed one.
     pub(super) fn refuse(&mut self, index: usize) {
+        self.is_disturbed = true;
         let process = &mut self.processes[index];
         if let Some(sent) = process.queue.pop_front() {
             process.replies.push_back(Event::Failed { serial: sent.serial });
@@ -322,7 +286,10 @@ impl World {
         let Some(event) = process.replies.pop_front() else { return Ok(()) };
         match &event {
             Event::Reply { reply: Reply::Opened(Opened::Session { sequence, .. }), .. } => process.confirmed = *sequence,
-            Event::Reply { serial, reply: Reply::Done(true) | Reply::Claims(Some(_)) } => process.confirmed = *serial,
+            Event::Reply { serial, reply: Reply::Done(true) } => process.confirmed = *serial,
+            Event::Reply { serial, reply: Reply::Claims(Some(_)) } if rules.safeguards.numbers_claims => {
+                process.confirmed = *serial
+            }
             _ => {}
         }
         self.meet(rules, index, event)
@@ -334,6 +301,7 @@ impl World {
     }
 
     pub(super) fn disconnect(&mut self, rules: &Rules, index: usize) -> Result<(), Broken> {
+        self.is_disturbed = true;
         let process = &mut self.processes[index];
         process.is_connected = false;
         process.replies.clear();
@@ -401,6 +369,7 @@ impl World {
     pub(super) fn fence(&mut self, rules: &Rules, index: usize, place: usize) -> Result<(), Broken> {
         let (writer, seen) = self.processes[index].fences.remove(place);
         let is_fenced = self.database.fence(writer, seen, rules.omission);
+        self.is_disturbed |= is_fenced;
         if self.processes[index].is_dead {
             return Ok(());
         }
@@ -499,6 +468,8 @@ impl World {
         for process in active() {
             require(process.unsettled.is_empty(), "every batch is settled at last")?;
             require(process.clock < process.lease_until, "every active writer has a lease at last")?;
+            let row = self.database.board().writers.into_iter().find(|row| row.writer == process.machine.writer());
+            require(row.is_some_and(|row| row.is_ready != process.is_leaving), "all know who wants shards at last")?;
         }
         if active().all(|process| process.is_leaving) {
             return Ok(());
