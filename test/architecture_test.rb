@@ -94,7 +94,7 @@ class ArchitectureTest < Minitest::Test
   # use all.
   LAYERS = %w[
     elah-clock elah-form elah-json elah-permutation elah-loop elah-scoreboard elah-cluster elah-store elah-journal
-    elah-ranked-set elah-lease-pool elah-links elah-http elah-clients
+    elah-ranked-set elah-lease-pool elah-links elah-http elah-clients elah-cluster-postgres
   ].freeze
 
   def test_arrows_between_crates_go_one_way

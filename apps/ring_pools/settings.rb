@@ -18,8 +18,9 @@ module RingPools
       def service(settings, config)
         key = settings[:ring_pools_api_key]
         store = Elah::Store.open(config.state("ring_pools"), bytes_max: config.store_bytes_max)
-        Service.new(store, api_key: key && Elah::ApiKey.new(key), durability: durability(settings),
-                           deadline: integer(settings, :ring_pools_deadline_ms, 150, DEADLINE_MS) / 1000.0, is_alone: config.workers == 1 && config.cluster.nil?,
+        is_alone = config.workers == 1 && config.cluster.nil?
+        Service.new(store, api_key: key && Elah::ApiKey.new(key), durability: durability(settings), is_alone: is_alone,
+                           deadline: integer(settings, :ring_pools_deadline_ms, 150, DEADLINE_MS) / 1000.0,
                            history_seconds: integer(settings, :ring_pools_history_days, 30, HISTORY_DAYS) * 86_400)
       end
 

@@ -7,7 +7,7 @@ require "support/servers"
 # The ring pools on two servers with one PostgreSQL: they lend the same numbers, and no number twice.
 class RingPoolsClusterTest < Minitest::Test
   NUMBERS = Array.new(40) { |number| "+1888555#{format('%04d', number)}" }.freeze
-  OPTIONS = { lease_seconds: 1.5, shards: 16, entity_moving_seconds: 20, request_seconds: 30 }.freeze
+  OPTIONS = { lease_seconds: 2.5, shards: 16, entity_moving_seconds: 30, request_seconds: 60 }.freeze
 
   def setup
     @database = Servers::PostgreSQL.start

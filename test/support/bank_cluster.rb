@@ -34,7 +34,7 @@ class BankCluster
   RUBY
 
   # Options of every server: a short lease, and time enough for its end.
-  OPTIONS = { lease_seconds: 1.5, entity_moving_seconds: 20, request_seconds: 30, shards: 32 }.freeze
+  OPTIONS = { lease_seconds: 2.5, entity_moving_seconds: 30, request_seconds: 60, shards: 32 }.freeze
 
   # @return [Servers::PostgreSQL]
   attr_reader :database

@@ -69,8 +69,9 @@ module Elah
         end
 
         def row(writer)
-          state = writer["draining"] ? "draining" : (writer["ready"] ? "ready" : "joining")
-          [*writer.values_at("writer", "node"), state, *writer.values_at("version", "shards"), writer["address"].then { |it| it.empty? ? "-" : it }].map(&:to_s)
+          ready = writer["ready"] ? "ready" : "joining"
+          address = writer["address"].empty? ? "-" : writer["address"]
+          [*writer.values_at("writer", "node"), writer["draining"] ? "draining" : ready, *writer.values_at("version", "shards"), address].map(&:to_s)
         end
 
         # Its processes hand over their shards, and go on to serve requests, until they are restarted.

@@ -86,7 +86,8 @@ module Elah
           return out.puts(OVERVIEW) if argv.empty?
 
           CLI.command(argv.first)
-          texts = { "routes" => ROUTES, "doctor" => DOCTOR, "sink" => SINK, "store" => STORE, "cluster" => CLUSTER, "status" => STATUS, "version" => VERSION }
+          texts = { "routes" => ROUTES, "doctor" => DOCTOR, "sink" => SINK, "store" => STORE, "cluster" => CLUSTER, "status" => STATUS,
+                    "version" => VERSION }
           out.puts(argv.first == "serve" ? serve : texts.fetch(argv.first, OVERVIEW))
         end
 

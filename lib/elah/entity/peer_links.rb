@@ -6,8 +6,9 @@ require_relative "peer_links/peer"
 require_relative "peer_links/port"
 
 module Elah
-  # Calls between workers. Each worker listens on its own Unix socket, which only processes of the same user may use, and may have a
-  # TCP port too, which only machines with a certificate of the cluster may use. It keeps one connection to each worker that it has called. The native half owns sockets and frames.
+  # Calls between workers. Each worker listens on its own Unix socket, which only processes of the same user may use, and may have a TCP port too,
+  # which only machines with a certificate of the cluster may use. It keeps one connection to each worker that it has called. The native half owns
+  # sockets and frames.
   #
   # Messages and replies are written by `Marshal`. A call suspends only the calling fiber. The called worker runs calls in order in one fiber while
   # none of them waits.

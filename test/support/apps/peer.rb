@@ -18,8 +18,8 @@ class Peer
   def run
     Elah.run do
       config = Elah::Config.build(**@options)
-      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: config,
-                                    port: Elah::PeerLinks::Port.bind(config)) { |name, *rest| public_send(name, *rest) }
+      port = Elah::PeerLinks::Port.bind(config)
+      @links = Elah::PeerLinks.open(Elah.current_loop, @path, config: config, port: port) { |name, *rest| public_send(name, *rest) }
       @links.identify("shop", Process.pid) if @links.address
       puts "ready #{@links.address}"
       $stdout.flush

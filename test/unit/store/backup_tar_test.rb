@@ -28,9 +28,7 @@ class StoreBackupTarTest < Minitest::Test
 
   def test_a_file_beyond_8_gib
     text = stream { |target| target.add("heap/data.mdb", LARGE, TIME) { nil } }
-    found = catch(:found) do
-      Elah::Store::Backup::TarSource.new(StringIO.new(text), "it").each_file { |*file, _io| throw :found, file }
-    end
+    found = Elah::Store::Backup::TarSource.new(StringIO.new(text), "it").enum_for(:each_file).first.take(2)
     assert_equal ["heap/data.mdb", LARGE], found
     listed, = Open3.capture2e("tar", "-tvf", "-", stdin_data: text, binmode: true)
     assert_match(%r{ #{LARGE} .* heap/data\.mdb$}, listed)

@@ -21,7 +21,7 @@ use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
 use crate::server::request;
 use crate::sink::name_counts::NameCounts;
-use crate::sink::request_text::{write_name, write_request};
+use crate::sink::request_text::{header_name, write_name, write_request};
 use crate::store::RubyClock;
 
 /// A larger buffer is freed after its call.
@@ -402,15 +402,6 @@ fn begin_object(ruby: &Ruby, buffer: &mut Vec<u8>, with: Value) -> Result<(), Er
     add_json(ruby, buffer, with)?;
     buffer.pop();
     Ok(())
-}
-
-/// A name that is not found would leave a secret in the event.
-fn header_name(ruby: &Ruby, name: Value) -> Result<RString, Error> {
-    let refuse = |class, what| Error::new(class, format!("Names of headers are {what}, not {}.", name.inspect()));
-    let text = RString::from_value(name).ok_or_else(|| refuse(ruby.exception_type_error(), "Strings"))?;
-    // SAFETY: the String is on this stack, and no Ruby code runs meanwhile.
-    let is_lower = unsafe { text.as_slice() }.iter().all(|byte| !byte.is_ascii_uppercase());
-    is_lower.then_some(text).ok_or_else(|| refuse(ruby.exception_arg_error(), "in lower case"))
 }
 
 fn add_json(ruby: &Ruby, buffer: &mut Vec<u8>, value: Value) -> Result<(), Error> {
