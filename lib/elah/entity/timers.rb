@@ -17,7 +17,7 @@ module Elah
       ROWS = 16
       # Maximum number of calls at a time.
       RUNNING_MAX = 64
-      # Pause after an attempt whose failure could not be stored either, because the store is full for example.
+      # Pause after an attempt that could not be stored, because the store is full for example.
       RETRY_MS = 1000
       # Time for which a fiber lets others run between two calls that do not wait for the disk.
       BREATH_SECONDS = 0.001
@@ -53,7 +53,7 @@ module Elah
 
         @event_loop = event_loop
         @claims = {} # those under which the shards were read
-        @follow_at = 0
+        @follow_at = @now = 0
         @next = {} # time of the earliest timer of each shard
         @unsettled = {} # batch and earliest time of timers that may not be in the store yet, by shard
         @due = []
@@ -61,6 +61,7 @@ module Elah
         @again = {} # times to which those were set meanwhile
         @running = 0
         @is_crowded = false
+        @trouble = nil
         spawn { run }
       end
 
@@ -95,21 +96,21 @@ module Elah
         while true
           begin
             look
-            trouble = nil
+            is_read = true
           rescue Store::Closed
             break
           rescue Store::Error => e
-            report(e, "The timers of #{@collection.name} cannot be read") unless e.message == trouble
-            trouble = e.message
+            is_read = false
+            report_trouble(e)
           end
           @is_crowded = @due.any? # every fiber that may fire timers is busy
-          rest(trouble || @is_crowded ? TICK_SECONDS : seconds_to_next)
+          rest(is_read && !@is_crowded ? seconds_to_next : TICK_SECONDS)
         end
       end
 
       def look
         follow_claims if Concurrency.now >= @follow_at
-        now = @store.now_ms
+        @now = now = @store.now_ms
         shards = @next.select { |_, time| time <= now }.sort_by(&:last).map(&:first)
         @collection.flush if shards.any? { |shard| @unsettled.key?(shard) }
         settled = @collection.commits.refresh
@@ -129,13 +130,13 @@ module Elah
         @claims = claims
       end
 
-      # Takes due timers of a shard, and notes the time of the first other one.
+      # Takes due timers of a shard, and notes the time of the first other one. Timers may be announced while it reads.
       def take(shard, now, settled)
         @next.delete(shard)
         @collection.timers_table.each(prefix: Timer.prefix_of(shard), batch: ROWS) do |row_key, _|
           time, key = Timer.read(row_key)
           next if @taken.key?(key)
-          break @next[shard] = time if time > now || @due.size >= LOOK_AHEAD
+          break expect(shard, time) if time > now || @due.size >= LOOK_AHEAD
 
           @taken[key] = true
           @due << [shard, time, key]
@@ -159,8 +160,12 @@ module Elah
       def fire(shard, time, key)
         limit = @collection.entity_class.woken_seconds
         COUNTS.fired += 1 if limit ? Elah.timeout(limit) { call(key, time) } : call(key, time)
+        @trouble = nil
       rescue Moved, Store::Fenced
         forget(shard)
+      rescue Store::Unavailable => e # no fault of the method
+        expect(shard, @now + RETRY_MS)
+        report_trouble(e)
       rescue Cancelled
         raise
       rescue StandardError => e
@@ -183,7 +188,7 @@ module Elah
       rescue Cancelled
         raise
       rescue StandardError => e
-        expect(shard, @store.now_ms + RETRY_MS)
+        expect(shard, @now + RETRY_MS)
         report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")
       end
 
@@ -198,15 +203,21 @@ module Elah
         ErrorReports.report(error, entities: @collection.name)
       end
 
+      # The store accepts nothing at the moment, which would fail every timer.
+      def report_trouble(error)
+        report(error, "Timers of #{@collection.name} cannot fire") unless error.message == @trouble
+        @trouble = error.message
+      end
+
       def seconds_to_next
         earliest = @next.each_value.min or return TICK_SECONDS
-        ((earliest - @store.now_ms) / 1000.0).clamp(BREATH_SECONDS, TICK_SECONDS)
+        ((earliest - @now) / 1000.0).clamp(BREATH_SECONDS, TICK_SECONDS)
       end
 
       # Waits until {#wake_up}, or a timer that is due earlier was announced.
       def rest(seconds)
         @pause = wait = @event_loop.new_wait
-        @pause_ends = @store.now_ms + (seconds * 1000)
+        @pause_ends = @now + (seconds * 1000)
         @event_loop.start_timer(wait, seconds)
         @event_loop.park(wait)
       ensure

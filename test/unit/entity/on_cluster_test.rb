@@ -2,6 +2,7 @@
 
 # The tests of entities once more, on the database of a cluster: they return the same as in a folder.
 require "test_helper"
+require "stringio"
 require "support/servers"
 %w[entity entity/bounds entity/copies entity/gather entity/key_encoding entity/memory entity/turns].each do |name|
   require "unit/#{name}_test"
@@ -42,6 +43,82 @@ end
     EntitiesOnCluster::EXCEPT[tests.name].to_a.each { |test| undef_method(test) }
   end
   EntitiesOnCluster.const_set("#{tests}OnCluster", on_cluster)
+end
+
+# Timers, jobs and idempotent calls by the clock of the database.
+class EntityTimersOnClusterTest < EntityCase
+  include EntitiesOnCluster
+
+  # Tells when its timer has fired.
+  class Alarm < Elah::Entity
+    entity_name "alarms"
+
+    FIRED = Queue.new
+    FAILS = []
+
+    attr_reader :count
+
+    def restore = @count = state.get("count").to_i
+    def set(time) = wake_at(time)
+
+    def add
+      state.put("count", (@count += 1).to_s)
+      @count
+    end
+
+    def woken
+      add
+      FIRED << key
+      raise "failed" if FAILS.pop
+    end
+  end
+
+  def setup
+    super
+    Alarm::FIRED.clear
+    Elah::Log.current = Elah::Log.new(out: StringIO.new)
+    @alarms = Alarm.in(@store)
+  end
+
+  def teardown
+    Elah::Log.current = nil
+    super
+  end
+
+  def fired(count) = Array.new(count) { Alarm::FIRED.pop }
+
+  def test_timers_fire_once_and_are_removed
+    Elah.run do
+      50.times { |n| @alarms[n].set(@store.now + 0.2) }
+      assert_equal Array.new(50, &:to_s).sort, fired(50).sort
+      assert_equal [1], Array.new(50) { |n| @alarms[n].count }.uniq
+      assert_empty @alarms.timers_table.range
+    end
+  end
+
+  def test_a_timer_that_fails_fires_again
+    Alarm::FAILS << true
+    Elah.run do
+      @alarms["1"].set(@store.now)
+      assert_equal %w[1 1], fired(2)
+      assert_equal 1, @alarms["1"].count
+    end
+  end
+
+  def test_a_job_runs_again_and_again
+    runs = Queue.new
+    Elah.run do
+      Elah.every(0.1, once: "job", store: @store) { runs << true }
+      3.times { assert runs.pop }
+    end
+  end
+
+  def test_a_repeated_call_returns_the_stored_result
+    2.times { assert_equal 1, @alarms["1"].once("key", ttl: 3600).add }
+    @alarms.reset
+    assert_equal 1, @alarms["1"].once("key", ttl: 3600).add
+    assert_raises(Elah::Entity::IdempotencyKeyReused) { @alarms["1"].once("key").set(nil) }
+  end
 end
 
 # What is so on a cluster alone.

@@ -307,6 +307,29 @@ class EntityTimersTest < EntityCase
     end
   end
 
+  def test_timers_wait_while_the_store_is_full
+    dir = Dir.mktmpdir("elah-full")
+    store = Elah::Store.open(dir, bytes_max: 1024**2, clock: @clock)
+    alarms = Alarm.in(store)
+    is_full = true
+    Alarm::DOES["1"] = -> { state.put("large", "x" * 2_000_000) if is_full }
+    Elah.run do
+      alarms["1"].set(at(0))
+      3.times do
+        assert_equal ["1"], fired, "the method has run, but its changes do not fit"
+        @clock.advance(2)
+      end
+      is_full = false
+      fired
+      alarms.flush
+      assert_equal 1, alarms["1"].count
+    end
+    assert_equal 1, @log.string.scan("Timers of alarms cannot fire").size
+  ensure
+    store.close
+    FileUtils.remove_entry(dir)
+  end
+
   def test_the_longest_key
     key = "\xff".b * Elah::Entity::Collection::KEY_BYTES_MAX
     Elah.run do
