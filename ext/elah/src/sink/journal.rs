@@ -20,6 +20,7 @@ use crate::concurrency::wait::{is_in_fiber, park, suspend};
 use crate::ruby::native_class;
 use crate::ruby::receiver::Receiver;
 use crate::server::request;
+use crate::sink::errors::raised;
 use crate::sink::name_counts::NameCounts;
 use crate::sink::request_text::{header_name, write_name, write_request};
 use crate::store::RubyClock;
@@ -444,22 +445,6 @@ fn give_back(mut buffer: Vec<u8>) {
         buffer.clear();
         BUFFER.set(buffer);
     }
-}
-
-/// The Ruby exception for an error of the core; the classes are declared in `lib/elah/sink/errors.rb`.
-pub(crate) fn raised(ruby: &Ruby, error: &elah_journal::Error) -> Error {
-    use elah_journal::Error as E;
-    let name = match error {
-        E::Full { .. } => "Full",
-        E::TooLarge { .. } | E::StreamTooLong { .. } => "TooLarge",
-        E::Failed { .. } => "Failed",
-        E::Damaged { .. } => "Damaged",
-        E::Unreadable { .. } => "Unreadable",
-        E::Closed => "Closed",
-        E::CannotOpen { .. } => "CannotOpen",
-        _ => "Error",
-    };
-    Error::new(crate::ruby::errors::class(ruby, &format!("Sink::{name}")), error.to_string())
 }
 
 pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
