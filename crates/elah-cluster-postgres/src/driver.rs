@@ -318,7 +318,7 @@ impl Driver {
         let mut actions = Vec::new();
         while let Some(event) = self.events.pop_front() {
             self.machine.step(now_ms(), event, &mut actions);
-            for action in actions.drain(..).collect::<Vec<_>>() {
+            for action in std::mem::take(&mut actions) {
                 self.act(action);
             }
         }

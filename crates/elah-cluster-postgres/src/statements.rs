@@ -71,12 +71,12 @@ SELECT count(*) FROM fence"
 /// Declares a writer dead that has shown no sign of life since `$2` and `$3` were read.
 pub(crate) const FENCE_SEEN: &str = "
 WITH dead AS (
-  UPDATE elah_writers SET fenced = true WHERE writer = $1 AND sequence = $2 AND session = $3 AND NOT fenced RETURNING 1)
+  UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE writer = $1 AND sequence = $2 AND session = $3 AND NOT fenced RETURNING 1)
 SELECT count(*) FROM dead";
 
 /// Declares a writer dead whose process has ended.
 pub(crate) const FENCE: &str = "
-WITH dead AS (UPDATE elah_writers SET fenced = true WHERE writer = $1 AND NOT fenced RETURNING 1) SELECT count(*) FROM dead";
+WITH dead AS (UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE writer = $1 AND NOT fenced RETURNING 1) SELECT count(*) FROM dead";
 
 /// Grows whenever a shard has another owner, or none.
 pub(crate) const SHARDS_VERSION: &str = "SELECT coalesce(sum(epoch), 0)::bigint FROM elah_shards";
@@ -89,9 +89,9 @@ pub(crate) const WRITERS: &str = "
 SELECT writer, node, address, socket, version, ready, sequence, session, fenced, draining FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
-/// Forgets writers that are fenced, own nothing and are an hour old.
+/// Forgets writers that were fenced a day ago and own nothing. Until then a writer that comes back learns what became of its batches.
 pub(crate) const SWEEP_WRITERS: &str = "
-DELETE FROM elah_writers w WHERE fenced AND started < now() - interval '1 hour'
+DELETE FROM elah_writers w WHERE fenced AND fenced_at < now() - interval '1 day'
 AND NOT EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer)";
 
 /// A table's number, made at its first use.

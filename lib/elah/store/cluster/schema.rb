@@ -49,6 +49,7 @@ module Elah
             sequence bigint NOT NULL DEFAULT 0,
             session bigint NOT NULL DEFAULT 0,
             fenced bool NOT NULL DEFAULT false,
+            fenced_at timestamptz,
             started timestamptz NOT NULL DEFAULT now()
           ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
           CREATE TABLE elah_shards (

@@ -55,10 +55,8 @@ fn read(ruby: &Ruby, settings: RHash) -> Result<TcpSettings, Error> {
         settings.fetch::<_, Value>(ruby.to_symbol(name)).and_then(T::try_convert)
     }
     let host: String = setting(ruby, settings, "host")?;
-    let tls = match setting::<Option<(PathBuf, PathBuf, PathBuf)>>(ruby, settings, "tls")? {
-        Some((certificate, key, authority)) => Some(TlsFiles { certificate, key, authority }),
-        None => None,
-    };
+    let files = setting::<Option<(PathBuf, PathBuf, PathBuf)>>(ruby, settings, "tls")?;
+    let tls = files.map(|(certificate, key, authority)| TlsFiles { certificate, key, authority });
     Ok(TcpSettings {
         host: host.parse::<IpAddr>().map_err(|cause| Error::new(ruby.exception_arg_error(), format!("{host}: {cause}")))?,
         ports: setting(ruby, settings, "first_port")?..=setting(ruby, settings, "last_port")?,
