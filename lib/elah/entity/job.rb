@@ -110,6 +110,7 @@ module Elah
         end
       end
 
+      # @api private
       def restore
         @schedule = state.get("schedule")&.then { |text| JSON.parse(text) }
         @due = state.get("due")&.then { |time| Time.at(0, Integer(time), :millisecond) }
