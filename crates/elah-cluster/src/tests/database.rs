@@ -104,7 +104,7 @@ impl Database {
             let counts = (row.seen.session == session || omission == Omission::Session)
                 && is_next
                 && (!row.is_fenced || omission == Omission::Fence);
-            if counts && !(is_claim && !numbers_claims) {
+            if counts && (numbers_claims || !is_claim) {
                 row.seen.sequence = sent.serial;
             }
             counts

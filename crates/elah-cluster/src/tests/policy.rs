@@ -119,8 +119,9 @@ fn a_reaped_writer_is_fenced_at_once_until_it_is() {
     let mut driver = Driver::new();
     driver.meet(board(&[row(8, 3)]));
     let fence = Action::Fence { writer: 8, seen: None };
-    assert_eq!(driver.meet(Event::Reaped { writer: 8 }), [fence.clone()]);
-    assert_eq!(driver.after(500, board(&[row(8, 3)])), [fence]);
+    let fence = std::slice::from_ref(&fence);
+    assert_eq!(driver.meet(Event::Reaped { writer: 8 }), fence);
+    assert_eq!(driver.after(500, board(&[row(8, 3)])), fence);
     assert_eq!(driver.after(500, board(&[WriterRow { is_fenced: true, ..row(8, 3) }])), []);
     assert_eq!(driver.after(500, board(&[])), [], "rows of fenced writers may be removed");
 }
@@ -251,6 +252,30 @@ fn a_leaving_writer_hands_over_at_once_and_claims_no_more() {
     driver.settle(actions);
     assert_eq!(stopped(&driver.after(500, unbalanced(0..20))).len(), 8);
     assert_eq!(driver.meet(Event::Offered { shards: vec![3] }), []);
+}
+
+#[test]
+fn a_leaving_writer_gives_up_the_claim_that_it_has_not_sent() {
+    let mut driver = Driver::owning(0..0);
+    driver.batch(1, &[]);
+    assert_eq!(driver.meet(board(&[row(7, 0)])), [], "a batch is in flight");
+    driver.meet(Event::Drain);
+    let actions = driver.reply(2, Reply::Done(true));
+    assert!(!statements(&actions).iter().any(|statement| matches!(statement, Statement::Claim { .. })), "{actions:?}");
+}
+
+#[test]
+fn a_writer_says_again_that_it_is_ready_when_the_database_has_lost_it() {
+    let mut driver = Driver::owning(0..20);
+    let actions = driver.meet(unbalanced(0..20));
+    driver.settle(actions);
+    driver.meet(Event::Disconnected);
+    let open = driver.meet(Event::Connected);
+    let [Action::Send { serial, .. }] = open[..] else { panic!("{open:?}") };
+    let actions = driver.reply(serial, Reply::Opened(Opened::Session { sequence: 0, shards: vec![] }));
+    assert!(actions.contains(&Action::Lost { writer: 7 }));
+    let actions = driver.settle(actions);
+    assert!(statements(&actions).iter().any(|statement| matches!(statement, Statement::Beat { ready: true, .. })));
 }
 
 #[test]

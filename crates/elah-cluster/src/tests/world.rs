@@ -148,7 +148,7 @@ impl World {
             })
             .collect();
         for action in actions {
-            self.act(rules, index, action)?;
+            self.act(index, action)?;
         }
         for (is_restore, shard) in asked.into_iter().filter(|_| rules.is_prompt) {
             match is_restore {
@@ -163,7 +163,7 @@ impl World {
         Ok(())
     }
 
-    fn act(&mut self, rules: &Rules, index: usize, action: Action) -> Result<(), Broken> {
+    fn act(&mut self, index: usize, action: Action) -> Result<(), Broken> {
         let process = &mut self.processes[index];
         let writer = index as u64 + 1;
         require(!process.is_over || matches!(action, Action::NotStored { .. }), "a fenced machine does nothing")?;
