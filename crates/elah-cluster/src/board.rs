@@ -2,7 +2,7 @@
 
 use crate::statement::Seen;
 
-/// All rows of `elah_writers` and `elah_shards`, read in one statement or in two.
+/// The rows of `elah_writers` and `elah_shards`, read in one statement or in two. Fenced writers without shards may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Board {
     pub writers: Vec<WriterRow>,

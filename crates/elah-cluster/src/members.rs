@@ -149,9 +149,9 @@ impl Members {
     }
 }
 
-/// Whether the database has lost something that was read of a writer.
+/// Whether the database has lost something that was read of a writer. Rows of fenced writers may be missing.
 fn went_back(before: &WriterRow, row: Option<&WriterRow>) -> bool {
-    row.map_or(!before.is_fenced, |row| {
+    row.is_some_and(|row| {
         row.seen.sequence < before.seen.sequence || row.seen.session < before.seen.session || (before.is_fenced && !row.is_fenced)
     })
 }
