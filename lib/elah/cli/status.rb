@@ -91,13 +91,18 @@ module Elah
         seconds < 7200 ? "#{(seconds / 60).round} min" : "#{(seconds / 3600).round} h"
       end
 
+      # Prints rows in columns.
+      #
+      # @param rows [Array<Array<#to_s>>]
+      # @param out [IO]
+      # @param title [String, nil] a line above them
       def self.print_table(rows, out, title = nil)
         out.puts title if title
         rows = rows.map { |row| row.map(&:to_s) }
         widths = rows.transpose.map { |column| column.map(&:size).max }
         rows.each { |row| out.puts row.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }
       end
-      private_class_method :servers, :none, :values, :print_server, :print_entities, :peer_row, :supervision, :row, :duration, :print_table
+      private_class_method :servers, :none, :values, :print_server, :print_entities, :peer_row, :supervision, :row, :duration
     end
   end
 end

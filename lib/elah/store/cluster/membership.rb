@@ -52,7 +52,7 @@ module Elah
           return if @introduced == @native.writer
 
           @introduced = @native.writer
-          @peers&.identify(@cluster, @introduced)
+          @peers.identify(@cluster, @introduced) if @peers&.address
         end
 
         # @return [String, nil] why the database accepts nothing at the moment
