@@ -41,8 +41,11 @@ class PeerLinksCase < Minitest::Test
   def as_worker(**options)
     Elah.run do
       config = Elah::Config.build(**options)
-      links = Elah::PeerLinks.open(Elah.current_loop, File.join(@folder, "test.sock"), config: config,
-                                                                                       log: self) { |message| [:called, message] }
+      port = Elah::PeerLinks::Port.bind(config)
+      path = File.join(@folder, "test.sock")
+      links = Elah::PeerLinks.open(Elah.current_loop, path, config: config, log: self, port: port) do |message|
+        [:called, message]
+      end
       yield links
     ensure
       links&.close

@@ -66,7 +66,10 @@ module Elah
 
       # @param cluster [String] its name
       # @param writer [Integer] this process in it
-      def identify(cluster, writer) = @links.identify(cluster, writer)
+      # @return [void]
+      def identify(cluster, writer)
+        @links.identify(cluster, writer) if address
+      end
 
       # @return [Boolean] whether no call of another worker runs
       def quiet? = @links.quiet?

@@ -23,6 +23,7 @@ class EntityPeersTest < Minitest::Test
         peers = Elah::Entity::Peers.new(links, slots)
         assert_nil peers.owner(1)
         assert_empty peers.limiters
+        assert_nil peers.identify("shop", 7), "without a port for other machines"
         slots.generations[1] = 2
         slots.version += 1
         assert_equal File.join(folder, "1.2"), peers.owner(1).address
