@@ -10,8 +10,8 @@ use elah_cluster::{Board, Seen, ShardRow, WriterRow};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
-use crate::driver::Input;
 use crate::error::Error;
+use crate::input::Input;
 use crate::life;
 use crate::members::{Member, Members};
 use crate::reader::Reader;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use elah_clock::Clock;
-use elah_cluster::{Action, Board, Config, Event, Held, Machine, Reply, Seen, Statement};
+use elah_cluster::{Action, Config, Event, Held, Machine, Seen, Statement};
 use elah_store::{Claim, Entry, Error as StoreError, Range, TableName, Told};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::Options;
 use crate::board::Looks;
 use crate::error::Error;
+use crate::input::Input;
 use crate::life::Life;
 use crate::reader::Reader;
 use crate::rows::{Columns, Group, Waiting};
@@ -58,26 +59,6 @@ impl Job {
             Job::Released(_) => {}
         }
     }
-}
-
-/// What the tasks of the thread report.
-pub(crate) enum Input {
-    Connected(u64, Rc<Sequence>),
-    /// The connection with this number failed, or was lost.
-    Lost(u64, Error),
-    Reply(u64, u64, Reply),
-    /// The statement was refused with an SQL error; the connection goes on.
-    Refused(u64, u64, Error),
-    Board(Board),
-    BoardFailed(Error),
-    Fenced(u64, bool),
-    /// The process of a writer of this machine has ended.
-    Ended(u64),
-    /// Somebody wants this process to own nothing.
-    Drain,
-    /// The hand-over of these shards should be done by now.
-    Late(Vec<Held>),
-    Due,
 }
 
 pub(crate) fn start(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {

@@ -7,6 +7,7 @@
 mod board;
 mod driver;
 mod error;
+mod input;
 mod life;
 mod members;
 mod reader;
