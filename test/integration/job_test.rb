@@ -142,7 +142,9 @@ class JobServerTest < Minitest::Test
     supervised(RAISING, data: @data) do |server|
       server.get("/")
       %w[job alarm].each do |name|
-        wait_until("each #{name} was called again:\n#{server.log}") { %w[0 1 2].all? { |key| noted(name)[key].to_i > 1 } }
+        wait_until("each #{name} was called again:\n#{server.log}") do
+          %w[0 1 2].all? { |key| noted(name)[key].to_i > 1 }
+        end
       end
     end
   end
