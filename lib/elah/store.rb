@@ -186,6 +186,10 @@ module Elah
     # @api private
     def clustered? = false
 
+    # @return [String] what tells it from other stores, also when the data folder was moved or restored elsewhere
+    # @api private
+    def identity = dir.delete_prefix("#{Elah.config.data}/")
+
     # @return [Elah::Entity::Servers] the other servers on this folder
     # @api private
     def servers = Entity::Servers.of(dir)

@@ -103,4 +103,64 @@ class JobServerTest < Minitest::Test
       open_gate(server)
     end
   end
+
+  # What no rescue of a StandardError sees ends neither a job nor a timer.
+  RAISING = <<~RUBY
+    RAISES = [-> { raise NotImplementedError }, -> { exit }, -> { raise Elah::Cancelled, "another fiber's" }].freeze
+
+    class Alarm < Elah::Entity
+      def restore = @attempts = []
+      def set = wake_at(Time.now)
+
+      private
+
+      def woken
+        File.write(File.join(Elah.config.data, "alarm"), "\#{key}\n", mode: "a")
+        RAISES.fetch(Integer(key)).call
+      end
+    end
+
+    ALARMS = Alarm.in(Elah::Store.open(Elah.config.data))
+    Elah::Config.at(:before_worker_boot) do
+      RAISES.each_with_index do |raises, number|
+        Elah.every(0.05, once: number.to_s) do
+          File.write(File.join(Elah.config.data, "job"), "\#{number}\n", mode: "a")
+          raises.call
+        end
+      end
+    end
+    run(Class.new(Elah::API) { get("/") { RAISES.each_index { |number| ALARMS[number.to_s].set }.size.to_s } })
+  RUBY
+
+  def noted(name)
+    File.readlines(File.join(@data, name), chomp: true).tally
+  rescue Errno::ENOENT
+    {}
+  end
+
+  def test_a_job_and_a_timer_go_on_whatever_they_raise
+    supervised(RAISING, data: @data) do |server|
+      server.get("/")
+      %w[job alarm].each do |name|
+        wait_until("each #{name} was called again:\n#{server.log}") do
+          %w[0 1 2].all? { |key| noted(name)[key].to_i > 1 }
+        end
+      end
+    end
+  end
+
+  # As while a deployment starts the new server before it stops the old one.
+  def test_of_two_servers_on_one_folder_the_first_runs_a_job
+    FileUtils.touch(@gate)
+    serve do |server|
+      first = wait_for_run(server)
+      serve do |second|
+        open_gate(second)
+        assert_equal [first], runs.map(&:last).uniq
+        server.signal(:TERM)
+        wait_until("the other one runs it:\n#{second.log}") { worker_pids(second).include?(runs.last.last) }
+        open_gate(second)
+      end
+    end
+  end
 end

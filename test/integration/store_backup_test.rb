@@ -398,6 +398,52 @@ class StoreBackupTest < Minitest::Test
     assert_empty Dir.children(@folder) - %w[data]
   end
 
+  def test_a_store_on_another_disk_is_in_the_backup
+    fill
+    FileUtils.mv(File.join(@data, "numbers"), path("disk"))
+    File.symlink(path("disk"), File.join(@data, "numbers"))
+    File.symlink(".", File.join(@data, "itself"))
+    succeed("backup", path("b"))
+    assert_path_exists path("b/numbers/data.mdb")
+    assert_match(%r{\A#{@data}/numbers: no damage}, succeed("check", "--data", @data).first)
+  end
+
+  # Its folder would be a pattern of other ones.
+  def test_a_sink_in_a_folder_with_brackets_is_whole_in_the_backup
+    fill
+    sink = Elah::Sink.new("events", folder: File.join(@data, "shop [1]"), deliver: false) { nil }
+    sink.push("x", durability: :disk)
+    succeed("backup", path("b"))
+    journals = Dir.glob("journal-*/*.log", base: File.join(@data, "shop [1]"))
+    assert_equal journals, Dir.glob("journal-*/*.log", base: path("b/shop [1]"))
+    refute_empty journals
+  end
+
+  def test_a_folder_that_may_not_be_read_is_named
+    fill(100_000)
+    [@folder, @data].each { |folder| File.chmod(0o755, folder) }
+    File.chmod(0o000, File.join(@data, "numbers"))
+    failed = Elah::Store::Backup::Failed
+    error = as_another_user { assert_raises(failed) { Elah::Store::Backup::Contents.stores(@data) } }
+    assert_includes error, "The folder #{@data}/numbers may not be read"
+  end
+
+  # The message of the exception that the block returns.
+  def as_another_user
+    Elah::Store::Backup::Contents.name # loads it while this user may
+    IO.popen("-") do |child|
+      return child.read if child
+
+      Process::UID.change_privilege(Etc.getpwnam("nobody").uid) if Process.uid.zero?
+      print yield.message
+    rescue Minitest::Assertion => e
+      print e.message
+    ensure
+      $stdout.flush
+      exit!(0) unless child
+    end
+  end
+
   def test_files_that_belong_to_no_store_are_named
     fill
     FileUtils.mkdir(File.join(@data, "uploads"))

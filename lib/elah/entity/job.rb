@@ -35,11 +35,16 @@ module Elah
 
       @blocks = {}
       @running = {}
+      @ended = {}
 
       class << self
         # @return [Hash{Array(String, String)=>Proc}] by the folder of the store and the name of the job
         # @api private
         attr_reader :blocks
+
+        # @return [Hash{Array(String, String)=>Time}] for which time a job has run here last. If that cannot be stored, the run is not repeated
+        # @api private
+        attr_reader :ended
 
         # @return [nil] a run has no time limit
         # @api private
@@ -131,16 +136,23 @@ module Elah
       private
 
       def woken
-        block = Job.blocks[[@elah_collection.store.dir, key]] or return await_a_worker_that_knows
-        begin
-          Job.run(self, @elah_collection.shard_of(key), block)
-        rescue Cancelled, Moved
-          raise
-        rescue StandardError => e
-          Log.current.exception(e, "The job #{key} failed")
-          ErrorReports.report(e, job: key)
-        end
+        id = [@elah_collection.store.dir, key]
+        block = Job.blocks[id] or return await_a_worker_that_knows
+        run(block) unless Job.ended[id] == @due
+        Job.ended[id] = @due
         be_due(following([now, @due].max))
+      end
+
+      def run(block)
+        Job.run(self, @elah_collection.shard_of(key), block)
+      rescue Moved, EventLoop::FATAL
+        raise
+      rescue Exception => e # -- a job may raise any: NotImplementedError, SystemStackError, `exit`, the Cancelled of another fiber
+        event_loop = Elah.current_loop
+        raise if event_loop.nil? || event_loop.ending
+
+        Log.current.exception(e, "The job #{key} failed")
+        ErrorReports.report(e, job: key)
       end
 
       def await_a_worker_that_knows
@@ -151,9 +163,9 @@ module Elah
       end
 
       def be_due(time)
-        @due = time
-        state.put("due", (time.to_r * 1000).ceil.to_s)
-        wake_at(time)
+        milliseconds = (time.to_r * 1000).ceil
+        state.put("due", milliseconds.to_s)
+        wake_at(@due = Time.at(0, milliseconds, :millisecond))
       end
 
       # @return [Time] the first time of the schedule after `time`

@@ -43,6 +43,19 @@ module Elah
         end
       end
 
+      # Whether this server fires timers: of several in one folder the first one does, so that they do not take them from each other.
+      #
+      # @return [Boolean] also true when the folder is not writable, so that no server is recorded
+      def first?
+        enter
+        return true unless @file
+
+        own = [@file.mtime, own_path]
+        others.none? { |path| ([File.mtime(path), path] <=> own).negative? }
+      rescue SystemCallError # a file of another one that ends
+        true
+      end
+
       # Closes the files that a fork has inherited.
       def forget
         @file&.close
@@ -53,7 +66,7 @@ module Elah
 
       def own_path = File.join(@dir, "entities-#{Placement.current.server_id}@#{Etc.uname[:nodename]}.lock")
 
-      def others = (Dir[File.join(@dir, "entities-*.lock")] - [own_path]).select { |path| locked?(path) }
+      def others = (Dir.glob("entities-*.lock", base: @dir).map { |name| File.join(@dir, name) } - [own_path]).select { |path| locked?(path) }
 
       # Another process may remove the file between its creation and its locking.
       def lock(path)

@@ -121,9 +121,11 @@ module Elah
         end
       end
 
-      # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know.
+      # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know. Another server on the same
+      # folder, by whose calls a shard was lost, leaves its timers to the first one.
       def follow_claims
-        claims = @collection.claims_of_owned
+        servers = @store.servers
+        claims = servers.nil? || servers.first? ? @collection.claims_of_owned : {}
         @follow_at = Concurrency.now + TICK_SECONDS
         @next.delete_if { |shard, _| !claims[shard].equal?(@claims[shard]) }
         claims.each { |shard, claim| @next[shard] = 0 unless @claims[shard].equal?(claim) }
@@ -166,9 +168,11 @@ module Elah
       rescue Store::Unavailable => e # no fault of the method
         expect(shard, @now + RETRY_MS)
         report_trouble(e)
-      rescue Cancelled
+      rescue EventLoop::FATAL
         raise
-      rescue StandardError => e
+      rescue Exception => e # -- `woken` may cause any: SystemStackError, NotImplementedError, `exit`, the Cancelled of another fiber
+        raise if over?
+
         postpone(shard, time, key, e)
       ensure
         @taken.delete(key)
@@ -176,6 +180,12 @@ module Elah
       end
 
       def call(key, time) = @collection.call_here(key, :__wake__, time)
+
+      # Whether the loop ends, or this is a fork of `woken`, which has none.
+      def over?
+        event_loop = Elah.current_loop
+        event_loop.nil? || !event_loop.ending.nil?
+      end
 
       def postpone(shard, time, key, error)
         COUNTS.failed += 1

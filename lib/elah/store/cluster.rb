@@ -157,6 +157,10 @@ module Elah
       # @api private
       def clustered? = true
 
+      # @return [String] the same whatever URL a process has
+      # @api private
+      def identity = name
+
       # Hands the entities of this process over. Their writes are stored first.
       # @api private
       def leave = @membership&.leave

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "minitest/mock"
 require "support/entity_case"
 
 # Calls under an idempotency key.
@@ -55,6 +56,12 @@ class EntityOnceTest < EntityCase
   end
 
   def till = @tills["1"]
+
+  # A stored result may have a reference, which is read also after the data folder was restored elsewhere.
+  def test_the_store_is_the_same_wherever_its_data_folder_lies
+    folder = Struct.new(:data).new(File.dirname(@timed.dir))
+    Elah.stub(:config, folder) { assert_equal File.basename(@timed.dir), @timed.identity }
+  end
 
   def test_a_repeated_call_returns_the_stored_result_and_does_not_run
     first = till.once("k").take({ "a" => [1, :b, nil, 2.5, "text"] })

@@ -338,4 +338,13 @@ class StoreClusterTest < ClusterCase
   def database_ms = @sql.value("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 
   def milliseconds(time) = (time.to_r * 1000).to_i
+
+  # Processes name entities to each other by it.
+  def test_the_store_is_the_same_whatever_the_url
+    other = Elah::Store.open(url.sub("127.0.0.1", "localhost"), sweep_seconds: 3600)
+    refute_equal @store.dir, other.dir
+    assert_equal @store.identity, other.identity
+  ensure
+    other&.close
+  end
 end

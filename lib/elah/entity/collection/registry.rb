@@ -28,8 +28,8 @@ module Elah
           by_number[number] or raise ArgumentError, "This worker does not know the entities that were called: create them while the app is loaded."
         end
 
-        # @return [Integer] number of these entities in messages, the same in each worker
-        def number_of(dir, name) = Shards.of("#{dir}\0#{name}", NUMBERS)
+        # @return [Integer] number of these entities in messages and stored results, the same in each worker
+        def number_of(identity, name) = Shards.of("#{identity}\0#{name}", NUMBERS)
 
         # @return [Integer] number of entities of all classes in this process's memory
         def entities_in_memory = collections.each_value.sum(&:size)

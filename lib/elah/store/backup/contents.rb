@@ -24,7 +24,7 @@ module Elah
         # @return [Array<String>] the folders of stores, relative to it
         # @raise [Failed] when the path of one is not UTF-8
         def self.stores(data)
-          found = Folders.files("**/data.mdb", data).map { |path| ::File.dirname(path) }
+          found = Folders.files(data).select { |path| ::File.basename(path) == "data.mdb" }.map { |path| ::File.dirname(path) }
           unnamed = found.find { |store| store.encoding != Encoding::UTF_8 }
           raise Failed, "The path #{Text.printable(unnamed)} is not UTF-8: rename the folder." if unnamed
 
@@ -84,7 +84,7 @@ module Elah
         # @return [Array<String>] files that belong to no store and no sink
         def left_out
           known = @groups.flat_map { |files, _| files.map(&:path) }.to_h { |path| [path, true] }
-          Folders.files("**/*", @data).reject { |path| known[path] || path.b.match?(TRANSIENT) }.sort_by(&:b)
+          Folders.files(@data).reject { |path| known[path] || path.b.match?(TRANSIENT) }.sort_by(&:b)
         end
 
         # @return [void]
@@ -128,7 +128,11 @@ module Elah
           raise Failed, "The journals in #{path(sink)} changed faster than they could be opened, #{ATTEMPTS_MAX} times."
         end
 
-        def segments(sink) = Folders.files("#{sink}/journal-*/*", @data).grep(SEGMENT).sort
+        def segments(sink)
+          journals = Dir.children(path(sink)).map { |name| Text.of_bytes(name) }.grep(/\Ajournal-\d+\z/)
+          files = journals.flat_map { |journal| Folders.files(path(::File.join(sink, journal))).map { |file| ::File.join(sink, journal, file) } }
+          files.grep(SEGMENT).sort
+        end
 
         # nil when it was delivered and deleted just now.
         def open(segment)

@@ -60,12 +60,16 @@ module Elah
           manifest = File.join(@path, MANIFEST)
           raise Failed, "#{@path} is no complete backup: it has no #{MANIFEST}." unless File.file?(manifest)
 
-          Folders.files("**/*", @path).each { |path| File.open(File.join(@path, path), "rb") { |io| yield path, io.size, io } }
+          Folders.files(@path).each { |path| File.open(File.join(@path, path), "rb") { |io| yield path, io.size, io } }
         end
       end
 
       # Folders that appear whole, or not at all.
       module Folders
+        # The folder in the root of a file system that only its superuser reads.
+        FILE_SYSTEM = "lost+found"
+        private_constant :FILE_SYSTEM
+
         class << self
           # An empty folder for this process alone. What a killed process has left there is removed.
           #
@@ -79,10 +83,24 @@ module Elah
             lock
           end
 
-          # @return [Array<String>] paths relative to the folder, in which the bytes count: in the locale C, Ruby reads them as ASCII
-          def files(pattern, folder)
-            found = Dir.glob(pattern, File::FNM_DOTMATCH, base: folder).map { |path| Text.of_bytes(path) }
-            found.select { |path| File.file?(File.join(folder.b, path.b)) }
+          # Symbolic links to folders are followed: a store may lie on another disk.
+          #
+          # @return [Array<String>] paths of files relative to the folder, in which the bytes count: in the locale C, Ruby reads them as ASCII
+          # @raise [Failed] when a folder may not be read
+          def files(folder, outer = [])
+            place = File.realpath(folder)
+            return [] if outer.include?(place)
+
+            Dir.children(folder).reject { |name| name == FILE_SYSTEM }.flat_map do |name|
+              path = File.join(folder.b, name.b)
+              next (File.file?(path) ? [Text.of_bytes(name)] : []) unless File.directory?(path)
+
+              files(path, [*outer, place]).map { |file| Text.of_bytes(File.join(name.b, file.b)) }
+            end
+          rescue Errno::ENOENT, Errno::ENOTDIR # removed meanwhile
+            []
+          rescue Errno::EACCES
+            raise Failed, "The folder #{Text.printable(folder)} may not be read: run the command as the user of the server."
           end
 
           def empty?(path) = File.directory?(path) && Dir.empty?(path)
@@ -106,7 +124,7 @@ module Elah
           end
 
           # Puts the names of a folder and those below it on the disk.
-          def sync(folder) = [folder, *Dir.glob("#{folder}/**/", File::FNM_DOTMATCH)].each { |path| sync_names(path) }
+          def sync(folder) = Dir.glob("**/", File::FNM_DOTMATCH, base: folder).push(".").each { |path| sync_names(File.join(folder, path)) }
 
           def sync_names(folder) = File.open(folder, &:fsync)
         end
