@@ -137,8 +137,8 @@ module Elah
       end
 
       # @api private
-      # Fires timers in the loop of the calling fiber.
-      def start_timers = current_task
+      # Fires timers, and takes part in the cluster of the store, in the loop of the calling fiber.
+      def start = current_task
 
       # @api private
       # Calls an entity that this worker owns.
@@ -207,10 +207,6 @@ module Elah
       # @return [Boolean] whether processes of other machines share the store
       # @api private
       def clustered? = @store.clustered?
-
-      # Takes part in the cluster of the store, in the loop.
-      # @api private
-      def join = current_task
 
       # Waits until all acknowledged writes are on disk, in the thread if no loop runs.
       def flush = @commits.flush

@@ -50,9 +50,8 @@ module Elah
       Entity::Peers.open(@loop, Placement.current) unless Elah.autoload?(:Entity)
       supervisor_link.attach(@loop, self)
       unless Elah.autoload?(:Entity)
-        Entity::Collection.join_clusters(@loop)
         Entity::Gauges.show(@loop)
-        Entity::Collection.start_timers(@loop)
+        Entity::Collection.start(@loop)
       end
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }

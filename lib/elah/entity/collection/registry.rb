@@ -40,21 +40,13 @@ module Elah
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
 
-        # Fires the timers of all collections that have some, from the first iteration of a worker's loop on.
+        # From the first iteration of a worker's loop on, fires the timers of the collections that have some, and takes part in the clusters on which
+        # there are entities, so that this worker owns some before the first call.
         #
         # @param event_loop [Elah::EventLoop]
-        def start_timers(event_loop)
-          timed = collections.values.select(&:timers)
-          event_loop.post { timed.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.start_timers } } }
-        end
-
-        # Takes part, from the first iteration of a worker's loop on, in the clusters on which there are entities, so that it owns some before the
-        # first call.
-        #
-        # @param event_loop [Elah::EventLoop]
-        def join_clusters(event_loop)
-          clustered = collections.values.select(&:clustered?)
-          event_loop.post { clustered.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.join } } }
+        def start(event_loop)
+          active = collections.values.select { |collection| collection.timers || collection.clustered? }
+          event_loop.post { active.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.start } } }
         end
 
         # Resets the collections in a fork, which owns none of its parent's entities.
