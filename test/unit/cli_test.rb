@@ -27,7 +27,7 @@ class CliTest < Minitest::Test
 
   def test_flags_of_every_option_reach_the_configuration
     Elah::Options.all.each do |option|
-      next if %i[config boolean listeners].intersect?([option.name, option.type])
+      next if %i[config boolean listeners port_range tls_files].intersect?([option.name, option.type])
 
       value = option.default&.to_s || "1"
       config = arguments(option.flag, value).config
@@ -83,7 +83,7 @@ class CliTest < Minitest::Test
 
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
     assert_includes refuse("srve"),
-                    "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, version, help."
+                    "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, cluster, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
   end

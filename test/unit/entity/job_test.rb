@@ -160,7 +160,7 @@ class EntityJobTest < EntityCase
     end
     @clock.advance(10)
     in_new_process do
-      @jobs.start_timers
+      @jobs.start
       wait_until { @timed.table("entity-timers:elah.jobs").range.first[1].unpack1("Q>") == (START.to_i + 20) * 1000 }
       @clock.advance(86_400)
       wait_until { due_in.nil? }

@@ -29,7 +29,7 @@ fn change(folder: &Folder, random: &mut Random, ends: &BTreeSet<Position>, relea
         let end = (at + random.below(length_max)).min(bytes.len());
         match random.below(5) {
             0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at / 8 * 8..at / 8 * 8 + 8].fill(0),
+            1 => bytes[at / 8 * 8..].iter_mut().take(8).for_each(|byte| *byte = 0),
             2 => bytes[at..end].fill(0),
             3 => bytes.truncate(at),
             _ => bytes[at..end].fill_with(|| random.byte()),
