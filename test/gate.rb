@@ -70,6 +70,7 @@ class Gate
       Step.new("architecture", ruby_tests("test/architecture_test.rb")),
       Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
       Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
+      Step.new("cluster", ruby_tests("test/cluster/**/*_test.rb")),
       Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
       Step.new("docs", ruby_tests("test/{docs,signatures}_test.rb")),
       Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, false,

@@ -42,10 +42,11 @@ class ClusterEntitiesTest < Minitest::Test
       assert_match(/\A2 processes on 2 machines, 0 shards without an owner\n/, elah("status", cluster))
       assert_match(/\A1 processes of one hand over/, elah("drain", cluster, "one"))
       KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
-      wait_until("one owns nothing") { cluster.members(two).values.find { |member| member["node"] == "one" }["shards"].zero? }
+      wait_until("one owns nothing") { cluster.shards(two).sort == [0, BankCluster::OPTIONS[:shards]] }
       assert_match(/ one +draining +1 +0 /, elah("status", cluster))
       assert_equal cluster.confirmed, cluster.balances(two)
-      assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"], failing("drain", cluster, "three")
+      assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"],
+                   failing("drain", cluster, "three")
       assert_match(/fsync is off/, failing("check", cluster).last + elah_output)
     end
   end

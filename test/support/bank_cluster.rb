@@ -4,7 +4,8 @@ require_relative "elah_server"
 require_relative "patience"
 require_relative "servers"
 
-# A cluster of real servers with accounts on one PostgreSQL, and what a test does to it: it notes what was confirmed and compares.
+# A cluster of real servers with accounts on one PostgreSQL, and what a test does to it: it notes what was confirmed and
+# compares.
 class BankCluster
   include Patience
 
@@ -43,14 +44,17 @@ class BankCluster
   attr_reader :servers
 
   # Starts a database and so many servers; ends them after the block.
-  def self.start(servers: 2, database: {}, **options)
-    cluster = new(servers, database, options)
+  #
+  # @param host [String] where the servers reach the database
+  def self.start(servers: 2, database: {}, host: "127.0.0.1", **options)
+    cluster = new(servers, database, host, options)
     yield cluster
   ensure
     cluster&.remove
   end
 
-  def initialize(count, database, options)
+  def initialize(count, database, host, options)
+    @host = host
     @options = options
     @servers = []
     @confirmed = Hash.new(0)
@@ -59,10 +63,19 @@ class BankCluster
     count.times { add }
   end
 
+  # Lets machines of a network reach the database.
+  #
+  # @param network [String] such as 10.0.0.0/24
+  def admit(network)
+    file = Dir[File.join(@database.folder, "**", "pg_hba.conf")].fetch(0)
+    File.write(file, "host all all #{network} scram-sha-256\n", mode: "a")
+    Process.kill(:HUP, @database.pid)
+  end
+
   # @param options [Hash{Symbol=>Object}] of Elah
   # @return [ElahServer] another server
   def add(**options)
-    server = ElahServer.start(APP, cluster: @database.url, **OPTIONS, **@options, **options)
+    server = ElahServer.start(APP, cluster: @database.url.sub("127.0.0.1", @host), **OPTIONS, **@options, **options)
     @servers << server
     server
   end
@@ -90,11 +103,14 @@ class BankCluster
   # @return [Hash{String=>Hash}] the writers of the cluster that are not fenced
   def members(server) = server.get("/members").json.reject { |_, member| member["fenced"] }
 
+  # @return [Array<Integer>] number of shards of each living process
+  def shards(server) = members(server).values.map { |member| member["shards"] }
+
   # Waits until each of so many processes owns its part.
   def wait_until_spread(server, count)
     wait_until("#{count} processes own shards") do
-      shards = members(server).values.map { |member| member["shards"] }
-      shards.size == count && shards.sum == OPTIONS[:shards] && shards.max - shards.min <= 1
+      found = shards(server)
+      found.size == count && found.sum == OPTIONS[:shards] && found.max - found.min <= 1
     end
   end
 
