@@ -76,10 +76,14 @@ module Elah
       # @return [Elah::RankedSet]
       # @raise (see .open)
       def load(table, prefix: "", order: :desc, decimals: 0, ties: :earliest, members_max: MEMBERS_MAX)
-        load_native(table, prefix, *Arguments.order(order, decimals, ties), Arguments.limit(members_max, "members_max"))
+        arguments = [prefix, *Arguments.order(order, decimals, ties), Arguments.limit(members_max, "members_max")]
+        return load_native(table, *arguments) if table.is_a?(Store::Table)
+
+        # Keys begin with the length of the prefix (crates/elah-ranked-set/src/row.rs). Rows of a cluster cannot be read without waiting.
+        load_rows_native(table.each(prefix: [prefix.bytesize, prefix].pack("Ca*")).to_a, *arguments)
       end
 
-      private :new_native, :load_native, :structs_native, :store_key_native
+      private :new_native, :load_native, :load_rows_native, :structs_native, :store_key_native
     end
 
     structs_native(Row, Submission, Decision)

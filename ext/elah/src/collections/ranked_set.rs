@@ -13,7 +13,7 @@ use std::thread;
 
 use elah_ranked_set::{Component, Direction, Order, RankedSet, Ties};
 use elah_store::Range;
-use magnus::{DataTypeFunctions, Error, Object, RArray, RModule, RString, Ruby, TypedData, Value, function};
+use magnus::{DataTypeFunctions, Error, Object, RArray, RModule, RString, Ruby, TryConvert, TypedData, Value, function};
 
 use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
@@ -89,6 +89,28 @@ impl RubyRankedSet {
         Ok(Self::wrap(ruby, loaded.map_err(|error| unloaded(ruby, &error))?))
     }
 
+    /// As `load`, from rows that were read already: keys and values, in the order of the keys.
+    fn load_rows(
+        ruby: &Ruby,
+        rows: RArray,
+        prefix: RString,
+        components: RArray,
+        is_tied_by_member: bool,
+        members_max: usize,
+    ) -> Result<Self, Error> {
+        let order = order(ruby, components, is_tied_by_member)?;
+        let rows = rows
+            .into_iter()
+            .map(|row| <(RString, RString)>::try_convert(row).map(|(key, value)| (to_bytes(key), to_bytes(value))))
+            .collect::<Result<Vec<_>, _>>()?;
+        let loaded = RankedSet::load(order, members_max, &to_bytes(prefix), |stem, take| {
+            let own = rows.iter().filter(|(key, _)| key.starts_with(stem));
+            let _ = own.map(|(key, value)| take(key, value)).all(|goes_on| goes_on);
+            Ok(())
+        });
+        Ok(Self::wrap(ruby, loaded.map_err(|error| unloaded(ruby, &error))?))
+    }
+
     #[inline]
     fn report(&self, ruby: &Ruby) {
         self.writes.set(self.writes.get() + 1);
@@ -140,6 +162,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     CLASS.set(ruby, class);
     class.define_singleton_method("new_native", function!(RubyRankedSet::new, 3))?;
     class.define_singleton_method("load_native", function!(RubyRankedSet::load, 5))?;
+    class.define_singleton_method("load_rows_native", function!(RubyRankedSet::load_rows, 5))?;
     class.define_singleton_method("structs_native", function!(structs::set, 3))?;
     json::init(class)?;
     reads::init(class)?;
