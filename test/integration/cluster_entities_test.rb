@@ -78,6 +78,20 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  def test_a_server_whose_loop_hangs_keeps_no_shards
+    BankCluster.start(hang_seconds: 1) do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| cluster.deposit(one, key, 1) }
+      hanging = Thread.new { one.get("/hang") }
+      wait_until("the other owns all shards") { cluster.shards(two) == [BankCluster::OPTIONS[:shards]] }
+      deposit_all_but_one(cluster, two)
+      FileUtils.touch(File.join(one.folder, "data", "go on").tap { |path| FileUtils.mkdir_p(File.dirname(path)) })
+      hanging.join
+      assert_empty cluster.wrong(one)
+    end
+  end
+
   def test_calls_wait_while_the_database_restarts
     BankCluster.start(servers: 1, database: { durable: true }) do |cluster|
       server = cluster.servers[0]

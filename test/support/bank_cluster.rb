@@ -27,6 +27,7 @@ class BankCluster
     class Bank < Elah::API
       format :json
       get("/members") { STORE.membership.native.members.transform_keys(&:to_s) }
+      get("/hang") { nil until File.exist?(File.join(Elah.config.data, "go on")) }
       get("/history/:key") { { rows: ACCOUNTS.index(:history).range(prefix: "\#{params[:key]} ").size } }
       get("/:key") { { balance: ACCOUNTS[params[:key]].balance, pid: Process.pid } }
       post("/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }

@@ -222,7 +222,7 @@ impl Driver {
 
     fn meet(&mut self, input: Input) {
         let event = match input {
-            Input::Due => Event::Tick { is_alive: true },
+            Input::Due => Event::Tick { is_alive: self.shared.is_alive(self.options.hang) },
             Input::Board(board) => Event::Board(board),
             Input::BoardFailed(error) => {
                 self.shared.set_trouble(Some(error.to_string()));

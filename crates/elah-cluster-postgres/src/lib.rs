@@ -41,6 +41,8 @@ pub struct Options {
     pub socket: String,
     /// How long a writer without a sign of life keeps its shards.
     pub lease: Duration,
+    /// How long the process may do nothing before it gives no more signs of life.
+    pub hang: Duration,
     /// How long a hand-over may take.
     pub handover: Duration,
     /// The number of shards of the cluster.
@@ -104,8 +106,10 @@ impl Cluster {
         self.shared.owned()
     }
 
-    /// What has happened since the last call, as sentences for the log.
+    /// What has happened since the last call, as sentences for the log. From the first call on, the process has to come back in time:
+    /// one that hangs must not keep its shards.
     pub fn take_notes(&self) -> Vec<String> {
+        self.shared.come_back();
         self.shared.take_notes()
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use elah_store::{Claim, Told};
 
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     /// Why the database accepts nothing at the moment.
     trouble: Mutex<Option<String>>,
     notes: Mutex<Vec<String>>,
+    /// When the process last came back, in milliseconds since the machine's start; 0 if it never did.
+    came_back_ms: AtomicU64,
 }
 
 #[derive(Default)]
@@ -47,6 +50,7 @@ impl Shared {
             releases: Mutex::default(),
             trouble: Mutex::default(),
             notes: Mutex::default(),
+            came_back_ms: AtomicU64::new(0),
         }
     }
 
@@ -123,6 +127,18 @@ impl Shared {
     /// Whether nobody else can own its shards yet.
     pub(crate) fn is_leased(&self) -> bool {
         now_ms() < self.lease_end_ms.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn come_back(&self) {
+        self.came_back_ms.store(now_ms(), Ordering::Release);
+    }
+
+    /// Whether the process has come back in this time, or has never promised to.
+    pub(crate) fn is_alive(&self, hang: Duration) -> bool {
+        match self.came_back_ms.load(Ordering::Acquire) {
+            0 => true,
+            last => u128::from(now_ms().saturating_sub(last)) < hang.as_millis(),
+        }
     }
 
     pub(crate) fn note(&self, note: String) {

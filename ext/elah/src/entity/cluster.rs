@@ -35,6 +35,7 @@ impl RubyCluster {
             node: node.clone(),
             socket: fetch(ruby, own, "socket")?,
             lease: seconds("lease_seconds")?,
+            hang: seconds("hang_seconds")?,
             handover: seconds("handover_seconds")?,
             shards: fetch(ruby, own, "shards")?,
         };

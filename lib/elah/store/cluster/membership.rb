@@ -77,7 +77,7 @@ module Elah
 
         def own(config, shards, socket)
           { node: config.cluster_node || Etc.uname[:nodename], socket: socket, shards: shards,
-            lease_seconds: config.lease_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
+            lease_seconds: config.lease_seconds.to_f, hang_seconds: config.hang_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
         end
       end
     end
