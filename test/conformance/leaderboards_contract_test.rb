@@ -6,7 +6,7 @@ require_relative "../support/servers"
 require_relative "contract"
 
 # Plays specs/leaderboards.yml against the app of this repository, every case a test: in the embedded store with each
-# durability, in Redis and in a Redis Cluster.
+# durability, on the database of a cluster, in Redis and in a Redis Cluster.
 class LeaderboardsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/leaderboards.yml"))
@@ -18,6 +18,7 @@ class LeaderboardsContractTest < Minitest::Test
   STORES = {
     "disk" => -> { { arguments: ["--set", "leaderboards_durability=disk", *IN_TIME] } },
     "memory" => -> { { arguments: ["--set", "leaderboards_durability=memory", *IN_TIME] } },
+    "cluster" => -> { { cluster: Servers::PostgreSQL.shared.url, arguments: IN_TIME } },
     "redis" => -> { { store: Servers::Redis.shared.url } },
     "redis_cluster" => -> { { store: cluster.url.sub("redis:", "redis+cluster:") } }
   }.freeze

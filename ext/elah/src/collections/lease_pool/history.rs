@@ -12,7 +12,7 @@ use super::structs;
 /// The holder of an item at the time `at`, or nil. Every process may ask, whichever owns the pool.
 pub(super) fn holder(ruby: &Ruby, table: Value, prefix: RString, item: Value, at: i64) -> Result<Value, Error> {
     let item = number(ruby, item)?;
-    let rows = Rows::new(ruby, table, prefix)?;
+    let rows = Rows::to_read(ruby, table, prefix)?;
     let invalid = |error| raised(ruby, &error);
     let Some((key, snapshot)) = rows.last_snapshot(ruby, Some(at))? else { return Ok(ruby.qnil().as_value()) };
     let from = rows.key().time(&key).map_err(invalid)?;

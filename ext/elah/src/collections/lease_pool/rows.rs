@@ -1,11 +1,11 @@
-//! The destination of a pool's rows: an index of an entity, with the writes of the call; a list, for the caller to store; or
-//! none.
+//! The destination of a pool's rows: an index of an entity, with the writes of the call; a list, for the caller to store; a table
+//! that is only read; or none.
 
 use std::cell::RefCell;
 
 use elah_lease_pool::{Action, Key, Kind, Lease, LeasePool, Step};
 use elah_store::{Entry, Range};
-use magnus::value::ReprValue;
+use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use super::errors::raised;
@@ -26,6 +26,8 @@ enum Place {
     Nowhere,
     Index(RubyIndex),
     Table(elah_store::Table, RefCell<Vec<Row>>),
+    /// A table of a cluster, which Ruby reads. It is not written: the pool's entity does that. The caller's stack holds it.
+    Read(Opaque<Value>),
 }
 
 /// A key and a value, or no value for a deletion.
@@ -43,6 +45,15 @@ impl Rows {
             Place::Index(index::native(ruby, &place)?.clone())
         };
         Ok(Rows { place, key })
+    }
+
+    /// Rows to read while the caller's stack holds the table.
+    pub(super) fn to_read(ruby: &Ruby, table: Value, prefix: RString) -> Result<Self, Error> {
+        if <&RubyTable>::try_convert(table).is_ok() || !table.respond_to("range", false)? {
+            return Self::new(ruby, table, prefix);
+        }
+        let key = with_bytes(prefix, Key::new).map_err(|error| raised(ruby, &error))?;
+        Ok(Rows { place: Place::Read(Opaque::from(table)), key })
     }
 
     pub(super) fn are_kept(&self) -> bool {
@@ -90,6 +101,7 @@ impl Rows {
             Place::Nowhere => Ok(Vec::new()),
             Place::Index(index) => index.stored(ruby, range.clone()),
             Place::Table(table, _) => table.range(range).map_err(|error| crate::store::raised(ruby, &error)),
+            Place::Read(table) => read(ruby, ruby.get_inner(*table), range),
         }
     }
 
@@ -116,7 +128,7 @@ impl Rows {
     pub(super) fn take(&self, ruby: &Ruby) -> Result<RArray, Error> {
         let rows = match &self.place {
             Place::Table(_, rows) => rows.take(),
-            Place::Nowhere | Place::Index(_) => Vec::new(),
+            Place::Nowhere | Place::Index(_) | Place::Read(_) => Vec::new(),
         };
         let all = ruby.ary_new_capa(rows.len());
         for (key, value) in rows {
@@ -131,6 +143,7 @@ impl Rows {
     fn put(&self, ruby: &Ruby, kind: Kind, at: i64, value: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
         match &self.place {
             Place::Nowhere => Ok(()),
+            Place::Read(_) => Err(read_only(ruby)),
             Place::Index(index) => {
                 let key = |row: &mut Vec<u8>| {
                     self.key.write(kind, at, row);
@@ -154,6 +167,7 @@ impl Rows {
     fn delete(&self, ruby: &Ruby, key: Vec<u8>) -> Result<(), Error> {
         match &self.place {
             Place::Nowhere => Ok(()),
+            Place::Read(_) => Err(read_only(ruby)),
             Place::Index(index) => index.delete_key(&key).map_err(|error| crate::store::raised(ruby, &error)),
             Place::Table(_, rows) => {
                 rows.borrow_mut().push((key, None));
@@ -161,6 +175,31 @@ impl Rows {
             }
         }
     }
+}
+
+/// Reads rows by `Elah::Store::Table#range`.
+fn read(ruby: &Ruby, table: Value, range: &Range) -> Result<Vec<Entry>, Error> {
+    let end = |key: &Option<Vec<u8>>| key.as_ref().map(|key| ruby.str_from_slice(key));
+    let conditions = magnus::kwargs!(
+        ruby,
+        "prefix" => end(&range.prefix),
+        "from" => end(&range.from),
+        "to" => end(&range.to),
+        "after" => end(&range.after),
+        "limit" => i64::try_from(range.limit).unwrap_or(i64::MAX),
+        "reverse" => range.is_reverse
+    );
+    let rows: RArray = table.funcall("range", (conditions,))?;
+    let entry = |row| <(RString, RString)>::try_convert(row).map(|(key, value)| (to_bytes(key), to_bytes(value)));
+    rows.into_iter().map(entry).collect()
+}
+
+fn to_bytes(text: RString) -> Vec<u8> {
+    with_bytes(text, <[u8]>::to_vec)
+}
+
+fn read_only(ruby: &Ruby) -> Error {
+    Error::new(ruby.exception_type_error(), "A table of a cluster is only read: the pool's entity writes the rows.")
 }
 
 /// Refuses data that is too long to be kept with a lease.
