@@ -71,6 +71,8 @@ def compare(calls, work, yardstick)
   { us: work_us, yardstick_us: yardstick_us, ratio: rounds.map { |mine, other| mine / other }.sort[ROUNDS / 2] }
 end
 
+def show(result) = puts(format("%-58<what>s %9.1<us>f us  %9.1<yardstick_us>f us  %5.2<ratio>f", **result))
+
 def run(url)
   Dir.mktmpdir do |dir|
     store = Elah::Store.open(url)
@@ -79,7 +81,7 @@ def run(url)
     Elah.run do
       pairs(store, folder, sql).map do |name, (calls, work, yardstick)|
         [work, yardstick].each(&:call)
-        { what: name, **compare(calls, work, yardstick) }.tap { |result| puts format("%-58<what>s %9.1<us>f us  %9.1<yardstick_us>f us  %5.2<ratio>f", **result) }
+        { what: name, **compare(calls, work, yardstick) }.tap { |result| show(result) }
       end
     end
   ensure

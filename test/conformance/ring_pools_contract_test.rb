@@ -5,8 +5,8 @@ require_relative "../support/elah_server"
 require_relative "../support/servers"
 require_relative "contract"
 
-# Plays specs/ring_pools.yml against the app of this repository, every case a test, with each durability, and on the database
-# of a cluster.
+# Plays specs/ring_pools.yml against the app of this repository, every case a test, with each durability, and on the
+# database of a cluster.
 class RingPoolsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/ring_pools.yml"))
