@@ -28,6 +28,13 @@ module EntitiesOnCluster
     ] # a folder; a file of bounded size; the database gets everything at once; a fork may not take what its parent owns
   }.freeze
 
+  # The process owns the shards before the test begins: until then calls wait, each for itself.
+  def setup
+    super
+    @accounts["nobody"].balance
+    EntityCase::Account::LIVES.clear
+  end
+
   def open_store
     server = Servers::PostgreSQL.shared
     admin = Elah::SQL.new(server.url, connections_max: 1)
