@@ -43,7 +43,7 @@ class EntityTest < EntityCase
     seen = {}
     names = (0..).each do |index|
       name = "entities#{index}"
-      number = Elah::Entity::Collection.number_of(@store.identity, name)
+      number = Elah::Entity::Collection.number_of(@store, name)
       break [seen[number], name] if seen.key?(number)
 
       seen[number] = name

@@ -71,7 +71,7 @@ module Elah
       def initialize(entity_class, store)
         @entity_class = entity_class
         @name = entity_class.entity_name
-        @number = Collection.number_of(store.identity, @name)
+        @number = Collection.number_of(store, @name)
         @store = store
         @is_durable = entity_class.durability == :disk
         @entities_max = Elah.config.entities_max

@@ -28,8 +28,15 @@ module Elah
           by_number[number] or raise ArgumentError, "This worker does not know the entities that were called: create them while the app is loaded."
         end
 
-        # @return [Integer] number of these entities in messages and stored results, the same in each worker
-        def number_of(identity, name) = Shards.of("#{identity}\0#{name}", NUMBERS)
+        # @return [Integer] number of these entities in messages and stored results, the same in each worker and after the data folder has moved. Of
+        #   two data folders in one process the second is told apart by its path.
+        def number_of(store, name)
+          number = Shards.of("#{store.identity}\0#{name}", NUMBERS)
+          other = by_number[number]
+          return number unless other && other.name == name && other.store.dir != store.dir
+
+          Shards.of("#{store.dir}\0#{name}", NUMBERS)
+        end
 
         # @return [Integer] number of entities of all classes in this process's memory
         def entities_in_memory = collections.each_value.sum(&:size)
