@@ -17,7 +17,7 @@ module Leaderboards
       # @raise [Elah::OptionError] when a setting has a wrong value
       def service(settings, config)
         key = settings[:leaderboards_api_key]
-        store = Elah::Store.open(File.join(config.data, "leaderboards"), bytes_max: config.store_bytes_max)
+        store = Elah::Store.open(config.state("leaderboards"), bytes_max: config.store_bytes_max)
         Service.new(store, scores: scores(settings, config, store), api_key: key && Elah::ApiKey.new(key),
                            token_secret: token_secret(settings, key),
                            feed_seconds: integer(settings, :leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))

@@ -104,8 +104,8 @@ impl RubyRankedSet {
             .map(|row| <(RString, RString)>::try_convert(row).map(|(key, value)| (to_bytes(key), to_bytes(value))))
             .collect::<Result<Vec<_>, _>>()?;
         let loaded = RankedSet::load(order, members_max, &to_bytes(prefix), |stem, take| {
-            let own = rows.iter().filter(|(key, _)| key.starts_with(stem));
-            let _ = own.map(|(key, value)| take(key, value)).all(|goes_on| goes_on);
+            let mut own = rows.iter().filter(|(key, _)| key.starts_with(stem));
+            let _ = own.all(|(key, value)| take(key, value));
             Ok(())
         });
         Ok(Self::wrap(ruby, loaded.map_err(|error| unloaded(ruby, &error))?))
