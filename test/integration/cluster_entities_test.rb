@@ -52,10 +52,7 @@ class ClusterEntitiesTest < Minitest::Test
   end
 
   def test_a_killed_server_loses_nothing_and_the_other_goes_on
-    BankCluster.start do |cluster|
-      one, two = cluster.servers
-      cluster.wait_until_spread(one, 2)
-      KEYS.each { |key| cluster.deposit(one, key, 1) }
+    with_two do |cluster, one, two|
       one.signal(:KILL)
       deposit_all_but_one(cluster, two)
       assert_empty cluster.wrong(two)
@@ -64,10 +61,7 @@ class ClusterEntitiesTest < Minitest::Test
   end
 
   def test_a_server_that_stood_still_longer_than_its_lease_reads_nothing_old
-    BankCluster.start do |cluster|
-      one, two = cluster.servers
-      cluster.wait_until_spread(one, 2)
-      KEYS.each { |key| cluster.deposit(one, key, 1) }
+    with_two do |cluster, one, two|
       one.signal(:STOP)
       deposit_all_but_one(cluster, two)
       one.signal(:CONT)
@@ -79,10 +73,7 @@ class ClusterEntitiesTest < Minitest::Test
   end
 
   def test_a_server_whose_loop_hangs_keeps_no_shards
-    BankCluster.start(hang_seconds: 1) do |cluster|
-      one, two = cluster.servers
-      cluster.wait_until_spread(one, 2)
-      KEYS.each { |key| cluster.deposit(one, key, 1) }
+    with_two(hang_seconds: 1) do |cluster, one, two|
       hanging = Thread.new { one.get("/hang") }
       wait_until("the other owns all shards") { cluster.shards(two) == [BankCluster::OPTIONS[:shards]] }
       deposit_all_but_one(cluster, two)
@@ -119,6 +110,16 @@ class ClusterEntitiesTest < Minitest::Test
   end
 
   private
+
+  # Two servers that have half of the shards each, and accounts with a deposit.
+  def with_two(**options)
+    BankCluster.start(**options) do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      KEYS.each { |key| cluster.deposit(one, key, 1) }
+      yield cluster, one, two
+    end
+  end
 
   # A call that was on its way to who is gone, or stands still, may have run there; the others wait for the new owner.
   def deposit_all_but_one(cluster, server)

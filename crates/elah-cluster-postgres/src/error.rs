@@ -8,12 +8,8 @@ use std::fmt;
 pub enum Error {
     /// The database does not reply as it should.
     Database { cause: String },
-    /// The database has undone a statement, because it accepts it not.
+    /// The database has refused a statement and undone it.
     Refused { cause: String, is_full: bool },
-    /// The tables were made by another version of Elah.
-    OtherFormat { stored: i32, known: i32 },
-    /// A cluster keeps its number of shards.
-    OtherShards { stored: u32, asked: u32 },
 }
 
 impl fmt::Display for Error {
@@ -21,13 +17,6 @@ impl fmt::Display for Error {
         match self {
             Error::Refused { cause, .. } | Error::Database { cause } => {
                 write!(f, "The cluster's database cannot be used: {cause}")
-            }
-            Error::OtherFormat { stored, known } => {
-                let advice = if stored > known { "start that version" } else { "migrate it with that version first" };
-                write!(f, "The cluster's tables have the format {stored} of another version of Elah, not {known}: {advice}.")
-            }
-            Error::OtherShards { stored, asked } => {
-                write!(f, "The cluster is divided into {stored} shards for good, and cannot be used with {asked}.")
             }
         }
     }

@@ -96,16 +96,6 @@ impl Cluster {
         }
     }
 
-    /// Whether nobody else can own this process's shards at this moment.
-    pub fn is_leased(&self) -> bool {
-        self.shared.is_leased()
-    }
-
-    /// The number of shards that this process owns.
-    pub fn owned(&self) -> usize {
-        self.shared.owned()
-    }
-
     /// What has happened since the last call, as sentences for the log. From the first call on, the process has to come back in time:
     /// one that hangs must not keep its shards.
     pub fn take_notes(&self) -> Vec<String> {

@@ -111,10 +111,6 @@ impl Shared {
         self.terms.get(shard as usize).map_or(0, |term| term.load(Ordering::Acquire))
     }
 
-    pub(crate) fn owned(&self) -> usize {
-        self.terms.iter().filter(|term| term.load(Ordering::Acquire) != 0).count()
-    }
-
     /// Whether batches under the claim may be sent.
     pub(crate) fn holds(&self, claim: &Claim) -> bool {
         self.term(u32::from(claim.shard())) == claim.epoch()

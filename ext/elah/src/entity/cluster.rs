@@ -83,10 +83,6 @@ impl RubyCluster {
         }
     }
 
-    fn is_leased(&self) -> bool {
-        self.cluster.is_leased()
-    }
-
     /// Suspends until shards should be handed over; nil when the process has left.
     fn next_release(ruby: &Ruby, cluster: &Self) -> Result<Option<Vec<u16>>, Error> {
         suspend(ruby, |completer| cluster.cluster.when_released(Box::new(|shards| completer.complete(shards))))
@@ -138,7 +134,6 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;
     class.define_method("alive?", method!(RubyCluster::is_alive, 1))?;
     class.define_method("address_of", method!(RubyCluster::address_of, 1))?;
-    class.define_method("leased?", method!(RubyCluster::is_leased, 0))?;
     class.define_method("next_release", method!(RubyCluster::next_release, 0))?;
     class.define_method("release", method!(RubyCluster::release, 1))?;
     class.define_method("leave", method!(RubyCluster::leave, 0))?;
