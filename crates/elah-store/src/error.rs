@@ -125,6 +125,10 @@ impl Error {
         Error::Damaged { path: path.to_owned(), why: why.to_string() }
     }
 
+    pub(super) fn reached_bytes_max() -> Self {
+        Error::Full { what: "its file has reached bytes_max".to_owned() }
+    }
+
     pub(super) fn cannot_open(path: &Path, why: impl fmt::Display) -> Self {
         Error::CannotOpen { path: path.to_owned(), why: why.to_string() }
     }
@@ -140,7 +144,7 @@ pub(super) fn means_no_room(error: &io::Error) -> bool {
 impl From<heed::Error> for Error {
     fn from(error: heed::Error) -> Self {
         match error {
-            heed::Error::Mdb(heed::MdbError::MapFull) => Error::Full { what: "its file has reached bytes_max".to_owned() },
+            heed::Error::Mdb(heed::MdbError::MapFull) => Error::reached_bytes_max(),
             heed::Error::Mdb(heed::MdbError::TxnFull) => {
                 Error::Full { what: "one transaction changes too many pages".to_owned() }
             }

@@ -27,6 +27,7 @@ mod merge;
 mod queue;
 mod range;
 mod reservation;
+mod room;
 mod session;
 mod shared;
 mod snapshot;

@@ -10,6 +10,7 @@ use super::env::{self, Env, Tree};
 use super::error::{Error, means_no_room};
 use super::layout::{EXPIRIES, FORMAT_KEY, FullKey, Kind, TableId, Value, decode_count, expiry_entry, expiry_key, journal_key};
 use super::range::walk;
+use super::room::Room;
 use super::table::Registry;
 use super::write::{Changes, Outcome, Read, Work, Write};
 
@@ -18,6 +19,7 @@ pub(super) struct Session<'e> {
     tree: Tree,
     txn: RwTxn<'e>,
     registry: Registry,
+    room: Room,
     now_ms: u64,
     /// Epochs looked up so far, by shard.
     epochs: HashMap<u16, u64>,
@@ -28,7 +30,8 @@ impl<'e> Session<'e> {
     pub(super) fn begin(env: &'e Env, tree: Tree, now_ms: u64) -> Result<Self, Error> {
         let txn = env.write_txn()?;
         let registry = Registry::load(tree, &txn)?;
-        Ok(Session { env, tree, txn, registry, now_ms, epochs: HashMap::new() })
+        let room = Room::before(tree, &txn)?;
+        Ok(Session { env, tree, txn, registry, room, now_ms, epochs: HashMap::new() })
     }
 
     /// Applies `work` as a whole. After an error that `leaves_the_rest_alone` nothing of it was applied and the session can
@@ -226,6 +229,7 @@ impl<'e> Session<'e> {
     /// Makes everything durable and visible. After an error nothing was stored.
     pub(super) fn commit(mut self) -> Result<(), Error> {
         self.registry.save(self.tree, &mut self.txn)?;
+        self.room.check(self.env, self.tree, &self.txn)?;
         match self.txn.commit() {
             Ok(()) => Ok(()),
             // If the commit record could not be written, LMDB refuses everything from now on.

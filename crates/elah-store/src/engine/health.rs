@@ -7,6 +7,7 @@ use super::Engine;
 use crate::env;
 use crate::error::Error;
 use crate::layout::PROBE;
+use crate::room::Room;
 
 /// After a look this long nobody has to look again.
 const KNOWN_FOR: Duration = Duration::from_secs(1);
@@ -62,9 +63,10 @@ impl Engine {
             return Err(Error::Full { what: "the disk has no room".to_owned() });
         }
         let mut txn = self.env.write_txn()?;
+        let room = Room::before(self.tree, &txn)?;
         for number in 0..PROBE_VALUES {
             self.tree.put(&mut txn, &[PROBE[0], PROBE[1], number], &[0; PROBE_VALUE_BYTES])?;
         }
-        Ok(())
+        room.check(&self.env, self.tree, &txn)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use elah_store::{Error, Range, Table};
 
-use super::support::{Opened, delete, get, increment, wait};
+use super::support::{Opened, delete, get, increment, put, wait};
 
 const BYTES_MAX: u64 = 1024 * 1024;
 
@@ -62,6 +62,30 @@ fn room_that_is_made_can_be_used() {
         opened.reopen();
         let table = opened.store.table("heap").expect("a name");
         assert_eq!(table.range(&Range { limit: usize::MAX, ..Range::default() }).map(|entries| entries.len()), Ok(again));
+    }
+}
+
+/// A read that goes on keeps the pages of what it sees: nothing that deletions free is used again, and each needs pages of its own.
+#[test]
+fn a_full_store_can_be_emptied_while_it_is_read() {
+    for value_bytes in [10, 100, 1000, 3000, 20_000] {
+        let opened = Opened::with_bytes_max(BYTES_MAX);
+        let table = opened.store.table("heap").expect("a name");
+        let filled = fill(&table, value_bytes);
+        let mut read = opened.store.begin().expect("a transaction");
+        for n in 0..3 {
+            assert_eq!(delete(&table, &key(n)), Ok(true), "{value_bytes} bytes each, of {filled} {n}");
+        }
+        assert_eq!(read.get(&table, &key(0)).map(|value| value.map(|value| value.len())), Ok(Some(value_bytes)));
+    }
+}
+
+#[test]
+fn a_full_store_takes_values_as_long_as_those_that_they_replace() {
+    let opened = Opened::with_bytes_max(BYTES_MAX);
+    let table = opened.store.table("heap").expect("a name");
+    for n in 0..fill(&table, 1000) {
+        assert_eq!(put(&table, &key(n), &[b'y'; 1000], None), Ok(true), "{n}");
     }
 }
 
