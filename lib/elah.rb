@@ -30,6 +30,7 @@ module Elah
   autoload :CLI, "elah/cli"
   autoload :Config, "elah/config"
   autoload :Cpus, "elah/concurrency/cpus"
+  autoload :Descriptors, "elah/server/descriptors"
   autoload :Entity, "elah/entity"
   autoload :ErrorReports, "elah/server/error_reports"
   autoload :GemOrigin, "elah/server/gem_origin"

@@ -6,6 +6,10 @@ require_relative "native"
 module Elah
   # The server of one app: opens the sockets, then runs one worker, or the supervisor of several, until it has drained.
   class Server
+    # What a worker does not name unless the app has named it before.
+    LATER = %i[ApiKey AppFile CLI Entity JetStream Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable SingleProcess Sink StoreChoice
+               StoreTable Supervisor].freeze
+
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
     # @param log [Elah::Log]
@@ -21,12 +25,12 @@ module Elah
     # @raise [SystemExit] when requests were abandoned
     def run
       @pid = Process.pid
-      allow_descriptors
+      Descriptors.allow(@config, @log)
       @config.settings.warnings.each { |warning| @log.warn(warning) }
       Adapters.install if @config.adapters?
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
-      require_relative "server/worker"
+      load_code
       worker = Worker.new(@app, @config, @log)
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
@@ -59,25 +63,33 @@ module Elah
 
     private
 
+    # Loads what a worker may name later, because its files may be gone by then: a deployment removes the release that still runs.
+    def load_code
+      require_relative "server/worker"
+      modules = [Elah, Adapters, Rack]
+      modules += %i[Entity Sink].reject { |name| Elah.autoload?(name) }.map { |name| Elah.const_get(name) }
+      modules.each do |owner|
+        owner.constants.each { |name| owner.const_get(name) if owner.autoload?(name) && !LATER.include?(name) }
+      end
+    end
+
     # Inherited workers need a supervisor, whatever the option says.
     def supervised? = @config.workers > 1 || @restart.state.key?("supervisor")
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)
       supervisor_link = SingleProcess.new(@config, @log)
-      worker.run(@sockets, supervisor_link)
+      run_until_drained(worker, supervisor_link)
       @restart.go({ "sockets" => @sockets.state }, @sockets.descriptors) if @restart.due?
     ensure
       supervisor_link&.remove
     end
 
-    # Each connection needs a file descriptor, so the soft limit is raised to the hard limit.
-    def allow_descriptors
-      soft, hard = Process.getrlimit(:NOFILE)
-      Process.setrlimit(:NOFILE, hard, hard) if soft < hard
-      return if hard > @config.connections_max
-
-      @log.warn("The limit of #{hard} file descriptors is below connections_max (#{@config.connections_max}): connections may wait")
+    # A restart does not depend on the requests that its drain abandons.
+    def run_until_drained(worker, supervisor_link)
+      worker.run(@sockets, supervisor_link)
+    rescue SystemExit, Cancelled
+      raise unless @restart.due?
     end
   end
 end

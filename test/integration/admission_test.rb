@@ -103,6 +103,44 @@ class AdmissionTest < Minitest::Test
     end
   end
 
+  # They took the last descriptor, and the first file that the worker opened then ended it.
+  def test_connections_leave_descriptors_to_the_worker
+    app = <<~RUBY
+      run(Class.new(Elah::API) { get("/") { File.read("/proc/self/status").size.to_s } })
+    RUBY
+    ElahServer.start(app, under: %w[prlimit --nofile=128:128]) do |server|
+      server.wait_for(/The limit of 128 file descriptors allows 64 connections, not connections_max/)
+      server.connect do |client|
+        client.get("/")
+        crowd = Array.new(128) { server.connect }
+        assert_equal 200, client.get("/").status
+      ensure
+        crowd&.each(&:close)
+      end
+    end
+  end
+
+  # The code that reports an exception was loaded with the first one.
+  def test_a_handler_that_finds_no_descriptor_fails_alone
+    app = <<~RUBY
+      api = Class.new(Elah::API) do
+        get("/") { "hello" }
+        get("/all") { loop { (@files ||= []) << File.open("/dev/null") } }
+        get("/spawned") { Elah.async { loop { (@files ||= []) << File.open("/dev/null") } } && "spawned" }
+      end
+      run api
+    RUBY
+    ElahServer.start(app, under: %w[prlimit --nofile=128:128]) do |server|
+      server.connect do |client|
+        %w[/all /spawned].each do |path|
+          client.get(path)
+          server.wait_for(/Errno::EMFILE.*Errno::EMFILE/m) if path == "/spawned"
+          assert_equal "hello", client.get("/").body
+        end
+      end
+    end
+  end
+
   def test_file_descriptors_that_run_out_come_back
     start do |server|
       system("prlimit", "--pid", server.pid.to_s, "--nofile=40:40") or skip "prlimit is missing"

@@ -204,7 +204,7 @@ class DoctorTest < Minitest::Test
     result = doctor("--connections-max", "200", rlimit_nofile: [200, 200])
     assert_equal 1, result.status
     assert_includes result.warnings.first,
-                    "The hard limit of 200 file descriptors is below connections_max (200). Raise it"
+                    "The hard limit of 200 file descriptors allows 136 connections, not connections_max (200). Raise it"
   end
 
   def test_a_data_folder_that_cannot_be_one

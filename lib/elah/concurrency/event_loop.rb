@@ -28,6 +28,9 @@ module Elah
     # raises. A machine without memory ends processes itself.
     FATAL = SignalException
 
+    # A response to a cancelled request needs one to reach its connection and one to be written.
+    LAST_ITERATIONS = 2
+
     # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
@@ -99,11 +102,15 @@ module Elah
       call_posted
     end
 
-    # Cancels all waiting fibers, and closes the loop and its scheduler, even if one of these steps fails.
+    # Cancels all waiting fibers, sends the responses that they have given, and closes the loop and its scheduler, even if one of these steps fails.
     #
     # @param reason [String] message of the exception in the cancelled fibers
     def shut_down(reason)
       cancel_all(Cancelled.new(reason))
+      LAST_ITERATIONS.times do
+        @handle.interrupt
+        @handle.iterate
+      end
     ensure
       begin
         Fiber.set_scheduler(nil)

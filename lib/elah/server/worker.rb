@@ -36,7 +36,7 @@ module Elah
     def run(sockets, supervisor_link)
       @sockets = sockets
       @supervisor_link = supervisor_link
-      @loop = EventLoop.start(limits: @config.limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
+      @loop = EventLoop.start(limits: limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = @config.cancel_gone.to_sym
       @loop.in_forks do
         leave_signals
@@ -61,6 +61,7 @@ module Elah
       @loop.run(@app, method(:failed))
       @log.info("Drained; the worker exits")
     ensure
+      @interrupter&.kill&.join
       watch&.stop
       @signal_listener&.kill
       shut_down
@@ -85,6 +86,8 @@ module Elah
 
     private
 
+    def limits = @config.limits.merge(connections_max: Descriptors.connections_max(@config))
+
     def shut_down
       @config.run_hooks(:before_worker_shutdown)
     ensure
@@ -105,7 +108,11 @@ module Elah
       @signal_listener = SignalListener.start
       @supervisor_link.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
       # After the traps, because it runs before them.
-      ShutdownWatchdog.start(@config.drain_seconds, GRACE_SECONDS, DRAIN_EXCEEDED, @supervisor_link.supervised?)
+      start_watchdog(GRACE_SECONDS)
+    end
+
+    def start_watchdog(grace_seconds)
+      ShutdownWatchdog.start(@config.drain_seconds, grace_seconds, DRAIN_EXCEEDED, @supervisor_link.supervised?)
     end
 
     def trap_signals_of_server

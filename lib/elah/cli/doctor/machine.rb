@@ -18,11 +18,12 @@ module Elah
         # The server raises the soft limit to the hard one.
         def descriptors
           hard = Process.getrlimit(:NOFILE).last
+          allowed = Descriptors.connections_max(@config, limit: hard)
           shown = hard == Process::RLIM_INFINITY ? "unlimited" : hard
-          return Finding.new(level: :ok, check: :descriptors, message: "File descriptors: #{shown}") if hard > @config.connections_max
+          return Finding.new(level: :ok, check: :descriptors, message: "File descriptors: #{shown}") if allowed == @config.connections_max
 
           Finding.new(level: :warning, check: :descriptors,
-                      message: "The hard limit of #{hard} file descriptors is below connections_max (#{@config.connections_max})",
+                      message: "The hard limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{@config.connections_max})",
                       remedy: "raise it (`ulimit -Hn`, LimitNOFILE= in systemd), or lower connections_max", page: "docs/operating.md#systemd")
         end
 

@@ -22,12 +22,21 @@ module Elah
       end
 
       def try(pid)
+        @trial = pid
         status = nil
-        @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last } and return status.success?
+        @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last }
+        @trial = nil if status
+        end_trial
+        status&.success?
+      end
 
-        Process.kill(:KILL, pid)
-        Process.wait(pid)
-        false
+      # Kills the trial process, if one runs.
+      def end_trial
+        return unless @trial
+
+        Process.kill(:KILL, @trial)
+        Process.wait(@trial)
+        @trial = nil
       end
 
       # The state for the next image of this process.

@@ -15,6 +15,7 @@ module Elah
         @log.info("#{signal}: draining #{@workers.children.size} workers")
         @systemd.stopping
         @changes.clear
+        end_trial
         @stop_by = Concurrency.now + @config.drain_seconds + Worker::GRACE_SECONDS
         @workers.children.each { |child| child.control.say("stop") }
         @sockets.close

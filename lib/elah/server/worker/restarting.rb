@@ -4,6 +4,9 @@ module Elah
   class Worker
     # The restart of a single-process server: one trial run at a time, then the drain, then the next image of the process.
     module Restarting
+      # As {Worker::GRACE_SECONDS}, for a server that is to go on: it abandons requests and executes its next image meanwhile.
+      RESTART_GRACE_SECONDS = 10.0
+
       private
 
       # Starts a trial run. Signals during a trial lead to at most one more.
@@ -29,9 +32,19 @@ module Elah
 
         if is_possible
           Restart.current.prepare
+          start_watchdog(RESTART_GRACE_SECONDS)
+          @interrupter = interrupt_after_drain(Thread.current)
           drain(leaves_backlog: true)
         else
           @log.error("The trial process failed: the server continues with the old code")
+        end
+      end
+
+      # A handler that computes keeps the loop from noticing that the time for the drain is over.
+      def interrupt_after_drain(thread)
+        Thread.new do
+          sleep @config.drain_seconds + GRACE_SECONDS
+          thread.raise(Cancelled, "The server restarts, and the request has not ended within drain_seconds.")
         end
       end
 

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Elah
+  # The limit of file descriptors: each connection needs one, and so do the files, clients and timers of an app.
+  module Descriptors
+    # The part of the limit that connections leave to others, and its minimum.
+    KEPT_PART = 8
+    KEPT_MIN = 64
+
+    class << self
+      # Raises the soft limit to the hard limit.
+      #
+      # @param config [Elah::Config]
+      # @param log [Elah::Log]
+      def allow(config, log)
+        soft, hard = Process.getrlimit(:NOFILE)
+        Process.setrlimit(:NOFILE, hard, hard) if soft < hard
+        allowed = connections_max(config)
+        return if allowed == config.connections_max
+
+        log.warn("The limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{config.connections_max}): further connections wait")
+      end
+
+      # @param config [Elah::Config]
+      # @param limit [Integer] of descriptors
+      # @return [Integer] connections that a worker accepts at once
+      def connections_max(config, limit: Process.getrlimit(:NOFILE).first)
+        allowed = limit - [limit / KEPT_PART, KEPT_MIN].max
+        [config.connections_max, [allowed, 1].max].min
+      end
+    end
+  end
+end
