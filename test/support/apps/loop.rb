@@ -38,6 +38,10 @@ class LoopApp < Elah::API
     header "Content-Length", params[:length]
     "hello"
   end
+  get("claimed/:length/stream") do
+    stream { |out| %w[he ll o].each { |piece| out << piece } }
+    header "Content-Length", params[:length]
+  end
   get("claimed/:length/raw", raw: true) { request.respond(200, { "content-length" => params["length"] }, "hello") }
   get("claimed/:length/error") { error!("hello", 400, { "Content-Length" => params[:length] }) }
   get("sleep/:ms") do
