@@ -37,6 +37,7 @@ module Elah
   autoload :Gather, "elah/concurrency/gather"
   autoload :Listener, "elah/server/listener"
   autoload :Log, "elah/server/log"
+  autoload :MeasuredStream, "elah/server/measured_stream"
   autoload :Metrics, "elah/server/metrics"
   autoload :Mongo, "elah/clients/mongo"
   autoload :Offload, "elah/concurrency/offload"

@@ -169,6 +169,35 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  def test_a_handler_that_raises_the_exception_of_a_signal_fails_alone
+    [{}, { workers: 1 }].each do |options|
+      ElahServer.start(APP, **options) do |interrupted|
+        interrupted.connect do |client|
+          failures = { "interrupt" => "Interrupt: Interrupt", "interrupt_in_a_fiber" => "SignalException: SIGTERM" }
+          failures.each do |path, logged|
+            assert_equal 500, client.get("/#{path}").status
+            interrupted.wait_for(%r{GET /#{path} failed: #{logged}})
+            assert_equal "hello", client.get("/hello").body
+          end
+        end
+        interrupted.stop(with: :INT)
+      end
+    end
+  end
+
+  def test_an_exception_whose_own_methods_raise_fails_alone
+    server.connect do |client|
+      %w[class_name class_text message backtrace].each_with_index do |method, index|
+        answer = client.get("/hostile/#{method}")
+        assert_equal [500, "internal_error"], [answer.status, answer.json["code"]], method
+        server.wait_for(%r{ERROR .*Request #{answer.json['request_id']} GET /hostile/#{method} failed})
+        assert_equal 200, client.get("/hostile_spawned/#{method}").status
+        server.wait_for(/(?:ERROR \[\d+\] A spawned fiber failed.*?){#{index + 1}}/m)
+        assert_equal "hello", client.get("/hello").body
+      end
+    end
+  end
+
   # It ended the worker, and with it all other requests.
   def test_an_allocation_of_an_absurd_size_fails_alone
     server.connect do |neighbour|

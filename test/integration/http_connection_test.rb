@@ -73,6 +73,20 @@ class HttpConnectionTest < Minitest::Test
     end
   end
 
+  def test_the_log_names_a_stream_whose_content_length_is_wrong
+    connect do |client|
+      assert_equal "hel", client.get("/claimed/3/stream").body
+      answer = client.get("/claimed/5/stream")
+      assert_equal %w[5 hello], [answer["content-length"], answer.body]
+      assert_equal "hello", client.get("/hello").body
+    end
+    assert_raises(HttpClient::Closed) { connect { |client| client.get("/claimed/7/stream") } }
+    server = self.class.server
+    server.wait_for(%r{WARN .*GET /claimed/7/stream ended after 5 of the 7 bytes of its content-length})
+    assert_match(%r{WARN .*GET /claimed/3/stream is longer than its content-length of 3 bytes}, server.log)
+    refute_match(%r{GET /claimed/5/stream}, server.log)
+  end
+
   def test_expect_100_continue_is_answered_before_the_body_is_sent
     connect do |client|
       client.write("POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n" \

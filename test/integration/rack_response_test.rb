@@ -34,6 +34,28 @@ class RackResponseTest < Minitest::Test
     assert_equal [201, "created"], [get("string_status").status, get("string_status").body]
   end
 
+  def test_a_status_that_is_no_number_is_an_error
+    fails("long_status", /The app returned the status "200x"\. It must be an Integer, or a String of three digits\./)
+    fails("short_status", /The app returned the status "20"\./)
+  end
+
+  def test_a_streamed_body_longer_than_its_content_length_is_cut_and_the_log_says_so
+    %w[too_long_parts too_long_stream].each do |form|
+      connect do |client|
+        assert_equal "abc", client.get("/#{form}").body
+        assert_equal "one", client.get("/one").body, "the connection goes on"
+      end
+      self.class.server.wait_for(%r{WARN .*GET /#{form} is longer than its content-length of 3 bytes})
+    end
+  end
+
+  def test_a_streamed_body_shorter_than_its_content_length_closes_the_connection_and_the_log_says_so
+    %w[too_short_parts too_short_stream].each do |form|
+      assert_raises(HttpClient::Closed) { get(form) }
+      self.class.server.wait_for(%r{WARN .*GET /#{form} ended after 3 of the 5 bytes of its content-length})
+    end
+  end
+
   def test_bodiless_statuses_have_neither_body_nor_length
     { "no_content" => 204, "not_modified" => 304 }.each do |form, status|
       connect do |client|

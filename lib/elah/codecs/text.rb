@@ -7,7 +7,8 @@ module Elah
     # Control characters, and the line separators of Unicode.
     CONTROL = /[[:cntrl:]\u2028\u2029]/.freeze
     ESCAPES = { "\n" => '\n', "\r" => '\r', "\t" => '\t', "\e" => '\e' }.freeze
-    private_constant :CONTROL, :ESCAPES
+    MODULE_NAME = Module.instance_method(:name)
+    private_constant :CONTROL, :ESCAPES, :MODULE_NAME
 
     class << self
       # @param value [#to_s]
@@ -46,11 +47,11 @@ module Elah
       end
 
       # @param exception [Exception]
-      # @return [String] its class and its message, as valid UTF-8. An exception that cannot say its message is named by its class alone
+      # @return [String] its class and its message, as valid UTF-8. If its own methods raise, it is named by its class alone
       def of_exception(exception)
         "#{exception.class}: #{utf8(exception.message)}"
-      rescue StandardError
-        exception.class.to_s
+      rescue StandardError, ScriptError, SystemStackError, NoMemoryError, SystemExit
+        MODULE_NAME.bind_call(Kernel.instance_method(:class).bind_call(exception)) || "an exception without a name"
       end
 
       private

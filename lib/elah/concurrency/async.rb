@@ -89,7 +89,7 @@ module Elah
 
     def run
       @value = yield
-    rescue EventLoop::FATAL => e
+    rescue EventLoop::Fatal => e
       @failure = e
       raise
     rescue Exception => e # -- `value` raises it
@@ -110,7 +110,7 @@ module Elah
     end
 
     def report
-      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || EventLoop::FATAL === @failure
+      return if @failure.nil? || @noticed || @cancelled || @waiters.any? || EventLoop::Fatal === @failure
 
       @loop.report(@failure)
     end

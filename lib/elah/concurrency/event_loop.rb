@@ -6,6 +6,7 @@ require_relative "../native"
 require_relative "task"
 require_relative "event_loop/cancellation"
 require_relative "event_loop/draining"
+require_relative "event_loop/fatal"
 require_relative "event_loop/fiber_state"
 require_relative "event_loop/forks"
 require_relative "event_loop/posts"
@@ -23,10 +24,6 @@ module Elah
 
     # Maximum number of idle fibers kept for later requests. One takes about 13 KB once it has run.
     POOL_MAX = 1024
-
-    # Exceptions that stop the worker instead of failing one request. NoMemoryError is none of them: it is what a single allocation of an absurd size
-    # raises. A machine without memory ends processes itself.
-    FATAL = SignalException
 
     # A response to a cancelled request needs one to reach its connection and one to be written.
     LAST_ITERATIONS = 2
@@ -287,7 +284,7 @@ module Elah
     end
 
     def failed(exception, request)
-      @fatal = exception if FATAL === exception
+      @fatal = exception if Fatal === exception
       @failed.call(exception, request)
     end
 

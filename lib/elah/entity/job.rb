@@ -145,7 +145,7 @@ module Elah
 
       def run(block)
         Job.run(self, @elah_collection.shard_of(key), block)
-      rescue Moved, EventLoop::FATAL
+      rescue Moved, EventLoop::Fatal
         raise
       rescue Exception => e # -- a job may raise any: NotImplementedError, SystemStackError, `exit`, the Cancelled of another fiber
         event_loop = Elah.current_loop

@@ -168,7 +168,7 @@ module Elah
       rescue Store::Unavailable => e # no fault of the method
         expect(shard, @now + RETRY_MS)
         report_trouble(e)
-      rescue EventLoop::FATAL
+      rescue EventLoop::Fatal
         raise
       rescue Exception => e # -- `woken` may cause any: SystemStackError, NotImplementedError, `exit`, the Cancelled of another fiber
         raise if over?

@@ -82,6 +82,8 @@ module Elah
         raise gone unless @request.awaits_response?
 
         @stream = @request.start(@status, HeaderSet.from_rack(@headers, length))
+        @stream = MeasuredStream.new(@stream, @request, length) if length
+        @stream
       end
 
       # Makes sure that no client takes a part for the whole.

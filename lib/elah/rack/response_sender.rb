@@ -98,7 +98,7 @@ module Elah
 
       # Converts status and headers to one form each.
       def check
-        @status = @status.to_i if @status.is_a?(String)
+        @status = status_of(@status) if @status.is_a?(String)
         raise InvalidRackResponse, "The app returned the status -1. #{NO_ASYNC}" if @status == -1
 
         unless @status.is_a?(Integer) && @headers.respond_to?(:each)
@@ -106,6 +106,12 @@ module Elah
                                      "this one returned #{@status.inspect}, #{@headers.class} and #{@body.class}."
         end
         @headers = hash_of(@headers) unless @headers.is_a?(Hash)
+      end
+
+      def status_of(text)
+        return text.to_i if text.match?(/\A\d{3}\z/)
+
+        raise InvalidRackResponse, "The app returned the status #{text.inspect}. It must be an Integer, or a String of three digits."
       end
 
       def hash_of(pairs)

@@ -20,7 +20,7 @@ module Elah
 
       def guarded
         yield
-      rescue EventLoop::FATAL # stops the worker
+      rescue EventLoop::Fatal # stops the worker
         raise
       rescue Cancelled
         nil # the worker exits

@@ -18,6 +18,12 @@ module Elah
     # How long a server may take to exit after that; then the watchdog kills it.
     GRACE_SECONDS = 1.0
 
+    # The signals that a worker traps, alone or under a supervisor.
+    SIGNALS = ["INT", "TERM", *Restart::SIGNALS].freeze
+
+    FAILED = "The request failed. The log has the reason under the request ID."
+    private_constant :SIGNALS, :FAILED
+
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
     # @param log [Elah::Log]
@@ -107,6 +113,7 @@ module Elah
     def trap_signals
       @signal_listener = SignalListener.start
       @supervisor_link.supervised? ? trap("TERM") { drain(leaves_backlog: true) } : trap_signals_of_server
+      EventLoop::Fatal.trapped(SIGNALS)
       # After the traps, because it runs before them.
       start_watchdog(GRACE_SECONDS)
     end
@@ -123,7 +130,8 @@ module Elah
 
     # In a fork of a handler, the server's signal handlers do not apply.
     def leave_signals
-      ["INT", "TERM", *Restart::SIGNALS].each { |signal| trap(signal, "DEFAULT") }
+      SIGNALS.each { |signal| trap(signal, "DEFAULT") }
+      EventLoop::Fatal.trapped([])
     end
 
     # The second INT does not wait for requests. A pending restart is abandoned.
@@ -146,6 +154,22 @@ module Elah
 
       severity = request.awaits_response? ? respond_to_failure(exception, request) : log_broken_response(exception, request)
       report(exception, request, severity)
+    rescue EventLoop::Fatal
+      raise
+    rescue Exception => e # -- the exception's own methods may raise
+      report_failed(e, exception, request)
+    end
+
+    # In a fiber of its own stack's end, or with an exception that lies, even this may fail: the loop goes on.
+    def report_failed(error, exception, request)
+      @log.error("#{request ? place(request) : 'A spawned fiber'} failed: #{Text.of_exception(exception)}. " \
+                 "The report failed too: #{Text.of_exception(error)}")
+    rescue EventLoop::Fatal
+      raise
+    rescue Exception # -- as above
+      nil
+    ensure
+      request.respond_with_problem(500, "internal_error", FAILED) if request&.awaits_response?
     end
 
     # @return [Symbol] the severity for the report
@@ -165,7 +189,7 @@ module Elah
         :warning if problem.status >= 500
       else
         @log.exception(exception, "#{place(request)} #{failure(exception)}")
-        request.respond_with_problem(500, "internal_error", "The request failed. The log has the reason under the request ID.")
+        request.respond_with_problem(500, "internal_error", FAILED)
         :error
       end
     end

@@ -32,7 +32,7 @@ module Elah
       rescue Rejected => e
         @health.succeeded
         events.filter_map { |event| [event, e.reasons[event.id]] if e.reasons.key?(event.id) }
-      rescue SignalException
+      rescue EventLoop::Fatal
         raise
       rescue Exception => e # -- an event may cause any: SystemStackError, NoMemoryError, `exit`, the Cancelled of another fiber
         raise if over?

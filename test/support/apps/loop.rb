@@ -38,6 +38,10 @@ class LoopApp < Elah::API
     header "Content-Length", params[:length]
     "hello"
   end
+  get("claimed/:length/stream") do
+    stream { |out| %w[he ll o].each { |piece| out << piece } }
+    header "Content-Length", params[:length]
+  end
   get("claimed/:length/raw", raw: true) { request.respond(200, { "content-length" => params["length"] }, "hello") }
   get("claimed/:length/error") { error!("hello", 400, { "Content-Length" => params[:length] }) }
   get("sleep/:ms") do
@@ -64,6 +68,18 @@ class LoopApp < Elah::API
   get(:absurd_in_a_fiber) { Elah.async { "x" * (1 << 46) }.value }
   get(:kill) { Thread.current.kill }
   get(:exit_in_a_fiber) { Elah.async { exit 7 }.value }
+  get(:interrupt) { raise Interrupt }
+  get(:interrupt_in_a_fiber) { Elah.async { raise SignalException, "TERM" }.value }
+
+  # Classes of exceptions whose own methods raise.
+  HOSTILE = %w[class_name class_text message backtrace].to_h { |method| [method, Class.new(StandardError)] }.freeze
+  HOSTILE["class_name"].define_singleton_method(:name) { raise "no name" }
+  HOSTILE["class_text"].define_singleton_method(:to_s) { raise "no text" }
+  HOSTILE["message"].define_method(:message) { raise self.class }
+  HOSTILE["backtrace"].define_method(:backtrace) { raise "no backtrace" }
+  get("hostile/:method") { raise HOSTILE[params[:method]] }
+  get("hostile_spawned/:method") { Elah.async { raise HOSTILE[params[:method]] } && "" }
+
   get(:forges) { raise "one\r\n2026-01-01T00:00:00.000Z INFO  [1] forged\e[31m \0 \u009b \u2028 \xFF ü" }
   get(:overflow) { (deep = -> { deep.call }).call }
   get(:fiber_yield) { Fiber.yield }

@@ -57,6 +57,16 @@ CHUNKS = ["6\r\npart0;\r\n", "10\r\n0\r\n\r\nnot the end\r\n", "3\r\n\u20ac\r\n"
 
 FORMS = {
   "array" => ->(_) { [200, TEXT, %w[a b c]] },
+  "long_status" => ->(_) { ["200x", TEXT.dup, ["created"]] },
+  "short_status" => ->(_) { ["20", TEXT.dup, ["created"]] },
+  "too_long_parts" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), Counted.new("too_long_parts", "ab", "cd", "ef")] },
+  "too_long_stream" => lambda do |_|
+    [200, TEXT.merge("Content-Length" => "3"), ->(stream) { stream.write("abcdef") && stream.close }]
+  end,
+  "too_short_parts" => ->(_) { [200, TEXT.merge("Content-Length" => "5"), Counted.new("too_short_parts", "ab", "c")] },
+  "too_short_stream" => lambda do |_|
+    [200, TEXT.merge("Content-Length" => "5"), ->(stream) { stream.write("abc") && stream.close }]
+  end,
   "one" => ->(_) { [200, TEXT.dup, ["one"]] },
   "nothing" => ->(_) { [200, {}, []] },
   "status_449" => ->(_) { [449, TEXT, ["retry with"]] },

@@ -242,6 +242,50 @@ class StoreClusterTest < ClusterCase
     narrow&.close
   end
 
+  def test_a_transaction_that_is_the_first_to_use_a_table_needs_one_connection
+    narrow = Elah::Store.open(url, sweep_seconds: 3600, connections_max: 1, pool_seconds: 0.2)
+    table = narrow.table("first used in a transaction")
+    counter = narrow.counter("first used in a transaction")
+    seen = narrow.transaction do |tx|
+      was = [tx.get(table, "a"), tx.range(table), tx.get(counter, "a")]
+      tx.put(table, "a", "1")
+      tx.add(counter, "a", by: 2)
+      [was, tx.get(table, "a"), tx.range(table), tx.get(counter, "a")]
+    end
+    assert_equal [[nil, [], 0], "1", [%w[a 1]], 2], seen
+    assert_equal ["1", 2], [table.get("a"), counter.get("a")]
+  ensure
+    narrow&.close
+  end
+
+  def test_a_table_of_a_transaction_that_fails_is_usable_afterwards
+    table = @store.table("of a failed transaction")
+    assert_raises(RuntimeError) { @store.transaction { |tx| tx.put(table, "a", "1") && raise("no") } }
+    assert_nil table.get("a")
+    table.put("b", "2")
+    assert_equal [%w[b 2]], @store.table("of a failed transaction").range
+  end
+
+  # The snapshot is older than the table and the counter.
+  def test_a_transaction_runs_again_after_others_have_created_what_it_has_found_missing
+    table = @store.table("created in the meantime")
+    counter = @store.counter("created in the meantime")
+    other = open_again
+    runs = 0
+    @store.transaction do |tx|
+      tx.get(@table, "a")
+      if (runs += 1) == 1
+        other.table(table.name).put("a", "other")
+        other.counter(counter.name).increment("a", by: 5)
+        assert_equal [nil, 0], [tx.get(table, "a"), tx.get(counter, "a")]
+      end
+      tx.put(table, "b", "#{tx.get(table, 'a')} #{tx.get(counter, 'a')}")
+    end
+    assert_equal [2, "other 5"], [runs, table.get("b")]
+  ensure
+    other&.close
+  end
+
   # Processes, each with its connections, move money to and fro and add it up.
   TRANSFERS = <<~RUBY
     require "elah"

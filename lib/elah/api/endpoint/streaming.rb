@@ -111,6 +111,8 @@ module Elah
         return @_broadcast.join(@request, status, headers) if @_broadcast
 
         sink = @request.start(status, headers)
+        length = Integer(headers["content-length"], exception: false)
+        sink = MeasuredStream.new(sink, @request, length) if length
         @_streaming = true
         writer.call(Output.new(sink))
         sink.close

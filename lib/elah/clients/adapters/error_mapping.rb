@@ -31,6 +31,10 @@ module Elah
       # Wraps what a driver raised.
       WRAPPER = "ActiveRecord::StatementInvalid"
 
+      # A class may have a method `name` of its own, which may raise.
+      NAME = Module.instance_method(:name)
+      private_constant :NAME
+
       # Adds the mapping to Rails, which sends its own error responses.
       RAILS_STATUSES = {
         "ActiveRecord::ConnectionTimeoutError" => :service_unavailable,
@@ -44,7 +48,7 @@ module Elah
         # @param exception [Exception]
         # @return [Elah::Unavailable, nil] nil when it is the app's own affair
         def of(exception)
-          names = exception.class.ancestors.map(&:name)
+          names = exception.class.ancestors.map { |ancestor| NAME.bind_call(ancestor) }
           meaning = CLASSES.values_at(*names).compact.first
           return meaning.new(exception.message) if meaning
 

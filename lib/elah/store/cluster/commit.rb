@@ -12,8 +12,8 @@ module Elah
         CALL = "SELECT elah_commit_1(#{(1..23).map { |number| "$#{number}" }.join(', ')})".freeze
 
         # @param reads [ReadSet]
-        # @param entries [Hash{Integer=>Hash{String=>Transaction::Entry}}] pending writes, by the table's number and the key
-        # @param changes [Hash{Integer=>Hash{String=>Transaction::Change}}]
+        # @param entries [Hash{Table=>Hash{String=>Transaction::Entry}}] pending writes
+        # @param changes [Hash{Counter=>Hash{String=>Transaction::Change}}]
         def initialize(reads, entries, changes)
           @reads = reads
           @puts, @gone = flat(entries).partition { |_, _, entry| entry.value }
@@ -34,7 +34,7 @@ module Elah
 
         private
 
-        def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [table, key, pending] } }
+        def flat(tables) = tables.flat_map { |table, keys| keys.map { |key, pending| [table.id, key, pending] } }
 
         def columns(rows, width) = rows.empty? ? Array.new(width) { [] } : rows.transpose
 
@@ -50,15 +50,16 @@ module Elah
         def keys_by_table
           one, wide = @reads.ranges.partition { |range| range.span.one? }
           keys = Hash.new { |tables, table| tables[table] = {} }
-          one.each { |range| keys[range.table][range.span.from] = false }
-          @reads.counts.each { |count| keys[count.counter][count.key] = false }
+          one.each { |range| keys[range.table.id][range.span.from] = false }
+          @reads.counts.each { |count| keys[count.counter.id][count.key] = false }
           [*@puts, *@gone, *@counts].each { |table, key, _| keys[table][key] = true }
-          [wide.map(&:table) | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
+          [wide.map { |range| range.table.id } | keys.select { |_, of_table| of_table.size > LOCKED_KEYS_MAX }.keys, keys]
         end
 
         def reads
-          ranges = @reads.ranges.map { |range| [range.table, range.span.from, range.span.til, range.digest] }
-          [*columns(ranges, 4), *columns(@reads.counts.map(&:to_a), 3)]
+          ranges = @reads.ranges.map { |range| [range.table.id, range.span.from, range.span.til, range.digest] }
+          counts = @reads.counts.map { |count| [count.counter.id, count.key, count.count] }
+          [*columns(ranges, 4), *columns(counts, 3)]
         end
 
         def entries

@@ -36,8 +36,7 @@ module Elah
         # (see Elah::Store::Counter#get)
         def get(key)
           key = Limits.key(key)
-          @id ||= @store.counters.find(@name)
-          (@id && @store.database.read { |sql| count(sql, key) }) || 0
+          @store.database.read { |sql| count(sql, key) } || 0
         end
 
         # (see Elah::Store::Counter#increment)
@@ -64,7 +63,10 @@ module Elah
         # @param sql [Elah::SQL::Statements]
         # @return [Integer, nil]
         # @api private
-        def count(sql, key) = sql.value(GET, id, key)
+        def count(sql, key)
+          @id ||= @store.counters.find(sql, @name)
+          @id && sql.value(GET, @id, key)
+        end
 
         # @return [Overflow]
         # @api private

@@ -13,16 +13,18 @@ module Elah
           @create = "INSERT INTO #{relation} (name) VALUES ($1) ON CONFLICT (name) DO NOTHING"
         end
 
+        # @param sql [Elah::SQL::Statements]
         # @param name [String]
-        # @return [Integer, nil]
-        def find(name) = @database.read { |sql| sql.value(@find, name) }
+        # @return [Integer, nil] which stays the number of that name for good
+        def find(sql, name) = sql.value(@find, name)
 
         # @param name [String]
         # @return [Integer]
         def create(name)
-          find(name) || begin
+          known = @database.read { |sql| find(sql, name) }
+          known || begin
             @database.write { |sql| sql.execute(@create, name) }
-            find(name)
+            @database.read { |sql| find(sql, name) }
           end
         end
       end

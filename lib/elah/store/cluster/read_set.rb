@@ -23,14 +23,14 @@ module Elah
         # @return [Integer]
         def size = @ranges.size + @counts.size
 
-        # @param table [Integer] number of the table
+        # @param table [Table]
         # @param span [Span]
         # @param entries [Array<Array(String, String)>] all that the span has, in the order of the keys
         def note_entries(table, span, entries)
           @ranges[[table, span.from, span.til]] ||= Range.new(table, span, digest(entries))
         end
 
-        # @param counter [Integer] number of the counter
+        # @param counter [Counter]
         # @param count [Integer, nil]
         def note_count(counter, key, count)
           @counts[[counter, key]] ||= Count.new(counter, key, count)

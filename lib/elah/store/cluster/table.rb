@@ -72,21 +72,23 @@ module Elah
         # @param sql [Elah::SQL::Statements]
         # @param span [Span]
         # @return [Array<Array(String, String)>]
-        def read_span(sql, span, limit, is_reverse) = sql.rows(RANGES.fetch(is_reverse), id, span.from, span.til, limit)
+        def read_span(sql, span, limit, is_reverse)
+          known_id(sql) ? sql.rows(RANGES.fetch(is_reverse), @id, span.from, span.til, limit) : []
+        end
 
         private
 
+        # nil while the table has no entry.
+        def known_id(sql) = @id ||= @store.tables.find(sql, @name)
+
         # The block's value; nil while the table has no entry.
-        def read
-          @id ||= @store.tables.find(@name)
-          @store.database.read { |sql| yield sql, @id } if @id
-        end
+        def read = @store.database.read { |sql| known_id(sql) && yield(sql, @id) }
 
         def read_range(conditions, limit, is_reverse)
           span = Span.of(conditions, is_reverse)
           return [] if span.empty? || limit.zero?
 
-          read { |sql, _| read_span(sql, span, limit, is_reverse ? true : false) } || []
+          @store.database.read { |sql| read_span(sql, span, limit, is_reverse ? true : false) }
         end
 
         def write_entry(key, value, ttl_ms, only_new)

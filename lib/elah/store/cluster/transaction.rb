@@ -20,9 +20,9 @@ module Elah
         def initialize(store)
           @store = store
           @reads = ReadSet.new
+          @handles = { Table => {}, Counter => {} }
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
-          @counters = {}
           @is_open = true
         end
 
@@ -32,7 +32,7 @@ module Elah
           from = own(from, Table, Counter)
           return count(from, key) if from.is_a?(Counter)
 
-          pending = @entries[from.id][key]
+          pending = @entries[from][key]
           pending ? pending.value&.dup : read(from, key)
         end
 
@@ -52,12 +52,15 @@ module Elah
 
         private
 
+        # The numbers of tables and counters are looked up in the snapshot, and created only for the commit. So a transaction needs one connection.
+        #
         # @param object [Object] what must be a table or a counter of this store
+        # @return [Table, Counter] the first that this transaction has used of that name
         def own(object, *classes)
           raise Closed, "The transaction is over." unless @is_open
 
           case object
-          when *classes then return object if @store.same?(object.store)
+          when *classes then return @handles[object.class][object.name] ||= object if @store.same?(object.store)
           when Store::Table, Store::Counter then nil
           else raise TypeError, "wrong argument type #{object.class} (expected #{classes.join(' or ')})"
           end
@@ -72,7 +75,7 @@ module Elah
         def read(table, key)
           span = Span.only(key)
           entries = snapshot { |sql| table.read_span(sql, span, 1, false) }
-          @reads.note_entries(table.id, span, entries)
+          @reads.note_entries(table, span, entries)
           check_size
           entries.first&.last
         end
@@ -88,7 +91,7 @@ module Elah
         end
 
         def pend(table, key, entry)
-          @entries[table.id][key] = entry
+          @entries[table][key] = entry
           check_size
         end
 
@@ -97,7 +100,7 @@ module Elah
           span = Span.of(conditions, is_reverse)
           return [] if span.empty? || limit.zero?
 
-          pending = @entries[table.id].select { |key, _| span.cover?(key) }
+          pending = @entries[table].select { |key, _| span.cover?(key) }
           gone = pending.count { |_, entry| entry.value.nil? }
           stored = snapshot { |sql| table.read_span(sql, span, [limit + gone, Limits::INTEGERS.max].min, is_reverse ? true : false) }
           merged = merge(stored, pending, limit, is_reverse)
@@ -118,16 +121,16 @@ module Elah
         # What comes after the last entry of a full page does not matter.
         def note_range(table, span, stored, merged, limit, is_reverse)
           span = span.up_to(merged.last.first, is_reverse) if merged.size == limit
-          @reads.note_entries(table.id, span, stored.select { |key, _| span.cover?(key) }.sort_by(&:first))
+          @reads.note_entries(table, span, stored.select { |key, _| span.cover?(key) }.sort_by(&:first))
           check_size
         end
 
         def count(counter, key)
-          change = @changes[counter.id][key]
+          change = @changes[counter][key]
           return change.added || 0 if change&.is_reset
 
           stored = snapshot { |sql| counter.count(sql, key) }
-          @reads.note_count(counter.id, key, stored)
+          @reads.note_count(counter, key, stored)
           ((stored || 0) + (change&.added || 0)).clamp(Limits::INTEGERS.min, Limits::INTEGERS.max)
         end
 
@@ -148,7 +151,7 @@ module Elah
           counter = own(counter, Counter)
           key = Limits.key(key)
           by = Limits.integer(by)
-          known = @changes[counter.id][key]
+          known = @changes[counter][key]
           added = known&.added || 0
           raise counter.overflow(key, by, added) unless Limits::INTEGERS.cover?(added + by)
 
@@ -157,8 +160,7 @@ module Elah
         end
 
         def change(counter, key, change)
-          @counters[counter.id] ||= counter
-          @changes[counter.id][key] = change
+          @changes[counter][key] = change
           check_size
         end
 
@@ -184,10 +186,10 @@ module Elah
 
         # The addition that does not fit.
         def overflow
-          @changes.each do |id, keys|
+          @changes.each do |counter, keys|
             keys.each do |key, change|
-              value = change.is_reset ? 0 : @counters[id].get(key)
-              return @counters[id].overflow(key, change.added, value) unless Limits::INTEGERS.cover?(value + (change.added || 0))
+              value = change.is_reset ? 0 : counter.get(key)
+              return counter.overflow(key, change.added, value) unless Limits::INTEGERS.cover?(value + (change.added || 0))
             end
           end
           Overflow.new("The sum of a counter and what the transaction adds does not fit into 64 bits.")
