@@ -72,6 +72,23 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # PostgreSQL compares only a row's own columns again when an update has waited for another one: both owned the shards, and confirmed deposits
+  # were lost.
+  def test_two_writers_that_claim_at_once_do_not_both_own
+    BankCluster.start do |cluster|
+      sql = Elah::SQL.new(cluster.database.url, connections_max: 2)
+      cluster.wait_until_spread(cluster.servers.first, 2)
+      sql.transaction do |transaction|
+        transaction.execute("SELECT FROM elah_shards FOR UPDATE")
+        sql.execute("UPDATE elah_writers SET fenced = true")
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        wait_until("both claim") { sql.value(waiting) == 2 }
+      end
+      cluster.servers.cycle(2) { |server| KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) } }
+      cluster.servers.each { |server| assert_empty cluster.wrong(server) }
+    end
+  end
+
   def test_a_server_whose_loop_hangs_keeps_no_shards
     with_two(hang_seconds: 1) do |cluster, one, two|
       hanging = Thread.new { one.get("/hang") }

@@ -48,13 +48,18 @@ SELECT count(*) FROM fence"
 pub(crate) const BEAT: &str = fenced!(", ready = $5", " SELECT count(*) FROM fence");
 
 /// Claims those of the shards `$5` that no living writer owns.
+///
+/// An update that has waited for another one compares only the row's own columns again: what a sub-query found, it takes as found. So the
+/// epoch tells whether another writer has claimed the shard meanwhile.
 pub(crate) const CLAIM: &str = fenced!(
     "",
     ",
+free AS MATERIALIZED (
+  SELECT shard, epoch FROM elah_shards s
+  WHERE shard = ANY ($5::int[]) AND NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)),
 claimed AS (
-  UPDATE elah_shards s SET writer = $1, epoch = epoch + 1
-  WHERE shard = ANY ($5::int[]) AND EXISTS (SELECT FROM fence)
-  AND NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced) RETURNING shard, epoch)
+  UPDATE elah_shards s SET writer = $1, epoch = s.epoch + 1 FROM free f
+  WHERE s.shard = f.shard AND s.epoch = f.epoch AND EXISTS (SELECT FROM fence) RETURNING s.shard, s.epoch)
 SELECT (SELECT count(*) FROM fence), (SELECT array_agg(shard) FROM claimed), (SELECT array_agg(epoch) FROM claimed)"
 );
 
