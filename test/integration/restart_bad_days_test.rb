@@ -19,6 +19,16 @@ class RestartBadDaysTest < Minitest::Test
     run Api
   RUBY
 
+  ROOT = File.expand_path("../..", __dir__)
+
+  FAILING = <<~RUBY
+    class Api < Elah::API
+      get("/fails") { raise "on purpose" }
+      get("/parallel") { Elah.gather { |calls| calls.call(:a) { "both" } }.to_h[:a] }
+    end
+    run Api
+  RUBY
+
   # The server exited with status 75, so that one client could make an outage of each restart.
   def test_one_process_restarts_although_a_request_waits_longer_than_its_drain
     with_request_during_restart("/long", drain_seconds: 0.5) do |server, client|
@@ -32,6 +42,55 @@ class RestartBadDaysTest < Minitest::Test
       wait_until("it drains") { status(server).workers.first[:state] == :draining }
       File.write(File.join(server.folder, "drains"), "")
       assert_restarted(server)
+    end
+  end
+
+  # The trial run did not look at the pid file, and the next image ended with a backtrace.
+  [1, 2].each do |workers|
+    define_method(:"test_a_pid_file_that_cannot_be_written_is_not_restarted_to_by_#{workers}") do
+      supervised_with_config("pidfile File.join(__dir__, File.exist?(BROKEN) ? 'absent/pid' : 'pid')", workers: workers) do |server, broken|
+        pidfile = File.join(File.dirname(broken), "pid")
+        File.write(broken, "")
+        server.signal(:HUP)
+        server.wait_for(/The pid file cannot be written: .*absent.*The trial process failed/m)
+        assert_equal [200, server.pid.to_s], [server.get("/").status, File.read(pidfile).chomp]
+      end
+    end
+  end
+
+  # It lived for ever, with its memory, as a child of process 1.
+  def test_term_kills_the_trial_run_of_a_supervisor
+    app = <<~RUBY
+      File.write("trial", Process.pid) && sleep if Elah::Restart.current.trial?
+      #{SLOW}
+    RUBY
+    supervised(app) do |server|
+      server.signal(:HUP)
+      trial = File.join(server.folder, "trial")
+      wait_until("the trial loads") { File.size?(trial) }
+      server.signal(:TERM)
+      assert_predicate server.wait_until_ended, :success?
+      assert_raises(Errno::ESRCH) { Process.kill(0, File.read(trial).to_i) }
+    end
+  end
+
+  # Code that was loaded when it was first named ended the worker, and the workers that replaced it.
+  [1, 2].each do |workers|
+    define_method(:"test_the_code_of_#{workers}_may_be_gone_while_it_runs") do
+      Dir.mktmpdir do |folder|
+        %w[lib exe].each { |name| FileUtils.cp_r(File.join(ROOT, name), folder) }
+        release = ["sh", "-c", "shift && exec #{folder}/exe/elah \"$@\"", "sh"]
+        ElahServer.start(FAILING, under: release, workers: workers) do |server|
+          FileUtils.rm_r(File.join(folder, "lib"))
+          assert_equal 500, server.get("/fails").status
+          if workers > 1
+            killed = worker_pids(server).first
+            Process.kill(:KILL, killed)
+            wait_for_workers(server, workers, besides: [killed])
+          end
+          assert_equal ["both", 500], [server.get("/parallel").body, server.get("/fails").status]
+        end
+      end
     end
   end
 

@@ -56,6 +56,34 @@ class PidfileTest < Minitest::Test
     assert_equal "1", File.read(@path)
   end
 
+  def test_one_that_cannot_be_written_is_named_with_the_reason
+    path = File.join(@folder, "absent", "elah.pid")
+    held = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.hold(path) { flunk } }
+    checked = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.check(path, Process.pid) }
+    assert_equal ["The pid file cannot be written: No such file or directory - #{path}. Set another --pidfile.",
+                  "The pid file cannot be written: No such file or directory - #{path}.#{Process.pid}. Set another --pidfile."],
+                 [held.message, checked.message]
+  end
+
+  def test_a_check_writes_nothing_that_stays
+    with_process do |pid|
+      File.write(@path, pid.to_s)
+      Elah::Pidfile.check(@path, pid)
+      assert_raises(Elah::Pidfile::Held) { Elah::Pidfile.check(@path, Process.pid) }
+    end
+    File.delete(@path)
+    Elah::Pidfile.check(@path, Process.pid)
+    Elah::Pidfile.check(nil, Process.pid)
+    assert_empty Dir.children(@folder)
+  end
+
+  def test_that_of_the_image_before_is_deleted_when_another_is_held
+    earlier = File.join(@folder, "earlier.pid")
+    File.write(earlier, Process.pid.to_s)
+    Elah::Pidfile.hold(@path, earlier: earlier) { assert_equal ["elah.pid"], Dir.children(@folder) }
+    Elah::Pidfile.hold(nil, earlier: earlier) { assert_empty Dir.children(@folder) }
+  end
+
   def test_no_path_writes_nothing
     assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
     assert_empty Dir.children(@folder)

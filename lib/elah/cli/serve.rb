@@ -22,9 +22,12 @@ module Elah
         config.check_store!
         config.check_cluster!
         server = Server.new(app, config)
-        return server.try if Restart.current.trial?
+        if Restart.current.trial?
+          Pidfile.check(config.pidfile, Process.ppid)
+          return server.try
+        end
 
-        Pidfile.hold(config.pidfile) { server.run }
+        Pidfile.hold(config.pidfile, earlier: Restart.current.state["pidfile"]) { server.run }
       end
     end
   end

@@ -8,18 +8,35 @@ module Elah
     # The file contains the ID of a running process.
     class Held < Error; end
 
-    # @param path [String, nil] nil writes no file
-    # @yield while the file is held
-    # @return [Object] the value of the block
-    # @raise [Held] when another running process holds it
-    # @raise [SystemCallError] when it cannot be written
-    def self.hold(path, &block)
-      path ? new(path).hold(&block) : yield
+    # The file cannot be written.
+    class NotWritable < Error; end
+
+    class << self
+      # @param path [String, nil] nil writes no file
+      # @param earlier [String, nil] the file of the image that this process executed before, which is deleted
+      # @yield while the file is held
+      # @return [Object] the value of the block
+      # @raise [Held] when another running process holds it
+      # @raise [NotWritable]
+      def hold(path, earlier: nil, &block)
+        new(earlier).release if earlier && earlier != path
+        path ? new(path).hold(&block) : yield
+      end
+
+      # Finds out, for a trial run, whether the server could hold the file.
+      #
+      # @param path [String, nil]
+      # @param server [Integer] its process ID
+      # @raise [Held]
+      # @raise [NotWritable]
+      def check(path, server) = path && new(path, server).check
     end
 
     # @param path [String]
-    def initialize(path)
+    # @param server [Integer] ID of the process that holds it
+    def initialize(path, server = Process.pid)
       @path = Text.path(path)
+      @server = server
     end
 
     # @see Pidfile.hold
@@ -27,28 +44,59 @@ module Elah
       write
       yield
     ensure
-      File.delete(@path) if @written && owner == Process.pid
+      release if @written
+    end
+
+    # @see Pidfile.check
+    def check
+      refuse_held
+      probe = "#{@path}.#{Process.pid}"
+      create(probe)
+      File.delete(probe)
+    rescue SystemCallError => e
+      raise not_writable(e)
+    end
+
+    # Deletes the file, if it is this process's.
+    def release
+      File.delete(@path) if owner == @server
     end
 
     private
 
     # Creation is exclusive, so of two servers that start together one fails.
     def write
-      File.open(@path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+      create(@path)
       @written = true
     rescue Errno::EEXIST
-      holder = owner
-      raise Held, "Process #{holder} of the pid file #{@path} is running: stop it, or set another --pidfile." if holder && running?(holder)
-
+      refuse_held
       File.delete(@path)
       retry
+    rescue SystemCallError => e
+      raise not_writable(e)
     end
 
-    def owner = Integer(File.read(@path), exception: false)
+    def create(path) = File.open(path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+
+    def refuse_held
+      holder = owner
+      raise Held, "Process #{holder} of the pid file #{@path} is running: stop it, or set another --pidfile." if holder && running?(holder)
+    end
+
+    # The message of the system names the path, and the call in brackets.
+    def not_writable(error)
+      NotWritable.new("The pid file cannot be written: #{error.message.sub(/ @ \w+/, '')}. Set another --pidfile.")
+    end
+
+    def owner
+      Integer(File.read(@path), exception: false)
+    rescue Errno::ENOENT, Errno::ENOTDIR
+      nil
+    end
 
     # A process that executed itself again keeps its ID and its file.
     def running?(pid)
-      return false if pid == Process.pid || !pid.positive?
+      return false if pid == @server || !pid.positive?
 
       Process.kill(0, pid)
       true
