@@ -58,7 +58,8 @@ module Lab
 
     # Reads the files once: the kernel may have let go of them, and who reads its whole store as it starts would not be ready in time.
     def near(target)
-      Dir.glob("#{target}/**/*").each { |file| IO.copy_stream(file, File::NULL) if File.file?(file) }
+      files = Dir.glob("**/*", base: target).map { |file| File.join(target, file) }
+      files.each { |file| IO.copy_stream(file, File::NULL) if File.file?(file) }
       target
     end
 

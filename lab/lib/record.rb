@@ -17,8 +17,8 @@ module Lab
     # @return [Record] the newest that there is
     # @raise [Lab::Error]
     def self.newest(parent = FOLDER)
-      newest = Dir.glob(File.join(parent, "*/about.json")).max or raise Error, "#{parent} is empty: run bin/lab first."
-      new(File.dirname(newest))
+      newest = Dir.glob("*/about.json", base: parent).max or raise Error, "#{parent} is empty: run bin/lab first."
+      new(File.join(parent, File.dirname(newest)))
     end
 
     # @param about [Hash] plan, contenders, workloads, versions, notices

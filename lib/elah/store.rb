@@ -29,9 +29,11 @@ module Elah
 
     include Interface::Opened
 
-    # The folder in a data folder that is there while a backup is restored.
+    # The folder in a data folder that is there until a backup has been received and checked, and the one from which its files are then moved to
+    # their places.
     UNFINISHED_RESTORE = "restore.unfinished"
-    private_constant :UNFINISHED_RESTORE
+    CHECKED_RESTORE = "restore.checked"
+    private_constant :UNFINISHED_RESTORE, :CHECKED_RESTORE
 
     # Attempts at a transaction before {Conflict} is raised.
     ATTEMPTS_MAX = 32
@@ -102,7 +104,7 @@ module Elah
       # @return [void]
       # @raise [CannotOpen] when a restore into it was interrupted
       def check_restored(data)
-        return unless Dir.exist?(File.join(data, UNFINISHED_RESTORE))
+        return unless Dir.exist?(File.join(data, UNFINISHED_RESTORE)) || Backup.unmoved(data).any?
 
         raise CannotOpen, "#{data} has an unfinished restore: run `elah store restore` again, or remove all files of the folder."
       end

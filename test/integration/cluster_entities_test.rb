@@ -51,6 +51,37 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # A script whose first loop has ended. In its second one it calls the server's accounts, and the server calls its own.
+  SCRIPT = BankCluster::APP[/\A.*^ACCOUNTS = [^\n]*\n/m] + <<~RUBY
+    KEYS = Array.new(40) { |number| "account\#{number}" }
+    Elah.run { KEYS.each { |key| ACCOUNTS[key].balance } until ACCOUNTS.size >= 5 }
+    Elah.run do
+      KEYS.each { |key| ACCOUNTS[key].deposit(1) }
+      puts "deposited"
+      Elah.offload { gets }
+      puts ACCOUNTS.size
+    end
+  RUBY
+
+  def test_a_process_goes_on_in_its_second_loop
+    BankCluster.start(servers: 1) do |cluster|
+      server = cluster.servers[0]
+      run_script(cluster) do |script|
+        assert_equal "deposited\n", script.gets
+        KEYS.each { |key| assert_equal 201, cluster.deposit(server, key, 1) }
+        script.puts
+        assert_operator script.gets.to_i, :>=, 5
+      end
+      assert_equal KEYS.to_h { |key| [key, 2] }, cluster.balances(server)
+    end
+  end
+
+  def run_script(cluster, &block)
+    options = BankCluster::OPTIONS.merge(cluster: cluster.database.url)
+    begins = "require 'elah'; $stdout.sync = true; Elah.config = Elah::Config.build(**#{options});"
+    IO.popen([RbConfig.ruby, "-Ilib", "-e", begins + SCRIPT], "r+", &block)
+  end
+
   def test_a_killed_server_loses_nothing_and_the_other_goes_on
     with_two do |cluster, one, two|
       one.signal(:KILL)

@@ -120,6 +120,8 @@ class StoreRestoreTest < BackupCase
     journals = Dir.glob("journal-*/*.log", base: File.join(@data, "shop [1]"))
     assert_equal journals, Dir.glob("journal-*/*.log", base: path("b/shop [1]"))
     refute_empty journals
+    rows = Elah::JSON.parse(succeed("stats", "--json").first)
+    assert_equal journals.size, rows.filter_map { |row| row.dig("sink", "journal_files") }.sum
   end
 
   def test_a_folder_that_may_not_be_read_is_named
@@ -173,6 +175,55 @@ class StoreRestoreTest < BackupCase
     assert_match(/has an unfinished restore: run `elah store restore` again/, output)
     succeed("restore", path("b"), data: path("r"))
     assert_equal %w[numbers], Dir.children(path("r"))
+  end
+
+  # The first call renames the folder, the next two move a store each.
+  def test_a_restore_that_was_killed_while_it_moved_its_files_is_repeated
+    skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
+    fill(100_000)
+    FileUtils.cp_r(File.join(@data, "numbers"), File.join(@data, "more"))
+    succeed("backup", path("b"))
+    { 1 => %w[restore.unfinished], 2 => %w[restore.checked], 3 => %w[more restore.checked] }.each do |call, left|
+      restore_killed_at("rename", call)
+      found = Dir.children(path("r")).map { |name| name == "numbers" ? "more" : name }
+      assert_equal left, found.sort
+      assert_match(/has an unfinished restore/, refuse("check", data: path("r")))
+      output, = succeed("restore", path("b"), data: path("r"))
+      assert_match(/\ARestored 2 stores, /, output)
+      assert_equal %w[more numbers], Dir.children(path("r")).sort
+      succeed("check", data: path("r"))
+      FileUtils.rm_rf(path("r"))
+    end
+  end
+
+  def test_a_killed_restore_is_not_undone_when_the_folder_has_other_files
+    skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
+    fill(100_000)
+    succeed("backup", path("b"))
+    restore_killed_at("rename", 2)
+    File.write(path("r/mine"), "x")
+    error = refuse("restore", path("b"), data: path("r"))
+    assert_match(/is not empty: a backup is restored into an empty folder only/, error)
+    assert_equal %w[mine restore.checked], Dir.children(path("r")).sort
+    File.delete(path("r/mine"))
+    succeed("restore", path("b"), data: path("r"))
+    assert_equal %w[numbers], Dir.children(path("r"))
+  end
+
+  def test_a_restore_that_was_killed_when_all_files_were_in_their_places_is_complete
+    skip "strace is not installed" unless system("strace", "-V", out: File::NULL)
+    fill(100_000)
+    succeed("backup", path("b"))
+    restore_killed_at("rmdir", 1)
+    assert_equal %w[numbers restore.checked], Dir.children(path("r")).sort
+    assert_match(%r{\A#{path('r')}/numbers: no damage}, succeed("check", data: path("r")).first)
+    assert_match(/is not empty/, refuse("restore", path("b"), data: path("r")))
+  end
+
+  def restore_killed_at(call, number)
+    killed = ["strace", "-f", "-o", File::NULL, "-e", "trace=#{call}", "-e", "inject=#{call}:signal=KILL:when=#{number}"]
+    output, status = Open3.capture2e(*killed, *command("restore", path("b"), data: path("r")), chdir: ROOT)
+    assert_equal 9, status.termsig, output
   end
 
   def test_a_disk_that_fills_up_leaves_nothing_of_the_copy

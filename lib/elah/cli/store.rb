@@ -121,7 +121,7 @@ module Elah
           parent = File.dirname(dir)
           return unless File.basename(dir) == "ledger"
 
-          segments = Dir[File.join(parent, "journal-*", "*.log")]
+          segments = Dir.glob("journal-*/*.log", base: parent).map { |path| File.join(parent, path) }
           { name: File.basename(parent), journal_files: segments.size, journal_bytes: segments.sum { |path| File.size?(path).to_i } }
         end
 

@@ -49,6 +49,7 @@ module Elah
 
     # Fibers that an interrupt left behind get a chance to clean up.
     def close
+      Entity::Peers.close_all(@loop) unless Elah.autoload?(:Entity)
       @loop.shut_down("The loop ends.")
     ensure
       @signal_listener&.kill

@@ -259,18 +259,29 @@ module Elah
       end
 
       # The first call in a loop, in a thread, or outside any loop.
+      #
+      # @return [Elah::Task]
       def enter
         if @thread && !@thread.equal?(Thread.current) && @thread.alive?
           raise OutsideLoop, "The entities #{@name} of this process are called by another thread already."
         end
 
         @thread = Thread.current
-        @commits.event_loop = @event_loop = Elah.current_loop
-        @event_loop&.at_end { flush }
-        Gauges.show(@event_loop) if @event_loop
-        place unless @placement
+        connect(Elah.current_loop) unless @placement && Elah.current_loop.equal?(@event_loop)
         @timers&.start(@event_loop) if @event_loop
         @event_loop ? @event_loop.current_task : @outside ||= Task.new
+      end
+
+      # From now on the entities run in this loop, or outside any.
+      def connect(event_loop)
+        @commits.event_loop = @event_loop = event_loop
+        event_loop&.at_end { flush }
+        Gauges.show(event_loop) if event_loop
+        place unless @placement
+        @routes.clear
+        @owners.clear
+        @peers = event_loop && Peers.open(event_loop, @placement)
+        @store.join(event_loop, @peers)
       end
     end
   end

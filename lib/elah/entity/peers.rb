@@ -25,11 +25,16 @@ module Elah
           require_relative "peer_links"
           port = PeerLinks::Port.bind(Elah.config) if placement.network?
           links = PeerLinks.open(event_loop, path, port: port, log: Log.current) { |message| Peers.serve(message) }
-          @all[placement] = new(links, placement)
+          @all[placement] = new(links, placement, event_loop)
         end
 
-        # Stops accepting calls.
-        def close_all = @all.each_value(&:close).clear
+        # Stops accepting calls in a loop, which ends.
+        #
+        # @param event_loop [Elah::EventLoop]
+        def close_all(event_loop)
+          ended = @all.select { |_, peers| peers.event_loop.equal?(event_loop) }
+          ended.each { |placement, peers| @all.delete(placement) && peers.close }
+        end
 
         # Runs the calls of a message.
         #
@@ -45,10 +50,15 @@ module Elah
         end
       end
 
+      # @return [Elah::EventLoop] in which the calls of other workers run
+      attr_reader :event_loop
+
       # @param links [Elah::PeerLinks]
       # @param placement [Placement::Supervised, Placement::Clustered]
-      def initialize(links, placement)
+      # @param event_loop [Elah::EventLoop]
+      def initialize(links, placement, event_loop)
         @links = links
+        @event_loop = event_loop
         @placement = placement
         @peers = {}
         @version = placement.version

@@ -97,7 +97,7 @@ module Elah
     def shut_down
       @config.run_hooks(:before_worker_shutdown)
     ensure
-      Entity::Peers.close_all unless Elah.autoload?(:Entity)
+      Entity::Peers.close_all(@loop) unless Elah.autoload?(:Entity)
       @ends = true
       @loop&.shut_down("The worker exits.")
       ShutdownWatchdog.stop

@@ -31,6 +31,14 @@ module Elah
       Report = Struct.new(:stores, :sinks, :bytes, :left_out, keyword_init: true)
 
       class << self
+        # @param data [String]
+        # @return [Array<String>] names that a restore has checked, and has not moved to their places in the data folder
+        # @api private
+        def unmoved(data)
+          checked = File.join(data, CHECKED_RESTORE)
+          Dir.exist?(checked) ? Dir.children(checked) - [MANIFEST] : []
+        end
+
         # Copies all that is stored below a folder, as of one moment.
         #
         # @param data [String] the data folder

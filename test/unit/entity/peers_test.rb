@@ -20,7 +20,7 @@ class EntityPeersTest < Minitest::Test
       slots = Slots.new([1, 0], 1, folder)
       Elah.run do
         links = Elah::PeerLinks.open(Elah.current_loop, File.join(folder, "own")) { |message| message }
-        peers = Elah::Entity::Peers.new(links, slots)
+        peers = Elah::Entity::Peers.new(links, slots, nil)
         assert_nil peers.owner(1)
         assert_empty peers.limiters
         assert_nil peers.identify("shop", 7), "without a port for other machines"

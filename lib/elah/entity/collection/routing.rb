@@ -83,8 +83,6 @@ module Elah
           @version = @placement.version
           @claims = Claims.new(Epochs.of(@store, @placement), @commits)
           @placement.before_release { |shards| release(shards) }
-          @peers = Peers.open(@event_loop, @placement) if @event_loop
-          @store.join(@event_loop, @peers)
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.

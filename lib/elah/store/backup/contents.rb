@@ -16,7 +16,7 @@ module Elah
         SEGMENT = /\.(?:log|damaged)\z/
         # Files that a store or a sink can make anew, or that were left by a killed process.
         TRANSIENT = %r{(?:\A|/)(?:lock\.mdb(?:\.\d+)?|data\.mdb\.compact|counters-[^/]+\.journal(?:-draft)?|entities-[^/]*\.lock|probe\.\d+|
-                       new\.\d+/[^/]+|journal-\d+/[^/]+)\z}x
+                       new\.\d+/[^/]+|#{CHECKED_RESTORE}/backup\.json|journal-\d+/[^/]+)\z}x
         ATTEMPTS_MAX = 100
         private_constant :SEGMENT, :TRANSIENT, :ATTEMPTS_MAX
 
@@ -28,7 +28,7 @@ module Elah
           unnamed = found.find { |store| store.encoding != Encoding::UTF_8 }
           raise Failed, "The path #{Text.printable(unnamed)} is not UTF-8: rename the folder." if unnamed
 
-          found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE) }.sort
+          found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE, CHECKED_RESTORE) }.sort
         end
 
         # @param data [String]

@@ -76,11 +76,19 @@ module Elah
           # @return [File, nil] to close at the end; nil when another process uses it
           def stage(path)
             FileUtils.mkdir_p(path, mode: 0o700)
-            lock = File.open(path)
-            return lock.close && nil unless lock.flock(File::LOCK_EX | File::LOCK_NB)
+            lock = lock(path) or return
 
             Dir.each_child(path) { |child| FileUtils.rm_rf(File.join(path, child)) }
             lock
+          end
+
+          # @return [File, nil] as of {stage}
+          def lock(path)
+            lock = File.open(path)
+            return lock if lock.flock(File::LOCK_EX | File::LOCK_NB)
+
+            lock.close
+            nil
           end
 
           # Symbolic links to folders are followed: a store may lie on another disk.

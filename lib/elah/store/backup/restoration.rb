@@ -5,7 +5,8 @@ require_relative "folder"
 module Elah
   class Store
     module Backup
-      # The way of a backup into an empty data folder: all files are written into a folder in it and checked, and then put in their places.
+      # The way of a backup into an empty data folder: all files are written into a folder in it and checked. Then the folder gets another name, and
+      # its files are moved to their places. Its manifest names them, so that the next restore can undo one that was killed meanwhile.
       class Restoration
         # @param source [FolderSource, TarSource]
         # @param data [String] a folder that is missing or empty
@@ -17,17 +18,18 @@ module Elah
         def initialize(data)
           @data = Text.path(data)
           @staging = File.join(@data, UNFINISHED_RESTORE)
+          @checked = File.join(@data, CHECKED_RESTORE)
           @found = {}
-          @installed = []
         end
 
         # @api private
         def run(source)
           existing = Dir.exist?(@data)
+          undo_interrupted
           others = existing ? Dir.children(@data) - [UNFINISHED_RESTORE] : []
           raise Failed, "#{@data} is not empty: a backup is restored into an empty folder only." if others.any?
 
-          lock = Folders.stage(@staging) or raise Failed, "Another restore into #{@data} is running."
+          lock = Folders.stage(@staging) or raise_running
           source.each_file { |path, bytes, io| receive(path, bytes, io) }
           report = verified
           install
@@ -40,6 +42,28 @@ module Elah
         end
 
         private
+
+        def raise_running = raise(Failed, "Another restore into #{@data} is running.")
+
+        # Undoes a restore that was killed while it moved its files, unless the folder has other files by now.
+        def undo_interrupted
+          return if Backup.unmoved(@data).empty?
+
+          lock = Folders.lock(@checked) or raise_running
+          undo if (Dir.children(@data) - [CHECKED_RESTORE] - names_of_backup).empty?
+        ensure
+          lock&.close
+        end
+
+        # Files that were not moved are removed last: as long as one is there, nobody uses the folder.
+        def undo
+          FileUtils.rm_rf((names_of_backup - Backup.unmoved(@data)).map { |name| File.join(@data, name) })
+          File.rename(@checked, @staging)
+        end
+
+        def names_of_backup
+          JSON.parse(File.read(File.join(@checked, MANIFEST))).fetch("files").map { |file| file.fetch("path")[%r{[^/]+}] }.uniq
+        end
 
         def receive(path, bytes, io)
           path = Text.of_bytes(path)
@@ -83,19 +107,18 @@ module Elah
         end
 
         def install
-          File.delete(File.join(@staging, MANIFEST))
           Folders.sync(@staging)
-          Dir.children(@staging).each do |child|
-            File.rename(File.join(@staging, child), File.join(@data, child))
-            @installed << File.join(@data, child)
-          end
+          File.rename(@staging, @checked)
           Folders.sync_names(@data)
-          Dir.rmdir(@staging)
+          Backup.unmoved(@data).each { |child| File.rename(File.join(@checked, child), File.join(@data, child)) }
+          Folders.sync_names(@data)
+          FileUtils.rm_rf(@checked)
           Folders.sync_names(@data)
         end
 
         def discard(existing)
-          FileUtils.rm_rf(existing ? [@staging, *@installed] : @data)
+          undo if Backup.unmoved(@data).any?
+          FileUtils.rm_rf(existing ? [@staging, @checked] : @data)
         end
       end
     end

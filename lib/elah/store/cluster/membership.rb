@@ -41,6 +41,7 @@ module Elah
         # @param event_loop [Elah::EventLoop, nil] in which shards are handed over in order
         # @param peers [Entity::Peers, nil] who takes calls of others
         def join(event_loop, peers)
+          @introduced = nil unless peers.equal?(@peers)
           @peers = peers
           @native.join(peers&.address.to_s)
           introduce
