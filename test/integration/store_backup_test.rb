@@ -111,6 +111,24 @@ class StoreBackupTest < BackupCase
     reader&.close
   end
 
+  # A folder that had this name, or a link to one, was emptied, even when it was the data folder.
+  def test_a_folder_with_the_name_of_an_unfinished_backup_is_left_alone
+    fill
+    other = path("b.unfinished")
+    File.symlink(@data, other)
+    assert_match(/b\.unfinished is no unfinished backup: remove it/, refuse("backup", path("b")))
+    File.delete(other)
+    FileUtils.cp_r(@data, other)
+    assert_match(/b\.unfinished is no unfinished backup: remove it/, refuse("backup", path("b")))
+    assert_equal Dir.children(@data).sort, Dir.children(other).sort
+    FileUtils.rm_r(other)
+    Dir.mkdir(path("elsewhere"))
+    File.symlink(path("elsewhere"), path("b"))
+    assert_match(/b is a mount point or a symbolic link: name a folder in it/, refuse("backup", path("b")))
+    succeed("backup", path("b/today"))
+    refute_empty Dir.children(path("elsewhere/today"))
+  end
+
   def test_a_reader_of_the_stream_that_stands_still_holds_nobody
     fill
     start_writer

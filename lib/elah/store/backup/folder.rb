@@ -8,18 +8,24 @@ module Elah
       # A backup that is written as a folder: beside its place, and put there when it is complete and on the disk.
       class FolderTarget
         SUFFIX = ".unfinished"
-        private_constant :SUFFIX
+
+        # The first file of an unfinished backup. A folder of that name without it is somebody else's, whose files stay.
+        MARK = "elah.unfinished"
+        private_constant :SUFFIX, :MARK
 
         # @param path [String] a folder that is missing or empty
         # @param data [String] the data folder
         # @raise [Failed]
         def initialize(path, data)
           @path = Text.path(path)
-          raise Failed, "#{path} is not empty: name a new folder." if File.exist?(@path) && !Folders.empty?(@path)
-          raise Failed, "#{path} lies in the data folder #{data}: name a folder outside." if Folders.inside?(@path, data)
-
           @staging = "#{@path}#{SUFFIX}"
+          raise Failed, "#{path} is not empty: name a new folder." if File.exist?(@path) && !Folders.empty?(@path)
+          raise Failed, "#{path} is a mount point or a symbolic link: name a folder in it." if Folders.fixed?(@path)
+          raise Failed, "#{path} lies in the data folder #{data}: name a folder outside." if Folders.inside?(@path, data)
+          raise Failed, "#{@staging} is no unfinished backup: remove it, or name another folder." unless own_or_absent?
+
           @lock = Folders.stage(@staging) or raise Failed, "Another backup to #{path} is running."
+          Folders.add(@staging, MARK) { nil }
         rescue SystemCallError => e
           raise Failed, "The backup cannot be written to #{path}: #{e.message}."
         end
@@ -31,6 +37,7 @@ module Elah
 
         # @return [void]
         def finish
+          File.delete(File.join(@staging, MARK))
           Folders.sync(@staging)
           File.rename(@staging, @path)
           Folders.sync_names(File.dirname(@path))
@@ -41,6 +48,14 @@ module Elah
         def abort
           FileUtils.rm_rf(@staging)
           @lock.close
+        end
+
+        private
+
+        def own_or_absent?
+          return false if File.symlink?(@staging)
+
+          !File.exist?(@staging) || Folders.empty?(@staging) || File.exist?(File.join(@staging, MARK))
         end
       end
 
@@ -112,6 +127,11 @@ module Elah
           end
 
           def empty?(path) = File.directory?(path) && Dir.empty?(path)
+
+          # Whether no other folder can take its place.
+          def fixed?(path)
+            File.symlink?(path) || (File.exist?(path) && File.stat(path).dev != File.stat(File.dirname(path)).dev)
+          end
 
           # Whether a path lies in a folder; none of them need exist.
           def inside?(path, folder)
