@@ -99,6 +99,12 @@ module Elah
       # @raise [CannotOpen]
       def stats(dir) = stats_native(dir.to_s)
 
+      # Waits until what entities have acknowledged from memory is stored.
+      #
+      # @param store [Elah::Store, Elah::Store::Cluster]
+      # @api private
+      def flush_entities(store) = Elah.autoload?(:Entity) || store.closed? || Entity::Collection.flush(store)
+
       # @api private
       # @param data [String] a data folder
       # @return [void]
@@ -150,15 +156,20 @@ module Elah
     #   Stores the counts that this process has in memory.
     #   @return [nil] once it is on disk
 
-    # @!method close
-    #   Finishes waiting writes and closes the store. Other methods raise {Closed} afterwards.
-    #   @return [nil]
-
     # @!method closed?
     #   @return [Boolean]
 
     # @!method dir
     #   @return [String] its directory; of a cluster the URL without the password
+
+    # Finishes waiting writes, also those that entities have acknowledged from memory, and closes the store. Other methods raise {Closed} afterwards.
+    #
+    # @return [nil]
+    def close
+      Store.flush_entities(self)
+    ensure
+      close_native
+    end
 
     # The time of the clock by which entries expire: that of the system, or the `clock:` of {open}. It never goes back.
     #
@@ -198,6 +209,6 @@ module Elah
 
     alias new_counter counter_native
     alias begin_attempt begin_native
-    private :counter_native, :begin_native, :new_counter, :begin_attempt
+    private :close_native, :counter_native, :begin_native, :new_counter, :begin_attempt
   end
 end

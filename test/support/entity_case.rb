@@ -94,6 +94,9 @@ class EntityCase < Minitest::Test
   # A test of a class with other stores overrides it.
   def open_store = Elah::Store.open(@dir, bytes_max: 64 * 1024**2)
 
+  # @return [Elah::Store] another opening of the store, after its close
+  def open_again = open_store
+
   # Entities of a class like Account, with what the block declares.
   def accounts(name, store: @store, &block)
     Class.new(Account) do

@@ -207,7 +207,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("flush", method!(RubyStore::flush, 0))?;
     class.define_method("now_ms", method!(RubyStore::now_ms, 0))?;
     class.define_method("dir", method!(RubyStore::dir, 0))?;
-    class.define_method("close", method!(RubyStore::close, 0))?;
+    class.define_method("close_native", method!(RubyStore::close, 0))?;
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
     clock::init(ruby, class)?;
     snapshot::init(ruby, class)?;

@@ -68,9 +68,10 @@ module Elah
     # A transaction that its caller ends, by {Transaction#commit} or {Transaction#roll_back}.
     #
     # @param isolation [Symbol, nil]
+    # @param first [String, nil] a statement without parameters and rows that is sent together with the beginning; PostgreSQL only
     # @return [Transaction]
     # @api private
-    def begin(isolation: nil) = Transaction.new(@native.begin(isolation))
+    def begin(isolation: nil, first: nil) = Transaction.new(@native.begin(isolation, first))
 
     # @return [Boolean] whether the server is PostgreSQL; otherwise it is MySQL or MariaDB
     def postgres? = @native.postgres?

@@ -22,6 +22,11 @@ module Elah
         # @return [Integer] number of shards, of all stores, that this process has claimed
         def claimed = @all.each_value.sum(&:size)
 
+        # Drops the epochs of a store that was closed.
+        #
+        # @param dir [String]
+        def forget(dir) = @all.delete(dir)
+
         # Drops all epochs, in a fork.
         def reset_all
           @all.clear

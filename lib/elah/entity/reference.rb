@@ -53,6 +53,12 @@ module Elah
           const_set("To#{collection.number}", references)
         end
 
+        # Takes the name back.
+        #
+        # @param collection [Collection]
+        # @api private
+        def withdraw(collection) = remove_const("To#{collection.number}")
+
         # @param calls [Array<Symbol>] names of the methods
         # @param receiver [Symbol] the method of {Collection} that receives each call
         # @return [Class]

@@ -18,7 +18,8 @@ module Elah
         allowed = connections_max(config)
         return if allowed == config.connections_max
 
-        log.warn("The limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{config.connections_max}): further connections wait")
+        log.warn("The limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{config.connections_max}): " \
+                 "further connections wait")
       end
 
       # @param config [Elah::Config]

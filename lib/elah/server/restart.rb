@@ -81,7 +81,8 @@ module Elah
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
       hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      exec(Options::Environment.restart(JSON.generate(state.merge(STOP => @held, "pidfile" => Elah.config.pidfile))), *@command, chdir: @folder, **kept)
+      left = state.merge(STOP => @held, "pidfile" => Elah.config.pidfile)
+      exec(Options::Environment.restart(JSON.generate(left)), *@command, chdir: @folder, **kept)
     ensure
       @is_going = false
     end

@@ -124,6 +124,8 @@ module Elah
 
       # (see Elah::Store#close)
       def close
+        Store.flush_entities(self)
+      ensure
         Store.clusters.delete(self)
         @sweeper.stop
         leave

@@ -43,6 +43,15 @@ class EntityMemoryTest < EntityCase
     assert_equal "7", lingering.index(:history).get("2 7")
   end
 
+  # They stayed those of the opening that was closed.
+  def test_a_store_that_is_opened_again_has_its_entities
+    assert_equal 5, @accounts["1"].deposit(5)
+    @store.close
+    @store = open_again
+    again = @accounts.entity_class.in(@store)
+    assert_equal [10, 1], [again["1"].deposit(5), accounts("others")["1"].deposit(1)]
+  end
+
   def test_a_linger_has_bounds_and_concerns_memory_alone
     assert_equal 0, Class.new(Elah::Entity) { linger_seconds 5 }.linger_seconds
     assert_equal Elah::Entity::LINGER_SECONDS, Class.new(Elah::Entity) { durability :memory }.linger_seconds

@@ -40,8 +40,11 @@ module EntitiesOnCluster
     admin = Elah::SQL.new(server.url, connections_max: 1)
     admin.execute("CREATE DATABASE #{name = "entities_#{object_id}"}")
     admin.close
-    Elah::Store.open(server.url.sub(/\w+\z/, name))
+    @url = server.url.sub(/\w+\z/, name)
+    open_again
   end
+
+  def open_again = Elah::Store.open(@url)
 end
 
 [EntityTest, EntityBoundsTest, EntityCopiesTest, EntityGatherTest, EntityKeyEncodingTest, EntityMemoryTest, EntityTurnsTest].each do |tests|

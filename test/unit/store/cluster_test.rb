@@ -334,14 +334,30 @@ class StoreClusterTest < ClusterCase
     @sql.execute("ANALYZE elah_rows")
     @sql.transaction do |tx|
       tx.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-      Elah::Store::Cluster::Table.const_get(:RANGES).each do |is_reverse, statement|
-        tx.execute("PREPARE walk_#{is_reverse} (int, bytea, bytea, bigint) AS #{statement}")
-        plan = tx.rows("EXPLAIN EXECUTE walk_#{is_reverse} (#{@table.id}, '\\x00', '\\xff', 10)").join("\n")
+      tx.execute("SET LOCAL elah.now = 0")
+      Elah::Store::Cluster::Table.const_get(:RANGES).values.each_with_index do |statement, index|
+        tx.execute("PREPARE walk_#{index} (int, bytea, bytea, bigint) AS #{statement}")
+        plan = tx.rows("EXPLAIN EXECUTE walk_#{index} (#{@table.id}, '\\x00', '\\xff', 10)").join("\n")
         assert_match(/Index Scan.*using elah_rows_pkey/, plan)
         assert_match(/Index Cond: .*tbl = .*key >= .*key < /, plan)
         refute_match(/Sort|Seq Scan/, plan)
       end
     end
+  end
+
+  # It saw an entry that had expired beside the one that replaced it: the time was that of BEGIN, and the snapshot was taken later.
+  def test_a_transaction_reads_by_the_time_of_its_snapshot
+    other = open_again
+    sql = @store.database.read { |client| client }
+    replace = lambda do |_transaction|
+      nil while other.table(@table.name).get("m1")
+      other.table(@table.name).put("m2", "")
+    end
+    sql.define_singleton_method(:begin) { |**options| super(**options).tap(&replace) }
+    @table.put("m1", "", ttl: 0.05)
+    assert_operator @store.transaction { |tx| tx.range(@table, prefix: "m") }.size, :<=, 1
+  ensure
+    other&.close
   end
 
   attr_reader :store, :table, :counter

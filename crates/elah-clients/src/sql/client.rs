@@ -31,8 +31,8 @@ impl Client {
         Ok(RowStream::of_lease(self.pool.lease().await?, Statement::new(sql, params)))
     }
 
-    pub async fn begin(&self, isolation: Option<Isolation>) -> Result<Transaction, Error> {
-        Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation).await
+    pub async fn begin(&self, isolation: Option<Isolation>, first: Option<&str>) -> Result<Transaction, Error> {
+        Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation, first).await
     }
 
     /// Closes idle connections now, and others when they return.

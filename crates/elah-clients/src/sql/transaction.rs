@@ -39,8 +39,13 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(super) async fn begin(mut lease: Lease, settings: &Settings, isolation: Option<Isolation>) -> Result<Transaction, Error> {
-        let begin = match (settings.engine, isolation) {
+    pub(super) async fn begin(
+        mut lease: Lease,
+        settings: &Settings,
+        isolation: Option<Isolation>,
+        first: Option<&str>,
+    ) -> Result<Transaction, Error> {
+        let mut begin = match (settings.engine, isolation) {
             (Engine::Postgres, Some(isolation)) => format!("BEGIN ISOLATION LEVEL {}", isolation.words()),
             (Engine::MySql, Some(isolation)) => {
                 // For the next transaction only.
@@ -49,6 +54,9 @@ impl Transaction {
             }
             (_, None) => "START TRANSACTION".to_owned(),
         };
+        if let (Engine::Postgres, Some(first)) = (settings.engine, first) {
+            begin.extend(["; ", first]);
+        }
         lease.command(&begin).await?;
         lease.note_transaction(true);
         let server = Arc::clone(&settings.server);

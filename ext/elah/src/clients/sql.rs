@@ -59,11 +59,11 @@ impl RubySql {
         Ok(RubyStream::new(home, stream.map_err(|error| raised(ruby, &error))?))
     }
 
-    fn begin(ruby: &Ruby, sql: &Self, isolation: Option<Symbol>) -> Result<RubyTransaction, Error> {
+    fn begin(ruby: &Ruby, sql: &Self, isolation: Option<Symbol>, first: Option<String>) -> Result<RubyTransaction, Error> {
         let isolation = isolation.map(|name| read_isolation(ruby, name)).transpose()?;
         let home = Home::current(ruby)?;
         let client = sql.client(ruby, home)?;
-        let transaction = home.wait_for(ruby, async move { client.begin(isolation).await })?;
+        let transaction = home.wait_for(ruby, async move { client.begin(isolation, first.as_deref()).await })?;
         let transaction = transaction.map_err(|error| raised(ruby, &error))?;
         Ok(RubyTransaction::new(home, sql.settings.engine, transaction))
     }
@@ -135,7 +135,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_singleton_method("open", function!(RubySql::open, 2))?;
     class.define_method("run", method!(RubySql::run, 3))?;
     class.define_method("stream", method!(RubySql::stream, 2))?;
-    class.define_method("begin", method!(RubySql::begin, 1))?;
+    class.define_method("begin", method!(RubySql::begin, 2))?;
     class.define_method("server", method!(RubySql::server, 0))?;
     class.define_method("postgres?", method!(RubySql::is_postgres, 0))?;
     class.define_method("status", method!(RubySql::status, 0))?;

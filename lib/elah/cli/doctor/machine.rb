@@ -23,7 +23,8 @@ module Elah
           return Finding.new(level: :ok, check: :descriptors, message: "File descriptors: #{shown}") if allowed == @config.connections_max
 
           Finding.new(level: :warning, check: :descriptors,
-                      message: "The hard limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{@config.connections_max})",
+                      message: "The hard limit of #{hard} file descriptors allows #{allowed} connections, " \
+                               "not connections_max (#{@config.connections_max})",
                       remedy: "raise it (`ulimit -Hn`, LimitNOFILE= in systemd), or lower connections_max", page: "docs/operating.md#systemd")
         end
 

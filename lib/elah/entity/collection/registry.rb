@@ -15,7 +15,9 @@ module Elah
         # @raise [ArgumentError] when another class has that name in the store
         def of(entity_class, store)
           name = entity_class.entity_name
-          collection = (collections[[store.dir, name]] ||= numbered(new(entity_class, store)))
+          id = [store.dir, name]
+          forget_closed(store.dir) if collections[id]&.store&.closed? && !store.closed?
+          collection = (collections[id] ||= numbered(new(entity_class, store)))
           return collection if collection.entity_class.equal?(entity_class)
 
           raise ArgumentError, "The entities #{name} of #{store.dir} are those of #{collection.entity_class}, not of #{entity_class}."
@@ -44,6 +46,11 @@ module Elah
         # Waits until all writes that were acknowledged from memory are on disk: before a fork, and when the process ends.
         def flush_all = collections.each_value(&:flush)
 
+        # As {flush_all}, of one store.
+        #
+        # @param store [Elah::Store]
+        def flush(store) = collections.each_value { |collection| collection.flush if collection.store.equal?(store) }
+
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
 
@@ -66,6 +73,16 @@ module Elah
 
         def collections = @collections ||= {}
         def by_number = @by_number ||= {}
+
+        # Another opening of a store that was closed begins with no entities in memory, and claims its shards anew.
+        def forget_closed(dir)
+          closed = collections.select { |(of, _), collection| of == dir && collection.store.closed? }
+          closed.each do |id, collection|
+            by_number.delete(collections.delete(id).number)
+            Reference.withdraw(collection)
+          end
+          Epochs.forget(dir)
+        end
 
         def numbered(collection)
           other = by_number[collection.number]

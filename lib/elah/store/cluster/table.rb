@@ -11,8 +11,8 @@ module Elah
         SIZE = "SELECT count(*) FROM elah_rows WHERE tbl = $1"
         LAST = "SELECT key FROM elah_rows WHERE tbl = $1 ORDER BY key DESC LIMIT 1"
         AT = "SELECT (#{LAST}), (#{GET})".freeze
-        RANGE = "SELECT key, value FROM elah_rows WHERE tbl = $1 AND key >= $2 AND key < $3 AND #{Schema::LIVE} ORDER BY key %s LIMIT $4".freeze
-        RANGES = { false => format(RANGE, "ASC"), true => format(RANGE, "DESC") }.freeze
+        RANGE = "SELECT key, value FROM elah_rows WHERE tbl = $1 AND key >= $2 AND key < $3 AND %s ORDER BY key %s LIMIT $4"
+        RANGES = [Schema::LIVE, Schema::WAS_LIVE].product(%w[ASC DESC]).to_h { |parts| [parts, format(RANGE, *parts)] }.freeze
 
         EXPIRY = "#{format(Schema::NOW, 'now()')} + $4::bigint".freeze
         PUT = "#{Schema::HELD} INSERT INTO elah_rows AS r (tbl, key, value, expires_at) SELECT $1::int, $2::bytea, $3::bytea, #{EXPIRY} FROM held " \
@@ -71,9 +71,10 @@ module Elah
         # @api private
         # @param sql [Elah::SQL::Statements]
         # @param span [Span]
+        # @param live [String] which entries have not expired, of {Schema}
         # @return [Array<Array(String, String)>]
-        def read_span(sql, span, limit, is_reverse)
-          known_id(sql) ? sql.rows(RANGES.fetch(is_reverse), @id, span.from, span.til, limit) : []
+        def read_span(sql, span, limit, is_reverse, live = Schema::LIVE)
+          known_id(sql) ? sql.rows(RANGES.fetch([live, is_reverse ? "DESC" : "ASC"]), @id, span.from, span.til, limit) : []
         end
 
         private
@@ -88,7 +89,7 @@ module Elah
           span = Span.of(conditions, is_reverse)
           return [] if span.empty? || limit.zero?
 
-          @store.database.read { |sql| read_span(sql, span, limit, is_reverse ? true : false) }
+          @store.database.read { |sql| read_span(sql, span, limit, is_reverse) }
         end
 
         def write_entry(key, value, ttl_ms, only_new)

@@ -68,13 +68,13 @@ module Elah
         end
 
         def snapshot(&block)
-          @snapshot ||= @store.database.read { |sql| sql.begin(isolation: :repeatable_read) }
+          @snapshot ||= @store.database.read { |sql| sql.begin(isolation: :repeatable_read, first: Schema::TAKE_TIME) }
           @store.database.read { block.call(@snapshot) }
         end
 
         def read(table, key)
           span = Span.only(key)
-          entries = snapshot { |sql| table.read_span(sql, span, 1, false) }
+          entries = snapshot { |sql| table.read_span(sql, span, 1, false, Schema::WAS_LIVE) }
           @reads.note_entries(table, span, entries)
           check_size
           entries.first&.last
@@ -102,7 +102,7 @@ module Elah
 
           pending = @entries[table].select { |key, _| span.cover?(key) }
           gone = pending.count { |_, entry| entry.value.nil? }
-          stored = snapshot { |sql| table.read_span(sql, span, [limit + gone, Limits::INTEGERS.max].min, is_reverse ? true : false) }
+          stored = snapshot { |sql| table.read_span(sql, span, [limit + gone, Limits::INTEGERS.max].min, is_reverse, Schema::WAS_LIVE) }
           merged = merge(stored, pending, limit, is_reverse)
           note_range(table, span, stored, merged, limit, is_reverse)
           merged
