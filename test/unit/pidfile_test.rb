@@ -56,6 +56,19 @@ class PidfileTest < Minitest::Test
     assert_equal "1", File.read(@path)
   end
 
+  def test_one_that_was_removed_is_left
+    assert_equal 7, Elah::Pidfile.hold(@path) { File.delete(@path) && 7 }
+  end
+
+  def test_one_that_cannot_be_written_is_named
+    { "none/elah.pid" => "No such file or directory", "." => "Is a directory" }.each do |name, reason|
+      path = File.expand_path(name, @folder)
+      error = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.hold(path) { flunk } }
+      assert_equal "The pid file #{path} cannot be written: #{reason}. Make its folder, or set another --pidfile.",
+                   error.message
+    end
+  end
+
   def test_no_path_writes_nothing
     assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
     assert_empty Dir.children(@folder)

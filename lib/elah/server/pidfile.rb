@@ -8,11 +8,14 @@ module Elah
     # The file contains the ID of a running process.
     class Held < Error; end
 
+    # The file cannot be written.
+    class NotWritable < Error; end
+
     # @param path [String, nil] nil writes no file
     # @yield while the file is held
     # @return [Object] the value of the block
     # @raise [Held] when another running process holds it
-    # @raise [SystemCallError] when it cannot be written
+    # @raise [NotWritable]
     def self.hold(path, &block)
       path ? new(path).hold(&block) : yield
     end
@@ -32,19 +35,31 @@ module Elah
 
     private
 
-    # Creation is exclusive, so of two servers that start together one fails.
     def write
-      File.open(@path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
-      @written = true
-    rescue Errno::EEXIST
-      holder = owner
-      raise Held, "Process #{holder} of the pid file #{@path} is running: stop it, or set another --pidfile." if holder && running?(holder)
+      until create
+        holder = owner
+        raise Held, "Process #{holder} of the pid file #{@path} is running: stop it, or set another --pidfile." if holder && running?(holder)
 
-      File.delete(@path)
-      retry
+        File.delete(@path)
+      end
+      @written = true
+    rescue SystemCallError => e
+      raise NotWritable, "The pid file #{@path} cannot be written: #{e.class.new.message}. Make its folder, or set another --pidfile."
     end
 
-    def owner = Integer(File.read(@path), exception: false)
+    # Exclusive, so of two servers that start together one fails.
+    def create
+      File.open(@path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+      true
+    rescue Errno::EEXIST
+      false
+    end
+
+    def owner
+      Integer(File.read(@path), exception: false)
+    rescue Errno::ENOENT
+      nil
+    end
 
     # A process that executed itself again keeps its ID and its file.
     def running?(pid)
