@@ -4,9 +4,12 @@ require "test_helper"
 require "minitest/mock"
 require "set"
 require "support/entity_case"
+require "support/timed_store"
 
 # Calls under an idempotency key.
 class EntityOnceTest < EntityCase
+  include TimedStore
+
   Once = Elah::Entity::Once
 
   # Counts its calls.
@@ -44,16 +47,7 @@ class EntityOnceTest < EntityCase
 
   def setup
     super
-    @clock = Elah::Store::Clock.new(Time.at(1_000_000))
-    @other = Dir.mktmpdir("elah-once")
-    @timed = Elah::Store.open(@other, bytes_max: 64 * 1024**2, clock: @clock)
     @tills = Till.in(@timed)
-  end
-
-  def teardown
-    @timed.close
-    FileUtils.remove_entry(@other)
-    super
   end
 
   def till = @tills["1"]
