@@ -89,7 +89,16 @@ class ConfigTest < Minitest::Test
 
   # Ruby reads it as a variable.
   def test_an_option_of_the_file_that_is_assigned_is_told_with_its_line
-    config = load(file: "workers 1\n\nport = 3000\ndata ||= '/srv'\nqueue_max = 5\nqueue_max queue_max\nother = 1\nset :a, other")
+    config = load(file: <<~RUBY)
+      workers 1
+
+      port = 3000
+      data ||= "/srv"
+      queue_max = 5
+      queue_max queue_max
+      other = 1
+      set :a, other
+    RUBY
     told = config.warnings.grep(/assigns/)
     assert_equal 2, told.size
     assert_match(%r{config/elah\.rb:3 assigns a variable `port`, which sets no option: write `port VALUE`}, told[0])

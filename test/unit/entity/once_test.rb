@@ -125,9 +125,9 @@ class EntityOnceTest < EntityCase
   Place = Struct.new(:x, :y)
 
   def test_values_that_look_alike_in_a_digest_differ
-    values = [Point.new(1, 2), Place.new(1, 2), Point.new(2, 1), ["EntityOnceTest::Point", { x: 1, y: 2 }], Set[1, 2], Set[1],
-              1..2, 1...2, Time.at(1), Time.at(1, 1, :nsec), nil, "nil", :nil, ["a", "b"], ["ab"], [["a"], "b"], { "a" => "b" }, [["a", "b"]], 1, "1", true, "true",
-              [], {}]
+    values = [nil, "nil", :nil, ["a", "b"], ["ab"], [["a"], "b"], { "a" => "b" }, [["a", "b"]], 1, "1", true, "true",
+              [], {}, Point.new(1, 2), Place.new(1, 2), Point.new(2, 1), ["EntityOnceTest::Point", { x: 1, y: 2 }],
+              Set[1, 2], Set[1], 1..2, 1...2, Time.at(1), Time.at(1, 1, :nsec)]
     digests = values.map { |value| Once::Arguments.digest(:take, [value]) }
     assert_equal values.size, digests.uniq.size
   end
