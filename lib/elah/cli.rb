@@ -38,6 +38,9 @@ module Elah
       rescue Error => e
         err.puts "elah: #{e.message}"
         1
+      rescue ScriptError, StandardError => e # of the app; Ruby itself would escape its message
+        err.puts e.full_message(highlight: false)
+        1
       end
 
       # @param word [String, nil] the name of a command, or an alias

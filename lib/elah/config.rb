@@ -36,6 +36,10 @@ module Elah
     # @api private
     attr_reader :limits
 
+    # @return [Array<String>] a sentence for each line of the config file, and each setting, that has no effect
+    # @api private
+    def warnings = @warnings + settings.warnings
+
     # Reads flags, environment and config file.
     #
     # @param flags [Hash{Symbol=>Object}] options by name, unchecked
@@ -50,7 +54,7 @@ module Elah
       environment = Options::Environment.read(env, own_only: shares_environment)
       file = read_file(flags[:config] || environment[:config])
       layers = [file.values, environment, flags].map { |layer| layer.except(*without) }
-      new(layers, hooks: file.hooks, settings: Settings.new(flags: settings, file: file.settings, env: env))
+      new(layers, hooks: file.hooks, settings: Settings.new(flags: settings, file: file.settings, env: env), warnings: file.warnings)
     end
 
     # Overrides defaults; reads neither a file nor the environment's options.
@@ -79,7 +83,7 @@ module Elah
 
     # @param layers [Array<Hash{Symbol=>Object}>] checked values, the weakest layer first
     # @api private
-    def initialize(layers, hooks:, settings:)
+    def initialize(layers, hooks:, settings:, warnings: [])
       defaults = Options.all.to_h { |option| [option.name, option.default] }
       @values = layers.reduce(defaults) { |values, layer| values.merge(with_port(layer)) }
       @values[:data] = Text.path(@values[:data])
@@ -88,6 +92,7 @@ module Elah
       @limits = Options.all.select(&:limit).to_h { |option| [option.name, @values[option.name]] }.freeze
       @hooks = hooks.freeze
       @settings = settings
+      @warnings = warnings
       freeze
     end
 

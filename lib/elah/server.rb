@@ -26,7 +26,7 @@ module Elah
     def run
       @pid = Process.pid
       Descriptors.allow(@config, @log)
-      @config.settings.warnings.each { |warning| @log.warn(warning) }
+      @config.warnings.each { |warning| @log.warn(warning) }
       Adapters.install if @config.adapters?
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)

@@ -52,6 +52,18 @@ class AppFileTest < Minitest::Test
     end
   end
 
+  def test_of_a_folder_the_app_file_in_it_is_named
+    in_folder("config.ru" => "run 1") do |folder|
+      FileUtils.mkdir("src")
+      error = assert_raises(Elah::AppFileError) { Elah::AppFile.load(".") }
+      assert_equal "#{folder} is a folder: name the app file in it, #{folder}/config.ru.", error.message
+      FileUtils.touch("app.rb")
+      assert_match(%r{in it, .*/app\.rb\.\z}, assert_raises(Elah::AppFileError) { Elah::AppFile.load(folder) }.message)
+      assert_match(%r{/src is a folder: name the app file in it\.\z},
+                   assert_raises(Elah::AppFileError) { Elah::AppFile.load("src") }.message)
+    end
+  end
+
   def test_errors_say_what_to_write
     assert_match(/end it with `run MyAPI`/, refuse("1"))
     assert_match(/calls `run` 2 times/, refuse("run ->(_) {}\nrun ->(_) {}"))

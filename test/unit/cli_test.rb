@@ -227,6 +227,21 @@ class CliTest < Minitest::Test
     assert_equal ["elah: App file /nowhere/app.rb does not exist.\n", 1], [out, status.exitstatus]
   end
 
+  # Ruby itself escapes the message of what nobody has rescued.
+  def test_an_error_of_the_app_is_printed_as_it_is
+    sources = { 'run("a\n" ]' => /app\.rb:1.*run\("a\\n" \]\n/m,
+                'raise "a\\\\b"' => /app\.rb:1:in .*: a\\b \(RuntimeError\)/ }
+    sources.each do |source, printed|
+      Dir.mktmpdir do |folder|
+        path = File.join(folder, "app.rb")
+        File.write(path, source)
+        output, status = Open3.capture2e(EXECUTABLE, "serve", path, chdir: folder)
+        assert_match(printed, output)
+        assert_equal 1, status.exitstatus
+      end
+    end
+  end
+
   # A checkout in which bin/setup has not been run answered every command with forty lines of Ruby's.
   def test_without_the_native_extension_it_says_in_a_line_what_to_run
     Dir.mktmpdir do |folder|

@@ -87,6 +87,25 @@ class ConfigTest < Minitest::Test
     refute_match(/\bconfig[,.](?!\w|rb)/, message)
   end
 
+  # Ruby reads it as a variable.
+  def test_an_option_of_the_file_that_is_assigned_is_told_with_its_line
+    config = load(file: <<~RUBY)
+      workers 1
+
+      port = 3000
+      data ||= "/srv"
+      queue_max = 5
+      queue_max queue_max
+      other = 1
+      set :a, other
+    RUBY
+    told = config.warnings.grep(/assigns/)
+    assert_equal 2, told.size
+    assert_match(%r{config/elah\.rb:3 assigns a variable `port`, which sets no option: write `port VALUE`}, told[0])
+    assert_match(%r{config/elah\.rb:4 assigns a variable `data`}, told[1])
+    assert_equal [nil, 5], [config.port, config.queue_max]
+  end
+
   def test_a_word_of_the_file_without_its_value_is_answered_with_its_line
     { "bind" => "bind needs one value, and has none", "bind 'tcp://127.0.0.1:1', 'tcp://127.0.0.1:2'" => "bind needs one value, and has 2",
       "port" => "port needs one value, and has none", "set" => "set needs a name and a value", "set :a" => "set needs a name and a value" }.each do |line, message|

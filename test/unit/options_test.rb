@@ -109,6 +109,15 @@ class OptionsTest < Minitest::Test
     end
   end
 
+  def test_of_several_addresses_the_wrong_ones_are_named
+    option = Options.fetch(:bind, source: "test")
+    { "tcp://127.0.0.1:1,nowhere" => '"nowhere"', ["tcp://127.0.0.1:1", "tcp://x:99999"] => '"tcp://x:99999"',
+      "a,unix:///x,b" => '"a", "b"' }.each do |value, wrong|
+      error = assert_raises(Elah::OptionError) { option.check(value, source: "test") }
+      assert_equal "bind must be tcp://HOST:PORT or unix:///PATH, not #{wrong} (test).", error.message
+    end
+  end
+
   def test_an_unknown_name_is_answered_with_the_nearest
     error = assert_raises(Elah::OptionError) { Options.fetch("quue_max", source: "app.rb:3") }
     assert_equal "Unknown option quue_max (app.rb:3). Did you mean queue_max? `elah help serve` lists all.",

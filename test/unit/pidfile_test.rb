@@ -56,13 +56,17 @@ class PidfileTest < Minitest::Test
     assert_equal "1", File.read(@path)
   end
 
-  def test_one_that_cannot_be_written_is_named_with_the_reason
-    path = File.join(@folder, "absent", "elah.pid")
-    held = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.hold(path) { flunk } }
-    checked = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.check(path, Process.pid) }
-    assert_equal ["The pid file cannot be written: No such file or directory - #{path}. Set another --pidfile.",
-                  "The pid file cannot be written: No such file or directory - #{path}.#{Process.pid}. Set another --pidfile."],
-                 [held.message, checked.message]
+  def test_one_that_was_removed_is_left
+    assert_equal 7, Elah::Pidfile.hold(@path) { File.delete(@path) && 7 }
+  end
+
+  def test_one_that_cannot_be_written_is_named
+    { "none/elah.pid" => "No such file or directory", "." => "Is a directory" }.each do |name, reason|
+      path = File.expand_path(name, @folder)
+      error = assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.hold(path) { flunk } }
+      assert_equal "The pid file #{path} cannot be written: #{reason}. Make its folder, or set another --pidfile.",
+                   error.message
+    end
   end
 
   def test_a_check_writes_nothing_that_stays
@@ -74,6 +78,7 @@ class PidfileTest < Minitest::Test
     File.delete(@path)
     Elah::Pidfile.check(@path, Process.pid)
     Elah::Pidfile.check(nil, Process.pid)
+    assert_raises(Elah::Pidfile::NotWritable) { Elah::Pidfile.check(File.join(@folder, "absent/pid"), Process.pid) }
     assert_empty Dir.children(@folder)
   end
 

@@ -24,15 +24,30 @@ module Elah
       # @raise [Elah::OptionError] with the file and the line of an unknown name or invalid value
       # @api private
       def self.read(path)
-        new.tap { |dsl| dsl.instance_eval(File.read(path, encoding: Encoding::UTF_8), path, 1) }
+        new.tap { |dsl| dsl.evaluate(File.read(path, encoding: Encoding::UTF_8), path) }
       rescue SyntaxError => e
         raise OptionError, e.message
       end
+
+      # @return [Array<String>] a sentence for each line that looks like an option and sets none
+      # @api private
+      attr_reader :warnings
 
       def initialize
         @values = {}
         @hooks = {}
         @settings = {}
+        @warnings = []
+      end
+
+      # @api private
+      def evaluate(source, path)
+        scope = binding_of_file
+        scope.eval(source, path, 1)
+        ((scope.local_variables & Options.names) - [:config, *@values.keys]).each do |name|
+          line = source.lines.index { |text| text.match?(/^\s*#{name}\b.*=/) }
+          @warnings << "#{path}#{":#{line + 1}" if line} assigns a variable `#{name}`, which sets no option: write `#{name} VALUE`, without =."
+        end
       end
 
       (Options.all.map(&:name) - %i[config bind]).each do |name|
@@ -78,6 +93,8 @@ module Elah
       def respond_to_missing?(_name, _include_private = false) = false
 
       private
+
+      def binding_of_file = binding
 
       def method_missing(name, *)
         words = Options.names - [:config] + HOOKS + [:set]

@@ -110,11 +110,15 @@ module Elah
 
       def count = @rows.each(prefix: @prefix, batch: 100).count
 
-      # A digest of a call's method and arguments. Equal ones have the same, whichever objects they share and whatever the order of a Hash.
+      # A digest of a call's method and arguments. Equal ones have the same, whichever objects they share and whatever the order of a Hash or a Set.
+      # Objects of other classes than these are equal if `Marshal` writes the same bytes.
       module Arguments
         # Values nested deeper are written by `Marshal`, which also writes circular ones.
         DEPTH_MAX = 32
-        private_constant :DEPTH_MAX
+        # Ruby may lack these classes, or load them later.
+        SETS = ->(value) { defined?(::Set) && value.is_a?(::Set) }
+        DATA = ->(value) { defined?(::Data) && value.is_a?(::Data) }
+        private_constant :DEPTH_MAX, :SETS, :DATA
 
         class << self
           # @return [String]
@@ -127,8 +131,18 @@ module Elah
             when nil, true, false, Integer, Float then "#{value.inspect};"
             when String then "s#{value.bytesize}:#{value.b}".b
             when Symbol then "y#{value.name.bytesize}:#{value.name.b}".b
-            when Array, Hash then depth.zero? ? Marshal.dump(value) : collection(value, depth - 1)
+            when Time then "i#{value.to_r};"
+            when Array, Hash, Struct, Range, SETS, DATA then depth.zero? ? Marshal.dump(value) : parts(value, depth - 1)
             else "m#{Marshal.dump(value)}".b
+            end
+          end
+
+          def parts(value, depth)
+            case value
+            when Array, Hash then collection(value, depth)
+            when Range then "r#{collection([value.begin, value.end, value.exclude_end?], depth)}"
+            when SETS then "e#{collection([value.class.name, value.to_h { |part| [part, true] }], depth)}"
+            else value.respond_to?(:marshal_dump) ? Marshal.dump(value) : "o#{collection([value.class.name, value.to_h], depth)}"
             end
           end
 

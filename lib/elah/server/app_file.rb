@@ -32,7 +32,9 @@ module Elah
       # @raise [Elah::AppFileError] when there is no such file
       def find(path = nil)
         path = Text.path(path || default)
-        File.file?(path) ? path : raise(AppFileError, "App file #{path} does not exist.")
+        return path if File.file?(path)
+
+        raise AppFileError, File.directory?(path) ? in_folder(path) : "App file #{path} does not exist."
       end
 
       private
@@ -40,6 +42,11 @@ module Elah
       def default
         DEFAULTS.find { |name| File.file?(name) } or
           raise AppFileError, "No #{DEFAULTS.join(' or ')} in #{Text.utf8(Dir.pwd)}: name the file with elah serve FILE."
+      end
+
+      def in_folder(path)
+        found = DEFAULTS.map { |name| File.join(path, name) }.find { |file| File.file?(file) }
+        "#{path} is a folder: name the app file in it#{", #{found}" if found}."
       end
 
       # Removes the command's own lines from the backtrace of an exception of the file. Adds the line to the message of a DefinitionError,

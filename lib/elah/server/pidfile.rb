@@ -64,28 +64,31 @@ module Elah
 
     private
 
-    # Creation is exclusive, so of two servers that start together one fails.
     def write
-      create(@path)
+      until create(@path)
+        refuse_held
+        File.delete(@path)
+      end
       @written = true
-    rescue Errno::EEXIST
-      refuse_held
-      File.delete(@path)
-      retry
     rescue SystemCallError => e
       raise not_writable(e)
     end
 
-    def create(path) = File.open(path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+    # Exclusive, so of two servers that start together one fails.
+    def create(path)
+      File.open(path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+      true
+    rescue Errno::EEXIST
+      false
+    end
 
     def refuse_held
       holder = owner
       raise Held, "Process #{holder} of the pid file #{@path} is running: stop it, or set another --pidfile." if holder && running?(holder)
     end
 
-    # The message of the system names the path, and the call in brackets.
     def not_writable(error)
-      NotWritable.new("The pid file cannot be written: #{error.message.sub(/ @ \w+/, '')}. Set another --pidfile.")
+      NotWritable.new("The pid file #{@path} cannot be written: #{error.class.new.message}. Make its folder, or set another --pidfile.")
     end
 
     def owner

@@ -1,29 +1,17 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "stringio"
 require "support/entity_case"
+require "support/timed_store"
 
 # Recurring jobs that one worker runs: their times, and what stops them.
 class EntityJobTest < EntityCase
-  START = Time.at(1_000_000)
+  include TimedStore
 
   def setup
     super
-    @log = StringIO.new
-    Elah::Log.current = Elah::Log.new(out: @log)
-    @clock = Elah::Store::Clock.new(START)
-    @timed_dir = Dir.mktmpdir("elah-job")
-    @timed = Elah::Store.open(@timed_dir, bytes_max: 64 * 1024**2, clock: @clock)
     @jobs = Elah::Entity::Job.in(@timed)
     @runs = Queue.new
-  end
-
-  def teardown
-    Elah::Log.current = nil
-    @timed.close
-    FileUtils.remove_entry(@timed_dir)
-    super
   end
 
   # Seconds from the start to the time that the store has for the next run of a job.

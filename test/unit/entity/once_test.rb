@@ -2,10 +2,14 @@
 
 require "test_helper"
 require "minitest/mock"
+require "set"
 require "support/entity_case"
+require "support/timed_store"
 
 # Calls under an idempotency key.
 class EntityOnceTest < EntityCase
+  include TimedStore
+
   Once = Elah::Entity::Once
 
   # Counts its calls.
@@ -43,16 +47,7 @@ class EntityOnceTest < EntityCase
 
   def setup
     super
-    @clock = Elah::Store::Clock.new(Time.at(1_000_000))
-    @other = Dir.mktmpdir("elah-once")
-    @timed = Elah::Store.open(@other, bytes_max: 64 * 1024**2, clock: @clock)
     @tills = Till.in(@timed)
-  end
-
-  def teardown
-    @timed.close
-    FileUtils.remove_entry(@other)
-    super
   end
 
   def till = @tills["1"]
@@ -116,7 +111,9 @@ class EntityOnceTest < EntityCase
     circle = []
     circle << circle
     pairs = [[[text, text], ["text", +"text"]], [{ a: 1, b: 2 }, { b: 2, a: 1 }], ["text".b, "text"], [circle, circle],
-             [Time.at(0), Time.at(0)]]
+             [Time.at(0), Time.at(0)], [Time.at(0, in: "+02:00"), Time.at(0).utc],
+             [Point.new(text, [text]), Point.new("text", [+"text"])], [Set["a", "b"], Set["b", "a"]],
+             [text..text, "text"..(+"text")]]
     pairs.each_with_index do |(first, second), index|
       till.once("k#{index}").take(1, first)
       till.once("k#{index}").take(1, second)
@@ -124,9 +121,13 @@ class EntityOnceTest < EntityCase
     end
   end
 
+  Point = Struct.new(:x, :y)
+  Place = Struct.new(:x, :y)
+
   def test_values_that_look_alike_in_a_digest_differ
     values = [nil, "nil", :nil, ["a", "b"], ["ab"], [["a"], "b"], { "a" => "b" }, [["a", "b"]], 1, "1", true, "true",
-              [], {}]
+              [], {}, Point.new(1, 2), Place.new(1, 2), Point.new(2, 1), ["EntityOnceTest::Point", { x: 1, y: 2 }],
+              Set[1, 2], Set[1], 1..2, 1...2, Time.at(1), Time.at(1, 1, :nsec)]
     digests = values.map { |value| Once::Arguments.digest(:take, [value]) }
     assert_equal values.size, digests.uniq.size
   end

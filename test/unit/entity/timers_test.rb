@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "stringio"
 require "support/entity_case"
+require "support/timed_store"
 
 # Timers of entities: when they fire, what is stored with them, and what becomes of one that fails.
 class EntityTimersTest < EntityCase
+  include TimedStore
+
   Timers = Elah::Entity::Timers
 
   # Tells when its timer has fired.
@@ -45,25 +47,11 @@ class EntityTimersTest < EntityCase
     def set(time) = wake_at(time)
   end
 
-  START = Time.at(1_000_000)
-
   def setup
     super
     Alarm::FIRED.clear
     Alarm::DOES.clear
-    @log = StringIO.new
-    Elah::Log.current = Elah::Log.new(out: @log)
-    @clock = Elah::Store::Clock.new(START)
-    @timed_dir = Dir.mktmpdir("elah-timers")
-    @timed = Elah::Store.open(@timed_dir, bytes_max: 64 * 1024**2, clock: @clock)
     @alarms = Alarm.in(@timed)
-  end
-
-  def teardown
-    Elah::Log.current = nil
-    @timed.close
-    FileUtils.remove_entry(@timed_dir)
-    super
   end
 
   # The keys of the next alarms, in their order; waits for them.

@@ -69,8 +69,7 @@ module Elah
         checked = nil if values && !values.include?(checked)
         return checked unless checked.nil?
 
-        given = value.is_a?(Array) && value.one? ? value.first : value
-        raise OptionError, "#{name} must be #{expectation}, not #{given.inspect} (#{source})."
+        raise OptionError, "#{name} must be #{expectation}, not #{wrong_part(value)} (#{source})."
       end
 
       private
@@ -106,9 +105,18 @@ module Elah
       def read_boolean(value) = [true, false].include?(value) ? value : BOOLEANS[value.to_s.downcase]
 
       def read_listeners(value)
-        urls = value.is_a?(String) ? read_string(value).to_s.split(",") : Array(value)
-        listeners = urls.map { |url| Listener.parse(read_string(url.to_s).to_s.strip) }
+        listeners = urls(value).map { |url| listener(url) }
         listeners.any? && listeners.all? ? listeners.freeze : nil
+      end
+
+      def urls(value) = value.is_a?(String) ? read_string(value).to_s.split(",") : Array(value)
+
+      def listener(url) = Listener.parse(read_string(url.to_s).to_s.strip)
+
+      # Of several addresses those that are wrong.
+      def wrong_part(value)
+        wrong = type == :listeners ? urls(value).reject { |url| listener(url) } : []
+        wrong.empty? ? value.inspect : wrong.map(&:inspect).join(", ")
       end
 
       def read_port_range(value) = value.is_a?(PortRange) ? value : PortRange.parse(value.to_s)
