@@ -97,11 +97,7 @@ module Elah
       # @return [Array<String, nil>] binary; nil for a missing or expired value
       # @raise [InvalidKey] when a key is empty or too long
       def values_at(*tables_and_keys)
-        pairs = tables_and_keys.each_slice(2).to_a
-        unless tables_and_keys.size.even?
-          raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
-        end
-
+        pairs = pairs(tables_and_keys)
         tables = pairs.map { |table, _| own(table).id }
         keys = pairs.map { |_, key| Limits.key(key) }
         database.read { |sql| sql.rows(VALUES_AT, tables, keys) }.flatten(1)
@@ -194,6 +190,15 @@ module Elah
       # @return [Array(String, String), nil] as {#trouble}, after a look
       # @api private
       def check = @database.check&.then { |reason| [dir, reason] }
+
+      # @return [Array<Array(Table, String)>]
+      # @raise [ArgumentError] when a key is missing
+      # @api private
+      def pairs(tables_and_keys)
+        return tables_and_keys.each_slice(2).to_a if tables_and_keys.size.even?
+
+        raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
+      end
 
       # Begins anew in the child of a fork.
       # @api private

@@ -23,7 +23,23 @@ module Elah
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
           @counters = {}
+          @preloaded = {}
           @is_open = true
+        end
+
+        # Reads keys in one round trip, which the block is about to read, or to write with {#put_new} or {#delete}.
+        #
+        # @param tables_and_keys [Array<Elah::Store::Cluster::Table, String>] a table of this store, a key, and so on
+        # @return [nil]
+        def preload(*tables_and_keys)
+          pairs = @store.pairs(tables_and_keys).map { |table, key| [own(table, Table).id, Limits.key(key)] }
+          pairs.reject! { |pair| @preloaded.key?(pair) }
+          pairs.uniq!
+          return if pairs.empty?
+
+          values = snapshot { |sql| sql.rows(VALUES_AT, *pairs.transpose) }.flatten(1)
+          @preloaded.update(pairs.zip(values).to_h)
+          nil
         end
 
         # (see Elah::Store::Transaction#get)
@@ -71,10 +87,16 @@ module Elah
 
         def read(table, key)
           span = Span.only(key)
-          entries = snapshot { |sql| table.read_span(sql, span, 1, false) }
+          entries = preloaded(table, key) || snapshot { |sql| table.read_span(sql, span, 1, false) }
           @reads.note_entries(table.id, span, entries)
           check_size
           entries.first&.last
+        end
+
+        # What {#read} would find; nil for a key that it has to look for.
+        def preloaded(table, key)
+          value = @preloaded.fetch([table.id, key]) { return }
+          value ? [[key, value.dup]] : []
         end
 
         def write_entry(table, key, value, ttl_ms, only_new)
