@@ -3,7 +3,7 @@
 require_relative "json_text"
 
 module Stats
-  # The events in the embedded store: by their IDs, so that a repeated one is stored once, and by visitor. Both expire after the
+  # The events in the store: by their IDs, so that a repeated one is stored once, and by visitor. Both expire after the
   # retention time.
   class Archive
     ERASED_AT_ONCE = 500
@@ -22,24 +22,22 @@ module Stats
     end
 
     # @param tx [Elah::Store::Transaction]
-    # @param event [Refined]
-    # @return [Boolean] whether it is new
-    def add(tx, event)
-      unless @is_keeping
-        return tx.put_new(@events, event.id, "", ttl: Salts::KEPT_SECONDS)
-      end
-      return false unless tx.put_new(@events, event.id, [event.event.accepted_ms, event.event.bytes].pack("Q>a*"), ttl: @kept_seconds)
-
-      tx.put(@visits, event.visitor + event.id, "", ttl: @kept_seconds) if event.visitor
-      true
+    # @param events [Array<Refined>]
+    # @return [Array<Refined>] the new ones
+    def add(tx, events)
+      tx.preload(*events.flat_map { |event| [@events, event.id] })
+      events.select { |event| new?(tx, event) }
     end
 
     # @param events [Array<Refined>]
     # @return [Array<Refined>] without those of erased visitors
     def without_erased(events)
-      return events if @erased.size.zero?
+      visitors = events.filter_map(&:visitor).uniq
+      return events if visitors.empty? || @erased.size.zero?
 
-      events.reject { |event| event.visitor && @erased.get(event.visitor) }
+      marks = @store.values_at(*visitors.flat_map { |visitor| [@erased, visitor] })
+      erased = visitors.zip(marks).to_h.compact
+      events.reject { |event| erased.key?(event.visitor) }
     end
 
     # @param id [String]
@@ -78,6 +76,16 @@ module Stats
     def size = @events.size
 
     private
+
+    def new?(tx, event)
+      unless @is_keeping
+        return tx.put_new(@events, event.id, "", ttl: Salts::KEPT_SECONDS)
+      end
+      return false unless tx.put_new(@events, event.id, [event.event.accepted_ms, event.event.bytes].pack("Q>a*"), ttl: @kept_seconds)
+
+      tx.put(@visits, event.visitor + event.id, "", ttl: @kept_seconds) if event.visitor
+      true
+    end
 
     def read(id, value)
       return if value.empty?

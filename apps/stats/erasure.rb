@@ -4,15 +4,13 @@ module Stats
   # The erasure of a visitor: in the store, at the destination, and among parked events. Events still in the journal are dropped
   # during processing.
   class Erasure
-    LETTERS_AT_ONCE = 500
-
     # @param archive [Archive]
     # @param destination [Destination, nil]
-    # @param sink [Elah::Sink]
-    def initialize(archive, destination, sink)
+    # @param parked [Parked]
+    def initialize(archive, destination, parked)
       @archive = archive
       @destination = destination
-      @sink = sink
+      @parked = parked
     end
 
     # @param visitor [String] 32 hexadecimal digits
@@ -20,20 +18,8 @@ module Stats
     # @raise [Refused] when the destination cannot forget; the other places have done so then
     def erase(visitor)
       here = @archive.erase(visitor)
-      parked = @sink.discard(parked_ids(visitor))
+      parked = @parked.erase(visitor)
       { stored: here, parked: parked, delivered: @destination ? @destination.erase(visitor) : 0 }
-    end
-
-    private
-
-    def parked_ids(visitor)
-      ids = []
-      after = nil
-      while (letters = @sink.dead_letters(after: after, limit: LETTERS_AT_ONCE)).any?
-        ids.concat(letters.select { |letter| letter.bytes.include?(visitor) }.map(&:id))
-        after = letters.last.id
-      end
-      ids
     end
   end
 end

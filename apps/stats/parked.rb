@@ -1,18 +1,39 @@
 # frozen_string_literal: true
 
 require_relative "json_text"
+require_relative "refined"
 
 module Stats
   # The events that did not match their schema, or that the destination rejected: dead letters of the sink, each with its reason.
-  # When a schema changes, parked events that now match are delivered under their old IDs.
+  # When a schema changes, parked events that now match are delivered under their old IDs. They are on the machine that accepted
+  # them. On a cluster each machine looks at its own again when another one has changed a schema or erased a visitor.
   class Parked
     LETTERS_AT_ONCE = 500
+    FOLLOW_SECONDS = 1
+    CHANGES = "all"
+    SCHEMA = /\Aschema ".*" version \d+: /m.freeze
 
     # @param sink [Elah::Sink]
+    # @param store [Elah::Store]
     # @param schemas [Schemas]
-    def initialize(sink, schemas)
+    # @param archive [Archive]
+    def initialize(sink, store, schemas, archive)
       @sink = sink
       @schemas = schemas
+      @archive = archive
+      @changes = store.counter("changes")
+      @followed = nil
+    end
+
+    # Follows the changes of other machines, also of the time in which this one was down.
+    #
+    # @return [void]
+    def follow
+      Elah.every(FOLLOW_SECONDS, detached: true) do
+        changes = @changes.get(CHANGES)
+        review unless changes == @followed
+        @followed = changes
+      end
     end
 
     # @param after [String, nil] the id of the last one of the page before
@@ -26,19 +47,49 @@ module Stats
     # @return [Integer] how many events go on
     def release(name)
       released = 0
-      after = nil
-      while (letters = @sink.dead_letters(after: after, limit: LETTERS_AT_ONCE)).any?
-        after = letters.last.id
-        released += @sink.replay(fitting(letters, name).map(&:id))
+      each_page do |letters|
+        broken = letters.select { |letter| letter.reason.start_with?("schema #{name.inspect} version ") }
+        released += @sink.replay(broken.select { |letter| @schemas.reason(name) { params(letter) }.nil? }.map(&:id))
       end
       released
+    ensure
+      changed # afterwards, so that the events of this machine are counted here
+    end
+
+    # Discards the events of a visitor.
+    #
+    # @param visitor [String]
+    # @return [Integer] how many there were
+    def erase(visitor)
+      ids = []
+      each_page { |letters| ids.concat(letters.select { |letter| letter.bytes.include?(visitor) }.map(&:id)) }
+      @sink.discard(ids)
+    ensure
+      changed
     end
 
     private
 
-    def fitting(letters, name)
-      letters.select { |letter| letter.reason.start_with?("schema #{name.inspect} version ") }
-             .select { |letter| @schemas.reason(name) { params(letter) }.nil? }
+    # Tells the other machines that parked events have to be looked at again.
+    def changed = @changes.increment(CHANGES)
+
+    def each_page
+      after = nil
+      while (letters = @sink.dead_letters(after: after, limit: LETTERS_AT_ONCE)).any?
+        after = letters.last.id
+        yield letters
+      end
+    end
+
+    # Does for all schemas and visitors what {#release} and {#erase} do for one.
+    def review
+      each_page do |letters|
+        events = letters.map { |letter| Refined.new(letter) }
+        kept = @archive.without_erased(events)
+        @sink.discard((events - kept).map(&:id))
+        fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
+        @sink.replay(fitting.map(&:id))
+      end
     end
 
     def params(letter) = Elah::JSON.parse(letter.bytes)["params"]

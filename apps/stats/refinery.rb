@@ -25,7 +25,8 @@ module Stats
     def deliver(events)
       reasons = {}
       refined = @archive.without_erased(events.map { |event| Refined.new(event) })
-      good = refined.select { |event| accepted?(event, reasons) }
+      reasons.update(@schemas.faults(refined))
+      good = refined.reject { |event| reasons.key?(event.id) }
       good = send_on(good, reasons) if @destination
       keep(good) unless good.empty?
       raise Elah::Sink::Rejected, reasons unless reasons.empty?
@@ -36,12 +37,6 @@ module Stats
     def passing?(error) = @destination.respond_to?(:passing?) && @destination.passing?(error)
 
     private
-
-    def accepted?(event, reasons)
-      reason = @schemas.reason(event.name) { event.params }
-      reasons[event.id] = reason if reason
-      reason.nil?
-    end
 
     # @return [Array<Refined>] the events that the destination has accepted
     def send_on(events, reasons)
@@ -54,7 +49,7 @@ module Stats
 
     def keep(events)
       @store.transaction do |tx|
-        @rollups.add(tx, events.select { |event| @archive.add(tx, event) })
+        @rollups.add(tx, @archive.add(tx, events))
       end
     end
   end

@@ -39,6 +39,7 @@ module Stats
       # Many events count in the same buckets.
       events.map(&:group).tally.each { |group, alike| count(sums, group, alike) }
       count_visitors(tx, sums, events)
+      tx.preload(@meta, "offset", *sums.keys.flat_map { |key| [@table, key] })
       sums.each { |key, changes| add_to(tx, key, changes) }
       tx.put(@meta, "offset", [(tx.get(@meta, "offset")&.unpack1("Q>") || 0) + events.size].pack("Q>"))
     end
@@ -82,13 +83,12 @@ module Stats
       unit = UNITS.fetch("day")
       days = Hash.new { |all, visitor| all[visitor.freeze] = {} }
       events.each { |event| days[event.visitor][event.seconds / DAY] = true if event.visitor }
-      days.each do |visitor, seen|
-        seen.each_key do |day|
-          bucket = bucket(day * DAY, unit)
-          next unless tx.put_new(@seen, bucket + visitor, "", ttl: 2 * DAY)
+      seen = days.flat_map { |visitor, all| all.keys.map { |day| [bucket(day * DAY, unit), visitor] } }
+      tx.preload(*seen.flat_map { |bucket, visitor| [@seen, bucket + visitor] })
+      seen.each do |bucket, visitor|
+        next unless tx.put_new(@seen, bucket + visitor, "", ttl: 2 * DAY)
 
-          sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << bucket][2] += 1
-        end
+        sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << bucket][2] += 1
       end
     end
 

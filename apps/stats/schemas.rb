@@ -17,25 +17,26 @@ module Stats
       @read = {}
     end
 
-    # @param name [String, nil] of an event
+    # @param events [Array<Refined>]
+    # @return [Hash{String=>String}] the faults of those that do not match their schema, by their IDs
+    def faults(events)
+      named = events.select(&:name)
+      names = named.map(&:name).uniq
+      texts = @store.values_at(*names.flat_map { |name| [@table, key(name)] })
+      schemas = names.zip(texts).to_h { |name, text| [name, text && read(name, text)] }
+      named.to_h { |event| [event.id, fault(schemas[event.name], event.name) { event.params }] }.compact
+    end
+
+    # @param name [String] of an event
     # @yieldreturn [Hash{String=>Object}] its parameters, requested if there is a schema
     # @return [String, nil] the fault; nil if there is none, or no schema
-    def reason(name)
-      schema = name && self[name] or return
-      fault = schema.fault(yield)
-      "schema #{name.inspect} version #{schema.version}: #{fault}" if fault
-    end
+    def reason(name, &params) = fault(self[name], name, &params)
 
     # @param name [String]
     # @return [Schema, nil]
     def [](name)
-      text = @table.get(key(name)) or return
-      known = @read[name]
-      return known.last if known && known.first == text
-
-      @read.clear if @read.size >= MAX
-      @read[name] = [text, Schema.load(text)]
-      @read[name].last
+      text = @table.get(key(name))
+      text && read(name, text)
     end
 
     # @return [Array<Array(String, Schema)>] by name
@@ -63,6 +64,20 @@ module Stats
     def delete(name) = @table.delete(key(name))
 
     private
+
+    def fault(schema, name)
+      fault = schema&.fault(yield) or return
+      "schema #{name.inspect} version #{schema.version}: #{fault}"
+    end
+
+    def read(name, text)
+      known = @read[name]
+      return known.last if known && known.first == text
+
+      @read.clear if @read.size >= MAX
+      @read[name] = [text, Schema.load(text)]
+      @read[name].last
+    end
 
     def key(name) = name.bytesize <= 400 ? name : name.byteslice(0, 400)
   end

@@ -74,12 +74,14 @@ module Stats
     # @param kept_seconds [Integer] how long events are kept in the store
     # @param inflated_bytes_max [Integer]
     # @param batch_events_max [Integer]
+    # @param machine [String, nil] the name of this machine, which shares the store with others
     # @param clock [#call] seconds since 1970
     # @param sink [Hash{Symbol=>Object}] options of {Elah::Sink}
     # @raise [Elah::OptionError]
     def initialize(store, destination: "store", api_key: nil, keys: nil, durability: :memory, proxies: [], origins: [], addresses: "truncated",
-                   kept_seconds: 30 * 86_400, inflated_bytes_max: 10_485_760, batch_events_max: 10_000, clock: Clock, sink: {})
+                   kept_seconds: 30 * 86_400, inflated_bytes_max: 10_485_760, batch_events_max: 10_000, machine: nil, clock: Clock, sink: {})
       @store = store
+      @machine = machine
       @api_key = api_key
       @keys = keys
       @durability = durability
@@ -88,12 +90,21 @@ module Stats
       @pulse = Pulse.new(clock: clock)
       @cors = CORS.new(origins)
       @quota = Quota.new(store, clock: clock)
-      @live = Live::Ticker.new(self)
+      @live = Live::Ticker.new(self, machine: machine)
       @client_address = ClientAddress.new(proxies)
       @salts = Salts.new(store, clock: clock)
       @visitors = Visitors.new(@salts, addresses: addresses)
       @has_uniform_headers = keys.nil? && @cors.uniform?
       build_late_half(Destination.of(destination), kept_seconds, sink)
+    end
+
+    # Starts what each worker does beside its requests: it reports to the others, with or without viewers of the live page, and follows
+    # the changes of other machines.
+    #
+    # @return [void]
+    def start
+      @live.start
+      @parked.follow if @machine
     end
 
     # @param request [#header, #remote_ip]
@@ -109,8 +120,8 @@ module Stats
     # @return [Hash{String=>Object}] as {Elah::Sink#report}
     def conservation(minutes: 60) = @sink.report(minutes: minutes)
 
-    # @return [Integer] events that wait in the journals. The batch that is being settled may be in the sums already
-    def queued = conservation(minutes: 0)["total"]["queued"]
+    # @return [Integer] events that wait in the journals of all machines. The batch that is being settled may be in the sums already
+    def queued = conservation(minutes: 0)["total"]["queued"] + @live.queued_elsewhere
 
     private
 
@@ -120,8 +131,8 @@ module Stats
       @schemas = Schemas.new(@store)
       refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
       @sink = Elah::Sink.new("stats", to: refinery, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
-      @parked = Parked.new(@sink, @schemas)
-      @erasure = Erasure.new(@archive, destination, @sink)
+      @parked = Parked.new(@sink, @store, @schemas, @archive)
+      @erasure = Erasure.new(@archive, destination, @parked)
     end
   end
 
@@ -137,3 +148,5 @@ module Stats
     end
   end
 end
+
+Elah::Config.at(:before_worker_boot) { Stats.service&.start }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require_relative "service"
 
 module Stats
@@ -18,19 +19,24 @@ module Stats
       def service(settings, config)
         check_store(config.store)
         key = settings[:stats_api_key]
-        store = Elah::Store.open(File.join(config.data, "stats"), bytes_max: config.store_bytes_max)
+        store = Elah::Store.open(config.state("stats"), bytes_max: config.store_bytes_max)
         Service.new(store, destination: settings.fetch(:stats_destination, "store").to_s, api_key: key && Elah::ApiKey.new(key),
                            keys: Keys.parse(settings[:stats_keys]), durability: choice(settings, :stats_durability, DURABILITIES).to_sym,
                            addresses: choice(settings, :stats_addresses, Visitors::ADDRESSES), proxies: list(settings[:stats_trusted_proxies]),
-                           origins: list(settings[:stats_origins]), **bounds(settings))
+                           origins: list(settings[:stats_origins]), machine: machine(config), **bounds(settings))
       end
 
       private
 
+      # The machine with this data folder, if it is one of several.
+      def machine(config)
+        "#{config.cluster_node || Etc.uname[:nodename]} #{File.expand_path(config.data)}" if config.cluster
+      end
+
       def check_store(store)
         return if store == "embedded"
 
-        raise Elah::OptionError, "stats keeps its sums in the embedded store, so store cannot be a URL: " \
+        raise Elah::OptionError, "stats keeps its sums in the embedded store or on a cluster, so store cannot be a URL: " \
                                  "to send the events to a server, give its URL as --set stats_destination=URL."
       end
 

@@ -6,7 +6,7 @@ require_relative "../support/servers"
 require_relative "contract"
 
 # Plays specs/leaderboards.yml against the app of this repository, every case a test: in the embedded store with each
-# durability, on the database of a cluster, in Redis and in a Redis Cluster.
+# durability, on a cluster against two servers in turn, in Redis and in a Redis Cluster.
 class LeaderboardsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/leaderboards.yml"))
@@ -28,10 +28,13 @@ class LeaderboardsContractTest < Minitest::Test
 
   def self.cluster = @cluster ||= Servers::RedisCluster.start.tap { |cluster| Minitest.after_run { cluster.remove } }
 
-  def self.server(store)
-    (@servers ||= {})[store] ||=
-      ElahServer.start(File.join(ROOT, "apps/leaderboards/app.rb"), **STORES.fetch(store).call)
-                .tap { |server| Minitest.after_run { server.stop } }
+  # @return [Array<String>] URLs of the servers: two on a cluster
+  def self.urls(store)
+    (@urls ||= {})[store] ||= Array.new(store == "cluster" ? 2 : 1) do
+      server = ElahServer.start(File.join(ROOT, "apps/leaderboards/app.rb"), **STORES.fetch(store).call)
+      Minitest.after_run { server.stop }
+      server.http_url
+    end
   end
 
   STORES.each_key do |store|
@@ -39,7 +42,8 @@ class LeaderboardsContractTest < Minitest::Test
       next if store.start_with?("redis") && EMBEDDED_ALONE.include?(one.name)
 
       define_method("test_#{store}_#{one.name.tr(' ', '_')}") do
-        failure = Conformance::Player.new(self.class.server(store).http_url).play(one.steps)
+        url, *others = self.class.urls(store)
+        failure = Conformance::Player.new(url, others: others).play(one.steps)
         assert_nil failure, failure
       end
     end

@@ -5,30 +5,36 @@ require_relative "../support/elah_server"
 require_relative "../support/servers"
 require_relative "contract"
 
-# Plays specs/links.yml against the app of this repository, every case a test with every store.
+# Plays specs/links.yml against the app of this repository, every case a test with every store; on a cluster against two
+# servers in turn.
 class LinksContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/links.yml"))
 
-  # What the option `store` is, by the name of the store.
+  # What the servers are started with, by the name of the store.
   STORES = {
-    "embedded" => -> { "embedded" },
-    "redis" => -> { Servers::Redis.shared.url },
-    "postgresql" => -> { Servers::PostgreSQL.shared.url },
-    "mariadb" => -> { Servers::MariaDB.shared.url },
-    "mongodb" => -> { Servers::MongoJavaServer.shared.url }
+    "embedded" => -> { [{}] },
+    "cluster" => -> { [{ cluster: Servers::PostgreSQL.shared.url }] * 2 },
+    "redis" => -> { [{ store: Servers::Redis.shared.url }] },
+    "postgresql" => -> { [{ store: Servers::PostgreSQL.shared.url }] },
+    "mariadb" => -> { [{ store: Servers::MariaDB.shared.url }] },
+    "mongodb" => -> { [{ store: Servers::MongoJavaServer.shared.url }] }
   }.freeze
 
-  def self.server(store)
-    (@servers ||= {})[store] ||=
-      ElahServer.start(File.join(ROOT, "apps/links/app.rb"), store: STORES.fetch(store).call)
-                .tap { |server| Minitest.after_run { server.stop } }
+  # @return [Array<String>] URLs of the servers
+  def self.urls(store)
+    (@urls ||= {})[store] ||= STORES.fetch(store).call.map do |options|
+      server = ElahServer.start(File.join(ROOT, "apps/links/app.rb"), **options)
+      Minitest.after_run { server.stop }
+      server.http_url
+    end
   end
 
   STORES.each_key do |store|
     CONTRACT.cases.each do |one|
       define_method("test_#{store}_#{one.name.tr(' ', '_')}") do
-        failure = Conformance::Player.new(self.class.server(store).http_url).play(one.steps)
+        url, *others = self.class.urls(store)
+        failure = Conformance::Player.new(url, others: others).play(one.steps)
         assert_nil failure, failure
       end
     end

@@ -5,8 +5,8 @@ require_relative "../support/elah_server"
 require_relative "../support/servers"
 require_relative "contract"
 
-# Plays specs/ring_pools.yml against the app of this repository, every case a test, with each durability, and on the
-# database of a cluster.
+# Plays specs/ring_pools.yml against the app of this repository, every case a test, with each durability, and on a
+# cluster against two servers in turn.
 class RingPoolsContractTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/ring_pools.yml"))
@@ -17,16 +17,20 @@ class RingPoolsContractTest < Minitest::Test
     "cluster" => -> { { cluster: Servers::PostgreSQL.shared.url, arguments: %w[--set ring_pools_deadline_ms=20000] } }
   }.freeze
 
-  def self.server(store)
-    (@servers ||= {})[store] ||=
-      ElahServer.start(File.join(ROOT, "apps/ring_pools/app.rb"), **STORES.fetch(store).call)
-                .tap { |server| Minitest.after_run { server.stop } }
+  # @return [Array<String>] URLs of the servers: two on a cluster
+  def self.urls(store)
+    (@urls ||= {})[store] ||= Array.new(store == "cluster" ? 2 : 1) do
+      server = ElahServer.start(File.join(ROOT, "apps/ring_pools/app.rb"), **STORES.fetch(store).call)
+      Minitest.after_run { server.stop }
+      server.http_url
+    end
   end
 
   STORES.each_key do |store|
     CONTRACT.cases.each do |one|
       define_method("test_#{store}_#{one.name.tr(' ', '_')}") do
-        failure = Conformance::Player.new(self.class.server(store).http_url).play(one.steps)
+        url, *others = self.class.urls(store)
+        failure = Conformance::Player.new(url, others: others).play(one.steps)
         assert_nil failure, failure
       end
     end

@@ -3,6 +3,7 @@
 # Broadcasts over real sockets: who listens is told, at the price of no fiber; who is slow, gone or late harms nobody.
 require "test_helper"
 require "support/elah_server"
+require "support/listener"
 require "support/patience"
 require "support/process_memory"
 require "uri"
@@ -27,24 +28,6 @@ class BroadcastTest < Minitest::Test
     end
     run App
   RUBY
-
-  # A client that listens.
-  class Listener
-    attr_reader :client, :head
-
-    def initialize(server, path = "/news")
-      @client = HttpClient.new(server.url, seconds: 60)
-      @client.write("GET #{path} HTTP/1.1\r\nHost: test\r\n\r\n")
-      @head = @client.read_head
-      @text = +""
-    end
-
-    # Reads until this text has come.
-    def read_until(text)
-      @text << @client.read_chunk until @text.include?(text)
-      @text
-    end
-  end
 
   def say(server, text, **more) = server.request("POST", "/news?#{URI.encode_www_form(text: text, **more)}")
 

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/leaderboards_server"
+require "support/listener"
 require "support/patience"
 require "support/servers"
 
@@ -33,6 +34,20 @@ class LeaderboardsClusterTest < Minitest::Test
       wait_until("the board has an owner") { @servers[1].get("#{board}/top?limit=1").status == 200 }
       assert_equal 200, submit(@servers[1], board, "late", 100)
       assert_equal [["late", 100], *expected], @servers[1].top(board)
+    end
+  end
+
+  # A feed polls its board, wherever that is.
+  def test_a_feed_has_the_changes_that_the_other_server_makes
+    boards = Array.new(3) { |number| @servers[number % 2].create }
+    boards.product(@servers.zip(@servers.reverse)).each do |board, (listening, writing)|
+      listener = Listener.new(listening.process, "#{board}/feed")
+      listener.read_until("event: reset")
+      assert_equal 200, submit(writing, board, "ann", 7)
+      assert_equal 200, submit(writing, board, "bob", rand(100))
+      listener.read_until('"member":"bob"')
+      assert_equal %w[ann bob], listener.text.scan(/^event: rank\ndata: .*"member":"(\w+)"/).flatten
+      @servers.each { |server| %w[ann bob].each { |member| server.delete("#{board}/members/#{member}") } }
     end
   end
 

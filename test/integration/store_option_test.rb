@@ -68,6 +68,19 @@ class StoreOptionTest < Minitest::Test
     end
   end
 
+  def test_an_app_that_keeps_its_data_elsewhere_refuses_a_cluster
+    [["items"], ["items", "--store", "postgres://me:secret@127.0.0.1:1/items"],
+     ["links", "--store", "redis://127.0.0.1:1/0"]].each do |app, *flags|
+      Dir.mktmpdir do |folder|
+        text, status = serve(File.join(ROOT, "apps", app, "app.rb"), *flags, "--data", File.join(folder, "data"),
+                             "--cluster", "postgres://me:secret@127.0.0.1:1/shop")
+        assert_equal 2, status.exitstatus, text
+        assert_match(/does not support the option cluster/, text)
+        refute_match(/secret|listening/, text)
+      end
+    end
+  end
+
   def test_a_cluster_that_cannot_be_reached_ends_the_start_without_its_password
     Dir.mktmpdir do |folder|
       File.write(app = File.join(folder, "app.rb"), <<~RUBY)

@@ -8,7 +8,7 @@ require_relative "../stored_request"
 
 module Links
   module Stores
-    # Owns the links in the embedded store:
+    # Owns the links in the embedded store, or on the database of a cluster:
     #
     #   links     code => what a visit needs, see Record; code, 0 => the rest. No code contains a 0, so both are in one page of the store: a
     #             link that is created changes half as many pages as with two tables
@@ -27,9 +27,9 @@ module Links
       DETAILS = "\0"
 
       # @param config [Elah::Config]
-      # @return [Embedded] in the folder of the app's data
+      # @return [Embedded] in the folder of the app's data, or on the database of the option `cluster`
       def self.open(config)
-        new(Elah::Store.open(File.join(config.data, "links"), bytes_max: config.store_bytes_max, fold_seconds: 1))
+        new(Elah::Store.open(config.state("links"), bytes_max: config.store_bytes_max, fold_seconds: 1))
       end
 
       # @param store [Elah::Store]
@@ -134,7 +134,7 @@ module Links
         table = tag ? @tagged : @newest
         keys = table.range(prefix: prefix, after: after && (prefix + after), limit: limit, reverse: true).map(&:first)
         places = keys.map { |key| key.byteslice(prefix.bytesize..) }
-        [places.filter_map { |place| find(Place.code_at(place)) }, (places.last if places.size == limit)]
+        [read_all(places.map { |place| Place.code_at(place) }), (places.last if places.size == limit)]
       end
 
       # Links in the order of their codes.
@@ -222,6 +222,12 @@ module Links
         link.tags.each { |tag| tx.delete(@tagged, tag_prefix(tag) + place) }
         fingerprint = link.fingerprint
         tx.delete(@targets, fingerprint) if tx.get(@targets, fingerprint) == link.code
+      end
+
+      # Links that are there, in one round trip on a cluster.
+      def read_all(codes)
+        values = @store.values_at(*codes.flat_map { |code| [@links, code, @links, code + DETAILS] })
+        codes.zip(values.each_slice(2)).filter_map { |code, (redirect, details)| Record.read(code, redirect, details) if details }
       end
 
       def tag_prefix(tag) = tag.b << "\0"

@@ -1,13 +1,15 @@
 # frozen_string_literal: true
 
+require "securerandom"
 require_relative "workers"
 
 module Stats
   module Live
-    # The tick of the live page in one process: once per second it makes one event with the sums of all workers, for all viewers.
+    # The tick of the live page in one process: once per second it makes one event with the sums of all workers, for all viewers. On
+    # a cluster each machine also reports its conservation law.
     class Ticker
       SECONDS = 1
-      # The conservation law is read from the disk, so only on every LAW_TICKS-th tick, and only while there are viewers.
+      # The conservation law is read from the disk, so only on every LAW_TICKS-th tick and, on one machine, only while there are viewers.
       LAW_TICKS = 2
       ENTITY = "all"
       # How long to wait for the other workers.
@@ -17,15 +19,15 @@ module Stats
       attr_reader :broadcast
 
       # @param service [Service]
-      # @param clock [#call] seconds, the same for all processes
-      def initialize(service, clock: -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) })
+      # @param machine [String, nil] the name of this machine in a cluster
+      def initialize(service, machine: nil)
         @service = service
-        @clock = clock
+        @machine = machine
         @workers = Workers.in(service.store)
         @broadcast = Elah::Broadcast.new(keeps_last: true)
         @ticks = 0
         @law = nil
-        @process_id = nil
+        @process_id = @worker = nil
         @is_alone = false
       end
 
@@ -37,6 +39,7 @@ module Stats
         return if @process_id == Process.pid
 
         @process_id = Process.pid
+        @worker = SecureRandom.hex(8)
         Elah.every(SECONDS, detached: true) { tick }
       rescue Elah::OutsideLoop
         @is_alone = true
@@ -46,16 +49,24 @@ module Stats
       # @return [void]
       def tick
         @ticks += 1
-        figures = of_all_workers
         refresh_law
-        @broadcast.push({ **figures, "law" => @law }, event: "tick", id: @ticks)
+        figures = of_all_workers
+        @broadcast.push({ **figures, "law" => figures["law"] || @law }, event: "tick", id: @ticks)
+      end
+
+      # @return [Integer] events that wait in the journals of other machines, as they reported lately
+      # @raise [Elah::Error] when nobody can be asked
+      def queued_elsewhere
+        return 0 if @machine.nil? || @is_alone
+
+        Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].queued_besides(@machine) }
       end
 
       private
 
       # The first viewer gets no law rather than an old one.
       def refresh_law
-        return @law = nil unless @is_alone || @broadcast.listeners.positive?
+        return @law = nil unless @machine || @is_alone || @broadcast.listeners.positive?
 
         read_law if @law.nil? || (@ticks % LAW_TICKS).zero?
       end
@@ -63,9 +74,10 @@ module Stats
       # While the others cannot be reached, it shows this worker only.
       def of_all_workers
         own = @service.pulse.snapshot.except("total")
+        own.update("machine" => @machine, "law" => @law) if @machine
         return Workers.sum([own]) if @is_alone
 
-        Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].exchange(Process.pid, @clock.call, own) }
+        Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].exchange(@worker, own) }
       rescue Elah::Error
         Workers.sum([own])
       end
@@ -79,6 +91,3 @@ module Stats
     end
   end
 end
-
-# Every worker reports to the others, with or without viewers.
-Elah::Config.at(:before_worker_boot) { Stats.service&.live&.start }

@@ -2,8 +2,8 @@
 
 module Stats
   module Live
-    # The sums of a server's workers: each reports its figures once per second and gets those of all. The entity is in memory
-    # only; a worker that is silent for {SECONDS} no longer counts.
+    # The sums of all workers, on a cluster of those of all machines: each reports its figures once per second and gets those of
+    # all. The entity is in memory only; a worker that is silent for {SECONDS} no longer counts.
     class Workers < Elah::Entity
       SECONDS = 4
       TOP = 10
@@ -11,15 +11,20 @@ module Stats
       # Nothing is stored.
       def restore = @told = {}
 
-      # @param worker [Integer] the number of a process
-      # @param now [Float] seconds of the clock that all processes of the machine share
-      # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`
+      # @param worker [String] a process
+      # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`; on a cluster also `machine` and `law`
+      # @param now [Float] seconds of this process's clock
       # @return [Hash{String=>Object}] the same of all workers together, and their number as `workers`
-      def exchange(worker, now, figures)
+      def exchange(worker, figures, now = Process.clock_gettime(Process::CLOCK_MONOTONIC))
+        @told.delete(worker) # so that the latest one is the last
         @told[worker] = [now, figures]
         @told.delete_if { |_, (told_at, _)| now - told_at > SECONDS }
-        Workers.sum(@told.values.map(&:last))
+        { **Workers.sum(@told.values.map(&:last)), "law" => Workers.add_laws(laws.values) }
       end
+
+      # @param machine [String]
+      # @return [Integer] events that wait in the journals of the other machines
+      def queued_besides(machine) = laws.except(machine).each_value.sum { |law| law["total"]["queued"] }
 
       # @param all [Array<Hash{String=>Object}>] of each worker
       # @return [Hash{String=>Object}]
@@ -29,8 +34,23 @@ module Stats
           "paths" => add(all, "paths").max_by(TOP) { |_, count| count }.to_h, "latency_us" => add(all, "latency_us") }
       end
 
+      # @param laws [Array<Hash{String=>Object}>] of each machine, see {Ticker}
+      # @return [Hash{String=>Object}, nil] of all together, with the destination of one that fails
+      def self.add_laws(laws)
+        return if laws.empty?
+
+        { "holds" => laws.all? { |law| law["holds"] }, "total" => add(laws, "total"),
+          "destination" => laws.map { |law| law["destination"] }.min_by { |state| state["ok"] ? 1 : 0 },
+          **%w[journal_bytes journal_bytes_max].to_h { |name| [name, laws.sum { |law| law[name] }] } }
+      end
+
       def self.add(all, name) = all.map { |figures| figures[name] }.reduce { |one, other| one.merge(other) { |_, a, b| a + b } }
       private_class_method :add
+
+      private
+
+      # The latest law of each machine.
+      def laws = @told.values.to_h { |_, figures| figures.values_at("machine", "law") }.compact
     end
   end
 end

@@ -27,9 +27,9 @@ class StatsLiveTest < Minitest::Test
 
   def test_a_worker_that_is_silent_counts_no_more
     workers = Stats::Live::Workers.allocate.tap(&:restore)
-    workers.exchange(1, 10.0, figures(1.0, {}, {}, 0))
-    assert_equal 2, workers.exchange(2, 11.0, figures(1.0, {}, {}, 0))["workers"]
-    assert_equal 1, workers.exchange(2, 15.0, figures(1.0, {}, {}, 0))["workers"]
+    workers.exchange("one", figures(1.0, {}, {}, 0), 10.0)
+    assert_equal 2, workers.exchange("two", figures(1.0, {}, {}, 0), 11.0)["workers"]
+    assert_equal 1, workers.exchange("two", figures(1.0, {}, {}, 0), 15.0)["workers"]
   end
 
   # A listener hears of the events of every worker, whichever it is connected to.

@@ -3,12 +3,14 @@
 require_relative "../native"
 require_relative "../api/sse"
 require_relative "broadcast/backlog"
+require_relative "broadcast/reach"
 
 module Elah
   # Sends the same Server-Sent Events to many clients. Each event is encoded once, and all listeners share its bytes. A listener needs no fiber. A
   # listener that reads too slowly misses events and delays nobody.
   #
-  # It reaches the listeners of its own process: every worker has its own.
+  # A broadcast made by {new} reaches the listeners of its own process: every worker has its own. One made by {named} reaches those of all workers
+  # and, with a store on a cluster, of all machines.
   #
   # @example
   #   TICKS = Elah::Broadcast.new
@@ -18,6 +20,10 @@ module Elah
   #   end
   #
   #   Elah::Config.at(:before_worker_boot) { Elah.every(1) { TICKS.push({ time: Time.now.to_i }) } }
+  #
+  # @example For listeners on all machines
+  #   STORE = Elah::Store.open(Elah.config.state("shop"))
+  #   NEWS = Elah::Broadcast.named("news", store: STORE)
   class Broadcast
     KEEPALIVE_SECONDS = 15
     # Maximum number of unread events of a listener before it misses one.
@@ -25,11 +31,77 @@ module Elah
     KEEP_ALIVE = ": keep-alive\n\n"
     private_constant :KEEP_ALIVE
 
+    @named = {}
+
+    class << self
+      # The broadcast of this name, which reaches the listeners of all workers that have one of this name. Call it while the app is loaded. Between
+      # workers an event arrives at most once; events of one worker arrive in order.
+      #
+      # @param name [String] unique in the app
+      # @param store [Elah::Store, Elah::Store::Cluster, nil] of which all workers are reached; nil reaches those of this server
+      # @param options [Hash{Symbol=>Object}] of {#initialize}
+      # @option options [Numeric] :keepalive_seconds
+      # @option options [Integer] :unread_max
+      # @option options [Boolean] :keeps_last
+      # @return [Broadcast] the same one at every call, with the options of the first
+      def named(name, store: nil, **options)
+        @named[name.to_s] ||= new(**options).tap { |broadcast| broadcast.reach_from(name.to_s.dup.freeze, store) }
+      end
+
+      # Connects the named broadcasts with those of the other workers. Called when a worker boots.
+      #
+      # @param event_loop [Elah::EventLoop]
+      # @api private
+      def start(event_loop)
+        return if @named.empty?
+
+        event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { connect(event_loop) } }
+      end
+
+      # Sends events of another worker to the listeners here.
+      #
+      # @param passes_on [Boolean] whether this worker sends them to the others of its machine
+      # @param events [Array<Array(String, String)>] names and frames; names that this worker does not know are ignored
+      # @return [nil]
+      # @api private
+      def receive(passes_on, events)
+        events.each { |name, frame| @named[name]&.receive(frame, passes_on) }
+        nil
+      end
+
+      private
+
+      def connect(event_loop)
+        reaches = {}.compare_by_identity
+        @named.each_value do |broadcast|
+          store = broadcast.store
+          placement = store ? store.placement : Placement.current
+          peers = Entity::Peers.open(event_loop, placement)
+          store&.join(event_loop, peers)
+          broadcast.reach = reaches[placement] ||= Reach.new(event_loop, placement, peers) if peers
+        end
+      end
+    end
+
     # @return [Integer] listeners of this process at the last push
     attr_reader :listeners
 
     # @return [Integer] events that listeners of this process have missed because they read too slowly
     attr_reader :missed
+
+    # @return [Integer] how often an event of this process could not be sent to another worker, or to another machine, because that one did not take
+    #   it in time
+    attr_reader :unsent
+
+    # @return [String, nil] see {named}
+    attr_reader :name
+
+    # @return [Elah::Store, Elah::Store::Cluster, nil]
+    # @api private
+    attr_reader :store
+
+    # @api private
+    attr_writer :reach
 
     # @param keepalive_seconds [Numeric] time without events after which a comment is sent
     # @param unread_max [Integer]
@@ -39,13 +111,14 @@ module Elah
       @unread_max = unread_max
       @keeps_last = keeps_last
       @backlog = Backlog.new(unread_max)
-      @listeners = @missed = 0
-      @audience = @event_loop = @keep_alive = nil
+      @listeners = @missed = @unsent = 0
+      @audience = @event_loop = @keep_alive = @name = @store = @reach = nil
       @was_pushed = false
       @last = ""
     end
 
-    # Sends an event to all current listeners. Returns at once, however slow they are. May be called in another thread of the process.
+    # Sends an event to all current listeners. Returns at once, however slow they and the other workers are. May be called in another thread of the
+    # process.
     #
     # @param data [Object] a text, or an object to write as JSON
     # @param named [Hash{Symbol=>Object}] as of {API::ServerSentEvents#push}
@@ -56,13 +129,8 @@ module Elah
     # @raise [ArgumentError] when a text is not valid in its encoding
     def push(data, **named)
       frame = API::ServerSentEvents.frame(data, **named)
-      @last = frame if @keeps_last
-      @was_pushed = true
-      @backlog.push(frame)
-      return self unless @audience
-
-      event_loop = @event_loop
-      Elah.current_loop.equal?(event_loop) ? send_frame(frame) : event_loop.post { send_frame(frame) }
+      @reach&.push(self, frame)
+      push_here(frame)
       self
     end
 
@@ -108,7 +176,38 @@ module Elah
       end
     end
 
+    # @param name [String]
+    # @param store [Elah::Store, Elah::Store::Cluster, nil]
+    # @api private
+    def reach_from(name, store)
+      @name = name
+      @store = store
+    end
+
+    # Sends an event of another worker to the listeners here.
+    #
+    # @param frame [String]
+    # @param passes_on [Boolean]
+    # @api private
+    def receive(frame, passes_on)
+      @reach&.pass_on(self, frame) if passes_on
+      push_here(frame)
+    end
+
+    # @api private
+    def note_unsent = @unsent += 1
+
     private
+
+    def push_here(frame)
+      @last = frame if @keeps_last
+      @was_pushed = true
+      @backlog.push(frame)
+      return unless @audience
+
+      event_loop = @event_loop
+      Elah.current_loop.equal?(event_loop) ? send_frame(frame) : event_loop.post { send_frame(frame) }
+    end
 
     # A fork, and another loop, have their own listeners.
     def begin_in(event_loop)

@@ -2,7 +2,7 @@
 
 module Elah
   class Entity
-    # The other workers of this server: sends them calls of entities that they own, and runs the calls that they send.
+    # The other workers of this server: sends them calls of entities that they own, and events of broadcasts, and runs what they send.
     class Peers
       @all = {}.compare_by_identity
 
@@ -38,10 +38,13 @@ module Elah
 
         # Runs the calls of a message.
         #
-        # @param message [Array] number of the entities, waiting entities, key and name of the method (nil for many calls), arguments
+        # @param message [Array] number of the entities, waiting entities, key and name of the method (nil for many calls), arguments; or nil and the
+        #   arguments of {Broadcast.receive}
         # @return [Object] the result, or for many calls an Array of results and failures; a String when all of them are texts
         def serve(message)
           number, callers, key, method, arguments = message
+          return Broadcast.receive(callers, key) unless number
+
           collection = Collection.at(number)
           return collection.serve(callers, key, method, arguments) if key
 

@@ -9,7 +9,8 @@ module Elah
   # A placement has these methods: `slot`, `generation`, `slots` (slots are 0 until this), `shards`, `owner_of(shard)`, `generation_of(slot)` (0 while
   # nobody is there), `version` (another one whenever something of this has changed), `link_path(slot, generation)`,
   # `own_path` (nil where nobody calls this process), `network?`, `before_release { |shards| }`, `publish(name, integer)` and `server_id`, the process
-  # that stands for all workers.
+  # that stands for all workers. One with an `own_path` has `neighbours` (slots of the other workers of this machine) and `machines` (slots of those
+  # of other machines, by machine).
   module Placement
     class << self
       # @return [Placement::Single, Placement::Supervised] that of this process

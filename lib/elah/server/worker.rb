@@ -59,6 +59,7 @@ module Elah
         Entity::Gauges.show(@loop)
         Entity::Collection.start(@loop)
       end
+      Broadcast.start(@loop) unless Elah.autoload?(:Broadcast)
       trap_signals
       sockets.all.each { |socket| @loop.listen(socket) }
       supervisor_link.ready(sockets.addresses)

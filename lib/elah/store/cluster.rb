@@ -33,9 +33,11 @@ module Elah
 
       VALUES_AT = "SELECT r.value FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS q (tbl, key, place) " \
                   "LEFT JOIN elah_rows r ON r.tbl = q.tbl AND r.key = q.key AND #{Schema::LIVE} ORDER BY place".freeze
+      # In a transaction.
+      VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
       BACK_OFF_SECONDS_MAX = 0.1
-      private_constant :VALUES_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
+      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
 
       # Opens the store in a database. Creates its tables if they are missing.
       #
@@ -97,11 +99,7 @@ module Elah
       # @return [Array<String, nil>] binary; nil for a missing or expired value
       # @raise [InvalidKey] when a key is empty or too long
       def values_at(*tables_and_keys)
-        pairs = tables_and_keys.each_slice(2).to_a
-        unless tables_and_keys.size.even?
-          raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
-        end
-
+        pairs = pairs(tables_and_keys)
         tables = pairs.map { |table, _| own(table).id }
         keys = pairs.map { |_, key| Limits.key(key) }
         database.read { |sql| sql.rows(VALUES_AT, tables, keys) }.flatten(1)
@@ -196,6 +194,15 @@ module Elah
       # @return [Array(String, String), nil] as {#trouble}, after a look
       # @api private
       def check = @database.check&.then { |reason| [dir, reason] }
+
+      # @return [Array<Array(Table, String)>]
+      # @raise [ArgumentError] when a key is missing
+      # @api private
+      def pairs(tables_and_keys)
+        return tables_and_keys.each_slice(2).to_a if tables_and_keys.size.even?
+
+        raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
+      end
 
       # Begins anew in the child of a fork.
       # @api private

@@ -6,12 +6,14 @@ require_relative "expectation"
 require_relative "variables"
 
 module Conformance
-  # Sends the requests of one case, one after the other on one connection, and compares the answers.
+  # Sends the requests of one case, one after the other on one connection to each server, and compares the answers.
   class Player
     # @param url [String] of the server, without a slash at its end
+    # @param others [Array<String>] further servers of the same service: requests go to all in turn, with the name of
+    #   the first one, as from a balancer
     # @param headers [Hash{String=>String}] to send with every request
-    def initialize(url, headers: {})
-      @url = URI(url)
+    def initialize(url, others: [], headers: {})
+      @urls = [url, *others].map { |one| URI(one) }
       @headers = headers
       @variables = Variables.new(base: url)
     end
@@ -19,13 +21,15 @@ module Conformance
     # @param steps [Array<Hash>]
     # @return [String, nil] the first thing that was not as it should be
     def play(steps)
-      Net::HTTP.start(@url.host, @url.port, use_ssl: @url.scheme == "https", read_timeout: 60) do |http|
-        steps.each_with_index do |step, index|
-          failure = play_step(http, step)
-          return "step #{index + 1}, #{step.fetch('send').values_at('method', 'path').join(' ')}: #{failure}" if failure
-        end
+      options = { use_ssl: @urls[0].scheme == "https", read_timeout: 60 }
+      connections = @urls.map { |url| Net::HTTP.start(url.host, url.port, **options) }
+      steps.zip(connections.cycle).each_with_index do |(step, http), index|
+        failure = play_step(http, step)
+        return "step #{index + 1}, #{step.fetch('send').values_at('method', 'path').join(' ')}: #{failure}" if failure
       end
       nil
+    ensure
+      connections&.each(&:finish)
     end
 
     private
@@ -45,6 +49,7 @@ module Conformance
       request = Net::HTTPGenericRequest.new(sent.fetch("method"), !body.nil?, sent["method"] != "HEAD",
                                             sent.fetch("path"))
       request["accept"] = "*/*"
+      request["host"] = "#{@urls[0].host}:#{@urls[0].port}" if @urls.size > 1
       @headers.merge(type(sent), sent["headers"] || {}).each { |name, value| value.nil? ? request.delete(name) : request[name] = value }
       request.body = body
       request

@@ -147,6 +147,32 @@ class StoreClusterTest < ClusterCase
     end
   end
 
+  def test_preloaded_keys_take_one_round_trip_and_only_those_that_are_used_count_as_read
+    keys = Array.new(40) { |number| "k#{number}" }
+    keys.first(20).each { |key| @table.put(key, "old") }
+    reads = runs = 0
+    trace = TracePoint.new(:call) { |point| reads += 1 if point.method_id == :snapshot }
+    @store.transaction do |tx|
+      runs += 1
+      trace.enable do
+        tx.preload(*keys.flat_map { |key| [@table, key] })
+        assert_equal ["old"] * 19 + [nil] * 19, [*keys.first(19), *keys.last(19)].map { |key| tx.get(@table, key) }
+        refute tx.put_new(@table, keys[19], "new")
+      end
+      @table.put(keys[20], "of another") if runs == 1 # which this one does not read
+      @table.put(keys[0], "old") if runs == 1 # the same again
+      @table.put(keys[39], "of another").then { @table.delete(keys[39]) } if runs == 1
+      tx.put(@table, "sum", "1")
+    end
+    assert_equal [1, 1], [reads, runs]
+    @store.transaction do |tx|
+      tx.preload(@table, "k1")
+      tx.put(@table, "sum", tx.get(@table, "k1"))
+      @table.put("k1", "new") if (runs += 1) == 2
+    end
+    assert_equal [3, "new"], [runs, @table.get("sum")]
+  end
+
   def test_what_a_transaction_has_not_read_does_not_make_it_run_again
     %w[a b c d].each { |key| @table.put(key, "1") }
     runs = 0

@@ -77,7 +77,7 @@ class StoreSameResultsTest < ClusterCase
   def transaction_call(store, tx, random)
     table = store.table(one_of_two(random))
     counter = store.counter(one_of_two(random))
-    case random.rand(9)
+    case random.rand(10)
     when 0 then tx.put(table, key(random), value(random))
     when 1 then tx.put_new(table, key(random), value(random))
     when 2 then tx.delete(table, key(random))
@@ -86,6 +86,7 @@ class StoreSameResultsTest < ClusterCase
     when 5 then tx.increment(counter, key(random), **counting(random))
     when 6 then tx.add(counter, key(random), by: COUNTS.sample(random: random))
     when 7 then tx.delete(counter, key(random))
+    when 8 then tx.preload(*Array.new(3) { [store.table(one_of_two(random)), key(random)] }.flatten)
     else tx.get(counter, key(random))
     end
   end

@@ -12,11 +12,13 @@ module Elah
       attr_reader :shards
 
       # @param native [Elah::Clients::Cluster]
+      # @param node [String] name of this machine
       # @param shards [Integer]
       # @param socket [String] path of the Unix socket on which this process takes calls of others
       # @api private
-      def initialize(native, shards:, socket:)
+      def initialize(native, node:, shards:, socket:)
         @native = native
+        @node = node
         @shards = shards
         @socket = socket
         @process_id = Process.pid
@@ -42,6 +44,14 @@ module Elah
       # @param slot [Integer] a writer
       # @return [Integer] the writer if it lives, else 0
       def generation_of(slot) = slot.positive? && @native.alive?(slot) ? slot : 0
+
+      # @return [Array<Integer>] the other writers of this machine
+      # @api private
+      def neighbours = others.fetch(@node, [])
+
+      # @return [Hash{String=>Array<Integer>}] the writers of other machines, by the names of these
+      # @api private
+      def machines = others.except(@node)
 
       # @param slot [Integer] a writer
       # @param _generation [Integer]
@@ -75,6 +85,11 @@ module Elah
       end
 
       private
+
+      def others
+        living = @native.members.reject { |writer, member| member[:fenced] || writer == slot }
+        living.keys.sort.group_by { |writer| living[writer][:node] }
+      end
 
       def hand_over
         while (shards = @native.next_release)

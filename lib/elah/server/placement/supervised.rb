@@ -51,6 +51,14 @@ module Elah
       # @return [Integer] which generation owns the slot's shards, 0 while none does
       def generation_of(slot) = @scoreboard.slot_value(slot, :generation)
 
+      # @return [Array<Integer>] slots of the other workers
+      # @api private
+      def neighbours = (0...slots).reject { |slot| slot == @slot || generation_of(slot).zero? }
+
+      # @return [Hash] other machines are not called
+      # @api private
+      def machines = {}
+
       # @return [String] the path of the Unix socket on which that generation takes calls of other workers
       # @api private
       def link_path(slot, generation) = @run_dir.link_path(slot, generation)

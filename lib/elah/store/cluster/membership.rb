@@ -32,8 +32,9 @@ module Elah
           @cluster = cluster
           @process_id = Process.pid
           socket = File.join(Membership.folder(config), "#{@process_id}.sock")
-          @native = Clients::Cluster.open(url, BOUNDS, own(config, shards, socket))
-          @placement = Placement::Clustered.new(@native, shards: shards, socket: socket)
+          own = own(config, shards, socket)
+          @native = Clients::Cluster.open(url, BOUNDS, own)
+          @placement = Placement::Clustered.new(@native, **own.slice(:node, :shards, :socket))
         end
 
         # Takes part from now on.

@@ -77,10 +77,12 @@ module Elah
           known_id(sql) ? sql.rows(RANGES.fetch([live, is_reverse ? "DESC" : "ASC"]), @id, span.from, span.til, limit) : []
         end
 
-        private
-
-        # nil while the table has no entry.
+        # @api private
+        # @param sql [Elah::SQL::Statements]
+        # @return [Integer, nil] its number; nil while it has no entry
         def known_id(sql) = @id ||= @store.tables.find(sql, @name)
+
+        private
 
         # The block's value; nil while the table has no entry.
         def read = @store.database.read { |sql| known_id(sql) && yield(sql, @id) }

@@ -23,7 +23,20 @@ module Elah
           @handles = { Table => {}, Counter => {} }
           @entries = Hash.new { |tables, table| tables[table] = {} }
           @changes = Hash.new { |counters, counter| counters[counter] = {} }
+          @preloaded = {}
           @is_open = true
+        end
+
+        # Reads keys in one round trip, which the block is about to read, or to write with {#put_new} or {#delete}.
+        #
+        # @param tables_and_keys [Array<Elah::Store::Cluster::Table, String>] a table of this store, a key, and so on
+        # @return [nil]
+        def preload(*tables_and_keys)
+          pairs = @store.pairs(tables_and_keys).map { |table, key| [own(table, Table), Limits.key(key)] }
+          pairs.reject! { |pair| @preloaded.key?(pair) }
+          pairs.uniq!
+          snapshot { |sql| load(sql, pairs) } if pairs.any?
+          nil
         end
 
         # (see Elah::Store::Transaction#get)
@@ -74,10 +87,22 @@ module Elah
 
         def read(table, key)
           span = Span.only(key)
-          entries = snapshot { |sql| table.read_span(sql, span, 1, false, Schema::WAS_LIVE) }
+          entries = preloaded(table, key) || snapshot { |sql| table.read_span(sql, span, 1, false, Schema::WAS_LIVE) }
           @reads.note_entries(table, span, entries)
           check_size
           entries.first&.last
+        end
+
+        def load(sql, pairs)
+          known, unknown = pairs.partition { |table, _| table.known_id(sql) }
+          values = known.empty? ? [] : sql.rows(VALUES_WERE_AT, known.map { |table, _| table.known_id(sql) }, known.map(&:last)).flatten(1)
+          @preloaded.update(known.zip(values).to_h, unknown.to_h { |pair| [pair, nil] })
+        end
+
+        # What {#read} would find; nil for a key that it has to look for.
+        def preloaded(table, key)
+          value = @preloaded.fetch([table, key]) { return }
+          value ? [[key, value.dup]] : []
         end
 
         def write_entry(table, key, value, ttl_ms, only_new)
