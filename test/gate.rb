@@ -19,8 +19,10 @@ class Gate
   # Names of the tests that collect garbage at every allocation.
   GC_STRESS = "/gc_stress/"
 
-  # A command that runs longer hangs. The crates' fuzz tests run file by file, for the time that is wanted each.
+  # A command that runs longer hangs. The crates' fuzz tests run file by file, for the time that is wanted each. A gem
+  # for a platform is a release build for each Ruby.
   COMMAND_SECONDS = 1800 + (20 * ENV.fetch("ELAH_FUZZ_SECONDS", "0").to_i)
+  PACKAGE_SECONDS = 4 * 3600
   DOT_SECONDS = 10
 
   # Of the output of a command that failed: its end, or the beginning of Ruby's report of a crash, which ends with pages
@@ -33,9 +35,9 @@ class Gate
   FUZZ = "fuzz"
   FUZZ_THREADS = 16
 
-  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), and a block
-  # that returns why a whole run skips it, or nil.
-  Step = Struct.new(:name, :commands, :runs_at_once, :reason_to_skip)
+  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), a block
+  # that returns why a whole run skips it, or nil, and the time of a command where it differs.
+  Step = Struct.new(:name, :commands, :runs_at_once, :reason_to_skip, :seconds)
 
   # A command that ended badly: the end of its process, and its output.
   Failure = Struct.new(:title, :status, :output) do
@@ -85,7 +87,7 @@ class Gate
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
       Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle }),
-      Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle })
+      Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle }, PACKAGE_SECONDS)
     ]
   end
 
@@ -135,18 +137,19 @@ class Gate
 
   def run_step(step)
     puts "\n#{step.name}"
-    return step.commands.map { |title, command| Thread.new { run_command(title, command, "\n  #{title} ") } }.map(&:value) if step.runs_at_once
+    seconds = step.seconds || COMMAND_SECONDS
+    return step.commands.map { |title, command| Thread.new { run_command(title, command, seconds, "\n  #{title} ") } }.map(&:value) if step.runs_at_once
 
     step.commands.map do |title, command|
       print "  #{title} "
-      run_command(title, command)
+      run_command(title, command, seconds)
     end
   end
 
   # Shows a line for each command; what those that failed have said comes at the end.
-  def run_command(title, command, heading = "")
+  def run_command(title, command, seconds, heading = "")
     started_at = monotonic
-    output, status = capture(command)
+    output, status = capture(command, seconds)
     tally = tally(output, status)
     puts "#{heading}#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
     @failures << Failure.new(title, status, output) unless status.success?
@@ -154,7 +157,7 @@ class Gate
   end
 
   # Runs a command in a process group of its own, ends it when it hangs, and prints a dot now and then.
-  def capture(command)
+  def capture(command, seconds)
     Open3.popen2e(*command, pgroup: true) do |input, output, process|
       input.close
       reader = Thread.new { output.read.scrub }
@@ -162,7 +165,7 @@ class Gate
       until process.join(DOT_SECONDS)
         print "."
         waited += DOT_SECONDS
-        Process.kill(:KILL, -process.pid) if waited >= COMMAND_SECONDS
+        Process.kill(:KILL, -process.pid) if waited >= seconds
       end
       [reader.value, process.value]
     end

@@ -13,13 +13,13 @@ CLIENTS = { "redis" => true, "sql" => true, "mongo" => false, "parquet" => false
 
 def executable?(name) = ENV["PATH"].split(File::PATH_SEPARATOR).any? { |folder| File.executable?(File.join(folder, name)) }
 
-# Where the build looks for it, too.
-def libclang?
-  return true if ENV["LIBCLANG_PATH"] || executable?("llvm-config")
+# Where the build looks for libclang, too.
+LIBRARIES = %w[/usr/lib/llvm-*/lib /usr/lib/* /usr/lib* /usr/local/lib /opt/homebrew/opt/llvm/lib /Library/Developer/CommandLineTools/usr/lib].freeze
 
-  folders = %w[/usr/lib/llvm-*/lib /usr/lib/* /usr/lib* /usr/local/lib /opt/homebrew/opt/llvm/lib /Library/Developer/CommandLineTools/usr/lib]
-  Dir[*folders.map { |folder| "#{folder}/libclang{.,-[0-9]}*" }].any? { |path| File.exist?(path) }
-end
+def in_libraries?(pattern) = Dir[*LIBRARIES.map { |folder| "#{folder}/#{pattern}" }].any? { |path| File.exist?(path) }
+
+# Whoever says where it is has all of it.
+def libclang_elsewhere? = ENV["LIBCLANG_PATH"] || executable?("llvm-config")
 
 # What the build needs, and what is said without it.
 needs = {
@@ -34,7 +34,10 @@ needs = {
   "The headers of Ruby #{RUBY_VERSION} are missing (ruby.h): on Debian and Ubuntu run `apt-get install ruby-dev`." =>
     -> { File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"].to_s, "ruby.h")) },
   "libclang is missing, which reads the headers of Ruby: on Debian and Ubuntu run `apt-get install libclang-dev`, " \
-  "elsewhere install LLVM and set LIBCLANG_PATH to the folder of its libclang." => -> { libclang? }
+  "elsewhere install LLVM and set LIBCLANG_PATH to the folder of its libclang." =>
+    -> { libclang_elsewhere? || in_libraries?("libclang{.,-[0-9]}*") },
+  "The headers of libclang are missing (stddef.h): on Debian and Ubuntu run `apt-get install libclang-dev`, elsewhere install clang." =>
+    -> { libclang_elsewhere? || executable?("clang") || in_libraries?("clang/*/include/stddef.h") }
 }
 sentence, = needs.find { |_, fulfilled| !fulfilled.call }
 abort sentence if sentence

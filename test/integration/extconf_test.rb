@@ -93,13 +93,25 @@ class ExtconfTest < Minitest::Test
            prelude: %(require "rbconfig"; RbConfig::CONFIG["rubyhdrdir"] = "/nowhere")
   end
 
+  # A prelude with which no files of this name are found.
+  def without(name)
+    <<~RUBY
+      nowhere = Module.new { def [](*patterns) = patterns.first.include?("/#{name}") ? [] : super }
+      Dir.singleton_class.prepend(nowhere)
+    RUBY
+  end
+
   def test_a_missing_libclang
     refuse "libclang is missing, which reads the headers of Ruby: " \
            "on Debian and Ubuntu run `apt-get install libclang-dev`, " \
-           "elsewhere install LLVM and set LIBCLANG_PATH to the folder of its libclang.", prelude: <<~RUBY
-             nowhere = Module.new { def [](*patterns) = patterns.first.include?("/libclang") ? [] : super }
-             Dir.singleton_class.prepend(nowhere)
-           RUBY
+           "elsewhere install LLVM and set LIBCLANG_PATH to the folder of its libclang.", prelude: without("libclang")
+  end
+
+  # Debian has a package of the library alone.
+  def test_a_libclang_without_its_headers
+    refuse "The headers of libclang are missing (stddef.h): " \
+           "on Debian and Ubuntu run `apt-get install libclang-dev`, elsewhere install clang.",
+           prelude: without("clang/*/include")
   end
 
   def test_a_ruby_that_is_too_old
