@@ -55,6 +55,9 @@ module Elah
   # The request or fiber that started this fiber has ended or cancelled it.
   class Cancelled < Error; end
 
+  # A fiber of the loop has set another fiber scheduler.
+  class SchedulerInUse < Error; end
+
   # The call needs a fiber of the worker's loop; the loop itself or another thread made it.
   class OutsideLoop < Error; end
 

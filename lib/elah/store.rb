@@ -67,6 +67,7 @@ module Elah
         return Cluster.open(dir, sweep_seconds: sweep_seconds, clock: clock, **client) if dir.to_s.match?(URL)
         raise ArgumentError, "#{client.keys.join(', ')}: only for the URL of a cluster" if client.any?
 
+        [dir.to_s, File.dirname(dir.to_s)].each { |folder| check_restored(folder) }
         bytes_max ||= Options.fetch(:store_bytes_max, source: "Elah::Store").default
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
@@ -110,6 +111,7 @@ module Elah
       # @return [void]
       # @raise [CannotOpen] when a restore into it was interrupted
       def check_restored(data)
+        return if [UNFINISHED_RESTORE, CHECKED_RESTORE].none? { |name| Dir.exist?(File.join(data, name)) }
         return unless Dir.exist?(File.join(data, UNFINISHED_RESTORE)) || Backup.unmoved(data).any?
 
         raise CannotOpen, "#{data} has an unfinished restore: run `elah store restore` again, or remove all files of the folder."

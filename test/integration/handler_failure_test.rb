@@ -185,6 +185,34 @@ class HandlerFailureTest < Minitest::Test
     end
   end
 
+  # Every wait of all requests blocked the loop from then on: the gem async sets a scheduler of its own.
+  def test_a_handler_that_sets_another_scheduler_fails_alone
+    app = <<~RUBY
+      class Other
+        %i[block unblock kernel_sleep io_wait fiber].each { |name| define_method(name) { |*| } }
+      end
+      api = Class.new(Elah::API) do
+        get("/none") { Fiber.set_scheduler(nil) }
+        get("/other") { Fiber.set_scheduler(Other.new) }
+        get("/sleep") { sleep(0.2) && "slept" }
+        get("/offload") { Elah.offload { Fiber.set_scheduler(Other.new) && "set" } }
+      end
+      run api
+    RUBY
+    ElahServer.start(app, stall_ms: 100) do |server|
+      %w[none other].each do |path|
+        assert_equal 500, server.get("/#{path}").status
+        server.wait_for(%r{GET /#{path} failed: Elah::SchedulerInUse: .* call it in Elah\.offload})
+      end
+      clients = Array.new(4) { server.connect.write("GET /sleep HTTP/1.1\r\nHost: a\r\n\r\n") }
+      assert_equal ["slept"], clients.map { |client| client.read_answer.body }.uniq
+      assert_equal "set", server.get("/offload").body
+      refute_match(/blocked the loop/, server.log)
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   def test_an_exception_whose_own_methods_raise_fails_alone
     server.connect do |client|
       %w[class_name class_text message backtrace].each_with_index do |method, index|

@@ -58,6 +58,18 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # Cleaners of /tmp do that: the next image could not open the scoreboard, and the server ended.
+  def test_a_server_whose_run_folder_was_removed_serves_on
+    supervised do |server|
+      pids = worker_pids(server)
+      FileUtils.rm_r(run_dir(server).path)
+      server.signal(:HUP)
+      server.wait_for(/The run folder \S+ was removed: the workers continue with the old code\. Stop the server/)
+      assert_equal 200, server.get("/").status
+      pids.each { |pid| assert Process.kill(0, pid) }
+    end
+  end
+
   # It lived for ever, with its memory, as a child of process 1.
   def test_term_kills_the_trial_run_of_a_supervisor
     app = <<~RUBY

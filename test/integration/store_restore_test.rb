@@ -177,6 +177,37 @@ class StoreRestoreTest < BackupCase
     assert_equal %w[numbers], Dir.children(path("r"))
   end
 
+  # A script could open a store in the folder meanwhile, which the restore removed when it failed at its end.
+  def test_no_store_is_opened_in_a_folder_into_which_a_restore_runs
+    fill
+    succeed("backup", path("b"))
+    FileUtils.mkdir_p(path("r/restore.unfinished"))
+    [path("r"), path("r/numbers")].each do |folder|
+      error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(folder) }
+      assert_match(/has an unfinished restore/, error.message)
+    end
+    assert_equal %w[restore.unfinished], Dir.children(path("r"))
+  end
+
+  def test_a_restore_that_fails_leaves_the_files_of_others
+    fill
+    succeed("backup", path("b"))
+    data = path("r")
+    moved = Elah::Store::Backup.const_get(:Folders).singleton_class
+    original = moved.instance_method(:sync)
+    moved.define_method(:sync) do |folder|
+      FileUtils.mkdir_p(File.join(data, "numbers"))
+      File.write(File.join(data, "numbers/mine"), "x")
+      original.bind_call(self, folder)
+    end
+    source = Elah::Store::Backup::FolderSource.new(path("b"))
+    assert_raises(Elah::Store::Backup::Failed) { Elah::Store::Backup::Restoration.run(source, data) }
+    assert_equal %w[mine], Dir.children(path("r/numbers"))
+    assert_equal %w[numbers], Dir.children(data)
+  ensure
+    moved.define_method(:sync, original)
+  end
+
   # The first call renames the folder, the next two move a store each.
   def test_a_restore_that_was_killed_while_it_moved_its_files_is_repeated
     skip "strace is not installed" unless system("strace", "-V", out: File::NULL)

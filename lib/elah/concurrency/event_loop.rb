@@ -124,6 +124,10 @@ module Elah
     # @return [Boolean] true in a fiber of this loop, false in the loop itself
     def in_task? = !@current.nil?
 
+    # @return [Boolean] whether fibers run that would have no scheduler without that of this loop
+    # @api private
+    def needs_scheduler? = in_task? && !@is_fork
+
     # Suspends the current fiber until the wait `id` has ended.
     #
     # @param id [Integer] from {#new_wait}

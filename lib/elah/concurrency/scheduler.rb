@@ -163,8 +163,16 @@ module Elah
     # @return [Fiber]
     def fiber(**options, &block) = @loop.spawn(**options, &block)
 
-    # Ruby calls this when the thread ends; the loop has already ended.
-    def close = Closing.forget(@watches)
+    # Ruby calls this when the thread ends, and when a fiber sets another scheduler. The fibers of the loop need this one as long as the loop runs.
+    #
+    # @raise [Elah::SchedulerInUse]
+    def close
+      return Closing.forget(@watches) unless @loop.needs_scheduler?
+
+      @loop.post { Fiber.set_scheduler(self) unless Fiber.scheduler } # from Ruby 3.2 on it is unset nevertheless
+      raise SchedulerInUse, "The fiber scheduler of this thread is Elah's, which all requests need. Code that sets another one, such as the gem async, " \
+                            "needs a thread of its own: call it in Elah.offload."
+    end
 
     private
 

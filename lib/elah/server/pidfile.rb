@@ -74,12 +74,16 @@ module Elah
       raise not_writable(e)
     end
 
-    # Exclusive, so of two servers that start together one fails.
+    # The file appears with its content, so of two servers that start together one fails.
     def create(path)
-      File.open(path, File::WRONLY | File::CREAT | File::EXCL) { |file| file.puts(Process.pid) }
+      draft = "#{path}.#{Process.pid}.new"
+      File.write(draft, "#{Process.pid}\n")
+      File.link(draft, path)
       true
     rescue Errno::EEXIST
       false
+    ensure
+      File.delete(draft) if File.exist?(draft)
     end
 
     def refuse_held

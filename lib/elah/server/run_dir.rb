@@ -7,6 +7,9 @@ module Elah
   # The folder of one running server for its scoreboard and the sockets of its workers: `PID/` below a private folder of the user. A lock on the
   # scoreboard marks a running server; the next start removes other folders.
   class RunDir
+    # The interval at which a server calls {#keep}.
+    KEEP_SECONDS = 3600
+
     # Leaves room for the names of sockets: the path of a Unix socket may have 107 bytes.
     PATH_BYTES_MAX = 80
 
@@ -106,6 +109,16 @@ module Elah
     def hold
       @lock = File.open(scoreboard_path)
       @lock.flock(File::LOCK_SH)
+    end
+
+    # Makes the files young again, because cleaners remove old ones from /tmp.
+    #
+    # @return [Boolean] false when they were removed
+    def keep
+      File.utime(nil, nil, scoreboard_path, *Dir.glob("*", base: @path).map { |name| File.join(@path, name) })
+      true
+    rescue Errno::ENOENT
+      false
     end
 
     # @return [Boolean] whether a process of that server runs

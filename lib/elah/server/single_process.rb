@@ -27,7 +27,10 @@ module Elah
     # @param event_loop [Elah::EventLoop]
     # @param _worker [Elah::Worker]
     def attach(event_loop, _worker)
-      event_loop.take_row(@scoreboard, Scoreboard.own_row = 0) if @scoreboard
+      if @scoreboard
+        event_loop.take_row(@scoreboard, Scoreboard.own_row = 0)
+        Elah.every(RunDir::KEEP_SECONDS, detached: true) { @run_dir.keep }
+      end
       return unless @systemd.watchdog_seconds
 
       event_loop.spawn(Task.new.tap { |task| task.transient = true }) do

@@ -157,6 +157,15 @@ module Elah
       @workers.children.each { |child| @watch.look(child, now) }
       @workers.slots.each { |slot| replace_large(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
       @systemd.watchdog(now) { @watch.healthy?(@workers.children) }
+      keep_run_dir(now)
+    end
+
+    def keep_run_dir(now)
+      return if @keep_at && now < @keep_at
+
+      @keep_at = now + RunDir::KEEP_SECONDS
+      @run_dir.keep or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
+                                  "Stop the server and start it again")
     end
 
     def replace_large(slot)

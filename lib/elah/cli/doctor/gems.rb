@@ -11,6 +11,10 @@ module Elah
         PAGE = "docs/databases.md#gems-that-need-care"
 
         RULES = {
+          "async" => Rule.new(
+            level: :warning, page: PAGE, reason: "it sets a fiber scheduler of its own, which raises Elah::SchedulerInUse in a handler",
+            remedy: "call it in Elah.offload, or use Elah.gather"
+          ),
           "bcrypt" => Rule.new(
             level: :note, page: PAGE, reason: "a hash is computed in C, which holds the loop for its whole cost",
             remedy: "call it in Elah.offload"

@@ -12,7 +12,10 @@ module Elah
         @changes.add(:restart) do
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
-          if @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
+          if !@run_dir.keep
+            @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
+            @systemd.ready
+          elsif @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
           else
             @log.error("The trial process failed: the workers continue with the old code")

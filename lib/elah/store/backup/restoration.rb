@@ -116,9 +116,13 @@ module Elah
           Folders.sync_names(@data)
         end
 
+        # A program may have opened a store in the folder meanwhile: its files stay.
         def discard(existing)
           undo if Backup.unmoved(@data).any?
-          FileUtils.rm_rf(existing ? [@staging, @checked] : @data)
+          FileUtils.rm_rf([@staging, @checked])
+          Dir.rmdir(@data) unless existing
+        rescue Errno::ENOTEMPTY
+          nil
         end
       end
     end
