@@ -193,8 +193,10 @@ class StoreRestoreTest < BackupCase
     fill
     succeed("backup", path("b"))
     data = path("r")
+    require "elah/store/backup/restoration"
     moved = Elah::Store::Backup.const_get(:Folders).singleton_class
     original = moved.instance_method(:sync)
+    moved.remove_method(:sync)
     moved.define_method(:sync) do |folder|
       FileUtils.mkdir_p(File.join(data, "numbers"))
       File.write(File.join(data, "numbers/mine"), "x")
@@ -205,6 +207,7 @@ class StoreRestoreTest < BackupCase
     assert_equal %w[mine], Dir.children(path("r/numbers"))
     assert_equal %w[numbers], Dir.children(data)
   ensure
+    moved.remove_method(:sync)
     moved.define_method(:sync, original)
   end
 

@@ -97,12 +97,14 @@ module Elah
       # @param name [Symbol]
       # @param arguments [Array]
       # @return [Object] the method's value
+      # @raise [NoMethodError] unless the name is that of a public method of the class
       # @raise [Overloaded] when too many calls wait for the entity
       # @raise [Reentrant] when the entity waits for this call
       # @raise [Store::Error] when the writes could not be stored
       # @raise [Moving] when no worker owned it for `entity_moving_seconds`
       # @raise [PeerUnavailable, PeerLimited, DeadlineExceeded] when its owner does not reply
       def call(key, name, arguments)
+        check_name(name)
         task = current_task
         follow if @version != @placement.version
         activation = @here[key]

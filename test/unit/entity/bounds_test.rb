@@ -13,6 +13,15 @@ class EntityBoundsTest < EntityCase
     Elah.config = previous
   end
 
+  # A name that an app took from a request could be that of a private method, such as `system`.
+  def test_only_public_methods_of_the_class_are_called
+    %i[system state restore instance_eval].each do |name|
+      assert_raises(NoMethodError) { @accounts.call("1", name, ["true"]) }
+      assert_kind_of NoMethodError, @accounts.call_many([["1", name, "true"]]).first
+    end
+    assert_equal 1, @accounts.call("1", :deposit, [1])
+  end
+
   def test_a_line_that_is_too_long_is_refused
     accounts = with_config(entity_queue_max: 2) { accounts("short line") }
     Elah.run do
