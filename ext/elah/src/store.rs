@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use elah_store::{Clock, Options, Reservation, Store};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
+use magnus::{Error, Integer, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
 use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
@@ -181,6 +181,15 @@ fn table_of(value: &Value) -> Result<&RubyTable, Error> {
 pub(crate) fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })
+}
+
+/// The Integer of an argument. Ruby's own conversion would cut the fraction off a Float.
+pub(crate) fn integer<T: TryConvert>(ruby: &Ruby, argument: &str, value: Value) -> Result<T, Error> {
+    if Integer::from_value(value).is_none() {
+        let message = format!("{argument}: must be an Integer, not {}", value.inspect());
+        return Err(Error::new(ruby.exception_type_error(), message));
+    }
+    T::try_convert(value)
 }
 
 fn to_bytes(string: RString) -> Vec<u8> {
