@@ -23,6 +23,10 @@ module Elah
                  "cluster" => :Cluster, "version" => :Version, "help" => :Help }.freeze
     ALIASES = { nil => "help", "-h" => "help", "--help" => "help", "-v" => "version", "--version" => "version" }.freeze
 
+    # Names of `serve` in other servers and frameworks.
+    SERVE_ELSEWHERE = %w[run server start up].freeze
+    private_constant :SERVE_ELSEWHERE
+
     class << self
       # @param argv [Array<String>]
       # @param out [IO] for output
@@ -48,10 +52,17 @@ module Elah
       # @raise [Elah::OptionError] when there is no such command
       def command(word)
         name = COMMANDS.fetch(ALIASES.fetch(word, word)) do
-          hint = File.file?(word) ? " Did you mean elah serve #{word}?" : Options.did_you_mean(word, COMMANDS.keys)
-          raise OptionError, "Unknown command #{word}.#{hint} Commands: #{COMMANDS.keys.join(', ')}."
+          raise OptionError, "Unknown command #{word}.#{hint(word)} Commands: #{COMMANDS.keys.join(', ')}."
         end
         const_get(name)
+      end
+
+      private
+
+      def hint(word)
+        return " Did you mean elah serve #{word}?" if File.file?(word)
+
+        SERVE_ELSEWHERE.include?(word) ? " Did you mean elah serve [FILE]?" : Options.did_you_mean(word, COMMANDS.keys)
       end
     end
   end

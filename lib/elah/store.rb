@@ -64,7 +64,7 @@ module Elah
       # @raise [Full] when the disk has no room for a new store
       # @raise [Unavailable] when the database cannot be reached
       def open(dir, bytes_max: nil, fold_seconds: 0.1, sweep_seconds: 1, clock: nil, **client)
-        return Cluster.open(dir, sweep_seconds: sweep_seconds, clock: clock, **client) if dir.to_s.match?(URL)
+        return Cluster.open(dir, sweep_seconds: sweep_seconds, clock: clock, **client) if dir.to_s.b.match?(URL)
         raise ArgumentError, "#{client.keys.join(', ')}: only for the URL of a cluster" if client.any?
 
         [dir.to_s, File.dirname(dir.to_s)].each { |folder| check_restored(folder) }
@@ -203,7 +203,7 @@ module Elah
 
     # @return [String] what tells it from other stores, also when the data folder was moved or restored elsewhere
     # @api private
-    def identity = dir.delete_prefix("#{Elah.config.data}/")
+    def identity = Text.of_bytes(dir.b.delete_prefix("#{Elah.config.data}/".b))
 
     # @return [Elah::Entity::Servers] the other servers on this folder
     # @api private

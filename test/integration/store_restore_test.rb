@@ -255,7 +255,8 @@ class StoreRestoreTest < BackupCase
   end
 
   def restore_killed_at(call, number)
-    killed = ["strace", "-f", "-o", File::NULL, "-e", "trace=#{call}", "-e", "inject=#{call}:signal=KILL:when=#{number}"]
+    inject = "inject=#{call}:signal=KILL:when=#{number}"
+    killed = ["strace", "-f", "-o", File::NULL, "-e", "trace=#{call}", "-e", inject]
     output, status = Open3.capture2e(*killed, *command("restore", path("b"), data: path("r")), chdir: ROOT)
     assert_equal 9, status.termsig, output
   end
@@ -277,6 +278,38 @@ class StoreRestoreTest < BackupCase
     assert_match(/\Aelah: The restore into \S+ failed, and nothing of it is left: No space left [^\n]*\n\z/, output)
     wait_for(confirmed + 20)
     assert_nil Process.wait(writer, Process::WNOHANG)
+  end
+
+  # A snapshot of the disk, or a volume that a container may only read.
+  def read_only(*arguments, data: @data)
+    script = "mount --bind #{data} #{data} && mount -o remount,bind,ro #{data} && exec #{command(*arguments).join(' ')}"
+    Open3.capture2e("unshare", "-rm", "sh", "-c", script, chdir: ROOT)
+  end
+
+  def test_a_folder_on_a_read_only_file_system
+    skip "namespaces are not allowed here" unless system("unshare", "-rm", "true", err: File::NULL)
+    writer = start_writer
+    wait_for(60)
+    stop(writer)
+    before = Dir.children(File.join(@data, "numbers")).sort
+    FileUtils.rm(File.join(@data, "numbers/lock.mdb"))
+    { ["check"] => %r{/numbers: no damage}, ["stats"] => /table numbers: \d+ entries/,
+      ["backup", path("b")] => /\ABacked up 3 stores and 2 sinks/ }.each do |arguments, expected|
+      output, status = read_only(*arguments)
+      assert_match(expected, output)
+      assert_predicate status, :success?, output
+    end
+    assert_equal before - %w[lock.mdb], Dir.children(File.join(@data, "numbers")).sort
+    succeed("restore", path("b"), data: path("r"))
+    assert_has(confirmed, confirmed, path("r"))
+  end
+
+  def test_a_folder_that_is_read_only_here_and_written_elsewhere_is_refused
+    skip "namespaces are not allowed here" unless system("unshare", "-rm", "true", err: File::NULL)
+    start_writer
+    output, status = read_only("check")
+    assert_match(/Another process has the store .* stop every process that uses it to read it on a read-only/, output)
+    assert_equal 1, status.exitstatus
   end
 
   def test_a_store_in_use_is_not_compacted

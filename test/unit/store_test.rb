@@ -100,6 +100,23 @@ class StoreFolderTest < StoreCase
     again&.close
   end
 
+  # As for Ruby's File, the bytes of a path count, whatever encoding its String claims.
+  def test_a_path_may_have_any_bytes
+    ["caf\u00e9", "caf\xe9", "caf\xe9".b, "caf\u00e9".encode("ISO-8859-1")].each do |name|
+      dir = "#{@dir}/".encode(name.encoding) + name
+      store = Elah::Store.open(dir)
+      assert_equal dir.b, store.dir.b
+      store.counter("opened").increment("n")
+      store.close
+      assert_path_exists File.join(dir, "data.mdb")
+      assert_operator Elah::Store.check(dir)[:entries], :>, 0
+      assert_equal ["opened"], Elah::Store.stats(dir)[:counters].keys
+    end
+    assert_equal 2, (Dir.children(@dir) - %w[data.mdb lock.mdb]).size
+    assert_raises(EncodingError) { Elah::Store.open("caf\u00e9".encode("UTF-16LE")) }
+    assert_raises(ArgumentError) { Elah::Store.open("#{@dir}/a\0b") }
+  end
+
   def test_more_tables_than_the_file_has_room_for
     names = Array.new(1024) { |i| @store.table("t#{i}") }
     @store.transaction { |tx| names.each { |table| tx.put(table, "a", "") } }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, CompactionOption, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, CompactionOption, EnvFlags, EnvOpenOptions, MdbError, PutFlags, RwIter, RwTxn, WithoutTls};
 
 use super::bounds::READERS_MAX;
 use super::check::{self, Checked, Fault};
@@ -33,6 +33,13 @@ const PROBE_BYTES: usize = 64 * 1024;
 /// A multiple of the page size of every system; LMDB's map must have whole pages.
 const MAP_STEP_BYTES: u64 = 65536;
 
+/// What an opening may do to the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
 /// Opens or creates the store in `dir`, whose file may grow to `bytes_max` bytes.
 pub(super) fn open(dir: &Path, bytes_max: u64) -> Result<(Env, Tree, InUse), Error> {
     open_as(dir, bytes_max, FORMATS)
@@ -47,7 +54,7 @@ pub(super) fn open_as(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(E
         if !dir.join(DATA_FILE).exists() {
             create(dir, bytes_max, formats)?;
         }
-        let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
+        let env = open_checked(dir, bytes_max, PAGES_CHECKED, Access::Write)?.0;
         let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
         if let Found::Earlier(format) = found(&env, tree, dir, formats)? {
             env.prepare_for_closing().wait();
@@ -82,8 +89,16 @@ fn open_unread(dir: &Path, pages_max: u64) -> Result<(Env, InUse, Checked), Erro
         return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
     }
     let in_use = InUse::share(dir)?;
-    let (env, checked) = open_checked(dir, 0, pages_max)?;
-    Ok((env, in_use, checked))
+    if !is_read_only(dir) {
+        let (env, checked) = open_checked(dir, 0, pages_max, Access::Write)?;
+        return Ok((env, in_use, checked));
+    }
+    drop(in_use);
+    // LMDB then has no lock file to tell writers which pages a reader needs. Somebody may write through another mount of the same files.
+    let alone = InUse::alone(dir, Duration::ZERO)?
+        .ok_or_else(|| Error::InUse { path: dir.to_owned(), what: "read it on a read-only file system".to_owned() })?;
+    let (env, checked) = open_checked(dir, 0, pages_max, Access::Read)?;
+    Ok((env, alone, checked))
 }
 
 /// Looks at every page of the store in `dir`.
@@ -102,7 +117,7 @@ pub(super) fn compact(dir: &Path) -> Result<(u64, u64), Error> {
     }
     let _alone =
         InUse::alone(dir, Duration::ZERO)?.ok_or_else(|| Error::InUse { path: dir.to_owned(), what: "compact it".to_owned() })?;
-    let (env, _) = open_checked(dir, 0, u64::MAX)?;
+    let (env, _) = open_checked(dir, 0, u64::MAX, Access::Write)?;
     let before = fs::metadata(&path).map_err(cannot)?;
     let draft = dir.join(DRAFT_FILE);
     let copied = copy_without_free_pages(&env, &draft, &before);
@@ -130,7 +145,7 @@ fn copy_without_free_pages(env: &Env, to: &Path, before: &fs::Metadata) -> Resul
 
 /// Gives the store in `dir`, which nobody else has open, the current format.
 fn migrate(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
-    let env = open_checked(dir, bytes_max, PAGES_CHECKED)?.0;
+    let env = open_checked(dir, bytes_max, PAGES_CHECKED, Access::Write)?.0;
     let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
     // Another process may have done it meanwhile.
     let migrated = match found(&env, tree, dir, formats)? {
@@ -142,10 +157,10 @@ fn migrate(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
 }
 
 /// Opens the file when the pages that are nearest to its roots, `pages_max` of them, are what LMDB can read.
-fn open_checked(dir: &Path, bytes_max: u64, pages_max: u64) -> Result<(Env, Checked), Error> {
+fn open_checked(dir: &Path, bytes_max: u64, pages_max: u64, access: Access) -> Result<(Env, Checked), Error> {
     let file = File::open(dir.join(DATA_FILE)).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
     check::check_metas(&file).map_err(|fault| faulty(dir, fault))?;
-    let env = open_env(dir, bytes_max)?;
+    let env = open_env(dir, bytes_max, access)?;
     loop {
         let snapshot = env.read_txn()?;
         if let Some(checked) = check::check_pages(&file, snapshot.id() as u64, pages_max).map_err(|fault| faulty(dir, fault))? {
@@ -172,7 +187,7 @@ fn create(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(cannot(error)),
         _ => {}
     }
-    let created = open_env(&draft, bytes_max).and_then(|env| {
+    let created = open_env(&draft, bytes_max, Access::Write).and_then(|env| {
         let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
         formats.begin(&env, tree)?;
         env.prepare_for_closing().wait();
@@ -186,14 +201,25 @@ fn create(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
 }
 
 #[allow(unsafe_code)]
-fn open_env(dir: &Path, bytes_max: u64) -> Result<Env, Error> {
-    allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?;
+fn open_env(dir: &Path, bytes_max: u64, access: Access) -> Result<Env, Error> {
     let map_bytes =
         usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
-    // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file.
+    match access {
+        Access::Write => allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?,
+        // SAFETY: the flag lets nobody write.
+        Access::Read => unsafe { drop(options.flags(EnvFlags::READ_ONLY)) },
+    }
+    // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file. On a read-only file
+    // system, where LMDB has no lock file, the caller has locked the folder for itself.
     unsafe { options.open(dir) }.map_err(|error| refusal(dir, error))
+}
+
+/// Whether nothing can be written to the file system of `dir`, not even LMDB's lock file.
+fn is_read_only(dir: &Path) -> bool {
+    let opened = File::options().write(true).open(dir.join(DATA_FILE));
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// LMDB makes its lock file sparse and maps it, so the first touch of a page on a full disk would kill the process.

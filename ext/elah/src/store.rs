@@ -8,11 +8,13 @@ pub(crate) mod table;
 mod transaction;
 
 use std::cell::RefCell;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use elah_store::{Clock, Options, Reservation, Store};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
+use magnus::{Error, Integer, Module, Object, RArray, RModule, RString, Ruby, TryConvert, Value, function, method};
 
 use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
@@ -38,7 +40,7 @@ pub(crate) struct RubyStore {
 impl RubyStore {
     fn open(
         ruby: &Ruby,
-        dir: String,
+        dir: PathBuf,
         bytes_max: u64,
         fold_ms: u64,
         sweep_ms: u64,
@@ -121,13 +123,13 @@ impl RubyStore {
     }
 
     /// The number of pages and entries of the store in a directory, if all of them are sound.
-    fn check(ruby: &Ruby, dir: String) -> Result<(u64, u64), Error> {
+    fn check(ruby: &Ruby, dir: PathBuf) -> Result<(u64, u64), Error> {
         let checked = Store::check(dir).map_err(|error| raised(ruby, &error))?;
         Ok((checked.pages, checked.entries))
     }
 
     /// The bytes of the file before and after.
-    fn compact(ruby: &Ruby, dir: String) -> Result<(u64, u64), Error> {
+    fn compact(ruby: &Ruby, dir: PathBuf) -> Result<(u64, u64), Error> {
         Store::compact(dir).map_err(|error| raised(ruby, &error))
     }
 
@@ -139,8 +141,10 @@ impl RubyStore {
         self.store.now_ms()
     }
 
-    fn dir(&self) -> String {
-        self.store.dir().to_string_lossy().into_owned()
+    /// In UTF-8 if its bytes are, otherwise binary.
+    fn dir(ruby: &Ruby, store: &Self) -> RString {
+        let dir = store.store.dir();
+        dir.to_str().map_or_else(|| ruby.str_from_slice(dir.as_os_str().as_bytes()), |text| ruby.str_new(text))
     }
 
     fn close(&self) {
@@ -181,6 +185,15 @@ fn table_of(value: &Value) -> Result<&RubyTable, Error> {
 pub(crate) fn with_bytes<R>(string: RString, work: impl FnOnce(&[u8]) -> R) -> R {
     // SAFETY: `string` is on this stack, and nothing runs that could change or free it before `work` returns.
     work(unsafe { string.as_slice() })
+}
+
+/// The Integer of an argument. Ruby's own conversion would cut the fraction off a Float.
+pub(crate) fn integer<T: TryConvert>(ruby: &Ruby, argument: &str, value: Value) -> Result<T, Error> {
+    if Integer::from_value(value).is_none() {
+        let message = format!("{argument}: must be an Integer, not {}", value.inspect());
+        return Err(Error::new(ruby.exception_type_error(), message));
+    }
+    T::try_convert(value)
 }
 
 fn to_bytes(string: RString) -> Vec<u8> {

@@ -18,6 +18,21 @@ module StoreCounterCases
     assert_equal 0, @counter.get("a")
   end
 
+  # The fraction was cut off.
+  def test_what_is_added_is_an_integer
+    calls = {
+      "by: must be an Integer, not 1.5" => -> { @counter.increment("a", by: 1.5) },
+      "by: must be an Integer, not 2.0" => -> { @counter.increment("a", by: 2.0) },
+      "by: must be an Integer, not \"1\"" => -> { @counter.increment("a", by: "1") },
+      "max: must be an Integer, not 9.5" => -> { @counter.increment("a", max: 9.5) },
+      "by: must be an Integer, not 2.5" => -> { @store.transaction { |tx| tx.increment(@counter, "a", by: 2.5) } },
+      "max: must be an Integer, not 8.5" => -> { @store.transaction { |tx| tx.increment(@counter, "a", max: 8.5) } },
+      "by: must be an Integer, not (1/2)" => -> { @store.transaction { |tx| tx.add(@counter, "a", by: 1/2r) } }
+    }
+    calls.each { |message, call| assert_equal message, assert_raises(TypeError, &call).message }
+    assert_equal 0, @counter.get("a")
+  end
+
   def test_max_is_exact_among_threads
     threads = Array.new(20) { Thread.new { Array.new(10) { @counter.increment("limited", max: 50) } } }
     granted = threads.flat_map(&:value)

@@ -30,6 +30,7 @@ module StorePositionsCases
   def test_bad_arguments
     assert_raises(TypeError) { @table.at("0") }
     assert_raises(TypeError) { @table.at(nil) }
+    assert_raises(TypeError) { @table.at(1.5) }
     assert_raises(RangeError) { @table.at(-1) }
     assert_raises(RangeError) { @table.at(2**64) }
     @store.close
@@ -52,6 +53,7 @@ module StorePositionsCases
     assert_equal Encoding::BINARY, request.answer.last.encoding
     assert_raises(NoMethodError) { @table.respond_at(nil, 200, headers, 2, 3) }
     assert_raises(TypeError) { @table.respond_at(request, 200, headers, "2", 3) }
+    assert_raises(TypeError) { @table.respond_at(request, 200, headers, 2, 3.0) }
     assert_raises(RangeError) { @table.respond_at(request, 200, headers, 2, -1) }
     @store.close
     assert_raises(Elah::Store::Closed) { @table.respond_at(request, 200, headers, 2, 3) }

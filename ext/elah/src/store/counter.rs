@@ -5,7 +5,7 @@ use magnus::scan_args::{get_kwargs, scan_args};
 use magnus::{Error, Module, RClass, RHash, RString, Ruby, Symbol, Value, method};
 
 use super::errors::raised;
-use super::{to_bytes, with_bytes};
+use super::{integer, to_bytes, with_bytes};
 use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
 use crate::ruby::receiver::ExactClass;
@@ -44,7 +44,7 @@ impl RubyCounter {
             return counter.add(ruby, key, 1, None, counter.is_in_memory);
         }
         let arguments = scan_args::<(RString,), (), (), (), RHash, ()>(arguments)?;
-        let keywords = get_kwargs::<_, (), (Option<i64>, Option<Option<i64>>, Option<Symbol>), ()>(
+        let keywords = get_kwargs::<_, (), (Option<Value>, Option<Option<Value>>, Option<Symbol>), ()>(
             arguments.keywords,
             &[],
             &["by", "max", "durability"],
@@ -54,12 +54,13 @@ impl RubyCounter {
             None => counter.is_in_memory,
             Some(durability) => is_in_memory(ruby, durability)?,
         };
-        let max = max.flatten();
+        let by = by.map_or(Ok(1), |by| integer(ruby, "by", by))?;
+        let max = max.flatten().map(|max| integer(ruby, "max", max)).transpose()?;
         if is_in_memory && max.is_some() && durability.is_some() {
             let message = "max: needs durability: :disk, because only the writer knows what other processes have counted";
             return Err(Error::new(ruby.exception_arg_error(), message));
         }
-        counter.add(ruby, arguments.required.0, by.unwrap_or(1), max, is_in_memory && max.is_none())
+        counter.add(ruby, arguments.required.0, by, max, is_in_memory && max.is_none())
     }
 
     fn add(&self, ruby: &Ruby, key: RString, by: i64, max: Option<i64>, is_in_memory: bool) -> Result<Option<i64>, Error> {

@@ -1,6 +1,7 @@
 //! `Elah::Store::Snapshot`: the files of a store at one moment, for a copy.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use elah_store::{Sizes, Snapshot, Stats};
 use magnus::{Error, Module, Object, RArray, RClass, RHash, RString, Ruby, function, method};
@@ -14,7 +15,7 @@ struct RubySnapshot {
 }
 
 impl RubySnapshot {
-    fn take(ruby: &Ruby, dir: String) -> Result<Self, Error> {
+    fn take(ruby: &Ruby, dir: PathBuf) -> Result<Self, Error> {
         let snapshot = Snapshot::take(dir).map_err(|error| raised(ruby, &error))?;
         Ok(RubySnapshot { snapshot: RefCell::new(Some(snapshot)) })
     }
@@ -51,7 +52,7 @@ impl RubySnapshot {
 }
 
 /// The figures of the store in a directory, as a Hash.
-pub(super) fn stats(ruby: &Ruby, dir: String) -> Result<RHash, Error> {
+pub(super) fn stats(ruby: &Ruby, dir: PathBuf) -> Result<RHash, Error> {
     let stats = Stats::of(dir).map_err(|error| raised(ruby, &error))?;
     let hash = ruby.hash_new();
     hash.aset(ruby.to_symbol("bytes"), stats.bytes)?;

@@ -7,7 +7,7 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 
 use super::errors::raised;
-use super::{read_string, to_bytes, ttl, with_bytes};
+use super::{integer, read_string, to_bytes, ttl, with_bytes};
 use crate::concurrency::wait::suspend;
 use crate::ruby::native_class;
 use crate::ruby::receiver::{ExactClass, Receiver};
@@ -38,7 +38,8 @@ impl RubyTable {
         table.table.size().map_err(|error| raised(ruby, &error))
     }
 
-    fn at(ruby: &Ruby, table: Receiver<Self>, position: u64) -> Result<RArray, Error> {
+    fn at(ruby: &Ruby, table: Receiver<Self>, position: Value) -> Result<RArray, Error> {
+        let position = integer(ruby, "position", position)?;
         let mut size = 0;
         let value = read_string(ruby, |buffer| {
             let (entries, is_there) = table.table.at(position, buffer)?;
@@ -57,9 +58,11 @@ impl RubyTable {
         request: Value,
         status: u16,
         headers: Value,
-        position: u64,
-        size: u64,
+        position: Value,
+        size: Value,
     ) -> Result<Value, Error> {
+        let position = integer(ruby, "position", position)?;
+        let size: u64 = integer(ruby, "size", size)?;
         let mut body = Vec::new();
         let (entries, is_there) = table.table.at(position, &mut body).map_err(|error| raised(ruby, &error))?;
         if !is_there || entries != size {

@@ -9,7 +9,7 @@ use magnus::{Error, Module, RArray, RClass, RString, Ruby, Value, method};
 use super::counter::{self, RubyCounter};
 use super::errors::raised;
 use super::table::{RubyTable, entries, range};
-use super::{table_of, to_bytes, ttl};
+use super::{integer, table_of, to_bytes, ttl};
 use crate::concurrency::wait::suspend;
 use crate::ruby::errors::class;
 use crate::ruby::native_class;
@@ -89,14 +89,17 @@ impl RubyTransaction {
         transaction: &Self,
         counter: &RubyCounter,
         key: RString,
-        by: i64,
-        max: Option<i64>,
+        by: Value,
+        max: Option<Value>,
     ) -> Result<Option<i64>, Error> {
+        let by = integer(ruby, "by", by)?;
+        let max = max.map(|max| integer(ruby, "max", max)).transpose()?;
         let key = to_bytes(key);
         transaction.with(ruby, |transaction| transaction.increment(&counter.counter, &key, by, max))
     }
 
-    fn add(ruby: &Ruby, transaction: &Self, counter: &RubyCounter, key: RString, by: i64) -> Result<(), Error> {
+    fn add(ruby: &Ruby, transaction: &Self, counter: &RubyCounter, key: RString, by: Value) -> Result<(), Error> {
+        let by = integer(ruby, "by", by)?;
         let key = to_bytes(key);
         transaction.with(ruby, |transaction| transaction.add(&counter.counter, &key, by))
     }

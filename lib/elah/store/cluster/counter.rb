@@ -42,9 +42,9 @@ module Elah
         # (see Elah::Store::Counter#increment)
         def increment(key, by: 1, max: nil, durability: nil)
           key = Limits.key(key)
-          by = Limits.integer(by)
+          by = Limits.integer("by", by)
           check_durability(durability, max)
-          max = max ? Limits.integer(max) : HIGHEST
+          max = max ? Limits.integer("max", max) : HIGHEST
           @store.database.write { |sql| sql.value(by <= max ? INCREMENT : INCREMENT_OLD, id, key, by, max) }
         rescue SQL::Error
           raise overflow(key, by)

@@ -58,12 +58,13 @@ module Elah
           raise InvalidKey, "The name of a table or counter on a cluster is UTF-8 without a NUL, not #{name.inspect}."
         end
 
+        # @param argument [String] its name
         # @return [Integer]
         # @raise [TypeError]
         # @raise [RangeError]
-        def integer(number, range = INTEGERS)
-          raise TypeError, "no implicit conversion of #{number.inspect} into Integer" unless number.respond_to?(:to_int)
-          return number.to_int if range.cover?(number.to_int)
+        def integer(argument, number, range = INTEGERS)
+          raise TypeError, "#{argument}: must be an Integer, not #{number.inspect}" unless number.is_a?(Integer)
+          return number if range.cover?(number)
 
           raise RangeError, "#{number} is out of the range of #{range == POSITIONS ? 'positions' : '64 bits'}"
         end

@@ -46,14 +46,14 @@ module Elah
 
         # (see Elah::Store::Table#at)
         def at(position)
-          key = [Limits.integer(position, Limits::POSITIONS)].pack("Q>")
+          key = [Limits.integer("position", position, Limits::POSITIONS)].pack("Q>")
           last, value = read { |sql, id| sql.rows(AT, id, key).first }
           [last ? last.unpack1("Q>") + 1 : 0, value]
         end
 
         # (see Elah::Store::Table#respond_at)
         def respond_at(request, status, headers, position, size)
-          Limits.integer(size, Limits::POSITIONS)
+          Limits.integer("size", size, Limits::POSITIONS)
           stored, value = at(position)
           request.respond(status, headers, value) if value && stored == size
         end

@@ -162,11 +162,11 @@ module Elah
         def change_count(counter, key, by, max)
           counter = own(counter, Counter)
           key = Limits.key(key)
-          by = Limits.integer(by)
+          by = Limits.integer("by", by)
           value = count(counter, key)
           sum = value + by
           raise counter.overflow(key, by, value) unless Limits::INTEGERS.cover?(sum)
-          return if max && sum > Limits.integer(max)
+          return if max && sum > Limits.integer("max", max)
 
           add_to_count(counter, key, by)
           sum
@@ -175,7 +175,7 @@ module Elah
         def add_to_count(counter, key, by)
           counter = own(counter, Counter)
           key = Limits.key(key)
-          by = Limits.integer(by)
+          by = Limits.integer("by", by)
           known = @changes[counter][key]
           added = known&.added || 0
           raise counter.overflow(key, by, added) unless Limits::INTEGERS.cover?(added + by)
