@@ -10,6 +10,11 @@ pub mod redis;
 #[cfg(feature = "sql")]
 pub mod sql;
 
+/// What a method of a client returns: a future whose code is compiled here, once. An `async fn` would be compiled by who awaits it,
+/// with all that the drivers await in it.
+#[cfg(any(feature = "mongo", feature = "redis", feature = "sql"))]
+pub type Work<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 #[cfg(any(feature = "mongo", feature = "sql"))]
 mod sentence;
 #[cfg(any(feature = "mongo", feature = "sql"))]

@@ -5,6 +5,7 @@ use mongodb::bson::{Bson, Document, RawArrayBuf, RawDocumentBuf, cstr, serialize
 
 use super::client::Client;
 use super::error::{Error, WriteError};
+use crate::Work;
 
 /// Limits of one command, well below those of the protocol (100,000 writes, 48 MB).
 const COMMAND_WRITES_MAX: usize = 1000;
@@ -97,26 +98,28 @@ impl BulkOutcome {
 impl Client {
     /// Performs `writes` in order. If `is_ordered`, the first failure ends it; otherwise all are tried. Errors contain the
     /// positions of the failed writes.
-    pub async fn bulk_write(&self, collection: String, writes: Vec<Bulk>, is_ordered: bool) -> Result<BulkOutcome, Error> {
-        let doing = format!("bulk write on {}.{collection}", self.database_name());
-        let mut outcome = BulkOutcome::default();
-        let mut write_errors = Vec::new();
-        let mut done = 0;
-        while done < writes.len() && (write_errors.is_empty() || !is_ordered) {
-            let part = &writes[done..done + command_length(&writes[done..])];
-            let reply = self.run(&doing, |database| {
-                let command = command(&collection, part, is_ordered, &database);
-                async move { database.run_raw_command(command?).await }
-            });
-            let reply = reply.await?;
-            outcome.add(part[0].kind, &reply);
-            let errors = reply.get_array("writeErrors").into_iter().flatten();
-            write_errors.extend(errors.filter_map(|error| WriteError::read(error.as_document()?, done)));
-            done += part.len();
-        }
-        match write_errors.first().cloned() {
-            None => Ok(outcome),
-            Some(first) => Err(self.asked(&doing).write(first.code, "", &first.message, write_errors)),
-        }
+    pub fn bulk_write(&self, collection: String, writes: Vec<Bulk>, is_ordered: bool) -> Work<'_, Result<BulkOutcome, Error>> {
+        Box::pin(async move {
+            let doing = format!("bulk write on {}.{collection}", self.database_name());
+            let mut outcome = BulkOutcome::default();
+            let mut write_errors = Vec::new();
+            let mut done = 0;
+            while done < writes.len() && (write_errors.is_empty() || !is_ordered) {
+                let part = &writes[done..done + command_length(&writes[done..])];
+                let reply = self.run(&doing, |database| {
+                    let command = command(&collection, part, is_ordered, &database);
+                    async move { database.run_raw_command(command?).await }
+                });
+                let reply = reply.await?;
+                outcome.add(part[0].kind, &reply);
+                let errors = reply.get_array("writeErrors").into_iter().flatten();
+                write_errors.extend(errors.filter_map(|error| WriteError::read(error.as_document()?, done)));
+                done += part.len();
+            }
+            match write_errors.first().cloned() {
+                None => Ok(outcome),
+                Some(first) => Err(self.asked(&doing).write(first.code, "", &first.message, write_errors)),
+            }
+        })
     }
 }

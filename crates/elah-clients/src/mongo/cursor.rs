@@ -7,6 +7,7 @@ use mongodb::raw_batch_cursor::{RawBatch, RawBatchCursor};
 
 use super::client::Client;
 use super::error::Error;
+use crate::Work;
 
 /// A query that is being read. If it is dropped before its end, it closes the cursor on the server.
 pub struct Cursor {
@@ -56,17 +57,19 @@ impl Cursor {
     }
 
     /// The next documents; `None` at the end. Only one caller may wait.
-    pub async fn next_batch(&self) -> Result<Option<Batch>, Error> {
-        if let Some(batch) = self.batch_at_hand() {
-            return Ok(batch);
-        }
-        let Some(mut rest) = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(None) };
-        let next = self.client.run(&self.doing, |_| async { rest.next().await.transpose() }).await?;
-        let Some(batch) = next.map(|reply| Batch { reply }) else { return Ok(None) };
-        if !batch.is_last() {
-            *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
-        }
-        Ok(Some(batch))
+    pub fn next_batch(&self) -> Work<'_, Result<Option<Batch>, Error>> {
+        Box::pin(async move {
+            if let Some(batch) = self.batch_at_hand() {
+                return Ok(batch);
+            }
+            let Some(mut rest) = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(None) };
+            let next = self.client.run(&self.doing, |_| async { rest.next().await.transpose() }).await?;
+            let Some(batch) = next.map(|reply| Batch { reply }) else { return Ok(None) };
+            if !batch.is_last() {
+                *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
+            }
+            Ok(Some(batch))
+        })
     }
 
     /// Closes the cursor.

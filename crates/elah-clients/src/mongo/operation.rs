@@ -14,6 +14,7 @@ use mongodb::{Collection, Database, IndexModel};
 use super::client::Client;
 use super::cursor::{Batch, Cursor};
 use super::error::{Error, refusal_without_code};
+use crate::Work;
 
 /// The change of matching documents.
 #[derive(Debug)]
@@ -68,195 +69,222 @@ impl Client {
     }
 
     /// The matching documents, starting with the first batch.
-    pub async fn find(self: Arc<Self>, collection: String, filter: Vec<u8>, options: Vec<u8>) -> Result<Cursor, Error> {
-        let (doing, bound) = (self.doing("find", &collection), self.query_bound());
-        let batches = self.run(&doing, |database| async move {
-            let mut options: FindOptions = deserialize_from_slice(&options)?;
-            options.max_time.get_or_insert(bound);
-            raw(&database, &collection).find(document(&filter)?).with_options(options).batch().await
-        });
-        let batches = batches.await?;
-        Cursor::open(Arc::clone(&self), doing, batches).await
+    pub fn find(self: Arc<Self>, collection: String, filter: Vec<u8>, options: Vec<u8>) -> Work<'static, Result<Cursor, Error>> {
+        Box::pin(async move {
+            let (doing, bound) = (self.doing("find", &collection), self.query_bound());
+            let batches = self.run(&doing, |database| async move {
+                let mut options: FindOptions = deserialize_from_slice(&options)?;
+                options.max_time.get_or_insert(bound);
+                raw(&database, &collection).find(document(&filter)?).with_options(options).batch().await
+            });
+            let batches = batches.await?;
+            Cursor::open(Arc::clone(&self), doing, batches).await
+        })
     }
 
     /// At most one matching document.
-    pub async fn find_one(
+    pub fn find_one(
         self: Arc<Self>,
         collection: String,
         filter: Vec<u8>,
         options: Vec<u8>,
-    ) -> Result<Option<Batch>, Error> {
-        let (doing, bound) = (self.doing("find", &collection), self.query_bound());
-        let batches = self.run(&doing, |database| async move {
-            let mut options: FindOptions = deserialize_from_slice(&options)?;
-            options.max_time.get_or_insert(bound);
-            // The protocol's value for one batch and no cursor.
-            options.limit = Some(-1);
-            raw(&database, &collection).find(document(&filter)?).with_options(options).batch().await
-        });
-        let batches = batches.await?;
-        Cursor::open(Arc::clone(&self), doing, batches).await?.next_batch().await
+    ) -> Work<'static, Result<Option<Batch>, Error>> {
+        Box::pin(async move {
+            let (doing, bound) = (self.doing("find", &collection), self.query_bound());
+            let batches = self.run(&doing, |database| async move {
+                let mut options: FindOptions = deserialize_from_slice(&options)?;
+                options.max_time.get_or_insert(bound);
+                // The protocol's value for one batch and no cursor.
+                options.limit = Some(-1);
+                raw(&database, &collection).find(document(&filter)?).with_options(options).batch().await
+            });
+            let batches = batches.await?;
+            Cursor::open(Arc::clone(&self), doing, batches).await?.next_batch().await
+        })
     }
 
     /// The result of the stages of `pipeline` (an array).
-    pub async fn aggregate(self: Arc<Self>, collection: String, pipeline: Vec<u8>, options: Vec<u8>) -> Result<Cursor, Error> {
-        let (doing, bound) = (self.doing("aggregate", &collection), self.query_bound());
-        let batches = self.run(&doing, |database| async move {
-            let mut options: AggregateOptions = deserialize_from_slice(&options)?;
-            options.max_time.get_or_insert(bound);
-            raw(&database, &collection).aggregate(documents(&pipeline)?).with_options(options).batch().await
-        });
-        let batches = batches.await?;
-        Cursor::open(Arc::clone(&self), doing, batches).await
+    pub fn aggregate(
+        self: Arc<Self>,
+        collection: String,
+        pipeline: Vec<u8>,
+        options: Vec<u8>,
+    ) -> Work<'static, Result<Cursor, Error>> {
+        Box::pin(async move {
+            let (doing, bound) = (self.doing("aggregate", &collection), self.query_bound());
+            let batches = self.run(&doing, |database| async move {
+                let mut options: AggregateOptions = deserialize_from_slice(&options)?;
+                options.max_time.get_or_insert(bound);
+                raw(&database, &collection).aggregate(documents(&pipeline)?).with_options(options).batch().await
+            });
+            let batches = batches.await?;
+            Cursor::open(Arc::clone(&self), doing, batches).await
+        })
     }
 
     /// The number of matching documents; without a filter, the collection's own count.
-    pub async fn count(&self, collection: String, filter: Option<Vec<u8>>, options: Vec<u8>) -> Result<u64, Error> {
-        let (doing, bound) = (self.doing("count", &collection), self.query_bound());
-        self.run(&doing, |database| async move {
-            let documents = raw(&database, &collection);
-            match filter {
-                Some(filter) => {
-                    let mut options: CountOptions = deserialize_from_slice(&options)?;
-                    options.max_time.get_or_insert(bound);
-                    documents.count_documents(document(&filter)?).with_options(options).await
+    pub fn count(&self, collection: String, filter: Option<Vec<u8>>, options: Vec<u8>) -> Work<'_, Result<u64, Error>> {
+        Box::pin(async move {
+            let (doing, bound) = (self.doing("count", &collection), self.query_bound());
+            self.run(&doing, |database| async move {
+                let documents = raw(&database, &collection);
+                match filter {
+                    Some(filter) => {
+                        let mut options: CountOptions = deserialize_from_slice(&options)?;
+                        options.max_time.get_or_insert(bound);
+                        documents.count_documents(document(&filter)?).with_options(options).await
+                    }
+                    None => documents.estimated_document_count().max_time(bound).await,
                 }
-                None => documents.estimated_document_count().max_time(bound).await,
-            }
+            })
+            .await
         })
-        .await
     }
 
     /// Inserts documents, each with its `_id`.
-    pub async fn insert(&self, collection: String, documents: Vec<Vec<u8>>, options: Vec<u8>) -> Result<(), Error> {
-        let doing = self.doing("insert", &collection);
-        self.run(&doing, |database| async move {
-            let options: InsertManyOptions = deserialize_from_slice(&options)?;
-            let mut documents = documents.into_iter().map(RawDocumentBuf::from_bytes).collect::<Result<Vec<_>, _>>()?;
-            let collection = raw(&database, &collection);
-            match documents.len() {
-                // The error of a single write has no position.
-                1 => collection.insert_one(documents.remove(0)).await.map(|_| ()),
-                _ => collection.insert_many(&documents).with_options(options).await.map(|_| ()),
-            }
+    pub fn insert(&self, collection: String, documents: Vec<Vec<u8>>, options: Vec<u8>) -> Work<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let doing = self.doing("insert", &collection);
+            self.run(&doing, |database| async move {
+                let options: InsertManyOptions = deserialize_from_slice(&options)?;
+                let mut documents = documents.into_iter().map(RawDocumentBuf::from_bytes).collect::<Result<Vec<_>, _>>()?;
+                let collection = raw(&database, &collection);
+                match documents.len() {
+                    // The error of a single write has no position.
+                    1 => collection.insert_one(documents.remove(0)).await.map(|_| ()),
+                    _ => collection.insert_many(&documents).with_options(options).await.map(|_| ()),
+                }
+            })
+            .await
         })
-        .await
     }
 
     /// Changes matching documents: one, or all if `is_many`.
-    pub async fn update(
+    pub fn update(
         &self,
         collection: String,
         is_many: bool,
         filter: Vec<u8>,
         change: Change,
         options: Vec<u8>,
-    ) -> Result<Updated, Error> {
-        let doing = self.doing("update", &collection);
-        self.run(&doing, |database| async move {
-            let documents = raw(&database, &collection);
-            let filter = document(&filter)?;
-            let result = match change {
-                Change::Replace(replacement) => {
-                    let options: ReplaceOptions = deserialize_from_slice(&options)?;
-                    let replacement = RawDocumentBuf::from_bytes(replacement)?;
-                    documents.replace_one(filter, replacement).with_options(options).await?
+    ) -> Work<'_, Result<Updated, Error>> {
+        Box::pin(async move {
+            let doing = self.doing("update", &collection);
+            self.run(&doing, |database| async move {
+                let documents = raw(&database, &collection);
+                let filter = document(&filter)?;
+                let result = match change {
+                    Change::Replace(replacement) => {
+                        let options: ReplaceOptions = deserialize_from_slice(&options)?;
+                        let replacement = RawDocumentBuf::from_bytes(replacement)?;
+                        documents.replace_one(filter, replacement).with_options(options).await?
+                    }
+                    change => {
+                        let options: UpdateOptions = deserialize_from_slice(&options)?;
+                        let change = modifications(change)?;
+                        let update =
+                            if is_many { documents.update_many(filter, change) } else { documents.update_one(filter, change) };
+                        update.with_options(options).await?
+                    }
+                };
+                let mut updated = Updated { matched: result.matched_count, modified: result.modified_count, upserted: None };
+                if let Some(id) = result.upserted_id {
+                    updated.upserted = Some(to_bytes(&Document::from_iter([("_id".to_owned(), id)]))?);
                 }
-                change => {
-                    let options: UpdateOptions = deserialize_from_slice(&options)?;
-                    let change = modifications(change)?;
-                    let update =
-                        if is_many { documents.update_many(filter, change) } else { documents.update_one(filter, change) };
-                    update.with_options(options).await?
-                }
-            };
-            let mut updated = Updated { matched: result.matched_count, modified: result.modified_count, upserted: None };
-            if let Some(id) = result.upserted_id {
-                updated.upserted = Some(to_bytes(&Document::from_iter([("_id".to_owned(), id)]))?);
-            }
-            Ok(updated)
+                Ok(updated)
+            })
+            .await
         })
-        .await
     }
 
     /// Deletes matching documents: one, or all if `is_many`. Returns how many.
-    pub async fn delete(&self, collection: String, is_many: bool, filter: Vec<u8>, options: Vec<u8>) -> Result<u64, Error> {
-        let doing = self.doing("delete", &collection);
-        self.run(&doing, |database| async move {
-            let options: DeleteOptions = deserialize_from_slice(&options)?;
-            let documents = raw(&database, &collection);
-            let filter = document(&filter)?;
-            let delete = if is_many { documents.delete_many(filter) } else { documents.delete_one(filter) };
-            delete.with_options(options).await.map(|result| result.deleted_count)
+    pub fn delete(&self, collection: String, is_many: bool, filter: Vec<u8>, options: Vec<u8>) -> Work<'_, Result<u64, Error>> {
+        Box::pin(async move {
+            let doing = self.doing("delete", &collection);
+            self.run(&doing, |database| async move {
+                let options: DeleteOptions = deserialize_from_slice(&options)?;
+                let documents = raw(&database, &collection);
+                let filter = document(&filter)?;
+                let delete = if is_many { documents.delete_many(filter) } else { documents.delete_one(filter) };
+                delete.with_options(options).await.map(|result| result.deleted_count)
+            })
+            .await
         })
-        .await
     }
 
     /// Finds and changes one document in one step. Returns it as it was, or as it is if the options say so.
-    pub async fn find_one_and(
+    pub fn find_one_and(
         &self,
         collection: String,
         filter: Vec<u8>,
         change: Change,
         options: Vec<u8>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        let doing = self.doing("findAndModify", &collection);
-        self.run(&doing, |database| async move {
-            let documents = raw(&database, &collection);
-            let filter = document(&filter)?;
-            let found = match change {
-                Change::Delete => {
-                    let options: FindOneAndDeleteOptions = deserialize_from_slice(&options)?;
-                    documents.find_one_and_delete(filter).with_options(options).await?
-                }
-                Change::Replace(replacement) => {
-                    let options: FindOneAndReplaceOptions = deserialize_from_slice(&options)?;
-                    let replacement = RawDocumentBuf::from_bytes(replacement)?;
-                    documents.find_one_and_replace(filter, replacement).with_options(options).await?
-                }
-                change => {
-                    let options: FindOneAndUpdateOptions = deserialize_from_slice(&options)?;
-                    documents.find_one_and_update(filter, modifications(change)?).with_options(options).await?
-                }
-            };
-            Ok(found.map(RawDocumentBuf::into_bytes))
+    ) -> Work<'_, Result<Option<Vec<u8>>, Error>> {
+        Box::pin(async move {
+            let doing = self.doing("findAndModify", &collection);
+            self.run(&doing, |database| async move {
+                let documents = raw(&database, &collection);
+                let filter = document(&filter)?;
+                let found = match change {
+                    Change::Delete => {
+                        let options: FindOneAndDeleteOptions = deserialize_from_slice(&options)?;
+                        documents.find_one_and_delete(filter).with_options(options).await?
+                    }
+                    Change::Replace(replacement) => {
+                        let options: FindOneAndReplaceOptions = deserialize_from_slice(&options)?;
+                        let replacement = RawDocumentBuf::from_bytes(replacement)?;
+                        documents.find_one_and_replace(filter, replacement).with_options(options).await?
+                    }
+                    change => {
+                        let options: FindOneAndUpdateOptions = deserialize_from_slice(&options)?;
+                        documents.find_one_and_update(filter, modifications(change)?).with_options(options).await?
+                    }
+                };
+                Ok(found.map(RawDocumentBuf::into_bytes))
+            })
+            .await
         })
-        .await
     }
 
     /// Creates missing indexes from pairs of keys and options. Returns their names.
-    pub async fn create_indexes(&self, collection: String, indexes: Vec<(Vec<u8>, Vec<u8>)>) -> Result<Vec<String>, Error> {
-        let doing = self.doing("createIndexes", &collection);
-        self.run(&doing, |database| async move {
-            let mut models = Vec::with_capacity(indexes.len());
-            for (keys, options) in indexes {
-                let options: IndexOptions = deserialize_from_slice(&options)?;
-                models.push(IndexModel::builder().keys(document(&keys)?).options(options).build());
-            }
-            raw(&database, &collection).create_indexes(models).await.map(|result| result.index_names)
+    pub fn create_indexes(&self, collection: String, indexes: Vec<(Vec<u8>, Vec<u8>)>) -> Work<'_, Result<Vec<String>, Error>> {
+        Box::pin(async move {
+            let doing = self.doing("createIndexes", &collection);
+            self.run(&doing, |database| async move {
+                let mut models = Vec::with_capacity(indexes.len());
+                for (keys, options) in indexes {
+                    let options: IndexOptions = deserialize_from_slice(&options)?;
+                    models.push(IndexModel::builder().keys(document(&keys)?).options(options).build());
+                }
+                raw(&database, &collection).create_indexes(models).await.map(|result| result.index_names)
+            })
+            .await
         })
-        .await
     }
 
     /// Drops a collection, if it exists.
-    pub async fn drop_collection(&self, collection: String) -> Result<(), Error> {
-        let doing = self.doing("drop", &collection);
-        self.run(&doing, |database| async move {
-            match raw(&database, &collection).drop().await {
-                // The driver itself ignores it when it has its code.
-                Err(error) if refusal_without_code(&error) == Some("ns not found") => Ok(()),
-                dropped => dropped,
-            }
+    pub fn drop_collection(&self, collection: String) -> Work<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let doing = self.doing("drop", &collection);
+            self.run(&doing, |database| async move {
+                match raw(&database, &collection).drop().await {
+                    // The driver itself ignores it when it has its code.
+                    Err(error) if refusal_without_code(&error) == Some("ns not found") => Ok(()),
+                    dropped => dropped,
+                }
+            })
+            .await
         })
-        .await
     }
 
     /// Runs any command on the database and returns the reply.
-    pub async fn run_command(&self, command: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let command = RawDocumentBuf::from_bytes(command)
-            .map_err(|error| Error::Unusable { doing: "The command".to_owned(), reason: error.to_string() })?;
-        let name = command.iter().next().and_then(Result::ok).map(|(name, _)| name.to_string()).unwrap_or_default();
-        let doing = format!("{name} on {}", self.database_name());
-        self.run(&doing, |database| async move { to_bytes(&database.run_raw_command(command).await?) }).await
+    pub fn run_command(&self, command: Vec<u8>) -> Work<'_, Result<Vec<u8>, Error>> {
+        Box::pin(async move {
+            let command = RawDocumentBuf::from_bytes(command)
+                .map_err(|error| Error::Unusable { doing: "The command".to_owned(), reason: error.to_string() })?;
+            let name = command.iter().next().and_then(Result::ok).map(|(name, _)| name.to_string()).unwrap_or_default();
+            let doing = format!("{name} on {}", self.database_name());
+            self.run(&doing, |database| async move { to_bytes(&database.run_raw_command(command).await?) }).await
+        })
     }
 }

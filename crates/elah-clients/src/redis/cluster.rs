@@ -10,6 +10,7 @@ use redis::cluster_async::ClusterConnection;
 use redis::{Cmd, ErrorKind, Pipeline, ProtocolVersion, RedisError, TlsCertificates, Value};
 use tokio::sync::OnceCell;
 
+use crate::Work;
 use crate::redis::command::{Commands, Name};
 use crate::redis::error::Error;
 use crate::redis::reply::Replies;
@@ -38,38 +39,42 @@ impl ClusterClient {
     }
 
     /// Sends each command to the node of its keys, and returns the replies in the order of the commands.
-    pub async fn run(&self, commands: Commands) -> Result<Replies, Error> {
-        let connection = self.begin().await?;
-        let _counted = InFlight(&self.in_flight);
-        let replies = commands.words().into_iter().map(|words| {
-            let mut connection = connection.clone();
-            let command = command(&words);
-            async move { connection.req_packed_command(&command).await }
-        });
-        let replies = self.in_time(commands.name(), join_all(replies)).await?;
-        let mut bytes = Vec::new();
-        for reply in replies {
-            self.write_outcome(reply, commands.name(), &mut bytes)?;
-        }
-        Ok(Replies::new(bytes.into()))
+    pub fn run(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+        Box::pin(async move {
+            let connection = self.begin().await?;
+            let _counted = InFlight(&self.in_flight);
+            let replies = commands.words().into_iter().map(|words| {
+                let mut connection = connection.clone();
+                let command = command(&words);
+                async move { connection.req_packed_command(&command).await }
+            });
+            let replies = self.in_time(commands.name(), join_all(replies)).await?;
+            let mut bytes = Vec::new();
+            for reply in replies {
+                self.write_outcome(reply, commands.name(), &mut bytes)?;
+            }
+            Ok(Replies::new(bytes.into()))
+        })
     }
 
     /// Runs commands whose keys are on one node, all or none. The single reply is the array of theirs.
-    pub async fn run_transaction(&self, commands: Commands) -> Result<Replies, Error> {
-        let mut connection = self.begin().await?;
-        let _counted = InFlight(&self.in_flight);
-        let mut pipeline = Pipeline::new();
-        pipeline.atomic();
-        for words in commands.words() {
-            pipeline.add_command(command(&words));
-        }
-        let name = Name::new(b"MULTI");
-        let offset = commands.count() as usize + 1;
-        let reply = self.in_time(name, connection.req_packed_commands(&pipeline, offset, 1)).await?;
-        let reply = reply.map(|mut replies| replies.pop().unwrap_or(Value::Nil));
-        let mut bytes = Vec::new();
-        self.write_outcome(reply, name, &mut bytes)?;
-        Ok(Replies::new(bytes.into()))
+    pub fn run_transaction(&self, commands: Commands) -> Work<'_, Result<Replies, Error>> {
+        Box::pin(async move {
+            let mut connection = self.begin().await?;
+            let _counted = InFlight(&self.in_flight);
+            let mut pipeline = Pipeline::new();
+            pipeline.atomic();
+            for words in commands.words() {
+                pipeline.add_command(command(&words));
+            }
+            let name = Name::new(b"MULTI");
+            let offset = commands.count() as usize + 1;
+            let reply = self.in_time(name, connection.req_packed_commands(&pipeline, offset, 1)).await?;
+            let reply = reply.map(|mut replies| replies.pop().unwrap_or(Value::Nil));
+            let mut bytes = Vec::new();
+            self.write_outcome(reply, name, &mut bytes)?;
+            Ok(Replies::new(bytes.into()))
+        })
     }
 
     async fn begin(&self) -> Result<ClusterConnection, Error> {

@@ -10,6 +10,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::Work;
 use crate::redis::command::Commands;
 use crate::redis::reply::{Framer, Item, Replies};
 use crate::redis::settings::{Address, Settings};
@@ -22,14 +23,17 @@ pub(crate) enum Stream {
 }
 
 /// Opens a connection without unread bytes. The error is the cause for a sentence.
-pub(crate) async fn open(settings: &Settings) -> Result<Stream, String> {
-    let opening = async {
-        let mut stream = open_stream(&settings.address).await.map_err(|cause| cause.to_string())?;
-        greet(&mut stream, settings).await?;
-        Ok(stream)
-    };
-    let bound = settings.times.connect;
-    tokio::time::timeout(bound, opening).await.unwrap_or_else(|_| Err(format!("no connection within {} s", bound.as_secs_f64())))
+pub(crate) fn open(settings: &Settings) -> Work<'_, Result<Stream, String>> {
+    Box::pin(async {
+        let opening = async {
+            let mut stream = open_stream(&settings.address).await.map_err(|cause| cause.to_string())?;
+            greet(&mut stream, settings).await?;
+            Ok(stream)
+        };
+        let bound = settings.times.connect;
+        let opened = tokio::time::timeout(bound, opening).await;
+        opened.unwrap_or_else(|_| Err(format!("no connection within {} s", bound.as_secs_f64())))
+    })
 }
 
 async fn open_stream(address: &Address) -> io::Result<Stream> {

@@ -8,6 +8,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, mpsc};
 
+use crate::Work;
 use crate::redis::client::pause;
 use crate::redis::command::Commands;
 use crate::redis::error::Error;
@@ -45,30 +46,35 @@ pub struct Subscription {
 
 impl Subscription {
     /// Subscribes; returns when the server has confirmed every channel. The second part must be driven on the same runtime.
-    pub async fn open(
+    pub fn open(
         settings: Settings,
         channels: Vec<Vec<u8>>,
         patterns: Vec<Vec<u8>>,
-    ) -> Result<(Subscription, impl Future<Output = ()> + Send + 'static), Error> {
-        let (sender, receiver) = mpsc::channel(settings.times.messages_max.max(1));
-        let losses = Arc::new(AtomicU64::new(0));
-        let subscription = Subscription { messages: Mutex::new(receiver), losses: Arc::clone(&losses) };
-        let mut feed = Feed { settings, channels, patterns, sender, losses, bytes: BytesMut::new() };
-        let stream = feed.connect().await.map_err(|cause| Error::Unreachable {
-            server: feed.settings.server.clone(),
-            cause: cause.into(),
-            retry_after: Duration::ZERO,
-        })?;
-        Ok((subscription, feed.run(stream)))
+    ) -> Work<'static, Result<(Subscription, Work<'static, ()>), Error>> {
+        Box::pin(async move {
+            let (sender, receiver) = mpsc::channel(settings.times.messages_max.max(1));
+            let losses = Arc::new(AtomicU64::new(0));
+            let subscription = Subscription { messages: Mutex::new(receiver), losses: Arc::clone(&losses) };
+            let mut feed = Feed { settings, channels, patterns, sender, losses, bytes: BytesMut::new() };
+            let stream = feed.connect().await.map_err(|cause| Error::Unreachable {
+                server: feed.settings.server.clone(),
+                cause: cause.into(),
+                retry_after: Duration::ZERO,
+            })?;
+            let feed: Work<'static, ()> = Box::pin(feed.run(stream));
+            Ok((subscription, feed))
+        })
     }
 
     /// The next message; waits for up to `within`. May be dropped while it waits.
-    pub async fn next(&self, within: Option<Duration>) -> Next {
-        let receiving = async { self.messages.lock().await.recv().await.map_or(Next::Over, Next::Message) };
-        match within {
-            None => receiving.await,
-            Some(within) => tokio::time::timeout(within, receiving).await.unwrap_or(Next::Nothing),
-        }
+    pub fn next(&self, within: Option<Duration>) -> Work<'_, Next> {
+        Box::pin(async move {
+            let receiving = async { self.messages.lock().await.recv().await.map_or(Next::Over, Next::Message) };
+            match within {
+                None => receiving.await,
+                Some(within) => tokio::time::timeout(within, receiving).await.unwrap_or(Next::Nothing),
+            }
+        })
     }
 
     /// How often the connection was lost. Messages may be missing after each loss.

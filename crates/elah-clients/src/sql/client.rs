@@ -10,6 +10,7 @@ use super::statement::Statement;
 use super::stream::RowStream;
 use super::transaction::{Isolation, Transaction};
 use super::value::Param;
+use crate::Work;
 
 /// Connects at its first use. Its futures belong to that runtime; dropping one abandons its query.
 pub struct Client {
@@ -22,17 +23,20 @@ impl Client {
     }
 
     /// Runs a statement and reads all its rows.
-    pub async fn query(&self, sql: String, params: Vec<Param>) -> Result<Rows, Error> {
-        self.pool.lease().await?.run(&Statement::new(sql, params)).await
+    pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
+        Box::pin(async move { self.pool.lease().await?.run(&Statement::new(sql, params)).await })
     }
 
     /// Runs a statement whose rows are read in batches.
-    pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
-        Ok(RowStream::of_lease(self.pool.lease().await?, Statement::new(sql, params)))
+    pub fn stream(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<RowStream, Error>> {
+        Box::pin(async move { Ok(RowStream::of_lease(self.pool.lease().await?, Statement::new(sql, params))) })
     }
 
-    pub async fn begin(&self, isolation: Option<Isolation>, first: Option<&str>) -> Result<Transaction, Error> {
-        Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation, first).await
+    /// `first` is sent together with the beginning, on PostgreSQL.
+    pub fn begin(&self, isolation: Option<Isolation>, first: Option<String>) -> Work<'_, Result<Transaction, Error>> {
+        Box::pin(async move {
+            Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation, first.as_deref()).await
+        })
     }
 
     /// Closes idle connections now, and others when they return.
@@ -74,7 +78,7 @@ mod tests {
         };
         let settings = Settings::parse("postgres://a:b@localhost/c", bounds).expect("settings");
         let client = Client::new(Arc::new(settings));
-        let bytes = size_of_val(&client.query("SELECT 1".to_owned(), Vec::new()));
+        let bytes = size_of_val(&*client.query("SELECT 1".to_owned(), Vec::new()));
         assert!(bytes <= 2048, "{bytes} bytes");
     }
 }

@@ -10,6 +10,7 @@ use super::lease::{Held, Lease};
 use super::outlet::{Batch, Outlet};
 use super::rows::Rows;
 use super::statement::Statement;
+use crate::Work;
 
 /// The remaining rows. Dropped early, it abandons them: a connection of its own is closed; that of a transaction reads to the end
 /// of the rows, within a time limit.
@@ -36,8 +37,8 @@ impl RowStream {
     }
 
     /// The next rows; `None` after the last.
-    pub async fn next(&self) -> Option<Result<Rows, Error>> {
-        self.batches.lock().await.recv().await
+    pub fn next(&self) -> Work<'_, Option<Result<Rows, Error>>> {
+        Box::pin(async move { self.batches.lock().await.recv().await })
     }
 }
 

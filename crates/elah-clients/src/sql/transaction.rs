@@ -13,6 +13,7 @@ use super::settings::{Engine, Settings};
 use super::statement::Statement;
 use super::stream::RowStream;
 use super::value::Param;
+use crate::Work;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
@@ -63,48 +64,58 @@ impl Transaction {
         Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server, is_abandoned: AtomicBool::new(false) })
     }
 
-    pub async fn query(&self, sql: String, params: Vec<Param>) -> Result<Rows, Error> {
-        let mut held = self.hold().await;
-        self.open(&mut held)?.run(&Statement::new(sql, params)).await
+    pub fn query(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<Rows, Error>> {
+        Box::pin(async move {
+            let mut held = self.hold().await;
+            self.open(&mut held)?.run(&Statement::new(sql, params)).await
+        })
     }
 
     /// Other calls wait until the stream has been read or closed.
-    pub async fn stream(&self, sql: String, params: Vec<Param>) -> Result<RowStream, Error> {
-        let mut held = self.hold().await;
-        let drain = self.open(&mut held)?.query_bound();
-        Ok(RowStream::of_transaction(held, Statement::new(sql, params), drain))
+    pub fn stream(&self, sql: String, params: Vec<Param>) -> Work<'_, Result<RowStream, Error>> {
+        Box::pin(async move {
+            let mut held = self.hold().await;
+            let drain = self.open(&mut held)?.query_bound();
+            Ok(RowStream::of_transaction(held, Statement::new(sql, params), drain))
+        })
     }
 
     /// Runs one of SAVEPOINT, RELEASE SAVEPOINT and ROLLBACK TO SAVEPOINT.
-    pub async fn savepoint(&self, action: SavepointAction, number: u32) -> Result<(), Error> {
-        let words = match action {
-            SavepointAction::Set => "SAVEPOINT",
-            SavepointAction::Release => "RELEASE SAVEPOINT",
-            SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
-        };
-        let mut held = self.hold().await;
-        self.open(&mut held)?.command(&format!("{words} elah_{number}")).await
+    pub fn savepoint(&self, action: SavepointAction, number: u32) -> Work<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let words = match action {
+                SavepointAction::Set => "SAVEPOINT",
+                SavepointAction::Release => "RELEASE SAVEPOINT",
+                SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
+            };
+            let mut held = self.hold().await;
+            self.open(&mut held)?.command(&format!("{words} elah_{number}")).await
+        })
     }
 
     /// Commits the transaction. After an error it may be stored or not.
-    pub async fn commit(&self) -> Result<(), Error> {
-        let mut held = self.hold().await;
-        self.open(&mut held)?;
-        // Taken out, so that a cancelled caller leaves nothing behind.
-        match held.take() {
-            Some(lease) => Transaction::finish(lease, "COMMIT").await,
-            None => Ok(()),
-        }
+    pub fn commit(&self) -> Work<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let mut held = self.hold().await;
+            self.open(&mut held)?;
+            // Taken out, so that a cancelled caller leaves nothing behind.
+            match held.take() {
+                Some(lease) => Transaction::finish(lease, "COMMIT").await,
+                None => Ok(()),
+            }
+        })
     }
 
     /// Rolls the transaction back. Does nothing when it is over.
-    pub async fn roll_back(&self) -> Result<(), Error> {
-        let lease = self.hold().await.take();
-        match lease {
-            Some(lease) if lease.is_usable() => Transaction::finish(lease, "ROLLBACK").await,
-            // Dropping it closes its connection, and the server rolls back.
-            _ => Ok(()),
-        }
+    pub fn roll_back(&self) -> Work<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let lease = self.hold().await.take();
+            match lease {
+                Some(lease) if lease.is_usable() => Transaction::finish(lease, "ROLLBACK").await,
+                // Dropping it closes its connection, and the server rolls back.
+                _ => Ok(()),
+            }
+        })
     }
 
     /// Ends the transaction without waiting, because its caller did not wait for a rollback, which may not have begun. Nothing

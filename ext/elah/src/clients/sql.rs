@@ -63,7 +63,7 @@ impl RubySql {
         let isolation = isolation.map(|name| read_isolation(ruby, name)).transpose()?;
         let home = Home::current(ruby)?;
         let client = sql.client(ruby, home)?;
-        let transaction = home.wait_for(ruby, async move { client.begin(isolation, first.as_deref()).await })?;
+        let transaction = home.wait_for(ruby, async move { client.begin(isolation, first).await })?;
         let transaction = transaction.map_err(|error| raised(ruby, &error))?;
         Ok(RubyTransaction::new(home, sql.settings.engine, transaction))
     }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -12,6 +13,9 @@ use magnus::{Error, Ruby};
 
 use crate::concurrency::current_worker::worker;
 use crate::concurrency::wait::{loop_life, park, running_loop_identity, suspend};
+
+/// What a task runs. Were it a future of its own type, every operation of a client would bring the code of a task, twice.
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The place where a future runs: a loop, or the background thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +41,7 @@ impl Home {
         ruby: &Ruby,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Error> {
+        let future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
         match self.event_loop {
             Some(_) => wait_on_loop(ruby, future),
             None => wait_for_background(ruby, self.process_id, future),
@@ -47,13 +52,14 @@ impl Home {
 impl Home {
     /// Runs `future` here while the caller continues.
     pub(crate) fn start(self, ruby: &Ruby, future: impl Future<Output = ()> + Send + 'static) -> Result<Task, Error> {
+        let work: Work = Box::pin(future);
         match self.event_loop {
             Some(_) => {
                 let worker = worker(ruby)?;
                 // Nobody waits with this wait, so its end wakes nobody.
-                Ok(worker.spawn(worker.new_wait(), future))
+                Ok(worker.spawn(worker.new_wait(), work))
             }
-            None => Ok(background(ruby, self.process_id)?.spawn(future)),
+            None => Ok(background(ruby, self.process_id)?.spawn(work)),
         }
     }
 }
@@ -67,14 +73,13 @@ impl Drop for AbortOnDrop {
     }
 }
 
-fn wait_on_loop<T: 'static>(ruby: &Ruby, future: impl Future<Output = T> + 'static) -> Result<T, Error> {
+fn wait_on_loop<T: 'static>(ruby: &Ruby, future: Pin<Box<dyn Future<Output = T> + Send>>) -> Result<T, Error> {
     let worker = worker(ruby)?;
     let wait = worker.new_wait();
     let result = Rc::new(Cell::new(None));
     let filled = Rc::clone(&result);
-    // Boxed, because each surrounding future would have room for it twice and copy it.
-    let future = Box::pin(future);
-    let _task = AbortOnDrop(worker.spawn(wait, async move { filled.set(Some(future.await)) }));
+    let work: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move { filled.set(Some(future.await)) });
+    let _task = AbortOnDrop(worker.spawn(wait, work));
     park(ruby, wait)?;
     result
         .take()
@@ -84,12 +89,13 @@ fn wait_on_loop<T: 'static>(ruby: &Ruby, future: impl Future<Output = T> + 'stat
 fn wait_for_background<T: Send + 'static>(
     ruby: &Ruby,
     process_id: u32,
-    future: impl Future<Output = T> + Send + 'static,
+    future: Pin<Box<dyn Future<Output = T> + Send>>,
 ) -> Result<T, Error> {
     let background = background(ruby, process_id)?;
     let mut task = None;
     suspend(ruby, |completer| {
-        task = Some(AbortOnDrop(background.spawn(async move { completer.complete(future.await) })));
+        let work: Work = Box::pin(async move { completer.complete(future.await) });
+        task = Some(AbortOnDrop(background.spawn(work)));
     })
 }
 
