@@ -67,9 +67,10 @@ class BankClients
     end
   end
 
-  # Waits until a call through a server has failed.
+  # Waits until one more call through a server has failed.
   def wait_until_failed(place)
-    wait_until("a call through #{place} fails") { statuses(place)[503].positive? }
+    before = statuses(place)[503].to_i
+    wait_until("a call through #{place} fails") { statuses(place)[503].to_i > before }
   end
 
   # Waits until each server has served a number of deposits during which no call has failed.

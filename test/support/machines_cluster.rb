@@ -19,7 +19,8 @@ class MachinesCluster < BankCluster
     Dir.mktmpdir("elah-machines") do |folder|
       Machines.start(count) do |machines|
         host = machines.address(Machines::HOST)
-        database = { settings: { "listen_addresses" => "127.0.0.1,#{host}" } }
+        # Whoever kills the database does not want to lose what it has confirmed.
+        database = { settings: { "listen_addresses" => "127.0.0.1,#{host}", "synchronous_commit" => "on" } }
         super(servers: 0, host: host, database: database, **options) do |cluster|
           cluster.join(machines, ClusterCertificates.new(folder))
           (1..count).each { |number| cluster.boot(number) }

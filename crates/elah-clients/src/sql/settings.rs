@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_url_has_all_that_is_needed() {
         let settings = parse("postgres://me:p%40ss@db.example:6432/shop?sslmode=verify-full&sslrootcert=/ca.pem").unwrap();
-        assert_eq!((settings.engine, settings.hosts), (Engine::Postgres, hosts(&[("db.example", 6432)])));
+        assert_eq!((settings.engine, &settings.hosts), (Engine::Postgres, &hosts(&[("db.example", 6432)])));
         assert_eq!((&*settings.user, &*settings.database), ("me", "shop"));
         assert_eq!(settings.password, Some(Password("p@ss".to_owned())));
         assert!(!format!("{settings:?}").contains("p@ss"));
