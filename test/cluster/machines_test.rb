@@ -1,70 +1,134 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/bank_cluster"
-require "support/cluster_certificates"
-require "support/machines"
+require "support/machines_cluster"
 
-# A cluster on three machines with a network between them and mutual TLS: one is killed, one is cut off. No confirmed
-# deposit is lost, and no machine reads what is out of date.
+# A cluster on three machines under load, with a network between them and mutual TLS. Machines are killed, cut off and
+# stopped; whatever happens, the calls of each account could have run one at a time, and no confirmed deposit is lost.
 class ClusterMachinesTest < Minitest::Test
   include Patience
 
-  KEYS = Array.new(30) { |number| "account#{number}" }.freeze
+  SHARDS = BankCluster::OPTIONS[:shards]
 
   def setup
-    obstacle = Machines.obstacle and skip obstacle
-    @folder = Dir.mktmpdir("elah-machines")
+    obstacle = MachinesCluster.obstacle and skip obstacle
   end
 
-  def teardown = @folder && FileUtils.remove_entry(@folder)
-
-  # @yieldparam cluster [BankCluster]
-  # @yieldparam machines [Machines]
-  def with_machines(count)
-    certificates = ClusterCertificates.new(@folder)
-    Machines.start(count) do |machines|
-      database = { settings: { "listen_addresses" => "127.0.0.1,#{machines.address(Machines::HOST)}" } }
-      BankCluster.start(servers: 0, database: database, host: machines.address(Machines::HOST)) do |cluster|
-        cluster.admit(machines.network)
-        (1..count).each do |number|
-          address = machines.address(number)
-          files = certificates.issue("node#{number}").map { |name, path| "#{name}=#{path}" }.join(",")
-          cluster.add(cluster_node: "node#{number}", cluster_listen: "#{address}:9400-9463", bind: "tcp://#{address}:0",
-                      cluster_tls: files, under: machines.on(number))
-        end
-        cluster.wait_until_spread(cluster.servers[0], count)
-        yield cluster, machines
+  # Runs the block under load, then reads all accounts at all machines and checks the history.
+  #
+  # @yieldparam cluster [MachinesCluster]
+  # @yieldparam clients [BankClients]
+  def under_load(**options)
+    MachinesCluster.start(3, **options) do |cluster|
+      clients = BankClients.run(cluster) do |running|
+        running.wait_until_served(10)
+        yield cluster, running
       end
+      clients.read_all
+      puts "#{name}: #{clients}" if $VERBOSE
+      assert_nil clients.history.violation
     end
   end
 
-  def test_three_machines_share_all_accounts_and_two_go_on_when_one_is_killed
-    with_machines(3) do |cluster, _|
-      KEYS.each_with_index { |key, index| assert_equal 201, cluster.deposit(cluster.servers[index % 3], key, index + 1) }
-      cluster.servers.each { |server| assert_equal cluster.confirmed, cluster.balances(server) }
-      cluster.servers[0].signal(:KILL)
-      one, two = cluster.servers.drop(1)
-      KEYS.each_with_index { |key, index| cluster.deposit(index.even? ? one : two, key, 100) }
-      assert_empty cluster.wrong(one)
-      assert_empty cluster.wrong(two)
-      wait_until("the dead one is known to be dead") { cluster.members(one).size == 2 }
+  def test_a_machine_that_is_killed_is_lost_with_its_disk_and_joins_again
+    under_load do |cluster, clients|
+      cluster.servers[0].kill
+      wait_until("the dead one is known to be dead") { cluster.members(cluster.servers[1]).size == 2 }
+      clients.wait_until_served(10, places: [1, 2])
+      cluster.boot(1)
+      cluster.wait_until_spread(cluster.servers[1], 3)
+      clients.wait_until_served(10)
     end
   end
 
   def test_a_machine_that_was_cut_off_comes_back_and_reads_nothing_old
-    with_machines(2) do |cluster, machines|
-      one, two = cluster.servers
-      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
-      machines.cut(1)
-      wait_until("the other owns all shards") { cluster.shards(two) == [BankCluster::OPTIONS[:shards]] }
-      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 10) }
-      machines.join(1)
-      wait_until("it is back") { one.get("/#{KEYS[0]}").status == 200 }
-      assert_empty cluster.wrong(one)
-      cluster.wait_until_spread(two, 2)
-      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 100) }
-      assert_empty cluster.wrong(two)
+    under_load do |cluster, clients|
+      cluster.machines.cut(1)
+      wait_until_left_out(cluster, 0)
+      clients.wait_until_served(10, places: [1, 2])
+      cluster.machines.join(1)
+      clients.wait_until_served(10)
+      cluster.wait_until_spread(cluster.servers[1], 3)
     end
+  end
+
+  # The kernel of the machine still accepts what is sent to it: nobody but the database tells that it is dead.
+  def test_calls_to_a_machine_that_stands_still_end_and_it_reads_nothing_old
+    under_load do |cluster, clients|
+      stopped = cluster.servers[0]
+      stopped.signal(:STOP)
+      wait_until_left_out(cluster, 0)
+      clients.wait_until_served(10, places: [1, 2])
+      stopped.signal(:CONT)
+      stopped.wait_for(/was declared dead/)
+      clients.wait_until_served(10)
+      [1, 2].each { |place| refute_includes clients.statuses(place), :unknown }
+    end
+  end
+
+  # What a machine sends to the database arrives, and is executed, but nothing comes back.
+  def test_a_machine_to_which_the_database_does_not_reply_loses_its_shards
+    under_load do |cluster, clients|
+      with_drops(cluster, 1, from: cluster.database_address) do
+        wait_until_left_out(cluster, 0)
+        clients.wait_until_served(10, places: [1, 2])
+      end
+      clients.wait_until_served(10)
+      cluster.wait_until_spread(cluster.servers[1], 3)
+    end
+  end
+
+  def test_a_machine_whose_statements_do_not_arrive_loses_its_shards
+    under_load do |cluster, clients|
+      with_drops(cluster, 1, to: cluster.database_address) do
+        wait_until_left_out(cluster, 0)
+        clients.wait_until_served(10, places: [1, 2])
+      end
+      clients.wait_until_served(10)
+      cluster.wait_until_spread(cluster.servers[1], 3)
+    end
+  end
+
+  # Calls across the cut fail, the others do not: nobody is declared dead.
+  def test_a_machine_that_is_cut_off_from_the_others_alone_keeps_its_shards
+    under_load(entity_moving_seconds: 1) do |cluster, clients|
+      before = cluster.members(cluster.servers[0]).keys
+      [%i[from], %i[to], %i[from to]].each do |directions|
+        with_drops(cluster, 1, **directions.to_h { |direction| [direction, cluster.peers_of(1)] }) do
+          clients.wait_until_failed(0)
+          clients.wait_until_served(2)
+        end
+      end
+      clients.wait_until_no_call_fails(5)
+      assert_equal before, cluster.members(cluster.servers[0]).keys
+    end
+  end
+
+  def test_machines_are_restarted_one_after_the_other_and_no_call_fails
+    under_load do |cluster, clients|
+      3.times do |place|
+        cluster.servers[place].signal(:TERM)
+        cluster.servers[place].wait_until_ended
+        cluster.boot(place + 1)
+        cluster.wait_until_spread(cluster.servers[place], 3)
+        clients.wait_until_served(5)
+      end
+      assert_empty clients.history.unknown, clients.to_s
+    end
+  end
+
+  private
+
+  # The others know that a server has no part in the cluster, and own all shards.
+  def wait_until_left_out(cluster, place)
+    other = cluster.servers[place - 1]
+    wait_until("the others own all shards") { cluster.shards(other).sum == SHARDS && cluster.members(other).size == 2 }
+  end
+
+  def with_drops(cluster, number, **drops)
+    cluster.machines.drop(number, **drops)
+    yield
+  ensure
+    cluster.machines.heal(number)
   end
 end

@@ -17,7 +17,7 @@ class ClusterEntitiesTest < Minitest::Test
       KEYS.each_with_index { |key, index| assert_equal 201, cluster.deposit(cluster.servers[index % 2], key, index + 1) }
       assert_equal cluster.confirmed, cluster.balances(one)
       assert_equal cluster.confirmed, cluster.balances(two)
-      assert_equal 1, two.get("/history/account7").json["rows"]
+      assert_equal [8], two.get("/history/account7").json["amounts"]
     end
   end
 

@@ -12,6 +12,7 @@ class BankCluster
   APP = <<~RUBY
     class Account < Elah::Entity
       index :history
+      index :notes # nobody uses it before a test does
       def restore = @balance = state.get("balance").to_i
       attr_reader :balance
 
@@ -19,18 +20,27 @@ class BankCluster
         @balance += amount
         state.put("balance", @balance.to_s)
         index(:history).put("\#{key} \#{@balance}", amount.to_s)
-        @balance
+        { balance: @balance, writer: STORE.membership.native.writer }
       end
+
+      def note(text) = index(:notes).put(key, text)
     end
     STORE = Elah::Store.open(Elah.config.state)
     ACCOUNTS = Account.in(STORE)
     class Bank < Elah::API
       format :json
+      helpers do
+        def amounts(key)
+          ACCOUNTS.index(:history).range(prefix: "\#{key} ", limit: 10_000).map { |_, amount| amount.to_i }
+        end
+      end
+      get("/ready") { Elah::Store.check_ready }
       get("/members") { STORE.membership.native.members.transform_keys(&:to_s) }
       get("/hang") { nil until File.exist?(File.join(Elah.config.data, "go on")) }
-      get("/history/:key") { { rows: ACCOUNTS.index(:history).range(prefix: "\#{params[:key]} ").size } }
+      get("/history/:key") { { amounts: amounts(params[:key]) } }
       get("/:key") { { balance: ACCOUNTS[params[:key]].balance, pid: Process.pid } }
-      post("/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
+      post("/notes/:key/:text") { ACCOUNTS[params[:key]].note(params[:text]) }
+      post("/:key/:amount") { ACCOUNTS[params[:key]].deposit(params[:amount].to_i) }
     end
     run Bank
   RUBY
@@ -41,26 +51,31 @@ class BankCluster
   # @return [Servers::PostgreSQL]
   attr_reader :database
 
+  # @return [Servers::Standby, nil]
+  attr_reader :standby
+
   # @return [Array<ElahServer>]
   attr_reader :servers
 
   # Starts a database and so many servers; ends them after the block.
   #
   # @param host [String] where the servers reach the database
-  def self.start(servers: 2, database: {}, host: "127.0.0.1", **options)
-    cluster = new(servers, database, host, options)
+  # @param standby [Symbol, nil] `:synchronous` or `:asynchronous`
+  def self.start(servers: 2, database: {}, host: "127.0.0.1", standby: nil, **options)
+    cluster = new(servers, database, host, standby, options)
     yield cluster
   ensure
     cluster&.remove
   end
 
-  def initialize(count, database, host, options)
+  def initialize(count, database, host, standby, options)
     @host = host
     @options = options
     @servers = []
     @confirmed = Hash.new(0)
     @unsure = Hash.new(0)
     @database = Servers::PostgreSQL.start(**database)
+    @standby = Servers::Standby.start(@database, synchronous: standby == :synchronous, **database) if standby
     count.times { add }
   end
 
@@ -73,10 +88,16 @@ class BankCluster
     Process.kill(:HUP, @database.pid)
   end
 
+  # @return [String] of the database, with its standby
+  def url
+    hosts = [@database, @standby].compact.map { |server| "#{@host}:#{server.port}" }
+    @database.url.sub(@database.address, hosts.join(","))
+  end
+
   # @param options [Hash{Symbol=>Object}] of Elah
   # @return [ElahServer] another server
   def add(**options)
-    server = ElahServer.start(APP, cluster: @database.url.sub("127.0.0.1", @host), **OPTIONS, **@options, **options)
+    server = ElahServer.start(APP, cluster: url, **OPTIONS, **@options, **options)
     @servers << server
     server
   end
@@ -117,6 +138,6 @@ class BankCluster
 
   def remove
     @servers.each(&:kill)
-    @database.remove
+    [@standby, @database].each { |server| server&.remove }
   end
 end

@@ -34,7 +34,7 @@ class HttpClient
   attr_reader :socket
 
   # @param url [String] tcp://HOST:PORT or unix://PATH
-  # @param seconds [Numeric] how long each read may take
+  # @param seconds [Numeric] how long connecting and each read may take
   # @yieldparam client [HttpClient] closed after the block
   def self.open(url, seconds: 60)
     client = new(url, seconds: seconds)
@@ -127,7 +127,9 @@ class HttpClient
     return UNIXSocket.new(url.delete_prefix("unix://")) if url.start_with?("unix://")
 
     host, port = url.match(%r{\A(?:tcp|http)://\[?([^\]]+?)\]?:(\d+)/?\z}).captures
-    TCPSocket.new(host, port.to_i).tap { |socket| socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1) }
+    TCPSocket.new(host, port.to_i, connect_timeout: @seconds).tap do |socket|
+      socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
+    end
   end
 
   def read_body(answer)

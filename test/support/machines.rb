@@ -7,6 +7,9 @@ class Machines
   # Raised when the system refuses.
   class Refused < StandardError; end
 
+  # What a machine drops: what comes from an address, or what it sends there.
+  DROPS = { from: "input", to: "output" }.freeze
+
   HOST = 254
 
   # @return [String, nil] why this system cannot have them
@@ -15,14 +18,18 @@ class Machines
 
     ip("netns", "add", "elah-#{Process.pid}")
     ip("netns", "delete", "elah-#{Process.pid}")
+    run("nft", "--version")
     nil
   rescue Refused, Errno::ENOENT => e
     "network namespaces are refused: #{e.message}"
   end
 
-  def self.ip(*arguments)
-    output, status = Open3.capture2e("ip", *arguments)
-    status.success? or raise Refused, "ip #{arguments.join(' ')}: #{output}"
+  def self.ip(*arguments) = run("ip", *arguments)
+
+  # @raise [Refused]
+  def self.run(*command, **options)
+    output, status = Open3.capture2e(*command, **options)
+    status.success? or raise Refused, "#{command.join(' ')}: #{output}"
   end
 
   # Makes so many, and removes them after the block.
@@ -62,7 +69,24 @@ class Machines
   # Puts it back.
   def join(number) = ip("link", "set", port(number), "up")
 
+  # Has a machine drop frames, in one direction or both.
+  #
+  # @param from [Array<String>] addresses from which nothing arrives
+  # @param to [Array<String>] addresses to which nothing leaves
+  def drop(number, from: [], to: [])
+    chains = { from: from, to: to }.reject { |_, addresses| addresses.empty? }.map do |direction, addresses|
+      hook = DROPS.fetch(direction)
+      side = direction == :from ? "saddr" : "daddr"
+      "chain #{hook} {\ntype filter hook #{hook} priority 0\nip #{side} { #{addresses.join(', ')} } drop\n}\n"
+    end
+    Machines.run(*on(number), "nft", "-f", "-", stdin_data: "table ip elah {\n#{chains.join}}\n")
+  end
+
+  # Ends a {#drop}.
+  def heal(number) = Machines.run(*on(number), "nft", "delete", "table", "ip", "elah")
+
   def remove
+    @names.each_index { |index| quietly { ip("link", "delete", port(index + 1)) } } # a namespace may take its time
     @names.each { |name| quietly { ip("netns", "delete", name) } }
     quietly { ip("link", "delete", @bridge) }
   end

@@ -24,7 +24,7 @@ pub(crate) struct Looks {
     node: String,
     reader: Rc<Reader>,
     shared: Arc<Shared>,
-    shards: RefCell<(i64, Vec<ShardRow>)>,
+    shards: RefCell<((i64, i64), Vec<ShardRow>)>,
     seen: RefCell<HashMap<u64, Seen>>,
 }
 
@@ -89,9 +89,9 @@ impl Looks {
 
     /// The owners; read again only when one has changed.
     async fn shards(&self) -> Result<Vec<ShardRow>, Error> {
-        let version: i64 = match self.reader.rows(statements::SHARDS_VERSION, &[]).await?.first() {
-            Some(row) => row.try_get(0)?,
-            None => 0,
+        let version = match self.reader.rows(statements::SHARDS_VERSION, &[]).await?.first() {
+            Some(row) => (row.try_get(0)?, row.try_get(1)?),
+            None => (0, 0),
         };
         let known = self.shards.borrow().clone();
         if known.0 == version && !known.1.is_empty() {

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::life::Life;
 use crate::reader::Reader;
-use crate::rows::{Columns, Group, Waiting};
+use crate::rows::{Group, Waiting};
 use crate::sequence::{Registration, Sequence, signed};
 use crate::shared::{Shared, now_ms};
 use crate::statements;
@@ -195,13 +195,18 @@ impl Driver {
         let _ = timeout(self.options.lease, self.reader.rows(statements::FENCE, &[&writer])).await;
         self.jobs.close();
         while let Ok(job) = self.jobs.try_recv() {
-            job.refuse();
+            match job {
+                // Others own the shards: their calls are made again there.
+                Job::Batch(waiting) => Group::from(waiting).fail_not_stored(),
+                job => job.refuse(),
+            }
         }
+        // What was not sent is not stored.
+        self.waiting.drain(..).for_each(|waiting| Group::from(waiting).fail_not_stored());
         let why = "The cluster's database did not come back before the process ended: nobody knows whether this was stored.";
         for group in std::mem::take(&mut self.groups).into_values() {
             group.fail(&StoreError::Unavailable { why: why.to_owned() });
         }
-        self.waiting.drain(..).for_each(|waiting| Job::Batch(waiting).refuse());
         if let Some((done, _)) = self.leaving.take() {
             done(());
         }
@@ -398,14 +403,14 @@ impl Driver {
         let group = if let Statement::Batch { id, .. } = &statement { self.groups.get(id) } else { None };
         let columns = group.map(|group| group.columns(&Clock::System));
         let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
-        let (reader, patience) = (Rc::clone(&self.reader), self.options.lease);
+        let patience = self.options.lease;
         let server = Arc::clone(&self.options.settings.server);
         drop(spawn_local(async move {
             let run = async {
-                let rows = match columns {
-                    Some(columns) => Some(numbered(&reader, columns).await?),
-                    None => None,
-                };
+                let mut rows = columns;
+                if let Some(rows) = &mut rows {
+                    sequence.number(rows).await?;
+                }
                 sequence.run(&own, serial, &statement, rows.as_ref()).await
             };
             let input = match timeout(patience, run).await {
@@ -453,13 +458,4 @@ impl Driver {
 /// A number for a writer: random, because one that the database gives could be given again after a failover.
 fn new_writer() -> u64 {
     (RandomState::new().hash_one(std::process::id()) >> 1).max(1)
-}
-
-async fn numbered(reader: &Reader, mut columns: Columns) -> Result<Columns, Error> {
-    let mut numbers = Vec::with_capacity(columns.names.len());
-    for name in &columns.names {
-        numbers.push(reader.table(name).await?);
-    }
-    columns.number(&numbers);
-    Ok(columns)
 }

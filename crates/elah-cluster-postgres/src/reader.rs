@@ -21,7 +21,6 @@ use crate::statements;
 pub(crate) struct Reader {
     settings: Arc<Settings>,
     open: Mutex<Option<Rc<Open>>>,
-    tables: RefCell<HashMap<String, i32>>,
 }
 
 /// A connection and its prepared statements, by their texts.
@@ -32,7 +31,7 @@ struct Open {
 
 impl Reader {
     pub(crate) fn new(settings: Arc<Settings>) -> Reader {
-        Reader { settings, open: Mutex::new(None), tables: RefCell::default() }
+        Reader { settings, open: Mutex::new(None) }
     }
 
     /// The rows of a statement, within the time limit of a query. A connection that was lost is opened again once: a read may be
@@ -83,22 +82,6 @@ impl Reader {
         self.open.lock().await.as_ref().is_none_or(|open| open.client.is_closed())
     }
 
-    /// The number of a table; a table gets one at its first use.
-    pub(crate) async fn table(&self, name: &str) -> Result<i32, Error> {
-        let known = self.tables.borrow().get(name).copied();
-        if let Some(number) = known {
-            return Ok(number);
-        }
-        loop {
-            // Of two who make the number at the same moment, one sees none: the other's is there at the next look.
-            if let Some(row) = self.rows(statements::TABLE, &[&name]).await?.first() {
-                let number = row.get(0);
-                self.tables.borrow_mut().insert(name.to_owned(), number);
-                return Ok(number);
-            }
-        }
-    }
-
     /// A range of live rows, for a writer that has seen the database like this; `None` if the database is another, or the session is
     /// over.
     pub(crate) async fn range(
@@ -109,13 +92,12 @@ impl Reader {
         range: &Range,
     ) -> Result<Option<Vec<Entry>>, Error> {
         let Some((lower, upper)) = range.bounds().ok().flatten().filter(|_| range.limit > 0) else { return Ok(Some(Vec::new())) };
-        let number = self.table(table).await?;
         let (writer, session, sequence) = (signed(writer), signed(witness.session), signed(witness.sequence));
         let (from, has_from) = end(lower).unwrap_or((Vec::new(), true));
         let limit = i64::try_from(range.limit).unwrap_or(i64::MAX);
         let upper = end(upper);
         let sql = statements::range(upper.is_some(), range.is_reverse);
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&writer, &session, &sequence, &number, &from, &has_from, &limit];
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&writer, &session, &sequence, &table, &from, &has_from, &limit];
         if let Some((to, has_to)) = &upper {
             params.extend([to as &(dyn ToSql + Sync), has_to]);
         }

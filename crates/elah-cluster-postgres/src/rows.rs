@@ -52,6 +52,12 @@ impl Columns {
     }
 }
 
+impl From<Waiting> for Group {
+    fn from(waiting: Waiting) -> Group {
+        Group { batches: vec![waiting], refusal: None }
+    }
+}
+
 impl Group {
     /// Takes batches from the front of the queue, up to the bound.
     pub(crate) fn take(queue: &mut std::collections::VecDeque<Waiting>) -> Group {

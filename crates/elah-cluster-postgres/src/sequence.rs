@@ -2,6 +2,8 @@
 //! standby and leave a local commit. A connection without a reply is given up, and the next one begins a new session, after which
 //! nothing of the old one can be stored.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use elah_clients::sql::{Settings, connect_postgres};
@@ -20,6 +22,8 @@ pub(crate) struct Sequence {
     beat: Statement,
     claim: Statement,
     release: Statement,
+    /// The numbers of tables by their names, as the database of this connection has them: a failover can lose one.
+    tables: RefCell<HashMap<String, i32>>,
 }
 
 /// What a new writer tells of itself.
@@ -43,7 +47,32 @@ impl Sequence {
         let beat = client.prepare(statements::BEAT).await?;
         let claim = client.prepare(statements::CLAIM).await?;
         let release = client.prepare(statements::RELEASE).await?;
-        Ok(Sequence { client, batch, beat, claim, release })
+        Ok(Sequence { client, batch, beat, claim, release, tables: RefCell::default() })
+    }
+
+    /// Writes the tables' numbers in the rows of a batch. A table gets a number at its first use.
+    pub(crate) async fn number(&self, rows: &mut Columns) -> Result<(), Error> {
+        let mut numbers = Vec::with_capacity(rows.names.len());
+        for name in &rows.names {
+            numbers.push(self.table(name).await?);
+        }
+        rows.number(&numbers);
+        Ok(())
+    }
+
+    async fn table(&self, name: &str) -> Result<i32, Error> {
+        let known = self.tables.borrow().get(name).copied();
+        if let Some(number) = known {
+            return Ok(number);
+        }
+        loop {
+            // Of two who make the number at the same moment, one sees none: the other's is there at the next look.
+            if let Some(row) = self.client.query_opt(statements::TABLE, &[&name]).await? {
+                let number = row.try_get(0)?;
+                self.tables.borrow_mut().insert(name.to_owned(), number);
+                return Ok(number);
+            }
+        }
     }
 
     /// Runs a statement of the writer; `rows` are those of a batch.

@@ -83,8 +83,10 @@ SELECT count(*) FROM dead";
 pub(crate) const FENCE: &str = "
 WITH dead AS (UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE writer = $1 AND NOT fenced RETURNING 1) SELECT count(*) FROM dead";
 
-/// Grows whenever a shard has another owner, or none.
-pub(crate) const SHARDS_VERSION: &str = "SELECT coalesce(sum(epoch), 0)::bigint FROM elah_shards";
+/// The sum grows whenever a shard has another owner, or none. After a failover that has lost claims it comes to the same numbers again,
+/// but from another server.
+pub(crate) const SHARDS_VERSION: &str = "
+SELECT coalesce(sum(epoch), 0)::bigint, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint FROM elah_shards";
 
 /// All owners.
 pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards ORDER BY shard";
@@ -105,7 +107,7 @@ WITH made AS (INSERT INTO elah_tables (name) VALUES ($1) ON CONFLICT DO NOTHING 
 SELECT tbl FROM made UNION ALL SELECT tbl FROM elah_tables WHERE name = $1 LIMIT 1";
 
 /// A range of live rows for the owner of their shard: whether the database knows the session `$2` of the writer `$1` and its statement
-/// `$3`, and up to `$7` rows of the table `$4` from `$5` on, which is part of it if `$6`; with `has_end` up to `$8`, which is part of
+/// `$3`, and up to `$7` rows of the table named `$4` from `$5` on, which is part of it if `$6`; with `has_end` up to `$8`, which is part of
 /// it if `$9`. Without rows there is one of nulls.
 pub(crate) fn range(has_end: bool, is_reverse: bool) -> String {
     let end = if has_end { "AND key <= $8 AND ($9 OR key <> $8)" } else { "" };
@@ -115,7 +117,7 @@ pub(crate) fn range(has_end: bool, is_reverse: bool) -> String {
          FROM (SELECT EXISTS (
            SELECT FROM elah_writers WHERE writer = $1 AND session = $2 AND sequence >= $3) AS stands) s
          LEFT JOIN LATERAL (
-           SELECT key, value FROM elah_rows WHERE tbl = $4 AND key >= $5 AND ($6 OR key <> $5) {end}
+           SELECT key, value FROM elah_rows WHERE tbl = (SELECT tbl FROM elah_tables WHERE name = $4) AND key >= $5 AND ($6 OR key <> $5) {end}
            AND (expires_at IS NULL OR expires_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
            ORDER BY key {direction} LIMIT $7) r ON true"
     )

@@ -51,7 +51,7 @@ module Elah
         private
 
         def with_database(url)
-          sql = SQL.new(url, connections_max: 1)
+          sql = SQL.new(Elah::Store::Cluster.primary(url), connections_max: 1)
           yield sql
         rescue SQL::SyntaxError
           raise Error, "The database has no cluster of this version: the first server that opens it creates its tables."

@@ -26,7 +26,8 @@ module Elah
     private_constant :MAY_BE_ZERO
 
     # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or `mysql://`; `?sslmode=disable|prefer|require|verify-full`
-    #   and `&sslrootcert=FILE`
+    #   and `&sslrootcert=FILE`. PostgreSQL may have several hosts, `HOST1:PORT1,HOST2:PORT2`, which are tried in turn, and
+    #   `&target_session_attrs=read-write`
     # @param connections_max [Integer] connections of each worker
     # @param waiters_max [Integer] callers of each worker that may wait for a connection
     # @param pool_seconds [Numeric] how long one may wait for a connection

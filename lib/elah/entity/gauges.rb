@@ -50,7 +50,7 @@ module Elah
         peers = Peers.current
         limiters = peers ? peers.limiters : {}
         set(:calls_received, Peers.all.sum(&:calls_received))
-        set(:calls_sent, limiters.sum { |_, limiter| limiter.in_flight })
+        set(:calls_sent, Peers.all.sum { |each| each.limiters.sum { |_, limiter| limiter.in_flight } })
         { timers_fired: Timers::COUNTS.fired, timers_failed: Timers::COUNTS.failed }.each do |name, count|
           @scoreboard.publish(@row, name.to_s, count) if count.positive?
         end

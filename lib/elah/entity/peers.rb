@@ -4,6 +4,10 @@ module Elah
   class Entity
     # The other workers of this server: sends them calls of entities that they own, and events of broadcasts, and runs what they send.
     class Peers
+      # How long a process of a cluster has for its replies after it was declared dead. One that has vanished, or stands still, never replies.
+      LAST_REPLIES_SECONDS = 1
+      private_constant :LAST_REPLIES_SECONDS
+
       @all = {}.compare_by_identity
 
       class << self
@@ -110,11 +114,20 @@ module Elah
         @placement.link_path(slot, generation) unless generation.zero?
       end
 
-      # The scoreboard has changed. Links to replaced workers are closed once no call waits for a reply there.
+      # Owners have changed. Links to replaced workers are closed once no call waits for a reply there.
       def follow
         @version = @placement.version # first, for what changes meanwhile
+        count = @peers.size
         @peers.select! { |slot, peer| peer.address == path_of(slot) }
         @links.retain_used(@peers.values)
+        give_up_later if @peers.size < count && @placement.network?
+      end
+
+      # Ends the calls that still wait for the dead.
+      def give_up_later
+        wait = @event_loop.new_wait
+        @event_loop.after_wait(wait) { @links.retain(@peers.each_value.map(&:address)) }
+        @event_loop.start_timer(wait, LAST_REPLIES_SECONDS)
       end
     end
   end

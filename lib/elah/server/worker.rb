@@ -22,7 +22,10 @@ module Elah
     SIGNALS = ["INT", "TERM", *Restart::SIGNALS].freeze
 
     FAILED = "The request failed. The log has the reason under the request ID."
-    private_constant :SIGNALS, :FAILED
+
+    # Interval of checks while the worker leaves a cluster.
+    PAUSE_SECONDS = 0.005
+    private_constant :SIGNALS, :FAILED, :PAUSE_SECONDS
 
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
@@ -86,14 +89,40 @@ module Elah
       deadline = @loop.new_wait
       @loop.after_wait(deadline) { give_up("The drain took longer than #{@config.drain_seconds} s") }
       @loop.start_timer(deadline, @config.drain_seconds)
+      leave_in_order unless @supervisor_link.supervised?
       @loop.request_drain(leaves_backlog: leaves_backlog)
       # So that no client waits for a server that has exited.
       @sockets.close if @supervisor_link.supervised? || !leaves_backlog
     end
 
+    # Hands over its shards, after its own requests, and replies to the calls that others have sent meanwhile.
+    def leave_clusters
+      clusters = Store.clusters.select(&:joined?)
+      return if clusters.empty?
+
+      clusters.each(&:leave)
+      sleep @config.lease_seconds / 4 # until the others have read who owns the shards now
+      sleep PAUSE_SECONDS until Entity::Peers.all.all?(&:quiet?)
+    end
+
     private
 
     def limits = @config.limits.merge(connections_max: Descriptors.connections_max(@config))
+
+    # A supervisor has its own order.
+    def leave_in_order
+      return if Store.clusters.none?(&:joined?)
+
+      @loop.linger(true)
+      @loop.post do
+        @loop.spawn do
+          sleep PAUSE_SECONDS until @loop.served_all?
+          leave_clusters
+        ensure
+          @loop.linger(false)
+        end
+      end
+    end
 
     def shut_down
       @config.run_hooks(:before_worker_shutdown)

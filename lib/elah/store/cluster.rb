@@ -37,11 +37,12 @@ module Elah
       VALUES_WERE_AT = VALUES_AT.sub(Schema::LIVE, Schema::WAS_LIVE).freeze
       BACK_OFF_SECONDS = 0.002
       BACK_OFF_SECONDS_MAX = 0.1
-      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX
+      SEVERAL_HOSTS = %r{\A\w+://(?:[^/?#]*@)?[^/?#@]*,}.freeze
+      private_constant :VALUES_AT, :VALUES_WERE_AT, :BACK_OFF_SECONDS, :BACK_OFF_SECONDS_MAX, :SEVERAL_HOSTS
 
       # Opens the store in a database. Creates its tables if they are missing.
       #
-      # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, as of {Elah::SQL}
+      # @param url [String] `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, as of {Elah::SQL}; of several hosts the one that accepts writes is used
       # @param sweep_seconds [Numeric] interval at which expired entries are removed
       # @param clock [nil] a cluster has the clock of its database
       # @param shards [Integer] of the entities; fixed when the tables are created
@@ -55,6 +56,17 @@ module Elah
         raise ArgumentError, "clock: a cluster has the clock of its database" if clock
 
         new(url.to_s, sweep_seconds, shards, bounds).tap { |cluster| Store.clusters << cluster }
+      end
+
+      # A standby accepts no writes.
+      #
+      # @param url [String]
+      # @return [String] one that leads to the primary, if it names several hosts
+      # @api private
+      def self.primary(url)
+        return url if !url.match?(SEVERAL_HOSTS) || url.include?("target_session_attrs=")
+
+        "#{url}#{url.include?('?') ? '&' : '?'}target_session_attrs=read-write"
       end
 
       # @return [String] the URL without the password
@@ -75,11 +87,11 @@ module Elah
 
       # @api private
       def initialize(url, sweep_seconds, shards, bounds)
-        @url = url
+        @url = Cluster.primary(url)
         @shards = shards
         @dir = url.sub(%r{\A(\w+://[^:/?#@]*):[^/?#]*@}, '\1@').freeze
-        @name = create(url, shards, bounds)
-        @database = Database.new(url, bounds)
+        @name = create(@url, shards, bounds)
+        @database = Database.new(@url, bounds)
         @tables = Names.new(@database, "elah_tables")
         @counters = Names.new(@database, "elah_counters")
         @sweeper = Sweeper.new(@database, sweep_seconds)
@@ -168,6 +180,10 @@ module Elah
       # @return [nil] the database tells owners apart
       # @api private
       def servers = nil
+
+      # @return [Boolean] whether this process takes part, so that others may call it
+      # @api private
+      def joined? = @membership ? @membership.process_id == Process.pid : false
 
       # @return [Membership] of this process
       # @api private

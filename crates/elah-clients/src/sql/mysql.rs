@@ -163,8 +163,8 @@ fn options(settings: &Settings, tls_mode: TlsMode) -> Opts {
         }
     };
     OptsBuilder::default()
-        .ip_or_hostname(settings.host.clone())
-        .tcp_port(settings.port)
+        .ip_or_hostname(settings.hosts[0].name.clone())
+        .tcp_port(settings.hosts[0].port)
         .socket(settings.socket.as_ref().map(|path| path.display().to_string()))
         .user(Some(settings.user.clone()))
         .pass(settings.password.clone().map(|Password(password)| password))

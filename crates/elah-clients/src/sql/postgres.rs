@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
 use tokio::time::timeout;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
 use tokio_postgres::{Client, Config, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -22,16 +22,13 @@ use super::statement::Statement;
 use super::tls;
 use statements::Statements;
 
-/// Connects to the first host that can be reached and signs in, on a connection that `adjust` may have set up further. Its work runs on the current runtime, and ends
-/// when the client is dropped or the server closes.
+/// Connects to the first host that replies in its part of the time, and accepts writes if that is wanted, and signs in. The connection
+/// is one that `adjust` may have set up further. Its work runs on the current runtime, and ends when the client is dropped or the
+/// server closes.
 pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> Result<(Client, MakeRustlsConnect), Error> {
     let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
     let mut config = Config::new();
-    match &settings.socket {
-        Some(folder) => config.host_path(folder),
-        None => settings.host.split(',').fold(&mut config, |config, host| config.host(host)),
-    };
-    config.port(settings.port).user(&settings.user).dbname(&settings.database);
+    config.user(&settings.user).dbname(&settings.database).connect_timeout(settings.bounds.connect);
     config.application_name("elah").ssl_mode(match settings.tls_mode {
         TlsMode::Disable => SslMode::Disable,
         TlsMode::Prefer => SslMode::Prefer,
@@ -40,10 +37,35 @@ pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> R
     if let Some(Password(password)) = &settings.password {
         config.password(password);
     }
+    if settings.is_read_write {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     adjust(&mut config);
-    let (client, connection) = config.connect(tls.clone()).await.map_err(|cause| connect_error(&settings.server, &cause))?;
-    tokio::spawn(connection);
-    Ok((client, tls))
+    let limit = config.get_connect_timeout().copied().unwrap_or(settings.bounds.connect);
+    // A host that accepts connections and then says nothing must not take the time of those that follow.
+    let part = limit / u32::try_from(settings.hosts.len()).unwrap_or(u32::MAX);
+    let mut causes = Vec::new();
+    for host in &settings.hosts {
+        let mut config = config.clone();
+        match &settings.socket {
+            Some(folder) => config.host_path(folder),
+            None => config.host(&host.name),
+        };
+        config.port(host.port);
+        let cause = match timeout(part, config.connect(tls.clone())).await {
+            Ok(Ok((client, connection))) => {
+                tokio::spawn(connection);
+                return Ok((client, tls));
+            }
+            Ok(Err(cause)) => match connect_error(&settings.server, &cause) {
+                Error::Unreachable { cause, .. } => cause,
+                refused => return Err(refused),
+            },
+            Err(_) => format!("no reply within {} s", part.as_secs_f64()),
+        };
+        causes.push(if settings.hosts.len() > 1 { format!("{}:{}: {cause}", host.name, host.port) } else { cause });
+    }
+    Err(Error::Unreachable { server: Arc::clone(&settings.server), cause: causes.join("; ") })
 }
 
 /// The schema has changed under a prepared statement, or an intermediate pooler has lost it.

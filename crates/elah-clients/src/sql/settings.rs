@@ -48,6 +48,13 @@ impl TlsMode {
     ];
 }
 
+/// A server's address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    pub name: String,
+    pub port: u16,
+}
+
 /// The limits of a client. Their defaults are the caller's.
 #[derive(Debug, Clone)]
 pub struct Bounds {
@@ -70,8 +77,10 @@ pub struct Bounds {
 #[derive(Debug)]
 pub struct Settings {
     pub engine: Engine,
-    pub host: String,
-    pub port: u16,
+    /// At least one. PostgreSQL may have several, which are tried in turn.
+    pub hosts: Vec<Host>,
+    /// Whether a server that accepts no writes is passed over.
+    pub is_read_write: bool,
     /// The Unix socket that replaces host and port: its folder for PostgreSQL, else its path.
     pub socket: Option<PathBuf>,
     pub user: String,
@@ -80,7 +89,7 @@ pub struct Settings {
     /// A PEM file of the authorities to trust.
     pub ca_file: Option<PathBuf>,
     pub bounds: Bounds,
-    /// `host:port/database`, for errors.
+    /// `host:port/database`, or `host1:port1,host2:port2/database`, for errors.
     pub server: Arc<str>,
     pub(super) password: Option<Password>,
 }
@@ -96,23 +105,35 @@ impl fmt::Debug for Password {
 }
 
 impl Settings {
-    /// Parses `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. A Unix
-    /// socket is named as in the servers' own tools: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
+    /// Parses `postgres://user:password@host:port/database?sslmode=require&sslrootcert=FILE`, or the same with `mysql://`. PostgreSQL
+    /// may have several hosts, `host1:port1,host2:port2`, and `target_session_attrs=read-write` as libpq has it. A Unix socket is named as in the servers' own tools: `?host=/FOLDER` for PostgreSQL, whose port is part of the name, and
     /// `?socket=/FILE` for MySQL.
     pub fn parse(text: &str, bounds: Bounds) -> Result<Settings, Error> {
         let wrong = |reason: String| Error::Misconfigured(reason);
-        let url = Url::parse(text).map_err(|cause| wrong(format!("The URL of an SQL server cannot be read: {cause}")))?;
+        let mut urls = Vec::new();
+        for text in one_by_one(text) {
+            urls.push(Url::parse(&text).map_err(|cause| wrong(format!("The URL of an SQL server cannot be read: {cause}")))?);
+        }
+        let url = &urls[0];
         let (engine, port) = match url.scheme() {
             "postgres" | "postgresql" => (Engine::Postgres, 5432),
             "mysql" | "mariadb" => (Engine::MySql, 3306),
             other => return Err(wrong(format!("An SQL server's URL begins with postgres:// or mysql://, not with {other}:"))),
         };
-        let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("localhost");
-        let host = decoded(host.trim_start_matches('[').trim_end_matches(']'))?;
-        let port = url.port().unwrap_or(port);
+        let host = |url: &Url| -> Result<Host, Error> {
+            let name = url.host_str().filter(|host| !host.is_empty()).unwrap_or("localhost");
+            let name = decoded(name.trim_start_matches('[').trim_end_matches(']'))?;
+            Ok(Host { name, port: url.port().unwrap_or(port) })
+        };
+        let hosts = urls.iter().map(host).collect::<Result<Vec<_>, _>>()?;
+        let addresses: Vec<_> = hosts.iter().map(|host| format!("{}:{}", host.name, host.port)).collect();
+        let addresses = addresses.join(",");
+        if hosts.len() > 1 && engine == Engine::MySql {
+            return Err(wrong(format!("The URL of a MySQL server has one host, not {addresses}")));
+        }
         let user = decoded(url.username())?;
         if user.is_empty() {
-            return Err(wrong(format!("The URL of {host}:{port} names no user: postgres://USER:PASSWORD@HOST/DATABASE")));
+            return Err(wrong(format!("The URL of {addresses} names no user: postgres://USER:PASSWORD@HOST/DATABASE")));
         }
         let database = match decoded(url.path().trim_start_matches('/'))? {
             name if name.is_empty() => user.clone(),
@@ -121,6 +142,7 @@ impl Settings {
         let mut tls_mode = TlsMode::Prefer;
         let mut ca_file = None;
         let mut socket = None;
+        let mut is_read_write = false;
         for (name, value) in url.query_pairs() {
             match &*name {
                 "sslmode" | "ssl-mode" => {
@@ -130,6 +152,13 @@ impl Settings {
                         .ok_or_else(|| wrong(format!("sslmode is disable, prefer, require or verify-full, not {value}")))?;
                 }
                 "sslrootcert" | "ssl-ca" => ca_file = Some(PathBuf::from(&*value)),
+                "target_session_attrs" if engine == Engine::Postgres => {
+                    is_read_write = match &*value {
+                        "any" => false,
+                        "read-write" | "primary" => true,
+                        _ => return Err(wrong(format!("target_session_attrs is any, read-write or primary, not {value}"))),
+                    };
+                }
                 name if name == engine.socket_parameter() => {
                     let path = PathBuf::from(&*value);
                     if !path.is_absolute() {
@@ -140,10 +169,11 @@ impl Settings {
                     socket = Some(path);
                 }
                 other => {
-                    let known = engine.socket_parameter();
-                    return Err(wrong(format!(
-                        "The URL's parameters are sslmode, sslrootcert and {known}; {other} is not one of them"
-                    )));
+                    let known = match engine {
+                        Engine::Postgres => "sslmode, sslrootcert, target_session_attrs and host",
+                        Engine::MySql => "sslmode, sslrootcert and socket",
+                    };
+                    return Err(wrong(format!("The URL's parameters are {known}; {other} is not one of them")));
                 }
             }
         }
@@ -156,15 +186,23 @@ impl Settings {
             ));
         }
         let server = match (&socket, engine) {
-            (None, _) => format!("{host}:{port}/{database}"),
-            (Some(folder), Engine::Postgres) => format!("{}/.s.PGSQL.{port}/{database}", folder.display()),
+            (None, _) => format!("{addresses}/{database}"),
+            (Some(folder), Engine::Postgres) => format!("{}/.s.PGSQL.{}/{database}", folder.display(), hosts[0].port),
             (Some(file), Engine::MySql) => format!("{}/{database}", file.display()),
         };
         let server = server.into();
         let tls_mode = if socket.is_some() { TlsMode::Disable } else { tls_mode };
         let password = url.password().map(decoded).transpose()?.map(Password);
-        Ok(Settings { engine, host, port, socket, user, database, tls_mode, ca_file, bounds, server, password })
+        Ok(Settings { engine, hosts, is_read_write, socket, user, database, tls_mode, ca_file, bounds, server, password })
     }
+}
+
+/// A URL for each of the hosts that the URL names.
+fn one_by_one(text: &str) -> Vec<String> {
+    let from = text.find("://").map_or(0, |at| at + 3);
+    let to = text[from..].find(['/', '?', '#']).map_or(text.len(), |at| from + at);
+    let from = text[from..to].rfind('@').map_or(from, |at| from + at + 1);
+    text[from..to].split(',').map(|host| format!("{}{host}{}", &text[..from], &text[to..])).collect()
 }
 
 /// A part of a URL without its percent escapes.
@@ -204,10 +242,23 @@ mod tests {
         Settings::parse(url, bounds()).map_err(|error| error.to_string())
     }
 
+    fn hosts(expected: &[(&str, u16)]) -> Vec<Host> {
+        expected.iter().map(|(name, port)| Host { name: (*name).to_owned(), port: *port }).collect()
+    }
+
+    #[test]
+    fn several_hosts_have_a_port_each() {
+        let settings = parse("postgres://me:p,w@db1:6432,db2,[::1]:7432/shop?target_session_attrs=read-write").unwrap();
+        assert_eq!(settings.hosts, hosts(&[("db1", 6432), ("db2", 5432), ("::1", 7432)]));
+        assert_eq!((&*settings.server, settings.is_read_write), ("db1:6432,db2:5432,::1:7432/shop", true));
+        assert_eq!(settings.password, Some(Password("p,w".to_owned())));
+        assert!(!parse("postgres://me@db1,db2").unwrap().is_read_write);
+    }
+
     #[test]
     fn a_url_has_all_that_is_needed() {
         let settings = parse("postgres://me:p%40ss@db.example:6432/shop?sslmode=verify-full&sslrootcert=/ca.pem").unwrap();
-        assert_eq!((settings.engine, &*settings.host, settings.port), (Engine::Postgres, "db.example", 6432));
+        assert_eq!((settings.engine, &settings.hosts), (Engine::Postgres, &hosts(&[("db.example", 6432)])));
         assert_eq!((&*settings.user, &*settings.database), ("me", "shop"));
         assert_eq!(settings.password, Some(Password("p@ss".to_owned())));
         assert!(!format!("{settings:?}").contains("p@ss"));
@@ -218,7 +269,7 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_default() {
         let settings = parse("mysql://me@[::1]").unwrap();
-        assert_eq!((settings.engine, &*settings.host, settings.port), (Engine::MySql, "::1", 3306));
+        assert_eq!((settings.engine, settings.hosts), (Engine::MySql, hosts(&[("::1", 3306)])));
         assert_eq!((&*settings.database, settings.password, settings.tls_mode), ("me", None, TlsMode::Prefer));
     }
 
@@ -238,10 +289,13 @@ mod tests {
             ("postgres://h/db", "names no user"),
             ("postgres://me:secret@h/db?sslmode=on", "disable, prefer, require or verify-full, not on"),
             ("postgres://me:secret@h/db?sslmode=verify-full", "needs sslrootcert"),
-            ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert and host; pool is not"),
+            ("postgres://me:secret@h/db?pool=5", "sslmode, sslrootcert, target_session_attrs and host; pool is not"),
             ("mysql://me:secret@h/db?host=/run", "sslmode, sslrootcert and socket; host is not"),
             ("mysql://me:secret@h/db?socket=run", "absolute path of a Unix socket, not run"),
             ("postgres://me:secret@h/db?host=/run&sslmode=require", "there is no TLS"),
+            ("mysql://me:secret@h,i/db", "has one host, not h:3306,i:3306"),
+            ("postgres://me:secret@h/db?target_session_attrs=standby", "any, read-write or primary, not standby"),
+            ("postgres://me:secret@h:1,i:x/db", "cannot be read"),
             ("::", "cannot be read"),
         ] {
             let message = parse(url).unwrap_err();

@@ -81,6 +81,7 @@ module Elah
         @loop.linger(true)
         spawn do
           sleep LOOK_SECONDS until @loop.served_all? && Entity::Peers.all.all?(&:quiet?)
+          @worker.leave_clusters
           @loop.linger(false)
         end
       end
@@ -91,6 +92,7 @@ module Elah
         @worker.drain
         spawn do
           sleep LOOK_SECONDS until @loop.served_all?
+          @worker.leave_clusters
           @control.say("drained")
         end
       end
