@@ -208,8 +208,10 @@ fn open_env(dir: &Path, bytes_max: u64, access: Access) -> Result<Env, Error> {
     options.map_size(map_bytes).max_readers(READERS_MAX);
     match access {
         Access::Write => allocate_lock_file(dir).map_err(|error| refusal(dir, heed::Error::Io(error)))?,
-        // SAFETY: the flag lets nobody write.
-        Access::Read => unsafe { drop(options.flags(EnvFlags::READ_ONLY)) },
+        Access::Read => {
+            // SAFETY: the flag lets nobody write.
+            unsafe { options.flags(EnvFlags::READ_ONLY) };
+        }
     }
     // SAFETY: the map is read only through LMDB, whose lock file keeps the processes apart; nothing else writes the file. On a read-only file
     // system, where LMDB has no lock file, the caller has locked the folder for itself.

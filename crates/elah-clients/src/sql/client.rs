@@ -34,9 +34,9 @@ impl Client {
 
     /// `first` is sent together with the beginning, on PostgreSQL.
     pub fn begin(&self, isolation: Option<Isolation>, first: Option<String>) -> Work<'_, Result<Transaction, Error>> {
-        Box::pin(async move {
-            Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation, first.as_deref()).await
-        })
+        Box::pin(
+            async move { Transaction::begin(self.pool.lease().await?, &self.pool.settings, isolation, first.as_deref()).await },
+        )
     }
 
     /// Closes idle connections now, and others when they return.
