@@ -44,6 +44,7 @@ class ClusterEntitiesTest < Minitest::Test
       KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
       wait_until("one owns nothing") { cluster.shards(two).sort == [0, BankCluster::OPTIONS[:shards]] }
       assert_match(/ one +draining +1 +0 /, elah("status", cluster))
+      wait_until("the figures of two say so") { gauges(two) == [2, BankCluster::OPTIONS[:shards], 0, 0] }
       assert_equal cluster.confirmed, cluster.balances(two)
       assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"],
                    failing("drain", cluster, "three")
@@ -167,6 +168,13 @@ class ClusterEntitiesTest < Minitest::Test
       KEYS.each { |key| cluster.deposit(one, key, 1) }
       yield cluster, one, two
     end
+  end
+
+  # @return [Array<Integer, nil>] living processes, own shards, shards without an owner, and whether the database is away
+  def gauges(server)
+    scoreboard = Elah::Scoreboard.open(File.join(server.folder, "run", server.pid.to_s, "scoreboard"))
+    shown = Elah::Status.new(scoreboard).workers.first[:app]
+    %w[processes shards unowned_shards unreachable].map { |name| shown["cluster_#{name}"] }
   end
 
   # A call that was on its way to who is gone, or stands still, may have run there; the others wait for the new owner.

@@ -51,12 +51,13 @@ module Elah
         limiters = peers ? peers.limiters : {}
         set(:calls_received, Peers.all.sum(&:calls_received))
         set(:calls_sent, Peers.all.sum { |each| each.limiters.sum { |_, limiter| limiter.in_flight } })
-        { timers_fired: Timers::COUNTS.fired, timers_failed: Timers::COUNTS.failed }.each do |name, count|
-          @scoreboard.publish(@row, name.to_s, count) if count.positive?
-        end
+        publish({ timers_fired: Timers::COUNTS.fired, timers_failed: Timers::COUNTS.failed }.select { |_, count| count.positive? })
+        Store.clusters.each { |cluster| publish(cluster.gauges) if cluster.joined? }
         (@shown_slots | limiters.keys).each { |slot| @scoreboard.show_peer(@row, slot, limiters[slot]&.to_h) }
         @shown_slots = limiters.keys
       end
+
+      def publish(gauges) = gauges.each { |name, value| @scoreboard.publish(@row, name.to_s, value) }
 
       def set(cell, value) = @scoreboard.set_row(@row, cell, value)
     end

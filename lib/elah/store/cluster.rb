@@ -185,6 +185,15 @@ module Elah
       # @api private
       def joined? = @membership ? @membership.process_id == Process.pid : false
 
+      # @return [Hash{Symbol=>Integer}] what this process, which has joined, knows of the cluster
+      # @api private
+      def gauges
+        members = membership.native.members.reject { |_, member| member[:fenced] }
+        { cluster_processes: members.size, cluster_shards: members.dig(membership.native.writer, :shards) || 0,
+          cluster_unowned_shards: membership.placement.shards - members.sum { |_, member| member[:shards] },
+          cluster_unreachable: trouble ? 1 : 0 }
+      end
+
       # @return [Membership] of this process
       # @api private
       def membership
