@@ -78,12 +78,14 @@ module Elah
     def create(path)
       draft = "#{path}.#{Process.pid}.new"
       File.write(draft, "#{Process.pid}\n")
-      File.link(draft, path)
+      begin
+        File.link(draft, path)
+      ensure
+        File.delete(draft)
+      end
       true
     rescue Errno::EEXIST
       false
-    ensure
-      File.delete(draft) if File.exist?(draft)
     end
 
     def refuse_held
