@@ -12,11 +12,14 @@ module Stats
       # The conservation law is read from the disk, so only on every LAW_TICKS-th tick and, on one machine, only while there are viewers.
       LAW_TICKS = 2
       ENTITY = "all"
-      # How long to wait for the other workers.
-      EXCHANGE_SECONDS = 0.5
+      # How long to wait for the other workers, before this one shows its own figures only.
+      EXCHANGE_SECONDS = 2
 
       # @return [Elah::Broadcast]
       attr_reader :broadcast
+
+      # @return [Integer] events that wait in the journals of other machines, as of the last tick
+      attr_reader :queued_elsewhere
 
       # @param service [Service]
       # @param machine [String, nil] the name of this machine in a cluster
@@ -25,7 +28,7 @@ module Stats
         @machine = machine
         @workers = Workers.in(service.store)
         @broadcast = Elah::Broadcast.new(keeps_last: true)
-        @ticks = 0
+        @ticks = @queued_elsewhere = 0
         @law = nil
         @process_id = @worker = nil
         @is_alone = false
@@ -51,15 +54,8 @@ module Stats
         @ticks += 1
         refresh_law
         figures = of_all_workers
+        @queued_elsewhere = figures.delete("queued_elsewhere") || @queued_elsewhere
         @broadcast.push({ **figures, "law" => figures["law"] || @law }, event: "tick", id: @ticks)
-      end
-
-      # @return [Integer] events that wait in the journals of other machines, as they reported lately
-      # @raise [Elah::Error] when nobody can be asked
-      def queued_elsewhere
-        return 0 if @machine.nil? || @is_alone
-
-        Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].queued_besides(@machine) }
       end
 
       private

@@ -5,7 +5,7 @@ module Stats
     # The sums of all workers, on a cluster of those of all machines: each reports its figures once per second and gets those of
     # all. The entity is in memory only; a worker that is silent for {SECONDS} no longer counts.
     class Workers < Elah::Entity
-      SECONDS = 4
+      SECONDS = 6
       TOP = 10
 
       # Nothing is stored.
@@ -14,17 +14,18 @@ module Stats
       # @param worker [String] a process
       # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`; on a cluster also `machine` and `law`
       # @param now [Float] seconds of this process's clock
-      # @return [Hash{String=>Object}] the same of all workers together, and their number as `workers`
+      # @return [Hash{String=>Object}] the same of all workers together, their number as `workers`, and on a cluster `queued_elsewhere`: events
+      #   that wait in the journals of other machines
       def exchange(worker, figures, now = Process.clock_gettime(Process::CLOCK_MONOTONIC))
         @told.delete(worker) # so that the latest one is the last
         @told[worker] = [now, figures]
         @told.delete_if { |_, (told_at, _)| now - told_at > SECONDS }
-        { **Workers.sum(@told.values.map(&:last)), "law" => Workers.add_laws(laws.values) }
-      end
+        all = Workers.sum(@told.values.map(&:last))
+        return all unless figures["machine"]
 
-      # @param machine [String]
-      # @return [Integer] events that wait in the journals of the other machines
-      def queued_besides(machine) = laws.except(machine).each_value.sum { |law| law["total"]["queued"] }
+        { **all, "law" => Workers.add_laws(laws.values),
+                 "queued_elsewhere" => laws.except(figures["machine"]).each_value.sum { |law| law["total"]["queued"] } }
+      end
 
       # @param all [Array<Hash{String=>Object}>] of each worker
       # @return [Hash{String=>Object}]

@@ -29,7 +29,7 @@ class StatsLiveTest < Minitest::Test
     workers = Stats::Live::Workers.allocate.tap(&:restore)
     workers.exchange("one", figures(1.0, {}, {}, 0), 10.0)
     assert_equal 2, workers.exchange("two", figures(1.0, {}, {}, 0), 11.0)["workers"]
-    assert_equal 1, workers.exchange("two", figures(1.0, {}, {}, 0), 15.0)["workers"]
+    assert_equal 1, workers.exchange("two", figures(1.0, {}, {}, 0), 17.0)["workers"]
   end
 
   # A listener hears of the events of every worker, whichever it is connected to.
