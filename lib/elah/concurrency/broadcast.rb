@@ -45,6 +45,7 @@ module Elah
       # @option options [Boolean] :keeps_last
       # @return [Broadcast] the same one at every call, with the options of the first
       def named(name, store: nil, **options)
+        Elah.const_get(:Entity) # loaded with the app, so that a worker takes calls of others before it is ready
         @named[name.to_s] ||= new(**options).tap { |broadcast| broadcast.reach_from(name.to_s.dup.freeze, store) }
       end
 
