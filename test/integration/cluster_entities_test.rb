@@ -104,8 +104,8 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
-  # PostgreSQL compares only a row's own columns again when an update has waited for another one: both owned the shards, and confirmed deposits
-  # were lost.
+  # PostgreSQL compares only a row's own columns again when an update has waited for another one: both owned the
+  # shards, and confirmed deposits were lost.
   def test_two_writers_that_claim_at_once_do_not_both_own
     BankCluster.start do |cluster|
       sql = Elah::SQL.new(cluster.database.url, connections_max: 2)
@@ -170,7 +170,7 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
-  # @return [Array<Integer, nil>] living processes, own shards, shards without an owner, and whether the database is away
+  # @return [Array<Integer, nil>] living processes, own shards, shards without an owner, whether the database is away
   def gauges(server)
     scoreboard = Elah::Scoreboard.open(File.join(server.folder, "run", server.pid.to_s, "scoreboard"))
     shown = Elah::Status.new(scoreboard).workers.first[:app]

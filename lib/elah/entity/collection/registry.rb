@@ -49,7 +49,11 @@ module Elah
         # As {flush_all}, of one store.
         #
         # @param store [Elah::Store]
-        def flush(store) = collections.each_value { |collection| collection.flush if collection.store.equal?(store) }
+        # @return [nil]
+        def flush(store)
+          collections.each_value { |collection| collection.flush if collection.store.equal?(store) }
+          nil
+        end
 
         # Logs, in one worker of a server, which other servers have entities of the same stores in memory.
         def warn_of_others = Placement.current.slot.zero? && Epochs.warn_of_others(collections.keys.map(&:first).uniq)
