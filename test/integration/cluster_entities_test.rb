@@ -103,8 +103,8 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
-  # PostgreSQL compares only a row's own columns again when an update has waited for another one: both owned the shards, and confirmed deposits
-  # were lost.
+  # PostgreSQL compares only a row's own columns again when an update has waited for another one: both owned the
+  # shards, and confirmed deposits were lost.
   def test_two_writers_that_claim_at_once_do_not_both_own
     BankCluster.start do |cluster|
       sql = Elah::SQL.new(cluster.database.url, connections_max: 2)

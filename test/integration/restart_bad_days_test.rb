@@ -32,7 +32,8 @@ class RestartBadDaysTest < Minitest::Test
   # The server exited with status 75, so that one client could make an outage of each restart.
   def test_one_process_restarts_although_a_request_waits_longer_than_its_drain
     with_request_during_restart("/long", drain_seconds: 0.5) do |server, client|
-      assert_equal [503, "server_stopped"], client.read_answer.then { |answer| [answer.status, answer.body[/server_stopped/]] }
+      answer = client.read_answer
+      assert_equal [503, "server_stopped"], [answer.status, answer.body[/server_stopped/]]
       assert_restarted(server)
     end
   end
@@ -48,7 +49,8 @@ class RestartBadDaysTest < Minitest::Test
   # The trial run did not look at the pid file, and the next image ended with a backtrace.
   [1, 2].each do |workers|
     define_method(:"test_a_pid_file_that_cannot_be_written_is_not_restarted_to_by_#{workers}") do
-      supervised_with_config("pidfile File.join(__dir__, File.exist?(BROKEN) ? 'absent/pid' : 'pid')", workers: workers) do |server, broken|
+      line = "pidfile File.join(__dir__, File.exist?(BROKEN) ? 'absent/pid' : 'pid')"
+      supervised_with_config(line, workers: workers) do |server, broken|
         pidfile = File.join(File.dirname(broken), "pid")
         File.write(broken, "")
         server.signal(:HUP)

@@ -170,8 +170,8 @@ module Elah
       return Closing.forget(@watches) unless @loop.needs_scheduler?
 
       @loop.post { Fiber.set_scheduler(self) unless Fiber.scheduler } # from Ruby 3.2 on it is unset nevertheless
-      raise SchedulerInUse, "The fiber scheduler of this thread is Elah's, which all requests need. Code that sets another one, such as the gem async, " \
-                            "needs a thread of its own: call it in Elah.offload."
+      raise SchedulerInUse, "The fiber scheduler of this thread is Elah's, which all requests need. Code that sets another one, such as the gem " \
+                            "async, needs a thread of its own: call it in Elah.offload."
     end
 
     private

@@ -371,7 +371,8 @@ class StoreClusterTest < ClusterCase
     end
   end
 
-  # It saw an entry that had expired beside the one that replaced it: the time was that of BEGIN, and the snapshot was taken later.
+  # It saw an entry that had expired beside the one that replaced it: the time was that of BEGIN, and the snapshot was
+  # taken later.
   def test_a_transaction_reads_by_the_time_of_its_snapshot
     other = open_again
     sql = @store.database.read { |client| client }
