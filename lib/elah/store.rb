@@ -104,7 +104,11 @@ module Elah
       #
       # @param store [Elah::Store, Elah::Store::Cluster]
       # @api private
-      def flush_entities(store) = Elah.autoload?(:Entity) || store.closed? || Entity::Collection.flush(store)
+      # @return [nil]
+      def flush_entities(store)
+        Entity::Collection.flush(store) unless Elah.autoload?(:Entity) || store.closed?
+        nil
+      end
 
       # @api private
       # @param data [String] a data folder
