@@ -9,6 +9,7 @@ module Elah
     # What a worker does not name unless the app has named it before.
     LATER = %i[ApiKey AppFile CLI Entity JetStream Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable SingleProcess Sink StoreChoice
                StoreTable Supervisor].freeze
+    private_constant :LATER
 
     # @param app [#handle, #call] an Elah::API, or any Rack app
     # @param config [Elah::Config]

@@ -86,7 +86,8 @@ class CliTest < Minitest::Test
                     "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, cluster, version, help."
     assert_includes refuse(__FILE__), "Did you mean elah serve #{__FILE__}?"
     assert_includes refuse("help", "srve"), "Did you mean serve?"
-    %w[run server].each { |word| assert_includes refuse(word), "Unknown command #{word}. Did you mean elah serve [FILE]?" }
+    assert_includes refuse("run"), "Unknown command run. Did you mean elah serve [FILE]?"
+    assert_includes refuse("server"), "Did you mean elah serve [FILE]?"
   end
 
   def test_help_of_serve_tells_every_option_with_its_default_and_range

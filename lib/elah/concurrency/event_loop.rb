@@ -25,9 +25,6 @@ module Elah
     # Maximum number of idle fibers kept for later requests. One takes about 13 KB once it has run.
     POOL_MAX = 1024
 
-    # A response to a cancelled request needs one to reach its connection and one to be written.
-    LAST_ITERATIONS = 2
-
     # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
@@ -98,28 +95,6 @@ module Elah
       end
       call_posted
     end
-
-    # Cancels all waiting fibers, sends the responses that they have given, and closes the loop and its scheduler, even if one of these steps fails.
-    #
-    # @param reason [String] message of the exception in the cancelled fibers
-    def shut_down(reason)
-      cancel_all(Cancelled.new(reason))
-      LAST_ITERATIONS.times do
-        @handle.interrupt
-        @handle.iterate
-      end
-    ensure
-      begin
-        Fiber.set_scheduler(nil)
-      ensure
-        close
-        EventLoop.all.delete(self)
-        @endings.each(&:call)
-      end
-    end
-
-    # Calls the block when the loop has been shut down.
-    def at_end(&block) = @endings << block
 
     # @return [Boolean] true in a fiber of this loop, false in the loop itself
     def in_task? = !@current.nil?

@@ -2,11 +2,16 @@
 
 module Elah
   class EventLoop
-    # Draining of a loop: it stops accepting, ends streams that would continue as long as their clients stay, and serves the remaining requests.
+    # The end of a loop. When it drains, it stops accepting, ends streams that would continue as long as their clients stay, and serves the remaining
+    # requests.
     module Draining
       # A stream that ends with the drain: the exception that ends it, and the number of shields around it.
       OpenStream = Struct.new(:ending, :shields)
       private_constant :OpenStream
+
+      # A response to a cancelled request needs one to reach its connection and one to be written.
+      LAST_ITERATIONS = 2
+      private_constant :LAST_ITERATIONS
 
       # Asks the loop to stop accepting, and to end when all its requests have responses. May be called from a trap or another thread.
       #
@@ -37,6 +42,28 @@ module Elah
           task.withdraw(stream.ending)
         end
       end
+
+      # Cancels all waiting fibers, sends the responses that they have given, and closes the loop and its scheduler, even if one of these steps fails.
+      #
+      # @param reason [String] message of the exception in the cancelled fibers
+      def shut_down(reason)
+        cancel_all(Cancelled.new(reason))
+        LAST_ITERATIONS.times do
+          @handle.interrupt
+          @handle.iterate
+        end
+      ensure
+        begin
+          Fiber.set_scheduler(nil)
+        ensure
+          close
+          EventLoop.all.delete(self)
+          @endings.each(&:call)
+        end
+      end
+
+      # Calls the block when the loop has been shut down.
+      def at_end(&block) = @endings << block
 
       private
 
