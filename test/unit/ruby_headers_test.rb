@@ -7,8 +7,8 @@ require "tmpdir"
 require_relative "../../package/toolchain"
 require_relative "../../package/ruby_headers"
 
-# For which Rubies RubyGems takes a precompiled gem: the source gem is taken for all others. For which Ruby an extension is
-# built.
+# For which Rubies RubyGems takes a precompiled gem, since it takes the source gem for all others; and for which Ruby an
+# extension is built.
 class RubyHeadersTest < Minitest::Test
   REQUIREMENT = Gem::Requirement.new(Package::RubyHeaders.requirement)
 
@@ -63,9 +63,8 @@ class RubyHeadersTest < Minitest::Test
       FileUtils.mkdir_p(settings)
       File.write("#{settings}/rbconfig.rb", 'module RbConfig; CONFIG = { "ruby_version" => "3.1.0" }; end')
       FileUtils.touch("#{folder}/9.8-amd64/ruby-of-9.8")
-      error = nil
-      _, said = capture_io { error = assert_raises(SystemExit) { Package::RubyHeaders.new("9.8", "amd64", folder: folder).ruby } }
-      refute_predicate error, :success?
+      headers = Package::RubyHeaders.new("9.8", "amd64", folder: folder)
+      _, said = capture_io { refute_predicate assert_raises(SystemExit) { headers.ruby }, :success? }
       assert_includes said, "answers for Ruby 3.1.0: delete #{folder}/9.8-amd64 and run this again"
     end
   end
