@@ -23,20 +23,27 @@ module Package
 
     # @param version [String] as "3.3"
     # @param architecture [String] Debian's name, as "arm64"
-    def initialize(version, architecture)
+    # @param folder [String] where the packages are unpacked
+    def initialize(version, architecture, folder: File.join(WORK, "headers"))
       @version = version
       @architecture = architecture
+      @root = File.join(folder, "#{version}-#{architecture}")
     end
 
     # @return [String] a command that answers for RbConfig as that Ruby does; the build asks nothing else of a Ruby
     def ruby
       fetch unless File.exist?(command)
+      write_command
+      answer = `'#{command}' --disable=gems -rrbconfig -e 'print RbConfig::CONFIG.fetch("ruby_version")'`
+      # Without its own settings it would answer for the Ruby that runs it, and the extension be built for that one.
+      abort "package: #{command} answers for Ruby #{answer}: delete #{root} and run this again" unless answer == "#{@version}.0"
       command
     end
 
     private
 
-    def root = File.join(WORK, "headers", "#{@version}-#{@architecture}")
+    attr_reader :root
+
     def command = File.join(root, "ruby-of-#{@version}")
 
     def fetch
@@ -48,12 +55,12 @@ module Package
       Package.run("mmdebstrap", "--quiet", "--variant=extract", "--architectures=#{@architecture}", "--include=ruby#{@version}-dev",
                   "--aptopt=Acquire::Check-Valid-Until \"false\"", "--aptopt=APT::Default-Release \"#{SUITES.fetch(@version).last}\"",
                   SUITES.fetch(@version).first, root, *sources)
-      write_command
     end
 
     # Where apt of this machine has Debian from.
     def mirror = `apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages'`.lines(chomp: true).find { |uri| uri.end_with?("/debian/") }
 
+    # Written each time, since the checkout may have been moved or copied meanwhile.
     def write_command
       config = Dir[File.join(root, "usr/lib/*/ruby/#{@version}.0/rbconfig.rb")].first
       # It is read by another Ruby than its own, which it would refuse.

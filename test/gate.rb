@@ -140,7 +140,10 @@ class Gate
   def run_step(step)
     puts "\n#{step.name}"
     seconds = step.seconds || COMMAND_SECONDS
-    return step.commands.map { |title, command| Thread.new { run_command(title, command, seconds, "\n  #{title} ") } }.map(&:value) if step.runs_at_once
+    if step.runs_at_once
+      threads = step.commands.map { |title, command| Thread.new { run_command(title, command, seconds, "\n  #{title} ") } }
+      return threads.map(&:value)
+    end
 
     step.commands.map do |title, command|
       print "  #{title} "

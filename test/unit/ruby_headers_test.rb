@@ -4,9 +4,11 @@ require "test_helper"
 require "open3"
 require "rubygems/package"
 require "tmpdir"
+require_relative "../../package/toolchain"
 require_relative "../../package/ruby_headers"
 
-# For which Rubies RubyGems takes a precompiled gem: the source gem is taken for all others.
+# For which Rubies RubyGems takes a precompiled gem, since it takes the source gem for all others; and for which Ruby an
+# extension is built.
 class RubyHeadersTest < Minitest::Test
   REQUIREMENT = Gem::Requirement.new(Package::RubyHeaders.requirement)
 
@@ -39,6 +41,31 @@ class RubyHeadersTest < Minitest::Test
       out, status = Open3.capture2e(RbConfig.ruby, *install, chdir: folder)
       assert_equal 1, status.exitstatus
       assert_match(/elah-0\.1\.0 requires Ruby version >= 3\.1, .+\. The current ruby version is 3\.2\.4\.$/, out)
+    end
+  end
+
+  # As in a checkout that was copied with its target folder: the extension was built for the Ruby that ran.
+  def test_the_command_answers_for_its_ruby_where_the_folder_was_moved
+    Dir.mktmpdir do |folder|
+      settings = "#{folder}/9.8-amd64/usr/lib/x/ruby/9.8.0"
+      FileUtils.mkdir_p(settings)
+      File.write("#{settings}/rbconfig.rb", 'module RbConfig; CONFIG = { "ruby_version" => "9.8.0" }; end')
+      File.write("#{folder}/9.8-amd64/ruby-of-9.8", "#!/bin/sh\nexec ruby -I/nowhere \"$@\"\n", perm: 0o755)
+      ruby = Package::RubyHeaders.new("9.8", "amd64", folder: folder).ruby
+      out, = Open3.capture2(ruby, "--disable=gems", "-rrbconfig", "-e", 'print RbConfig::CONFIG["ruby_version"]')
+      assert_equal "9.8.0", out
+    end
+  end
+
+  def test_settings_of_another_ruby_end_the_build
+    Dir.mktmpdir do |folder|
+      settings = "#{folder}/9.8-amd64/usr/lib/x/ruby/9.8.0"
+      FileUtils.mkdir_p(settings)
+      File.write("#{settings}/rbconfig.rb", 'module RbConfig; CONFIG = { "ruby_version" => "3.1.0" }; end')
+      FileUtils.touch("#{folder}/9.8-amd64/ruby-of-9.8")
+      headers = Package::RubyHeaders.new("9.8", "amd64", folder: folder)
+      _, said = capture_io { refute_predicate assert_raises(SystemExit) { headers.ruby }, :success? }
+      assert_includes said, "answers for Ruby 3.1.0: delete #{folder}/9.8-amd64 and run this again"
     end
   end
 end
