@@ -12,8 +12,8 @@ class ClusterDisturbancesTest < Minitest::Test
   SEED = Integer(ENV.fetch("ELAH_CLUSTER_SEED", Random.new_seed.to_s))
 
   # What happens to a machine. Each method ends it again.
-  DISTURBANCES = %i[killed stopped cut_off database_silent database_deaf peers_silent peers_deaf restarted
-                    database_restarted].freeze
+  DISTURBANCES = %i[killed stopped cut_off database_silent database_deaf peers_silent peers_deaf peers_gone
+                    restarted database_restarted].freeze
 
   # So that a history is not too long to check.
   DISTURBANCES_OF_A_CLUSTER = 6
@@ -79,6 +79,11 @@ class ClusterDisturbancesTest < Minitest::Test
   def database_deaf(number) = while_dropping(number, to: @cluster.database_address)
   def peers_silent(number) = while_dropping(number, from: @cluster.peers_of(number))
   def peers_deaf(number) = while_dropping(number, to: @cluster.peers_of(number))
+
+  def peers_gone(number)
+    peers = @cluster.peers_of(number)
+    while_dropping(number, from: peers, to: peers)
+  end
 
   def while_dropping(number, **drops)
     @cluster.machines.drop(number, **drops)
