@@ -163,6 +163,24 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # The log had the exceptions of the fibers that ended with the boot, or of the hooks that found nothing to end.
+  def test_the_reason_for_which_a_server_does_not_boot
+    Dir.mktmpdir do |folder|
+      file = File.join(folder, "config.rb")
+      File.write(file, <<~RUBY)
+        before_worker_boot { Elah.every(1) { nil }; Elah.async { begin; sleep; ensure; raise "the fiber" end }; raise "the reason" }
+        before_worker_shutdown { raise "the shutdown" }
+      RUBY
+      [1, 2].each do |workers|
+        error = assert_raises(ElahServer::Failure) { serve(config: file, workers: workers) { flunk } }
+        assert_match(/(: the reason \(RuntimeError\)|failed: RuntimeError: the reason)$/, error.message)
+        assert_match(/A before_worker_shutdown block failed: RuntimeError: the shutdown$/, error.message)
+        assert_match(/A fiber failed when the loop ended: RuntimeError: the fiber$/, error.message)
+        refute_match(/The worker exits/, error.message)
+      end
+    end
+  end
+
   def test_it_is_ready_soon_and_small
     serve do |server|
       server.get("/")

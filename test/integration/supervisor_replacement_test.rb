@@ -76,6 +76,17 @@ class SupervisorReplacementTest < Minitest::Test
     end
   end
 
+  # The log said that it had not booted within boot_seconds.
+  def test_a_replacement_that_exits_is_said_to_have_exited
+    config = "before_worker_boot { raise 'broken now' if File.exist?(BROKEN) }"
+    supervised_with_config(config, worker_bytes_max: 120_000_000) do |server, broken|
+      File.write(broken, "")
+      server.get("/grow/150000000")
+      server.wait_for(/Worker \d \(process \d+\) did not boot: exit 1\. See the log above for the reason; Worker \d .* stays/)
+      refute_match(/within 60/, server.log)
+    end
+  end
+
   # It was closed at once: of 66,000 requests of wrk during three restarts 43 met a close on their way.
   def test_a_kept_connection_of_a_worker_that_leaves_has_one_more_answer
     supervised do |server|

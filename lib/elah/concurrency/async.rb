@@ -9,6 +9,7 @@ module Elah
     # @param parent [Elah::Task, nil] the task with which it ends; nil for an independent fiber
     # @param task [Elah::Task]
     # @param finished [#call, nil] called in the loop when the fiber has ended
+    # @raise [Elah::Overloaded] as of {EventLoop#spawn}
     # @api private
     def initialize(event_loop, parent:, task: Task.new, finished: nil, &block)
       @loop = event_loop
@@ -21,6 +22,9 @@ module Elah
         task.parent = parent
       end
       event_loop.spawn(task) { run(&block) }
+    rescue Overloaded
+      parent&.release(self)
+      raise
     end
 
     # Waits until the block has ended.

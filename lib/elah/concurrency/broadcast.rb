@@ -113,7 +113,7 @@ module Elah
       @keeps_last = keeps_last
       @backlog = Backlog.new(unread_max)
       @listeners = @missed = @unsent = 0
-      @audience = @event_loop = @keep_alive = @name = @store = @reach = nil
+      @audience = @event_loop = @thread = @keep_alive = @name = @store = @reach = nil
       @was_pushed = false
       @last = ""
     end
@@ -135,17 +135,14 @@ module Elah
       self
     end
 
-    # Ends the streams of all listeners of this process.
+    # Ends the streams of all listeners of this process. May be called in another thread of the process.
     #
     # @return [nil]
     def close
       @backlog.close
       return unless @audience
 
-      @keep_alive.cancel
-      @audience.close
-      @audience = nil
-      @listeners = 0
+      Thread.current.equal?(@thread) ? end_streams : @event_loop.post { end_streams }
       nil
     end
 
@@ -213,6 +210,7 @@ module Elah
     # A fork, and another loop, have their own listeners.
     def begin_in(event_loop)
       @event_loop = event_loop
+      @thread = Thread.current
       @audience = Audience.open(@unread_max)
       @listeners = @missed = 0
       @keep_alive = Elah.every(@keepalive_seconds, detached: true) do
@@ -221,8 +219,18 @@ module Elah
       end
     end
 
+    def end_streams
+      return unless @audience
+
+      @keep_alive.cancel
+      @audience.close
+      @audience = nil
+      @listeners = 0
+    end
+
+    # A frame of another thread may come after the end.
     def send_frame(frame)
-      @listeners, @missed = @audience.push(frame)
+      @listeners, @missed = @audience.push(frame) if @audience
     end
   end
 end

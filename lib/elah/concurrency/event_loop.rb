@@ -10,6 +10,9 @@ require_relative "event_loop/fatal"
 require_relative "event_loop/fiber_state"
 require_relative "event_loop/forks"
 require_relative "event_loop/posts"
+require_relative "event_loop/serving"
+require_relative "event_loop/starting"
+require_relative "event_loop/survival"
 
 module Elah
   # The Ruby half of a worker's loop: starts a fiber for each request, suspends and resumes fibers. The native half owns sockets and timers.
@@ -20,27 +23,30 @@ module Elah
     include Draining
     include Forks
     include Posts
+    include Serving
+    include Starting
+    include Survival
     extend Forks::Scheduling
-
-    # Maximum number of idle fibers kept for later requests. One takes about 13 KB once it has run.
-    POOL_MAX = 1024
 
     # @param limits [Hash{Symbol=>Numeric}] all limits of the core, by option name
     # @param router [Elah::Router]
     # @param streamed_routes [Array<Integer>] IDs of the routes whose handlers read the request body in pieces
     # @param gates [Hash{Elah::API::Gate=>Array<Integer>}] IDs of the routes whose running requests each gate limits
+    # @param spawned_max [Integer] see {#spawn}
     # @return [Elah::EventLoop] the one loop of this thread
-    def self.start(limits:, router:, streamed_routes: [], gates: {})
+    def self.start(limits:, router:, spawned_max:, streamed_routes: [], gates: {})
       bounds = gates.map do |gate, routes|
         [routes, gate.running_max, gate.queue_max || limits[:queue_max], (gate.queue_seconds || limits[:queue_seconds]).to_f]
       end
-      open(limits, router, streamed_routes, bounds).tap(&:prepare)
+      open(limits, router, streamed_routes, bounds).tap { |event_loop| event_loop.prepare(spawned_max) }
     end
 
     # Initialises the Ruby half; {start} calls it.
-    def prepare
+    #
+    # @param spawned_max [Integer]
+    def prepare(spawned_max)
       @root = Fiber.current
-      @idle = []
+      prepare_serving
       @waits = {}
       @callbacks = {}
       @ready = []
@@ -51,10 +57,12 @@ module Elah
       @open_streams = {}.compare_by_identity
       @fiber_state = FiberState.new(Thread.current)
       @spawned = 0
+      @spawned_max = spawned_max
       @cancels_gone = :all
       @drain_requested = @leaves_backlog = @ends_streams = false
-      @ending = nil
-      @failed = ->(exception, _request) { raise exception }
+      @ending = @fatal = nil
+      @failed = method(:fail_boot)
+      prepare_starting
       expect_posts
       EventLoop.all << self
     end
@@ -74,7 +82,12 @@ module Elah
         begin_drain if @drain_requested
         @handle.iterate
         resume if news? # what has begun goes on before anything new
-        enter(@idle.pop || new_task) while request_ready?
+        while request_ready?
+          task = @idle.pop
+          next enter(task) if task
+
+          start_serving or break
+        end
         next unless news? || !@ready.empty?
 
         resume
@@ -114,6 +127,7 @@ module Elah
       task.suspended = Fiber.current
       task.wait = id
       task.meter ? leave_metered(task.meter) : @root.transfer
+      raise task.take_raising if task.raising
     rescue Exception # also from Ruby itself, which does not know the task
       @waits.delete(id)
       @current = task
@@ -142,10 +156,12 @@ module Elah
     # @param task [Elah::Task]
     # @param options [Hash] of Fiber.new
     # @return [Fiber]
+    # @raise [Elah::Overloaded] when `spawned_max` fibers run already, or the system refuses another one
     def spawn(task = Task.new, **options, &block)
+      raise Overloaded, "#{@spawned} spawned fibers run already: try again later." if @spawned >= @spawned_max && !task.transient?
+
       task.suspended = task.fiber = fiber = Fiber.new(**options) { run_spawned(task, block) }
-      @spawned += 1 unless task.transient?
-      @current ? switch_to(task) : enter(task)
+      start(task)
       fiber
     end
 
@@ -162,13 +178,11 @@ module Elah
     # @param task [Elah::Task]
     def enter(task)
       @current = task
-      if task.raising
-        task.suspended.raise(task.take_raising)
-      else
-        task.suspended.transfer
-      end
+      task.suspended.transfer
       @current = nil
       raise @fatal if @fatal
+    rescue Exception => e # of the switch, or of a fiber that ended with it
+      lost(task, e)
     end
 
     # Resumes the cancelled tasks first.
@@ -205,53 +219,13 @@ module Elah
       enter(@ready.shift) until @ready.empty?
     end
 
-    # Runs `task` first; the current fiber continues in the same iteration.
-    def switch_to(task)
-      current = @current
-      current.suspended = Fiber.current
-      @ready << current
-      @current = task
-      task.suspended.transfer
-    end
-
-    # A fiber that serves one request after another. While no handler waits, all requests of an iteration run without a switch of fibers. When a
-    # handler waits, the loop resumes another fiber for the rest.
-    def new_task
-      task = Task.new
-      @fiber_state.watch(task)
-      handler = @handler
-      task.suspended = task.fiber = fiber = Fiber.new(**FiberState::OPTIONS) do
-        while true
-          serve_ready(task, handler)
-          break if @idle.size >= POOL_MAX || @fatal
-
-          task.suspended = fiber
-          @idle << task
-          @root.transfer
-        end
-      end
-      task
-    end
-
-    def serve_ready(task, handler)
-      request = next_request(nil)
-      while request
-        task.request = request
-        begin
-          handler.handle(request)
-        rescue Exception => e # the loop must outlive whatever a handler does
-          end_fork(e) if @is_fork
-          failed(e, request)
-        end
-        end_fork if @is_fork
-        task.finish { |exception| failed(exception, request) } if task.endings
-        @fiber_state.clear(task) if task.fiber_state
-        request = next_request(request)
-      end
-      task.request = nil
+    def leave_task
+      @current = nil
+      raise @fatal if @fatal
     end
 
     def run_spawned(task, block)
+      @spawned += 1 unless task.transient?
       block.call
     rescue Exception => e # as above
       end_fork(e)
@@ -262,11 +236,6 @@ module Elah
       @spawned -= 1 unless task.transient?
     end
 
-    def failed(exception, request)
-      @fatal = exception if Fatal === exception
-      @failed.call(exception, request)
-    end
-
     def resume_ended
       ended = ended_waits or return
       index = 0
@@ -274,8 +243,8 @@ module Elah
         index += 1
         if (task = @waits.delete(id))
           enter(task)
-        else
-          @callbacks.delete(id)&.call
+        elsif (callback = @callbacks.delete(id))
+          call_here(callback)
         end
       end
     end

@@ -13,7 +13,8 @@ module Elah
     def run(&block)
       Fiber.scheduler and raise Error, "Another fiber scheduler runs on this thread: #{Fiber.scheduler.class}."
 
-      @loop = EventLoop.start(limits: Config.build.limits, router: Router.new)
+      config = Config.build
+      @loop = EventLoop.start(limits: config.limits, router: Router.new, spawned_max: config.spawned_max)
       Fiber.set_scheduler(Scheduler.new(@loop))
       @signal_listener = SignalListener.start if Thread.current == Thread.main
       value_of(&block)

@@ -197,13 +197,18 @@ module Elah
       @loop.cancel_wait(id)
     end
 
-    # The thread ends with the wait, so a cancelled fiber leaves no thread behind.
+    # The thread ends with the wait, so a cancelled fiber leaves no thread behind. It hands over its exception as a value: with
+    # Thread.abort_on_exception, one that ended the thread would be raised in the loop too.
     def in_thread
       thread = Thread.new do
-        Thread.current.report_on_exception = false
-        yield
+        [yield, nil]
+      rescue Exception => e # -- the fiber raises it
+        [nil, e]
       end
-      thread.value
+      value, failure = thread.value
+      raise failure if failure
+
+      value
     ensure
       thread&.kill
     end

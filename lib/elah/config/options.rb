@@ -151,6 +151,9 @@ module Elah
       limit :connections_max, :integer, "Limits open connections; further ones wait in the listening socket.",
             default: 16_384, range: 1..1_000_000
       limit :fibers_max, :integer, "Runs this many requests at once.", default: 16_384, range: 1..30_000
+      option :spawned_max, :integer, "Limits how many fibers of `Elah.async`, `Elah.gather` and `Fiber.schedule` run at once; " \
+                                     "further ones are refused, unrescued with a 503.",
+             default: 14_000, range: 1..1_000_000
       limit :queue_max, :integer, "Limits how many requests wait for a fiber; further requests get a 503 at once.",
             default: 1024, range: 0..1_000_000
       limit :queue_seconds, :float, "Limits how long a request waits for a fiber; then it gets a 503 with Retry-After.",

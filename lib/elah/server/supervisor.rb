@@ -130,11 +130,11 @@ module Elah
       return note_end(child) if @stopping || !slot&.child.equal?(child)
 
       slot.child = nil
-      raise BootError, "Worker #{child.slot} did not boot: #{ending(child)}. See the log above for the reason." unless child.ready? || @proven
+      raise BootError, "Worker #{child.slot} did not boot: #{child.ending}. See the log above for the reason." unless child.ready? || @proven
 
       @table.replaced(child.slot, child.killed_for || (child.ready? ? :crashes : :boot_failures))
       wait = slot.failed(child, Concurrency.now)
-      @log.error("#{child} exited: #{ending(child)}. #{next_start(wait, slot)}")
+      @log.error("#{child} exited: #{child.ending}. #{next_start(wait, slot)}")
     end
 
     def run_exit_hooks(child)
@@ -148,8 +148,6 @@ module Elah
 
       "Failure #{slot.failures} in a row: starting another one in #{wait} s"
     end
-
-    def ending(child) = child.status ? child.status.to_s.sub(/\Apid \d+ /, "") : "its process no longer exists"
 
     def monitor_workers
       now = Concurrency.now

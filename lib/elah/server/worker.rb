@@ -45,7 +45,8 @@ module Elah
     def run(sockets, supervisor_link)
       @sockets = sockets
       @supervisor_link = supervisor_link
-      @loop = EventLoop.start(limits: limits, router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
+      @loop = EventLoop.start(limits: limits, spawned_max: @config.spawned_max,
+                              router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
       @loop.cancels_gone = @config.cancel_gone.to_sym
       @loop.in_forks do
         leave_signals
@@ -70,11 +71,14 @@ module Elah
       @loop.post { Restart.current.release_stop } unless supervisor_link.supervised?
       @loop.run(@app, method(:failed))
       @log.info("Drained; the worker exits")
+    rescue Exception => e # -- it is raised again, and nothing that fails at the end takes its place
+      reason = e
+      raise
     ensure
       @interrupter&.kill&.join
       watch&.stop
       @signal_listener&.kill
-      shut_down
+      shut_down(reason)
     end
 
     # Stops accepting, and exits when all accepted requests are finished, or after `drain_seconds`. May be called from a trap.
@@ -124,8 +128,12 @@ module Elah
       end
     end
 
-    def shut_down
+    def shut_down(reason)
       @config.run_hooks(:before_worker_shutdown)
+    rescue StandardError => e
+      raise unless reason
+
+      @log.exception(e, "A before_worker_shutdown block failed")
     ensure
       Entity::Peers.close_all(@loop) unless Elah.autoload?(:Entity)
       @ends = true
@@ -174,7 +182,7 @@ module Elah
 
     def give_up(reason)
       @log.warn("#{reason}: abandoning #{@loop.counts[:open_requests]} open requests, exit status #{DRAIN_EXCEEDED}")
-      exit(DRAIN_EXCEEDED)
+      @loop.end_with(SystemExit.new(DRAIN_EXCEEDED))
     end
 
     # A handler ended with an exception. Its client does not wait for the report.

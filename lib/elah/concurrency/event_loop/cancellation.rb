@@ -9,7 +9,12 @@ module Elah
 
       # Safe methods, whose handlers may be cancelled anywhere.
       SAFE_METHODS = %w[GET HEAD].freeze
-      private_constant :SAFE_METHODS
+
+      # What a time limit raises, made in the fiber that it interrupts: the constructor of an app's exception may raise.
+      Late = Struct.new(:maker) do
+        def exception(*) = maker.call
+      end
+      private_constant :SAFE_METHODS, :Late
 
       # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:all` or `:none`. An event stream is cancelled whatever
       # its method, unless this is `:none`, because nobody else reads it.
@@ -22,7 +27,7 @@ module Elah
       # the exception at its next wait.
       #
       # @param task [Elah::Task]
-      # @param exception [Exception]
+      # @param exception [Exception, #exception]
       # @param shields [Numeric] number of shields that the exception passes
       def cancel(task, exception, shields: 0)
         if task.woken || task.shields > shields || !@waits.delete(task.wait)
@@ -55,7 +60,7 @@ module Elah
         raised = nil
         id = new_wait
         begin
-          after_wait(id) { cancel(task, raised = exception.call, shields: shields) }
+          after_wait(id) { cancel(task, raised = Late.new(exception), shields: shields) }
           start_timer(id, seconds.to_f)
           yield seconds
         ensure
@@ -80,8 +85,7 @@ module Elah
       # Only the fiber itself knows its task: {EventLoop#park} sets it.
       def enter_operation(operation, exception)
         operation.raise(exception)
-        @current = nil
-        raise @fatal if @fatal
+        leave_task
       end
 
       def cancel_requests

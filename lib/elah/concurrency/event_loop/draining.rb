@@ -47,6 +47,7 @@ module Elah
       #
       # @param reason [String] message of the exception in the cancelled fibers
       def shut_down(reason)
+        @fatal = nil
         cancel_all(Cancelled.new(reason))
         LAST_ITERATIONS.times do
           @handle.interrupt

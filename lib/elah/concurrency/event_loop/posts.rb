@@ -37,7 +37,7 @@ module Elah
       end
 
       def call_posted
-        @posted.shift.call until @posted.empty?
+        call_here(@posted.shift) until @posted.empty?
       end
     end
   end

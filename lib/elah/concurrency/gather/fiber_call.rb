@@ -10,17 +10,21 @@ module Elah
       # @param ended [#call] called when the block has ended
       def initialize(event_loop, ended, &block)
         @async = Async.new(event_loop, parent: event_loop.current_task, finished: ended, &block)
+      rescue Overloaded => e
+        @refusal = e
+        ended.call
       end
 
       # @return [Array] outcome, result and error
       def outcome
+        return [:failed, nil, @refusal] if @refusal
         return [:late, nil, nil] unless @async.done?
 
         @async.error ? [:failed, nil, @async.error] : [:returned, @async.value, nil]
       end
 
       # @return [Boolean]
-      def done? = @async.done?
+      def done? = @async.nil? || @async.done?
 
       # Cancels it.
       #

@@ -53,10 +53,30 @@ module Elah
         cancel_abandoned
         complain
         @is_working = true
-        @loop.enter(@idle.pop || new_member) while call_ready?
+        run_next while call_ready?
         flush
+      ensure
         @is_working = false
         expect unless @links.closed?
+      end
+
+      def run_next
+        member = @idle.pop
+        return @loop.enter(member) if member
+
+        member = new_member
+        @loop.start(member)
+      rescue Overloaded => e # there is no fiber for the call
+        @members.delete(member)
+        fail_call(Failure.of(e))
+      end
+
+      def fail_call(failure)
+        while @call&.more?
+          index = @call.next_index
+          @call.take
+          flush_later(@call) if @call.reply(index, failure)
+        end
       end
 
       def call_ready?

@@ -82,6 +82,9 @@ module Elah
       # @return [Boolean]
       def gone? = @gone == true
 
+      # @return [String] how it exited
+      def ending = @status ? @status.to_s.sub(/\Apid \d+ /, "") : "its process no longer exists"
+
       # Marks it as being replaced.
       def leave = @leaving = true
 

@@ -31,15 +31,22 @@ module Elah
         slot.successor = successor = start_successor(slot, old)
         wait(@config.boot_seconds) { successor.ready? || successor.gone? }
         unless successor.ready? && !successor.gone?
-          successor.kill(:KILL)
           slot.successor = nil
           old.stay
-          return @log.error("#{successor} did not boot within #{@config.boot_seconds} s; #{old} stays")
+          return @log.error("#{successor} did not boot#{why(successor)}; #{old} stays")
         end
         release(old, @table.shards_of(slot.number))
         take_over(slot, successor)
         @table.replaced(slot.number, reason)
         retire(old)
+      end
+
+      # Kills a worker that has not exited.
+      def why(successor)
+        return ": #{successor.ending}. See the log above for the reason" if successor.gone?
+
+        successor.kill(:KILL)
+        " within #{@config.boot_seconds} s"
       end
 
       def start_successor(slot, old)

@@ -40,7 +40,7 @@ module Elah
       # Logs the exit of a worker that was stopped.
       def note_end(child)
         @gave_up ||= @stopping && child.status&.exitstatus == Worker::DRAIN_EXCEEDED
-        child.status&.success? ? @log.info("#{child} has exited") : @log.warn("#{child} exited: #{ending(child)}")
+        child.status&.success? ? @log.info("#{child} has exited") : @log.warn("#{child} exited: #{child.ending}")
       end
     end
   end

@@ -14,9 +14,8 @@ module Elah
         return if @draining
         return @is_trial_due = true if @tries
 
-        @tries = true
         @loop.spawn(Task.new.tap { |task| task.transient = true }) do
-          @is_trial_due = true
+          @tries = @is_trial_due = true
           try_to_restart while @is_trial_due && !@draining
         ensure
           @tries = false
