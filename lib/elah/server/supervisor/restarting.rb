@@ -12,12 +12,13 @@ module Elah
         @changes.add(:restart) do
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
-          if @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
+          if @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
           else
             @log.error("The trial process failed: the workers continue with the old code")
-            @systemd.ready
           end
+        ensure
+          @systemd.ready unless @restart.due?
         end
       end
 
@@ -49,6 +50,7 @@ module Elah
         @restart.go(state, [*@sockets.descriptors, *@workers.children.map { |child| child.control.io.fileno }])
       rescue SystemCallError => e
         @log.exception(e, "The restart failed: the workers continue with the old code")
+        @systemd.ready
       ensure
         @signals.trap_all
         @restart.release_stop
