@@ -54,6 +54,16 @@ class RackupTest < Minitest::Test
     assert_equal ["#<Elah::Server for tcp://127.0.0.1:1>", "#<Elah::Config>"], [server.inspect, Elah.config.inspect]
   end
 
+  # Rack found its own server running, both in the trial run and after it.
+  [1, 2].each do |workers|
+    define_method(:"test_rackup_with_a_pid_file_and_#{workers}_workers_restarts") do
+      arguments = %w[-S rackup -s elah -o 127.0.0.1 -p 0 -P rack.pid -O] + ["workers=#{workers}"]
+      with_file("config.ru", "Process.setproctitle('my app')\n#{APP}") do |folder|
+        assert_restarts(folder, arguments, File.join(folder, "rack.pid"), env: { "RUBYOPT" => "-relah" })
+      end
+    end
+  end
+
   def test_rackup_lists_the_options
     out, = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-h")
     assert_includes out, "-O queue_max=N"
@@ -71,26 +81,16 @@ class RackupTest < Minitest::Test
   end
 
   def test_the_command_of_rails_serves_with_elah
-    Gems.missing("railties")&.then { |reason| skip reason }
-    Dir.mktmpdir do |folder|
-      FileUtils.mkdir_p([File.join(folder, "config"), File.join(folder, "bin")])
-      File.write(File.join(folder, "config/application.rb"), <<~RUBY)
-        require "action_controller/railtie"
-        class Shop < Rails::Application
-          config.eager_load = false
-          config.secret_key_base = "s" * 32
-          config.hosts.clear
-          config.logger = Logger.new(File::NULL)
-          routes.append { get "/", to: ->(_) { [200, { "content-type" => "text/plain" }, ["by Rails"]] } }
-        end
-      RUBY
-      File.write(File.join(folder, "config/environment.rb"), 'require_relative "application"; Shop.initialize!')
-      File.write(File.join(folder, "config.ru"), 'require_relative "config/environment"; run Shop')
-      File.write(File.join(folder, "bin/rails"),
-                 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
+    with_rails_app do |folder|
       run_until_ended(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], :TERM) do |url|
         assert_equal "by Rails", HttpClient.open(url) { |client| client.get("/") }.body
       end
+    end
+  end
+
+  def test_the_command_of_rails_restarts
+    with_rails_app do |folder|
+      assert_restarts(folder, %w[bin/rails server -u elah -b 127.0.0.1 -p 0], File.join(folder, "tmp/pids/server.pid"))
     end
   end
 
@@ -114,6 +114,51 @@ class RackupTest < Minitest::Test
   private
 
   def rackup(*arguments, &block) = with_file("config.ru", APP) { |folder| run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block) }
+
+  # Sends HUP and waits until the next image listens, by its pid file.
+  def assert_restarts(folder, arguments, pid_file, env: {})
+    Open3.popen2e(env, RbConfig.ruby, "-I", LIB, *arguments, chdir: folder) do |_, output, process|
+      lines = []
+      read = -> { loop { break if (lines << output.readline).last.match?(ElahServer::LISTENING) } }
+      read.call
+      2.times do
+        Process.kill(:HUP, File.read(pid_file).to_i)
+        read.call
+        assert_equal process.pid.to_s, File.read(pid_file)
+        assert_equal [pid_file], Dir["#{pid_file}*"]
+      end
+      Process.kill(:TERM, process.pid)
+      lines.concat(output.readlines)
+      assert_predicate process.value, :success?, lines.join
+      refute_path_exists pid_file
+    rescue EOFError
+      flunk "It ended:\n#{lines.join}"
+    ensure
+      Process.kill(:KILL, process.pid) if process.alive?
+    end
+  end
+
+  def with_rails_app
+    Gems.missing("railties")&.then { |reason| skip reason }
+    Dir.mktmpdir do |folder|
+      FileUtils.mkdir_p([File.join(folder, "config"), File.join(folder, "bin")])
+      File.write(File.join(folder, "config/application.rb"), <<~RUBY)
+        require "action_controller/railtie"
+        class Shop < Rails::Application
+          config.eager_load = false
+          config.secret_key_base = "s" * 32
+          config.hosts.clear
+          config.logger = Logger.new(File::NULL)
+          routes.append { get "/", to: ->(_) { [200, { "content-type" => "text/plain" }, ["by Rails"]] } }
+        end
+      RUBY
+      File.write(File.join(folder, "config/environment.rb"), 'require_relative "application"; Shop.initialize!')
+      File.write(File.join(folder, "config.ru"), 'require_relative "config/environment"; run Shop')
+      File.write(File.join(folder, "bin/rails"),
+                 'APP_PATH = File.expand_path("../config/application", __dir__); require "rails/commands"')
+      yield folder
+    end
+  end
 
   def program(app, signal, &block) = with_file("app.rb", app) { |folder| run_until_ended(folder, %w[app.rb], signal, &block) }
 

@@ -290,6 +290,22 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # As by a program that cleans /tmp: the log said that it listens there, and nobody could connect.
+  [1, 2].each do |workers|
+    define_method(:"test_a_unix_socket_whose_file_is_gone_is_bound_again_by_#{workers}") do
+      Dir.mktmpdir do |folder|
+        path = File.join(folder, "elah.sock")
+        ElahServer.start(format(APP_OF, "new"), workers: workers, bind: "unix://#{path}") do |server|
+          File.unlink(path)
+          server.signal(:HUP)
+          server.wait_for(/(listening on.*){2}/m)
+          wait_until("the next image serves") { ask(path) == "new" }
+        end
+        refute_path_exists path
+      end
+    end
+  end
+
   private
 
   # A server of one process whose code is noted whenever it is loaded. A trial run waits until somebody writes to the

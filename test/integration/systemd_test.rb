@@ -44,6 +44,26 @@ class SystemdTest < Minitest::Test
     end
   end
 
+  # The manager was told of a restart, and never of its end.
+  def test_a_restart_that_cannot_begin_is_over
+    with_manager do |name, manager|
+      Dir.mktmpdir do |folder|
+        work = File.join(folder, "work")
+        Dir.mkdir(work)
+        inside = ["sh", "-c", "cd #{work} && exec \"$@\"", "sh"]
+        supervised(env: { "NOTIFY_SOCKET" => name }, under: inside) do |server|
+          said(manager, "READY=1")
+          File.rename(work, "#{work}.renamed")
+          server.signal(:HUP)
+          said(manager, "RELOADING=1")
+          said(manager, "READY=1")
+          server.wait_for(/The trial process cannot be started: No such file or directory.*The trial process failed/m)
+          assert_equal "hello", server.get("/").body
+        end
+      end
+    end
+  end
+
   def test_it_gives_signs_of_life_while_the_workers_live
     with_manager do |name, manager|
       supervised(hang_seconds: 2, env: { "NOTIFY_SOCKET" => name, "WATCHDOG_USEC" => "400000" }) do |server|

@@ -7,6 +7,8 @@ module Elah
   # The table of options, their only definition. The flags and help of `elah`, the environment variables, the methods of config/elah.rb,
   # the checks, the core's limits and docs/configuration.md all come from it.
   module Options
+    autoload :Environment, "elah/config/options/environment"
+
     # The headings of the help and of the docs, in their order.
     GROUPS = {
       listening: "Listening",

@@ -21,7 +21,9 @@ module Elah
         $stdout.sync = true # as under `elah serve`
         server = Server.new(app, Elah.config)
         yield server if block_given?
-        Restart.current.trial? ? server.try : server.run
+        restart = Restart.current
+        restart.rack_pid_file = options[:pid]
+        restart.trial? ? server.try : server.run
       end
 
       # @return [Hash{String=>String}] options that `rackup -s elah -h` lists

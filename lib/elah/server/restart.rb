@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../native"
-require_relative "../config/options/environment"
 
 module Elah
   # The restart of a server: after a trial run in another process, the server process executes its command line again with new code and
   # configuration. It keeps its listening sockets, its workers and its process ID.
   class Restart
+    # The command line of this process, from before the app can set a process title, which takes its place.
+    COMMAND = File.binread("/proc/self/cmdline").split("\0", -1)[0...-1].freeze
+
     # The key of the state of a trial run.
     TRIAL = "trial"
 
@@ -16,17 +18,21 @@ module Elah
     # The signals that a server handles in addition to INT and TERM.
     SIGNALS = %w[HUP USR1 USR2 TTIN TTOU].freeze
 
+    private_constant :COMMAND
+
     # @return [Restart] of this process, with the state that the previous image left
     def self.current = @current ||= new(Options::Environment.take_restart)
 
     # @return [Hash{String=>Object}] the state that the previous image left; empty at a first start
     attr_reader :state
 
+    # @return [String, nil] the pid file of `rackup` or `rails server`, which do not start while it names a running process, even the server itself
+    attr_accessor :rack_pid_file
+
     # @param left [String, nil] the state as JSON
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
       @held = @state.delete(STOP)
-      @command = File.binread("/proc/self/cmdline").split("\0")
       @folder = Options::Environment.working_folder
     end
 
@@ -49,12 +55,22 @@ module Elah
     # Starts a trial run.
     #
     # @param sockets [Elah::Sockets]
+    # @param log [Elah::Log] gets the reason why it cannot be started
     # @param frees_ports [Boolean] whether no other process listens on them
     # @yieldparam pid [Integer]
     # @yieldreturn [Boolean] whether it succeeded
-    def possible?(sockets, frees_ports:)
+    # @return [Boolean, nil]
+    def possible?(sockets, log, frees_ports:)
       state = JSON.generate({ TRIAL => { held: sockets.state.map(&:first), frees_ports: frees_ports } })
-      yield(Process.spawn(Options::Environment.restart(state), *@command, chdir: @folder))
+      with_own_pid_file do |arguments|
+        pid = spawn_trial(state, arguments, log)
+        pid && yield(pid)
+      end
+    end
+
+    # Keeps the exit of a worker from deleting Rack's pid file: `at_exit`, Rack deletes the file that this String names.
+    def leave_rack_pid_file
+      @rack_pid_file.replace("") unless @rack_pid_file.nil? || @rack_pid_file.frozen?
     end
 
     # Requests the restart of the process after its drain.
@@ -82,12 +98,39 @@ module Elah
       hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
       left = state.merge(STOP => @held, "pidfile" => Elah.config.pidfile)
-      exec(Options::Environment.restart(JSON.generate(left)), *@command, chdir: @folder, **kept)
+      # The next image writes it again.
+      deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
+      exec(Options::Environment.restart(JSON.generate(left)), *COMMAND, chdir: @folder, **kept)
     ensure
       @is_going = false
+      File.write(@rack_pid_file, Process.pid) if deleted
     end
 
     private
+
+    # Gives a trial run a pid file of its own.
+    #
+    # @yieldparam arguments [Array<String>] to add to the command line
+    def with_own_pid_file
+      return yield [] unless @rack_pid_file && File.exist?(@rack_pid_file)
+
+      own = "#{@rack_pid_file}.trial"
+      begin
+        remove(own)
+        yield ["-P", own]
+      ensure
+        remove(own)
+      end
+    end
+
+    def remove(file) = File.exist?(file) && File.delete(file)
+
+    def spawn_trial(state, arguments, log)
+      Process.spawn(Options::Environment.restart(state), *COMMAND, *arguments, chdir: @folder)
+    rescue SystemCallError => e
+      log.error("The trial process cannot be started: #{e.message}. Its command is #{COMMAND.join(' ')}, in #{@folder}")
+      nil
+    end
 
     def hold
       %w[INT TERM].each { |signal| trap(signal) { @held ? Process.exit!(1) : @held = signal } }

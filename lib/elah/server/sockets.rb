@@ -21,8 +21,16 @@ module Elah
     def self.try(addresses, held:, frees_ports:)
       return if held.include?(GIVEN)
 
+      held = held.reject { |address| lost?(address) }
       ports = frees_ports ? held.filter_map { |address| Listener.parse(address)&.port } : []
       new(addresses.reject { |address| held.include?(address) || ports.include?(Listener.parse(address)&.port) }).remove
+    end
+
+    # @param address [String]
+    # @return [Boolean] whether it is a Unix socket whose file is gone, so that no client reaches it
+    def self.lost?(address)
+      path = Listener.parse(address)&.path
+      !path.nil? && !File.exist?(path)
     end
 
     # @param addresses [Array<String>] to listen on; not used when a manager passes sockets
@@ -75,7 +83,7 @@ module Elah
     private
 
     def take(address, socket, is_given, addresses)
-      return @entries << [address, socket] if is_given || addresses.include?(address)
+      return @entries << [address, socket] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
 
       path = socket.socket_path
       socket.close

@@ -68,6 +68,7 @@ module Elah
       @watch = Watch.new(@table.scoreboard, @config, @log)
       @workers = WorkerSet.new(@table, @run_dir, @config, @log) do |supervisor_link|
         @signals.leave_to_supervisor
+        @restart.leave_rack_pid_file
         @worker.run(@sockets, supervisor_link)
       end
       @changes = Changes.new(@workers, @table, @config, @log)

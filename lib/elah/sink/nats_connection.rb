@@ -16,10 +16,14 @@ module Elah
       LINE_BYTES_MAX = 65_536
       # Twice the largest message that a server can be set to accept.
       REPLY_BYTES_MAX = 128 * 1024**2
+      # Lines without an awaited reply, limited because nothing else runs while a server sends without pause.
+      OTHER_LINES_MAX = 1000
+      NO_REPLIES = "it sends no replies"
       SCHEMES = %w[nats tls].freeze
       FAILURES = [SystemCallError, IOError, SocketError, JSON::ParseError].freeze
       NO_RESPONDERS = "NATS/1.0 503"
-      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :REPLY_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS
+      private_constant :PORT, :CONNECT_SECONDS, :ASKED_AT_ONCE, :LINE_BYTES_MAX, :REPLY_BYTES_MAX, :SCHEMES, :FAILURES, :NO_RESPONDERS,
+                       :OTHER_LINES_MAX, :NO_REPLIES
 
       # @param urls [String, Array<String>] of the servers, a String with commas in between; `tls://` in place of `nats://` for TLS
       # @param ca_file [String, nil] PEM file of the authorities to trust in place of the system's
@@ -123,20 +127,28 @@ module Elah
 
       def sign_in
         options = { verbose: false, pedantic: false, headers: true, no_responders: true, lang: "ruby", version: VERSION, name: "elah" }
-        options.update(user: URI.decode_www_form_component(@url.user), pass: URI.decode_www_form_component(@url.password.to_s)) if @url.user
+        options.update(user: unescape(@url.user), pass: unescape(@url.password.to_s)) if @url.user
         @socket.write("CONNECT #{JSON.generate(options)}\r\nSUB #{@inbox}.* 1\r\nPING\r\n")
-        nil until (words = line) == "PONG" || fail_on_error(words)
+        OTHER_LINES_MAX.times { (words = line) == "PONG" ? return : fail_on_error(words) }
+        raise IOError, NO_REPLIES
       end
+
+      # Only in forms a plus is a space.
+      def unescape(text) = URI.decode_www_form_component(text.gsub("+", "%2B"))
 
       def ask(messages)
         first = @asked
         @asked += messages.size
         @socket.write(messages.each_with_index.map { |message, index| publication(first + index, *message) }.join)
         replies = {}
+        others = 0
         while replies.size < messages.size
           number, reply = read_reply
-          # A second reply to a message of before is nobody's.
-          replies[number] = reply if (first...@asked).cover?(number)
+          # A second reply to a message, or to one of before, is nobody's.
+          is_awaited = (first...@asked).cover?(number) && !replies.key?(number)
+          replies[number] = reply if is_awaited
+          others = is_awaited ? 0 : others + 1
+          raise IOError, NO_REPLIES if others > OTHER_LINES_MAX
         end
         replies.values_at(*first...@asked)
       end

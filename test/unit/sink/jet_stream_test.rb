@@ -18,7 +18,10 @@ class JetStreamTest < Minitest::Test
       @thread = Thread.new { loop { serve(@server.accept) } }
     end
 
-    def url = "nats://127.0.0.1:#{@server.addr[1]}"
+    # @return [String] the client's first line
+    attr_reader :greeting
+
+    def url(user = "") = "nats://#{user}127.0.0.1:#{@server.addr[1]}"
 
     def stop
       @thread.kill.join
@@ -30,6 +33,7 @@ class JetStreamTest < Minitest::Test
     def serve(client)
       client.write("INFO #{@info}\r\n")
       while (line = client.gets("\r\n"))
+        @greeting ||= line
         client.write("PONG\r\n") if line.start_with?("PING")
         next unless (inbox, bytes = line[/\AHPUB \S+ (.+)/, 1]&.split(" ")&.values_at(0, 2))
 
@@ -46,10 +50,10 @@ class JetStreamTest < Minitest::Test
   def event = Elah::Sink::Event.new(Random.bytes(16), +"", 0, true, +"{}")
   def send_reply(client, inbox, text) = client.write("MSG #{inbox} 1 #{text.bytesize}\r\n#{text}\r\n")
 
-  def with_stream(info: INFO, reply: method(:send_reply))
+  def with_stream(info: INFO, user: "", reply: method(:send_reply))
     liar = Liar.new(info, &reply)
-    stream = Elah::Sink::JetStream.new(liar.url, stream: "S")
-    yield stream
+    stream = Elah::Sink::JetStream.new(liar.url(user), stream: "S")
+    yield stream, liar
   ensure
     stream&.close
     liar&.stop
@@ -62,6 +66,23 @@ class JetStreamTest < Minitest::Test
     ["{}", '"yes"', "thanks", "", "[1]", "null", "\xFF", '{"stream":"OTHER","seq":1}', '{"stream":"S"}',
      '{"error":"x"}', '{"error":true,"stream":"S","seq":1}'].each do |text|
       replying(text) { |stream| assert_raises(Elah::Unavailable, text) { stream.deliver([event]) } }
+    end
+  end
+
+  # It was a space, as in a form, so that the server let nobody in.
+  def test_a_plus_in_the_user_and_in_the_password_is_a_plus
+    reply = ->(client, inbox) { send_reply(client, inbox, ACKNOWLEDGED) }
+    with_stream(user: "a+b:c+d%2B%20e@", reply: reply) do |stream, liar|
+      stream.deliver([event])
+      assert_equal ["a+b", "c+d+ e"], Elah::JSON.parse(liar.greeting[/{.*}/]).values_at("user", "pass")
+    end
+  end
+
+  # Nothing else of the loop ran, and no deadline.
+  def test_a_server_that_sends_without_pause_and_never_replies_is_given_up
+    ["PING\r\n", "MSG %s 1 2\r\n{}\r\n", "INFO {}\r\n"].each do |text|
+      endless = ->(client, inbox) { loop { client.write(text.sub("%s") { inbox } * 1000) } }
+      with_stream(reply: endless) { |stream| assert_raises(Elah::Unavailable, text) { stream.deliver([event, event]) } }
     end
   end
 

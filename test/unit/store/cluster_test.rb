@@ -45,6 +45,10 @@ class StoreClusterTest < ClusterCase
     error = assert_raises(Elah::Store::CannotOpen) { open_again }
     assert_match(/is serializable; a cluster needs read committed/, error.message)
     @sql.execute("ALTER DATABASE #{name} RESET default_transaction_isolation")
+    @sql.execute("ALTER DATABASE #{name} SET array_nulls = off")
+    error = assert_raises(Elah::Store::CannotOpen) { open_again }
+    assert_match(/array_nulls of .* is off; a cluster needs on/, error.message)
+    @sql.execute("ALTER DATABASE #{name} RESET array_nulls")
     @sql.execute("CREATE ROLE guest LOGIN PASSWORD 'secret'")
     error = assert_raises(Elah::Store::CannotOpen) { Elah::Store.open(fresh_url.sub("elah:", "guest:")) }
     assert_match(/The cluster cannot be opened. .*permission denied for schema public/, error.message)

@@ -15,12 +15,13 @@ module Elah
           if !@run_dir.keep
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
             @systemd.ready
-          elsif @restart.possible?(@sockets, frees_ports: false) { |pid| try(pid) }
+          elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
           else
             @log.error("The trial process failed: the workers continue with the old code")
-            @systemd.ready
           end
+        ensure
+          @systemd.ready unless @restart.due?
         end
       end
 
@@ -52,6 +53,7 @@ module Elah
         @restart.go(state, [*@sockets.descriptors, *@workers.children.map { |child| child.control.io.fileno }])
       rescue SystemCallError => e
         @log.exception(e, "The restart failed: the workers continue with the old code")
+        @systemd.ready
       ensure
         @signals.trap_all
         @restart.release_stop

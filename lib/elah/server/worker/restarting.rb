@@ -26,7 +26,7 @@ module Elah
       def try_to_restart
         @is_trial_due = false
         @log.info("Restarting: a trial process loads the code")
-        is_possible = Restart.current.possible?(@sockets, frees_ports: true) { |pid| passes?(pid) }
+        is_possible = Restart.current.possible?(@sockets, @log, frees_ports: true) { |pid| passes?(pid) }
         return if @draining
 
         if is_possible

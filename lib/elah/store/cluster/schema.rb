@@ -166,7 +166,7 @@ module Elah
         # A look at pg_class sees what was committed while the transaction waited for the lock; to_regclass may not.
         EXISTS = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'elah_cluster' AND pg_table_is_visible(oid))"
         SETTINGS = "SELECT current_setting('server_version_num')::int, current_setting('default_transaction_isolation'), " \
-                   "current_setting('server_encoding')"
+                   "current_setting('server_encoding'), current_setting('array_nulls')"
         private_constant :EXISTS, :SETTINGS
 
         class << self
@@ -203,13 +203,14 @@ module Elah
           def check_server(sql)
             raise CannotOpen, "A cluster needs PostgreSQL 15 or later, and #{sql.server} is MySQL or MariaDB." unless sql.postgres?
 
-            version, isolation, encoding = sql.rows(SETTINGS).first
+            version, isolation, encoding, array_nulls = sql.rows(SETTINGS).first
             raise CannotOpen, "A cluster needs PostgreSQL 15 or later, and #{sql.server} is #{version / 10_000}." if version < 150_000
 
             unless isolation == "read committed"
               raise CannotOpen, "default_transaction_isolation of #{sql.server} is #{isolation}; a cluster needs read committed, the default."
             end
             raise CannotOpen, "The encoding of #{sql.server} is #{encoding}; a cluster needs UTF8." unless encoding == "UTF8"
+            raise CannotOpen, "array_nulls of #{sql.server} is #{array_nulls}; a cluster needs on, the default." unless array_nulls == "on"
           end
 
           def check(found, shards, server)
