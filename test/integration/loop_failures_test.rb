@@ -11,6 +11,9 @@ class LoopFailuresTest < Minitest::Test
 
   APP = File.expand_path("../support/apps/loop_failures.rb", __dir__)
 
+  # So that there is room for other things when there is none for a fiber.
+  LARGE_STACKS = { "RUBY_FIBER_MACHINE_STACK_SIZE" => "32000000" }.freeze
+
   def serve(**options)
     ElahServer.start(APP, **options) do |server|
       yield server
@@ -77,9 +80,9 @@ class LoopFailuresTest < Minitest::Test
   end
 
   def test_requests_without_a_fiber_are_503_and_the_others_go_on
-    serve do |server|
+    serve(env: LARGE_STACKS) do |server|
       clients = Array.new(100) { server.connect.tap { |client| client.get("/hello") } }
-      server.request("POST", "/room/50")
+      server.request("POST", "/room/400")
       clients.each { |client| client.write("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n") }
       server.wait_for(/WARN .*\d+ requests got no fiber and were answered with 503: The system refuses another fiber: /)
       reset(clients.shift) # its fiber is free for the one that wakes the others
@@ -91,8 +94,8 @@ class LoopFailuresTest < Minitest::Test
   end
 
   def test_a_handler_that_gets_no_fiber_learns_it_and_can_go_on
-    serve do |server|
-      server.request("POST", "/room/50")
+    serve(env: LARGE_STACKS) do |server|
+      server.request("POST", "/room/400")
       assert_equal "true Elah::Overloaded", server.get("/spawn_rescued").body
       assert_equal [503, "overloaded"], server.get("/spawn").then { |answer| [answer.status, answer.json["code"]] }
       server.request("DELETE", "/room")
@@ -101,8 +104,8 @@ class LoopFailuresTest < Minitest::Test
   end
 
   def test_calls_of_a_gather_that_get_no_fiber_have_failed
-    serve do |server|
-      server.request("POST", "/room/50")
+    serve(env: LARGE_STACKS) do |server|
+      server.request("POST", "/room/400")
       assert_equal '[[:failed, :late], ["none"], [Elah::DeadlineExceeded, Elah::Overloaded]]', server.get("/gather").body
     end
   end

@@ -19,6 +19,20 @@ class PeerLinksBadDaysTest < PeerLinksCase
     end
   end
 
+  # It ran no call any more.
+  def test_a_worker_without_a_fiber_for_a_call_refuses_it_and_serves_on
+    peer = with_large_stacks { start_peer }
+    as_worker do |links|
+      other = links.peer(peer.path)
+      other.call([:leave_room, 300_000_000], 5)
+      results = Elah.gather(deadline: 60) do |g|
+        50.times { |n| g.call(n, Deferred.new(other, [:wait, 0.2, :served]), fallback: ->(error) { error.class }) }
+      end
+      assert_equal [:served, Elah::Overloaded], results.values.uniq
+      assert_equal 1, other.call([:echo, 1], 60)
+    end
+  end
+
   def test_who_is_cancelled_has_its_call_cancelled
     peer = start_peer
     as_worker do |links|
@@ -136,5 +150,15 @@ class PeerLinksBadDaysTest < PeerLinksCase
       assert_kind_of String, unknown
       assert_equal 1, other.call([:echo, 1], 5)
     end
+  end
+
+  private
+
+  # So that there is room for other things when there is none for a fiber.
+  def with_large_stacks
+    ENV["RUBY_FIBER_MACHINE_STACK_SIZE"] = "32000000"
+    yield
+  ensure
+    ENV.delete("RUBY_FIBER_MACHINE_STACK_SIZE")
   end
 end

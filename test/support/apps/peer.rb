@@ -79,6 +79,12 @@ class Peer
 
   def links = [@links.open_incoming, @links.unread_bytes]
 
+  # Leaves the process this much address space for more.
+  def leave_room(bytes)
+    used = Integer(File.read("/proc/self/status")[/^VmSize:\s+(\d+)/, 1]) * 1024
+    Process.setrlimit(:AS, used + bytes, Process.getrlimit(:AS).last)
+  end
+
   def stress
     GC.stress = true
   end
