@@ -142,8 +142,8 @@ impl ConnectionState {
         }
     }
 
-    /// Whether the peer has read nothing for `write_ms`. The kernel reports room only when a third of its buffer is free, for which a slow
-    /// reader may need longer. So what it still holds is looked up early in the wait, and compared when the time is over.
+    /// Whether the peer has read nothing for `write_ms`. The kernel reports room only when a third of its buffer is free, for which
+    /// a slow reader may need longer. So what it still holds is looked up early in the wait, and compared when the time is over.
     fn has_stopped_reading(&self, write_ms: u64, now: u64) -> bool {
         let since_ms = self.write_wait_since_ms.get();
         if since_ms == 0 {

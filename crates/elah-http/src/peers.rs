@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
-/// For each descriptor, whether its peer has reset it or closed both directions, which hyper does not see while a handler runs. A peer that closed
-/// its sending side only still waits for a response, so it is not broken. Negative descriptors are never broken.
+/// For each descriptor, whether its peer has reset it or closed both directions, which hyper does not see while a handler runs. A
+/// peer that closed its sending side only still waits for a response, so it is not broken. Negative descriptors are never broken.
 #[expect(unsafe_code, reason = "one system call for all sockets, where the safe ways need one each")]
 pub(crate) fn broken(descriptors: &[RawFd]) -> io::Result<Vec<bool>> {
     let mut polled: Vec<_> =
