@@ -23,7 +23,7 @@ class ArchitectureTest < Minitest::Test
   # The only files of the core that may hold `unsafe`: descriptors that tokio did not open, mapped files, and the memory
   # of large ranked sets.
   UNSAFE_FILES = %w[
-    http/src/broken_peers.rs journal/src/segment.rs loop/src/descriptor_watch.rs loop/src/shutdown_watchdog.rs ranked-set/src/arena.rs
+    http/src/peers.rs journal/src/segment.rs loop/src/descriptor_watch.rs loop/src/shutdown_watchdog.rs ranked-set/src/arena.rs
     scoreboard/src/map.rs store/src/env.rs store/src/fork.rs store/src/journal.rs
   ].freeze
 

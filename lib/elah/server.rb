@@ -26,6 +26,8 @@ module Elah
     # @raise [SystemExit] when requests were abandoned
     def run
       @pid = Process.pid
+      # So that a write beyond RLIMIT_FSIZE fails like one to a full disk. The signal would end the process.
+      trap("XFSZ", "IGNORE")
       Descriptors.allow(@config, @log)
       @config.warnings.each { |warning| @log.warn(warning) }
       Adapters.install if @config.adapters?

@@ -105,6 +105,28 @@ class HttpSlowClientsTest < Minitest::Test
     end
   end
 
+  # The kernel reports room only when a third of its buffer is free, or three quarters for a Unix socket. These clients
+  # need longer than the bound to read as much.
+  def test_clients_that_read_slowly_all_the_time_get_everything
+    pause, = IO.pipe
+    Dir.mktmpdir do |folder|
+      address = "unix://#{folder}/elah.sock"
+      serve(write_seconds: 4, bind: ["tcp://127.0.0.1:0", address]) do |server|
+        pieces = { HttpClient.open(server.url) => 2000, HttpClient.open(address) => 500 }
+        pieces.each_key { |client| client.write(get(target: "/long")).read_head }
+        taken = Hash.new(0)
+        quick_at = monotonic + 12
+        while monotonic < quick_at
+          pieces.each { |client, bytes| taken[client] += client.socket.recv(bytes).bytesize }
+          pause.wait_readable(0.02)
+        end
+        taken.each { |client, bytes| client.read_bytes(50_000_000 - bytes) }
+      ensure
+        pieces&.each_key(&:close)
+      end
+    end
+  end
+
   def test_slow_readers_of_a_stream_of_50_MB_cost_little_memory_and_get_it_all
     assert_cheap_to_read_slowly("/stream?50003968", 50_003_968) { |client| client.read_chunk.bytesize }
   end

@@ -72,6 +72,7 @@ class StoreReadinessTest < Minitest::Test
     class App < Elah::API
       format :json
       post("/put/:bytes") { TABLE.put("k", "x" * params[:bytes].to_i) }
+      get("/readyz") { Elah::Store.check_ready || "ready" }
     end
     run App
   RUBY
@@ -93,6 +94,39 @@ class StoreReadinessTest < Minitest::Test
       assert_equal 201, server.request("POST", "/put/10").status
       assert_empty lines(server, /accepts no writes/)
     end
+  end
+
+  # It accepted writes, and said that it was ready, while the path led nobody else to them.
+  def test_a_store_whose_folder_is_moved_away_accepts_no_writes
+    ElahServer.start(APP, data: @folder) do |server|
+      dir = File.join(@folder, "s")
+      put = -> { server.request("POST", "/put/10").status }
+      assert_equal 201, put.call
+      FileUtils.mv(dir, "#{dir}.away")
+      FileUtils.mkdir(dir)
+      assert_equal [503, 503], [put.call, server.get("/readyz").status]
+      assert_match(/The folder of the store was removed or replaced/, server.get("/readyz").body)
+      server.wait_for(/The store in #{dir} accepts no writes: The folder of the store was removed or replaced/)
+      FileUtils.rmdir(dir)
+      FileUtils.mv("#{dir}.away", dir)
+      assert_equal [200, 201], [server.get("/readyz").status, put.call]
+      server.wait_for(/The store in #{dir} accepts writes again/)
+    end
+  end
+
+  def test_a_store_that_is_opened_again_is_the_one_that_is_there
+    lines, status, = StoreProcess.run(<<~RUBY, File.join(@folder, "data"))
+      require "fileutils"
+      store = Elah::Store.open(ARGV[0])
+      store.table("t").put("k", "v")
+      FileUtils.rm_r(ARGV[0])
+      attempt("removed") { store.table("t").put("k", "w") }
+      store.close
+      store = Elah::Store.open(ARGV[0])
+      attempt("put") { store.table("t").put_new("k", "v") }
+    RUBY
+    assert_predicate status, :success?
+    assert_equal ["removed Elah::Store::Failed", "put true"], lines
   end
 
   def test_a_store_whose_disk_failed_is_not_ready_until_it_is_opened_again

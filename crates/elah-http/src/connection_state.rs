@@ -9,6 +9,7 @@ use elah_loop::wake::WaitId;
 
 use crate::guard::Phase;
 use crate::limits::Limits;
+use crate::peers;
 use crate::problem::Problem;
 
 /// Bytes that count as progress of a request body. A client that sends fewer in `body_ms` of waiting holds its connection on
@@ -38,6 +39,8 @@ pub(crate) struct ConnectionState {
     body_wait: Cell<(u64, usize)>,
     /// Since when the peer has not read anything; 0 if it reads.
     write_wait_since_ms: Cell<u64>,
+    /// The bytes that the kernel held for the peer when that was last looked up in this wait.
+    unsent: Cell<Option<usize>>,
     pub(crate) saw_end_of_stream: Cell<bool>,
     refusal: RefCell<Option<Problem>>,
     is_refused: Cell<bool>,
@@ -71,6 +74,7 @@ impl ConnectionState {
             read_wait_since_ms: Cell::new(0),
             body_wait: Cell::new((0, 0)),
             write_wait_since_ms: Cell::new(0),
+            unsent: Cell::new(None),
             saw_end_of_stream: Cell::new(false),
             refusal: RefCell::new(None),
             is_refused: Cell::new(false),
@@ -134,7 +138,29 @@ impl ConnectionState {
     pub(crate) fn note_write_wait(&self, now_ms: u64) {
         if self.write_wait_since_ms.get() == 0 {
             self.write_wait_since_ms.set(now_ms);
+            self.unsent.set(None);
         }
+    }
+
+    /// Whether the peer has read nothing for `write_ms`. The kernel reports room only when a third of its buffer is free, for which
+    /// a slow reader may need longer. So what it still holds is looked up early in the wait, and compared when the time is over.
+    fn has_stopped_reading(&self, write_ms: u64, now: u64) -> bool {
+        let since_ms = self.write_wait_since_ms.get();
+        if since_ms == 0 {
+            return false;
+        }
+        let is_over = now.saturating_sub(since_ms) > write_ms;
+        let earlier = self.unsent.get();
+        if earlier.is_some() && !is_over {
+            return false;
+        }
+        let unsent = peers::unsent_bytes(self.descriptor.get());
+        self.unsent.set(Some(unsent));
+        let has_read = earlier.is_some_and(|earlier| unsent < earlier);
+        if is_over && has_read {
+            self.write_wait_since_ms.set(now);
+        }
+        is_over && !has_read
     }
 
     pub(crate) fn note_end_of_stream(&self) {
@@ -186,7 +212,7 @@ impl ConnectionState {
     /// a request head, has `drain_grace_ms` left.
     pub(crate) fn check_time(&self, limits: &Limits, now: u64, drain_grace_ms: Option<u64>) {
         let over = |since: u64, bound: u64| since > 0 && now.saturating_sub(since) > bound;
-        if over(self.write_wait_since_ms.get(), limits.write_ms) {
+        if self.has_stopped_reading(limits.write_ms, now) {
             return self.order(Order::Close);
         }
         match self.phase.get() {

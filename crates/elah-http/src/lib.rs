@@ -3,7 +3,6 @@
 pub mod accept;
 mod admission;
 mod audience;
-mod broken_peers;
 mod connection;
 mod connection_state;
 mod exchange;
@@ -12,6 +11,7 @@ mod guarded_socket;
 pub mod limits;
 pub mod listener;
 mod metrics;
+mod peers;
 pub mod problem;
 mod reply;
 pub mod request;

@@ -15,12 +15,12 @@ use hyper::server::conn::http1;
 use slab::Slab;
 
 use crate::admission::{Admission, GateSettings, RequestId, TimedOut};
-use crate::broken_peers;
 use crate::connection_state::{ConnectionState, Order};
 use crate::exchange::Exchange;
 use crate::guard::GuardLimits;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::peers;
 use crate::problem::Problem;
 use crate::request_body::BodyRead;
 use crate::response::{Headers, Response};
@@ -214,7 +214,7 @@ impl Shared {
             return;
         }
         let descriptors: Vec<_> = connections.iter().map(|connection| connection.descriptor.get()).collect();
-        let Ok(broken) = broken_peers::find(&descriptors) else { return };
+        let Ok(broken) = peers::broken(&descriptors) else { return };
         for (connection, is_broken) in connections.iter().zip(broken) {
             if is_broken {
                 connection.order(Order::Close);

@@ -1,6 +1,7 @@
 //! One opening of a store in one process: reads, increments in memory, and the way to the writer.
 
 mod health;
+mod place;
 mod reads;
 pub(super) mod writer;
 
@@ -24,6 +25,7 @@ use super::range::{Entry, Range, walk};
 use super::session::{folded_generation, live};
 use super::table::TableName;
 use health::Health;
+use place::Place;
 
 static OPENINGS: AtomicU64 = AtomicU64::new(0);
 
@@ -37,6 +39,7 @@ pub(super) struct Engine {
     pub(super) journal: Mutex<Option<Journal>>,
     pub(super) queue: Queue,
     health: Health,
+    place: Place,
     /// What the reads of this iteration of the loop share.
     pub(super) kept: Mutex<Option<Snapshot>>,
     /// The number of takeovers, and the commit at which it was looked up. Both only grow; the number is written first.
@@ -66,6 +69,7 @@ impl Engine {
             journal: Mutex::new(None),
             queue: Queue::new(),
             health: Health::default(),
+            place: Place::of(dir).map_err(|error| Error::cannot_open(dir, error))?,
             kept: Mutex::new(None),
             takeovers: AtomicU64::new(0),
             takeovers_seen_at: AtomicU64::new(u64::MAX),
@@ -214,6 +218,7 @@ impl Engine {
     pub(super) fn count_in_memory(self: &Arc<Self>, counter: &TableName, key: &[u8], by: i64) -> Result<Option<i64>, Error> {
         super::layout::check_key(key)?;
         self.queue.check()?;
+        self.place.check_if_left()?;
         let mut journal = self.journal();
         let id = match counter.known_id(self.opening) {
             Some(id) => id,
@@ -223,6 +228,7 @@ impl Engine {
             },
         };
         if journal.is_none() {
+            self.place.check()?;
             *journal = Some(Journal::create(&self.dir)?);
             self.start_writer()?;
         }

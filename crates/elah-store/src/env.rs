@@ -202,8 +202,10 @@ fn create(dir: &Path, bytes_max: u64, formats: Formats) -> Result<(), Error> {
 
 #[allow(unsafe_code)]
 fn open_env(dir: &Path, bytes_max: u64, access: Access) -> Result<Env, Error> {
-    let map_bytes =
-        usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES)).map_err(|error| Error::cannot_open(dir, error))?;
+    // LMDB takes a write that this limit cuts short for a failure of the disk.
+    let file_bytes_max = file_bytes_max() / MAP_STEP_BYTES * MAP_STEP_BYTES;
+    let map_bytes = usize::try_from(bytes_max.next_multiple_of(MAP_STEP_BYTES).min(file_bytes_max))
+        .map_err(|error| Error::cannot_open(dir, error))?;
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.map_size(map_bytes).max_readers(READERS_MAX);
     match access {
@@ -222,6 +224,17 @@ fn open_env(dir: &Path, bytes_max: u64, access: Access) -> Result<Env, Error> {
 fn is_read_only(dir: &Path) -> bool {
     let opened = File::options().write(true).open(dir.join(DATA_FILE));
     opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// How large this process may make a file.
+#[allow(unsafe_code)]
+fn file_bytes_max() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call writes to `limit`, which outlives it.
+    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        _ => u64::MAX,
+    }
 }
 
 /// LMDB makes its lock file sparse and maps it, so the first touch of a page on a full disk would kill the process.

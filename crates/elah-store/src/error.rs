@@ -25,6 +25,8 @@ pub enum Error {
     /// The disk failed a write or a sync, so its content is unknown until the store is reopened. Reads continue, unless the
     /// record of the last commit failed.
     Failed { why: String },
+    /// The path of the store does not lead to its file any more, so what is written there is lost to whoever opens it next.
+    Replaced,
     /// More writes are waiting than the store admits.
     Overloaded { waiting: usize, bytes: usize },
     /// All reader slots are in use.
@@ -70,6 +72,10 @@ impl fmt::Display for Error {
             Error::Failed { why } => {
                 write!(f, "The disk failed: {why}. The store accepts no writes until it is closed and opened again.")
             }
+            Error::Replaced => f.write_str(
+                "The folder of the store was removed or replaced: its data.mdb is not the file that this process has opened. The store \
+                 accepts no writes until that file is back in its place, or the store is closed and opened again.",
+            ),
             Error::Overloaded { waiting, bytes } => {
                 write!(f, "{waiting} writes with {bytes} bytes are waiting for the disk already.")
             }

@@ -10,6 +10,7 @@ mod store {
     pub mod gathered;
     pub mod introduced;
     pub mod model;
+    pub mod replaced;
     pub mod serialisable;
     pub mod snapshot;
     pub mod support;

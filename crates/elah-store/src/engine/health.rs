@@ -35,7 +35,7 @@ impl Health {
 impl Engine {
     /// Why the store takes no writes, as far as that is known.
     pub(crate) fn trouble(&self) -> Option<Error> {
-        self.queue.check().err().or_else(|| self.health.lock().full.clone())
+        self.queue.check().and_then(|()| self.place.check()).err().or_else(|| self.health.lock().full.clone())
     }
 
     /// Looks whether there is room, unless it did so a moment ago. For the writer's thread, which has no transaction open.

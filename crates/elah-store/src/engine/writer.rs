@@ -157,7 +157,7 @@ impl<'e> Writer<'e> {
         if changes.is_empty() && sealed.is_none() {
             return Ok(());
         }
-        match self.transact(&changes, sealed.as_ref()) {
+        match self.engine.place.check().and_then(|()| self.transact(&changes, sealed.as_ref())) {
             Ok(outcomes) => {
                 self.has_unripe_pages = true;
                 self.settle_fold(sealed);
@@ -175,6 +175,11 @@ impl<'e> Writer<'e> {
                 self.postpone_fold(sealed.is_some());
                 self.engine.look_anew();
                 self.look_at = Some(Instant::now() + FULL_PAUSE);
+                refuse(changes, &error);
+                Err(error)
+            }
+            Err(error @ Error::Replaced) => {
+                self.postpone_fold(sealed.is_some());
                 refuse(changes, &error);
                 Err(error)
             }

@@ -10,7 +10,7 @@ pub(crate) fn raised(ruby: &Ruby, error: &elah_store::Error) -> Error {
         E::ValueTooLong { .. } | E::TransactionTooLarge { .. } | E::TooManyTables => "TooLarge",
         E::CounterOverflow { .. } => "Overflow",
         E::Full { .. } => "Full",
-        E::Failed { .. } => "Failed",
+        E::Failed { .. } | E::Replaced => "Failed",
         E::Overloaded { .. } | E::TooManyReaders { .. } => "Busy",
         E::Conflict => "Conflict",
         E::Fenced { .. } => "Fenced",

@@ -14,7 +14,6 @@ module Elah
           @log.info("Restarting: a trial process loads the code")
           if !@run_dir.keep
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
-            @systemd.ready
           elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
           else

@@ -64,7 +64,7 @@ impl Writer<'_> {
     pub(super) fn recover(&mut self) {
         self.recover_at = Instant::now() + RECOVERY_PAUSE;
         let engine = self.engine;
-        if engine.queue.check().is_err() {
+        if engine.queue.check().and_then(|()| engine.place.check()).is_err() {
             return;
         }
         let _ = self.free_dead_readers();

@@ -1,12 +1,12 @@
-//! A check for broken sockets among those that hyper does not read, because their handlers are still running.
+//! What the system knows of peers: which have broken their connections, and how much one has not read.
 
 use std::io;
 use std::os::fd::RawFd;
 
-/// For each descriptor, whether its peer has reset it or closed both directions. A peer that closed its sending side only still
-/// waits for a response, so it is not broken. Negative descriptors are never broken.
+/// For each descriptor, whether its peer has reset it or closed both directions, which hyper does not see while a handler runs. A
+/// peer that closed its sending side only still waits for a response, so it is not broken. Negative descriptors are never broken.
 #[expect(unsafe_code, reason = "one system call for all sockets, where the safe ways need one each")]
-pub(crate) fn find(descriptors: &[RawFd]) -> io::Result<Vec<bool>> {
+pub(crate) fn broken(descriptors: &[RawFd]) -> io::Result<Vec<bool>> {
     let mut polled: Vec<_> =
         descriptors.iter().map(|descriptor| libc::pollfd { fd: *descriptor, events: 0, revents: 0 }).collect();
     let count = libc::nfds_t::try_from(polled.len()).map_err(io::Error::other)?;
@@ -15,6 +15,15 @@ pub(crate) fn find(descriptors: &[RawFd]) -> io::Result<Vec<bool>> {
         return Err(io::Error::last_os_error());
     }
     Ok(polled.iter().map(|entry| entry.revents & (libc::POLLERR | libc::POLLHUP) != 0).collect())
+}
+
+/// The bytes that the kernel still holds for the peer of a socket; 0 when the socket is closed.
+#[expect(unsafe_code, reason = "no safe way asks for it, of TCP and of Unix sockets alike")]
+pub(crate) fn unsent_bytes(descriptor: RawFd) -> usize {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one integer to `bytes`, which outlives it.
+    let outcome = unsafe { libc::ioctl(descriptor, libc::TIOCOUTQ, &raw mut bytes) };
+    if outcome < 0 { 0 } else { usize::try_from(bytes).unwrap_or(0) }
 }
 
 #[cfg(test)]
@@ -42,17 +51,17 @@ mod tests {
         resetting.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         resetting.peek(&mut [0]).unwrap();
         drop(resetting);
-        let found = find(&[server_of_half_closed.as_raw_fd(), server_of_resetting.as_raw_fd(), -1]).unwrap();
+        let found = broken(&[server_of_half_closed.as_raw_fd(), server_of_resetting.as_raw_fd(), -1]).unwrap();
         assert_eq!(found, [false, true, false]);
     }
 
     #[test]
     fn a_unix_peer_that_closed_is_broken() {
         let (client, server) = UnixStream::pair().unwrap();
-        assert_eq!(find(&[server.as_raw_fd()]).unwrap(), [false]);
+        assert_eq!(broken(&[server.as_raw_fd()]).unwrap(), [false]);
         client.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(find(&[server.as_raw_fd()]).unwrap(), [false]);
+        assert_eq!(broken(&[server.as_raw_fd()]).unwrap(), [false]);
         drop(client);
-        assert_eq!(find(&[server.as_raw_fd()]).unwrap(), [true]);
+        assert_eq!(broken(&[server.as_raw_fd()]).unwrap(), [true]);
     }
 }
