@@ -67,7 +67,8 @@ class LinksClusterTest < Minitest::Test
     code = one.create["code"]
     @database.stop
     @servers.each do |server|
-      assert_equal [503, "store_unavailable"], server.get("/#{code}").then { |reply| [reply.status, reply.json["code"]] }
+      reply = server.get("/#{code}")
+      assert_equal [503, "store_unavailable"], [reply.status, reply.json["code"]]
     end
     @database.restart
     wait_until("both redirect") { @servers.all? { |server| server.get("/#{code}").status == 302 } }

@@ -106,7 +106,8 @@ class LoopFailuresTest < Minitest::Test
   def test_calls_of_a_gather_that_get_no_fiber_have_failed
     serve(env: LARGE_STACKS) do |server|
       server.request("POST", "/room/400")
-      assert_equal '[[:failed, :late], ["none"], [Elah::DeadlineExceeded, Elah::Overloaded]]', server.get("/gather").body
+      expected = '[[:failed, :late], ["none"], [Elah::DeadlineExceeded, Elah::Overloaded]]'
+      assert_equal expected, server.get("/gather").body
     end
   end
 
@@ -116,7 +117,8 @@ class LoopFailuresTest < Minitest::Test
       answer = server.get("/spawn")
       assert_equal [503, "overloaded"], [answer.status, answer.json["code"]]
       assert_equal "3 spawned fibers run already: try again later.", answer.json["detail"]
-      assert_equal '[[:failed, :late], ["none"], [Elah::DeadlineExceeded, Elah::Overloaded]]', server.get("/gather").body
+      expected = '[[:failed, :late], ["none"], [Elah::DeadlineExceeded, Elah::Overloaded]]'
+      assert_equal expected, server.get("/gather").body
     end
   end
 

@@ -168,7 +168,11 @@ class ServeTest < Minitest::Test
     Dir.mktmpdir do |folder|
       file = File.join(folder, "config.rb")
       File.write(file, <<~RUBY)
-        before_worker_boot { Elah.every(1) { nil }; Elah.async { begin; sleep; ensure; raise "the fiber" end }; raise "the reason" }
+        before_worker_boot do
+          Elah.every(1) { nil }
+          Elah.async { begin; sleep; ensure; raise "the fiber" end }
+          raise "the reason"
+        end
         before_worker_shutdown { raise "the shutdown" }
       RUBY
       [1, 2].each do |workers|

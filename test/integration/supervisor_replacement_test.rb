@@ -82,7 +82,8 @@ class SupervisorReplacementTest < Minitest::Test
     supervised_with_config(config, worker_bytes_max: 120_000_000) do |server, broken|
       File.write(broken, "")
       server.get("/grow/150000000")
-      server.wait_for(/Worker \d \(process \d+\) did not boot: exit 1\. See the log above for the reason; Worker \d .* stays/)
+      reason = /did not boot: exit 1\. See the log above for the reason; Worker \d .* stays/
+      server.wait_for(/Worker \d \(process \d+\) #{reason}/)
       refute_match(/within 60/, server.log)
     end
   end
