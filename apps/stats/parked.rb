@@ -33,6 +33,8 @@ module Stats
         changes = @changes.get(CHANGES)
         review unless changes == @followed
         @followed = changes
+      rescue Elah::Store::Unavailable
+        nil # the next look tries again, and the log has it already
       end
     end
 

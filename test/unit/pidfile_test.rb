@@ -89,6 +89,18 @@ class PidfileTest < Minitest::Test
     Elah::Pidfile.hold(nil, earlier: earlier) { assert_empty Dir.children(@folder) }
   end
 
+  # It deleted the file of the server that runs on.
+  def test_a_fork_that_leaves_the_block_leaves_the_file
+    parent = Process.pid
+    Elah::Pidfile.hold(@path) do
+      child = fork or next
+      Process.wait(child)
+      assert_path_exists @path
+    end
+  ensure
+    exit!(0) unless Process.pid == parent
+  end
+
   def test_no_path_writes_nothing
     assert_equal 7, Elah::Pidfile.hold(nil) { 7 }
     assert_empty Dir.children(@folder)

@@ -72,7 +72,12 @@ impl Reader {
         if let Some(open) = open.as_ref().filter(|open| !open.client.is_closed()) {
             return Ok(Rc::clone(open));
         }
-        let (client, _) = connect_postgres(&self.settings, |_| ()).await?;
+        // A primary that has vanished must not hold the next board until a query's time is over.
+        let patience = self.settings.bounds.connect;
+        let (client, _) = connect_postgres(&self.settings, |config| {
+            config.tcp_user_timeout(patience).keepalives_idle(patience);
+        })
+        .await?;
         let new = Rc::new(Open { client, prepared: RefCell::default() });
         *open = Some(Rc::clone(&new));
         Ok(new)

@@ -211,12 +211,12 @@ module Elah
     def begin_in(event_loop)
       @event_loop = event_loop
       @thread = Thread.current
-      @audience = Audience.open(@unread_max)
-      @listeners = @missed = 0
       @keep_alive = Elah.every(@keepalive_seconds, detached: true) do
         send_frame(KEEP_ALIVE) unless @was_pushed
         @was_pushed = false
       end
+      @audience = Audience.open(@unread_max)
+      @listeners = @missed = 0
     end
 
     def end_streams

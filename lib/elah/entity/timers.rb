@@ -115,10 +115,17 @@ module Elah
         @collection.flush if shards.any? { |shard| @unsettled.key?(shard) }
         settled = @collection.commits.refresh
         shards.each { |shard| take(shard, now, settled) if @due.size < LOOK_AHEAD }
-        while @due.any? && @running < RUNNING_MAX
-          @running += 1
-          spawn { fire_due }
-        end
+        nil while @due.any? && @running < RUNNING_MAX && fires?
+      end
+
+      # Starts a fiber that fires due timers. If the system refuses it, the next look tries again.
+      def fires?
+        @running += 1
+        spawn { fire_due }
+        true
+      rescue Overloaded
+        @running -= 1
+        false
       end
 
       # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know. Another server on the same

@@ -44,7 +44,7 @@ module Elah
       write
       yield
     ensure
-      release if @written
+      release if @written && @server == Process.pid # in a fork it stays
     end
 
     # @see Pidfile.check

@@ -119,12 +119,14 @@ module Elah
 
       @loop.linger(true)
       @loop.post do
-        @loop.spawn do
+        @loop.spawn(Task.new.tap { |task| task.transient = true }) do
           sleep PAUSE_SECONDS until @loop.served_all?
           leave_clusters
         ensure
           @loop.linger(false)
         end
+      rescue Overloaded
+        @loop.linger(false)
       end
     end
 

@@ -58,8 +58,10 @@ impl Transaction {
         if let (Engine::Postgres, Some(first)) = (settings.engine, first) {
             begin.extend(["; ", first]);
         }
-        lease.command(&begin).await?;
+        let begun = lease.command(&begin).await;
+        // Also when `first` was refused after BEGIN: such a connection is not used again.
         lease.note_transaction(true);
+        begun?;
         let server = Arc::clone(&settings.server);
         Ok(Transaction { lease: Arc::new(Mutex::new(Some(lease))), server, is_abandoned: AtomicBool::new(false) })
     }

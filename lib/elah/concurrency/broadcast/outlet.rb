@@ -61,7 +61,11 @@ module Elah
       # In the next iteration, with all events of this one.
       def start
         @is_sending = true
-        @loop.post { @loop.spawn(Task.new.tap { |task| task.transient = true }) { send_all } }
+        @loop.post do
+          @loop.spawn(Task.new.tap { |task| task.transient = true }) { send_all }
+        rescue Overloaded # there is no fiber: the next event tries again
+          @is_sending = false
+        end
       end
 
       def send_all

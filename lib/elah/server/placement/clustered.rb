@@ -81,13 +81,18 @@ module Elah
         return if @serves
 
         @serves = true
-        event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over } }
+        event_loop.post do
+          event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over }
+        rescue Overloaded
+          @serves = false
+        end
       end
 
       private
 
       def others
-        living = @native.members.reject { |writer, member| member[:fenced] || writer == slot }
+        # A process that goes on as another writer is also the one before, until that is known to be fenced.
+        living = @native.members.reject { |writer, member| member[:fenced] || writer == slot || link_path(writer, writer) == @socket }
         living.keys.sort.group_by { |writer| living[writer][:node] }
       end
 

@@ -103,8 +103,12 @@ module Elah
         @worker.drain
       end
 
+      # The supervisor's instructions wait until the system has room for a fiber.
       def spawn(&block)
         @loop.spawn(Task.new.tap { |task| task.transient = true }, &block)
+      rescue Overloaded
+        sleep LOOK_SECONDS
+        retry
       end
     end
   end

@@ -42,8 +42,11 @@ module Elah
       # A handler that computes keeps the loop from noticing that the time for the drain is over.
       def interrupt_after_drain(thread)
         Thread.new do
-          sleep @config.drain_seconds + GRACE_SECONDS
-          thread.raise(Cancelled, "The server restarts, and the request has not ended within drain_seconds.")
+          sleep @config.drain_seconds
+          loop do
+            sleep GRACE_SECONDS
+            thread.raise(Cancelled, "The server restarts, and the request has not ended within drain_seconds.")
+          end
         end
       end
 

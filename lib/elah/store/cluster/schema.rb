@@ -16,9 +16,9 @@ module Elah
         KEY_LOCK = "hashtextextended(encode(%<key>s, 'hex'), %<table>s)"
         # The time, in milliseconds since 1970.
         NOW = "(extract(epoch from %s) * 1000)::bigint"
-        # An entry that has not expired. The clock is read after the statement's snapshot was taken: by the time before it, an entry and the one that
-        # has replaced it would both be there.
-        LIVE = "(expires_at IS NULL OR expires_at > #{format(NOW, 'clock_timestamp()')})".freeze
+        # An entry that has not expired. The clock is read once, after the statement's snapshot was taken: by the time before it, an entry and the one
+        # that has replaced it would both be there.
+        LIVE = "(expires_at IS NULL OR expires_at > (SELECT #{format(NOW, 'clock_timestamp()')}))".freeze
 
         # The first statement of a transaction that reads: the snapshot is taken, then the time by which all its statements read.
         TAKE_TIME = "SELECT set_config('elah.now', #{format(NOW, 'clock_timestamp()')}::text, true)".freeze
