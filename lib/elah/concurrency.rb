@@ -53,7 +53,7 @@ module Elah
       raise ArgumentError, "Seconds between two calls must be above 0, not #{seconds}." unless seconds.positive?
       return Entity::Job.start(loop_of_thread, once, { "seconds" => seconds.to_f }, store, &block) if once
 
-      task = Task.new.tap { |new| new.transient = true }
+      task = Task.transient
       due = Concurrency.now
       start(task, detached) do
         while true

@@ -1,42 +1,21 @@
 # frozen_string_literal: true
 
-require_relative "../test_helper"
-require_relative "../support/elah_server"
-require_relative "../support/servers"
-require_relative "contract"
+require_relative "app_contract"
 
 # Plays specs/links.yml against the app of this repository, every case a test with every store; on a cluster against two
 # servers in turn.
 class LinksContractTest < Minitest::Test
-  ROOT = File.expand_path("../..", __dir__)
-  CONTRACT = Conformance::Contract.new(File.join(ROOT, "specs/links.yml"))
+  extend Conformance::AppContract
 
   # What the servers are started with, by the name of the store.
   STORES = {
-    "embedded" => -> { [{}] },
-    "cluster" => -> { [{ cluster: Servers::PostgreSQL.shared.url }] * 2 },
-    "redis" => -> { [{ store: Servers::Redis.shared.url }] },
-    "postgresql" => -> { [{ store: Servers::PostgreSQL.shared.url }] },
-    "mariadb" => -> { [{ store: Servers::MariaDB.shared.url }] },
-    "mongodb" => -> { [{ store: Servers::MongoJavaServer.shared.url }] }
+    "embedded" => -> { {} },
+    "cluster" => -> { { cluster: Servers::PostgreSQL.shared.url } },
+    "redis" => -> { { store: Servers::Redis.shared.url } },
+    "postgresql" => -> { { store: Servers::PostgreSQL.shared.url } },
+    "mariadb" => -> { { store: Servers::MariaDB.shared.url } },
+    "mongodb" => -> { { store: Servers::MongoJavaServer.shared.url } }
   }.freeze
 
-  # @return [Array<String>] URLs of the servers
-  def self.urls(store)
-    (@urls ||= {})[store] ||= STORES.fetch(store).call.map do |options|
-      server = ElahServer.start(File.join(ROOT, "apps/links/app.rb"), **options)
-      Minitest.after_run { server.stop }
-      server.http_url
-    end
-  end
-
-  STORES.each_key do |store|
-    CONTRACT.cases.each do |one|
-      define_method("test_#{store}_#{one.name.tr(' ', '_')}") do
-        url, *others = self.class.urls(store)
-        failure = Conformance::Player.new(url, others: others).play(one.steps)
-        assert_nil failure, failure
-      end
-    end
-  end
+  plays "links", STORES
 end

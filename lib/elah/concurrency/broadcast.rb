@@ -56,7 +56,7 @@ module Elah
       def start(event_loop)
         return if @named.empty?
 
-        event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { connect(event_loop) } }
+        event_loop.post { event_loop.spawn(Task.transient) { connect(event_loop) } }
       end
 
       # Sends events of another worker to the listeners here.

@@ -51,21 +51,24 @@ module Elah
     # @return [Array<Postponed>, nil] exceptions for {#next_postponed}. Every wait reads it, so it is not a Ruby method.
     attr_reader :postponed
 
-    # Whether the loop of `Elah.run` may end while the task still waits.
-    attr_writer :transient
-
     # Whether the fibers that it started may outlive it.
     attr_writer :keeps_children
 
     # @return [Array<Proc>, nil] blocks for {#finish}; nil when there are none. Read after each request, so it is not a Ruby method.
     attr_reader :endings
 
+    # @return [Task] one that may still wait when the loop of `Elah.run` ends
+    def self.transient = new(is_transient: true)
+
     # Sets every variable: Ruby 3.1 looks an unset one up in a table each time, 400 instructions a request.
-    def initialize
+    #
+    # @param is_transient [Boolean]
+    def initialize(is_transient: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
       @activation = @awaits = @callers = @parent = @meter = nil
       @raising_shields = @shields = 0
-      @woken = @transient = @keeps_children = @fiber_state = false
+      @transient = is_transient
+      @woken = @keeps_children = @fiber_state = false
     end
 
     # Sets the exception to raise when the task is resumed.

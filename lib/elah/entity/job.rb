@@ -71,7 +71,7 @@ module Elah
           follow_placement
           jobs = self.in(store)
           event_loop.at_end { blocks.delete(id) }
-          event_loop.post { event_loop.spawn(Task.new.tap { |task| task.transient = true }) { plan(jobs[name], schedule) } }
+          event_loop.post { event_loop.spawn(Task.transient) { plan(jobs[name], schedule) } }
           Participation.new(blocks, id)
         end
 
@@ -80,7 +80,7 @@ module Elah
         # @api private
         def run(job, shard, block)
           event_loop = Elah.current_loop
-          task = Task.new.tap { |new| new.transient = true }
+          task = Task.transient
           @running[job] = [shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
           async.value
         rescue Cancelled

@@ -247,7 +247,7 @@ module Elah
       end
 
       # The loop of a script does not wait for timers.
-      def spawn(&block) = @event_loop.spawn(Task.new.tap { |task| task.transient = true }, &block)
+      def spawn(&block) = @event_loop.spawn(Task.transient, &block)
     end
   end
 end

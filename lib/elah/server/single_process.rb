@@ -33,7 +33,7 @@ module Elah
       end
       return unless @systemd.watchdog_seconds
 
-      event_loop.spawn(Task.new.tap { |task| task.transient = true }) do
+      event_loop.spawn(Task.transient) do
         loop do
           @systemd.watchdog(Concurrency.now) { true }
           sleep @systemd.watchdog_seconds / 4

@@ -119,7 +119,7 @@ module Elah
 
       @loop.linger(true)
       @loop.post do
-        @loop.spawn(Task.new.tap { |task| task.transient = true }) do
+        @loop.spawn(Task.transient) do
           sleep PAUSE_SECONDS until @loop.served_all?
           leave_clusters
         ensure

@@ -82,7 +82,7 @@ module Elah
         work = -> { starts_again?(journal, &block) }
         scheduler = Fiber.scheduler
         if defined?(Scheduler) && scheduler.is_a?(Scheduler)
-          Async.new(scheduler.event_loop, parent: nil, task: Task.new.tap { |task| task.transient = true }) { @sink.start if work.call }
+          Async.new(scheduler.event_loop, parent: nil, task: Task.transient) { @sink.start if work.call }
         else
           require_relative "../concurrency/own_loop" # two threads that load it at once would warn
           Thread.new { @sink.start if Elah.run(&work) }

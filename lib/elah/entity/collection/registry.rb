@@ -64,7 +64,7 @@ module Elah
         # @param event_loop [Elah::EventLoop]
         def start(event_loop)
           active = collections.values.select { |collection| collection.timers || collection.clustered? }
-          event_loop.post { active.each { |collection| event_loop.spawn(Task.new.tap { |task| task.transient = true }) { collection.start } } }
+          event_loop.post { active.each { |collection| event_loop.spawn(Task.transient) { collection.start } } }
         end
 
         # Resets the collections in a fork, which owns none of its parent's entities.

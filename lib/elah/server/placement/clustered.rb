@@ -82,7 +82,7 @@ module Elah
 
         @serves = true
         event_loop.post do
-          event_loop.spawn(Task.new.tap { |task| task.transient = true }) { hand_over }
+          event_loop.spawn(Task.transient) { hand_over }
         rescue Overloaded
           @serves = false
         end

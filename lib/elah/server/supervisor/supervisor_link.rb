@@ -105,7 +105,7 @@ module Elah
 
       # The supervisor's instructions wait until the system has room for a fiber.
       def spawn(&block)
-        @loop.spawn(Task.new.tap { |task| task.transient = true }, &block)
+        @loop.spawn(Task.transient, &block)
       rescue Overloaded
         sleep LOOK_SECONDS
         retry
