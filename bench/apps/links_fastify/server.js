@@ -29,7 +29,7 @@ fastify.post("/links", async (request, reply) => {
   const link = {
     code: newCode(), target, status: 302, max_visits: null, not_before: null, expires_at: null, title: null, tags: [], visits: 0, created_at: now, updated_at: now,
   };
-  if (!(await insert(link))) return reply.code(409).send({ code: "code_taken" });
+  while (!(await insert(link))) link.code = newCode();
   const base = `http://${request.headers.host}`;
   return reply.code(201).header("location", `${base}/links/${link.code}`).send({ ...link, short_url: `${base}/${link.code}` });
 });
