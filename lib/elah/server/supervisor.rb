@@ -163,8 +163,8 @@ module Elah
       return if @keep_at && now < @keep_at
 
       @keep_at = now + RunDir::KEEP_SECONDS
-      @run_dir.keep or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
-                                  "Stop the server and start it again")
+      @run_dir.keep(@log) or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
+                                        "Stop the server and start it again")
     end
 
     def replace_large(slot)
