@@ -72,11 +72,14 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
-  # A link that points to itself has no times to set, as nothing has on a file system that became read-only. The supervisor
-  # ended by the exception, and killed its workers.
+  # A link that points to itself has no times to set, as nothing has on a file system that became read-only. The
+  # exception ended the supervisor, which killed its workers.
   def test_a_run_folder_whose_times_cannot_be_set_stops_no_server
     config = <<~RUBY
-      before_fork { Dir["run/*/"].each { |folder| File.symlink("itself", "\#{folder}/itself") unless File.symlink?("\#{folder}/itself") } }
+      before_fork do
+        link = "run/\#{Process.pid}/itself"
+        File.symlink("itself", link) unless File.symlink?(link)
+      end
     RUBY
     supervised_with_config(config) do |server|
       server.wait_for(%r{The times of files in the run folder \S+ cannot be set: .*itself\. A cleaner may remove them})
