@@ -103,6 +103,14 @@ class AdmissionTest < Minitest::Test
     end
   end
 
+  # The server did not start.
+  def test_a_limit_of_descriptors_that_cannot_be_raised_is_used_as_it_is
+    start(env: { "RUBYOPT" => "-r#{File.join(__dir__, '../support/kept_descriptor_limit.rb')}" }) do |server|
+      server.wait_for(/The limit of file descriptors stays at 256, below the hard limit of \d+: Operation not permitted/)
+      server.wait_for(/The limit of 256 file descriptors allows 192 connections, not connections_max/)
+    end
+  end
+
   # They took the last descriptor, and the first file that the worker opened then ended it.
   def test_connections_leave_descriptors_to_the_worker
     app = <<~RUBY

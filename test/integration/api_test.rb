@@ -77,6 +77,18 @@ class APIIntegrationTest < Minitest::Test
     run Negotiating
   RUBY
 
+  MOUNTED = <<~'RUBY'
+    RAISING = lambda do |env|
+      env["rack.response_finished"] << lambda do |_env, status, _headers, error|
+        warn "finished #{status || 'without a status'}: #{error.class}, #{error.message}"
+      end
+      env["rack.hijack"].call if env["PATH_INFO"] == "/takes_over"
+      raise "in the app"
+    end
+  RUBY
+  MOUNTING = "#{MOUNTED}\nclass Mounting < Elah::API\n  mount RAISING => '/'\nend\nrun Mounting\n"
+  MOUNTED_ALONE = "#{MOUNTED}\nrun RAISING\n"
+
   def test_a_route_without_a_format_negotiates
     json = ["application/json", '{"a":1}']
     text = ["text/plain", { "a" => 1 }.to_s]
@@ -119,6 +131,20 @@ class APIIntegrationTest < Minitest::Test
                  [answer.status, answer["content-type"], answer["x-two"], answer.body]
     assert_equal "rack /rack", server.get("/rack").body
     assert_equal 404, server.get("/racket").status
+  end
+
+  # The callables did not run, and the client of a connection that the app had taken over waited for ever.
+  def test_a_mounted_rack_app_that_raises_leaves_nothing_open
+    finished = lambda do |server|
+      server.get("/raises")
+      server.wait_for(/finished without a status: RuntimeError, in the app/)
+    end
+    taken_over = lambda do |server|
+      server.connect { |client| assert_empty client.write("GET /takes_over HTTP/1.1\r\nHost: a\r\n\r\n").read_to_end }
+    end
+    { MOUNTING => ".rb", MOUNTED_ALONE => ".ru" }.each do |app, extension|
+      ElahServer.start(app, extension: extension) { |server| [finished, taken_over].each { |check| check.call(server) } }
+    end
   end
 
   def test_redirects

@@ -68,6 +68,15 @@ class CancellationTest < Minitest::Test
     assert_event "posted events ClientGone"
   end
 
+  # The fiber of its comments slept on for 15 seconds: of 14,000 short streams in that time the last ones were closed.
+  def test_the_comments_of_an_event_stream_end_with_it
+    start(spawned_max: 1)
+    3.times { assert_equal "data: tick\n\n", @server.get("/ticks").body }
+    send_and_reset("/events", verb: "POST") { |client| client.socket.wait_readable(60) }
+    assert_event "posted events ClientGone"
+    assert_equal "data: tick\n\n", @server.get("/ticks").body
+  end
+
   def test_the_option_cancels_every_method
     start(cancel_gone: "all")
     send_and_reset("/charges", verb: "POST")

@@ -72,6 +72,24 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # A link that points to itself has no times to set, as nothing has on a file system that became read-only. The
+  # exception ended the supervisor, which killed its workers.
+  def test_a_run_folder_whose_times_cannot_be_set_stops_no_server
+    config = <<~RUBY
+      before_fork do
+        link = "run/\#{Process.pid}/itself"
+        File.symlink("itself", link) unless File.symlink?(link)
+      end
+    RUBY
+    supervised_with_config(config) do |server|
+      server.wait_for(%r{The times of files in the run folder \S+ cannot be set: .*itself\. A cleaner may remove them})
+      pids = worker_pids(server)
+      server.signal(:HUP)
+      wait_for_workers(server, 2, besides: pids)
+      assert_equal 200, server.get("/").status
+    end
+  end
+
   # It lived for ever, with its memory, as a child of process 1.
   def test_term_kills_the_trial_run_of_a_supervisor
     app = <<~RUBY

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/supervised_case"
+require "time"
 
 # Workers that die, hang, grow too large or fail again and again: others take their places.
 class SupervisorReplacementTest < Minitest::Test
@@ -69,7 +70,8 @@ class SupervisorReplacementTest < Minitest::Test
       client.get("/grow/150000000")
       counts = traffic(server) { wait_for_workers(server, 2, besides: [grown]) }
       assert_empty counts.failures
-      assert_match(/\(process #{grown}\) uses more than 120000000 bytes/, server.log)
+      size = /uses \d{9} bytes \d+\.\d s after it was ready, more than worker_bytes_max \(120000000\)/
+      assert_match(/\(process #{grown}\) #{size}: replacing it$/, server.log)
       assert_equal 1, status(server).replaced.values.sum { |reasons| reasons[:memory] }
     ensure
       client&.close
@@ -85,6 +87,28 @@ class SupervisorReplacementTest < Minitest::Test
       reason = /did not boot: exit 1\. See the log above for the reason; Worker \d .* stays/
       server.wait_for(/Worker \d \(process \d+\) #{reason}/)
       refute_match(/within 60/, server.log)
+    end
+  end
+
+  # Two workers were replaced 130 times in eight seconds, and the log did not say how large they were.
+  def test_workers_that_are_too_large_from_the_beginning_are_replaced_less_and_less_often
+    supervised(worker_bytes_max: 1_000_000) do |server|
+      size = /uses \d{8} bytes \d+\.\d s after it was ready, more than worker_bytes_max \(1000000\)/
+      server.wait_for(/#{size}: replacing it in 0\.4 s/)
+      assert_match(/ in 0\.4 s\. If a fresh worker needs so much, set worker_bytes_max above it$/, server.log)
+      assert_equal "hello", server.get("/").body
+    end
+  end
+
+  # The large worker's replacements failed one after the other without a pause.
+  def test_replacements_that_do_not_boot_are_started_less_and_less_often
+    config = "before_worker_boot { raise 'broken now' if File.exist?(BROKEN) }"
+    supervised_with_config(config, worker_bytes_max: 120_000_000) do |server, broken|
+      File.write(broken, "")
+      server.get("/grow/150000000")
+      server.wait_for(/(did not boot.*){4}/m)
+      third, fourth = server.log.scan(/^(\S+) .* did not boot/).flatten[2..3].map { |time| Time.iso8601(time) }
+      assert_operator fourth - third, :>=, 0.8
     end
   end
 

@@ -24,6 +24,32 @@ class PidfileTest < Minitest::Test
     Process.wait(pid)
   end
 
+  # Starts processes at the same time that hold the file until all have tried.
+  #
+  # @return [Integer] how many succeeded
+  def holders(count)
+    start, go = IO.pipe
+    outcomes, outcome = IO.pipe
+    finish, stop = IO.pipe
+    pids = Array.new(count) do
+      fork do
+        [go, stop].each(&:close)
+        start.read
+        Elah::Pidfile.hold(@path) { outcome.write("h") && finish.read }
+      rescue Elah::Pidfile::Held
+        outcome.write("-")
+      ensure
+        exit!(0)
+      end
+    end
+    go.close
+    outcomes.read(count).count("h")
+  ensure
+    stop.close
+    pids.each { |pid| Process.wait(pid) }
+    [start, outcomes, outcome, finish].each(&:close)
+  end
+
   def test_it_holds_the_process_id_while_the_block_runs
     assert_equal "#{Process.pid}\n", hold
     refute_path_exists @path
@@ -48,6 +74,16 @@ class PidfileTest < Minitest::Test
     [dead, "no number", "", -1, 0, Process.pid].each do |content|
       File.write(@path, content.to_s)
       assert_equal "#{Process.pid}\n", hold, content.inspect
+    end
+  end
+
+  # Both found the file of a dead process. The second deleted the one that the first had written meanwhile, and both ran.
+  def test_of_servers_that_start_together_beside_a_stale_file_one_holds_it
+    dead = nil
+    with_process { |pid| dead = pid }
+    30.times do
+      File.write(@path, dead.to_s)
+      assert_equal 1, holders(8)
     end
   end
 

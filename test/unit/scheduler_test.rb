@@ -179,6 +179,70 @@ class SchedulerTest < Minitest::Test
     end
   end
 
+  # A plain Timeout::Error was raised in the block: a `rescue => e` of a client that tries again swallowed it, and the
+  # block went on for as long as it liked.
+  def test_a_timeout_without_a_class_cannot_be_rescued_in_its_block_as_in_a_thread
+    outcome = lambda do
+      events = []
+      error = assert_raises(Timeout::Error) do
+        Timeout.timeout(0.05) do
+          sleep(patience_seconds)
+        rescue StandardError
+          events << :rescued
+        ensure
+          events << :ensured
+        end
+      end
+      [events, error.class, error.message]
+    end
+    assert_equal [[:ensured], Timeout::Error, "execution expired"], Thread.new(&outcome).value
+    assert_equal [[:ensured], Timeout::Error, "execution expired"], Elah.run(&outcome)
+  end
+
+  def test_a_timeout_with_a_class_of_its_own_can_be_rescued_in_its_block
+    late = Class.new(StandardError)
+    rescuing = lambda do
+      Timeout.timeout(0.05, late) do
+        sleep(patience_seconds)
+      rescue StandardError => e
+        e.class
+      end
+    end
+    assert_same late, Thread.new(&rescuing).value
+    assert_same late, Elah.run(&rescuing)
+  end
+
+  def test_the_inner_timeout_does_not_take_the_outer_one_for_its_own
+    Elah.run do
+      inner = nil
+      assert_raises(Timeout::Error) do
+        Timeout.timeout(0.02) do
+          Timeout.timeout(patience_seconds) { sleep }
+        rescue StandardError => e
+          inner = e
+        end
+      end
+      assert_nil inner
+    end
+  end
+
+  def test_the_backtrace_of_a_timeout_names_the_line_that_waited
+    Elah.run do
+      line = nil
+      error = assert_raises(Timeout::Error) { Timeout.timeout(0.02) { (line = __LINE__) && sleep } }
+      assert(error.backtrace.any? { |entry| entry.include?("#{File.basename(__FILE__)}:#{line}:") })
+    end
+  end
+
+  # The gem timeout calls this way from version 0.6 on.
+  def test_a_timeout_by_an_exception_that_the_caller_has_made_raises_that_one
+    Elah.run do
+      own = Class.new(Exception) { def exception(*) = self }.new("mine") # rubocop:disable Lint/InheritException
+      raised = assert_raises(own.class) { Fiber.scheduler.timeout_after(0.02, own, "execution expired") { sleep } }
+      assert_same own, raised
+    end
+  end
+
   def test_select_looks_at_buffers_first
     Elah.run do
       reader, writer = IO.pipe

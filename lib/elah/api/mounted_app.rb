@@ -12,8 +12,14 @@ module Elah
 
       # @param request [Elah::Request, RackRequest]
       def handle(request)
-        response = @app.call(request.env)
-        request.is_a?(RackRequest) ? response : Elah::Rack::ResponseSender.deliver(request, response)
+        return @app.call(request.env) if request.is_a?(RackRequest)
+
+        begin
+          response = @app.call(request.env)
+        rescue Exception => e # -- it is raised again
+          raise Elah::Rack::ResponseSender.fail(request, e)
+        end
+        Elah::Rack::ResponseSender.deliver(request, response)
       end
     end
   end

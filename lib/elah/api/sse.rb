@@ -67,6 +67,8 @@ module Elah
       # @api private
       def initialize(out)
         @out = out
+        @lock = Thread::Mutex.new
+        @end = Thread::ConditionVariable.new
         @is_open = true
         @is_writing = false
         @frames = 0
@@ -110,16 +112,21 @@ module Elah
           while @is_open
             keep_alive if seen == @frames && !@is_writing
             seen = @frames
-            sleep seconds
+            @lock.synchronize { @end.wait(@lock, seconds) if @is_open }
           end
         rescue Elah::ClientGone
           finish
         end
       end
 
-      # Stops the comments.
+      # Ends the fiber that sends the comments.
       # @api private
-      def finish = @is_open = false
+      def finish
+        @lock.synchronize do
+          @is_open = false
+          @end.broadcast
+        end
+      end
 
       private
 

@@ -120,13 +120,27 @@ module Elah
       select.wait { |interests, seconds| wait_for_any(interests, seconds) }
     end
 
+    # What ends the block of a Timeout without a class. A `rescue => e` in the block does not rescue it, as without a scheduler.
+    class Expired < Exception; end # rubocop:disable Lint/InheritException
+    private_constant :Expired
+
     # Runs the block; after `duration` seconds it raises in the block, at its wait.
     #
     # @param duration [Numeric] seconds
-    # @param exception_class [Class]
+    # @param exception_class [Class, Exception] Timeout::Error where the caller names none; from version 0.6 of the gem timeout on, its own exception
     # @param message [String]
+    # @raise [Exception] also Timeout::Error
     def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired", &block)
-      @loop.limit(duration, -> { exception_class.exception(message) }, &block)
+      return @loop.limit(duration, -> { exception_class.exception(message) }, &block) unless exception_class.equal?(Timeout::Error)
+
+      begin
+        expired = Expired.new(message)
+        @loop.limit(duration, -> { expired }, &block)
+      rescue Expired => e
+        raise unless e.equal?(expired)
+
+        raise exception_class, message, e.backtrace
+      end
     end
 
     # @param process_id [Integer] as for Process.wait

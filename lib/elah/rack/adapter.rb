@@ -36,20 +36,9 @@ module Elah
         begin
           status, headers, body = @app.call(env)
         rescue Exception => e # -- it is raised again
-          raise refused(request, e)
+          raise ResponseSender.fail(request, e)
         end
         request.respond_to_rack(status, headers, body) or ResponseSender.new(request, status, headers, body).give
-      end
-
-      private
-
-      # If an app that took the connection over fails, nothing else would close it.
-      def refused(request, exception)
-        request.env["rack.hijack_io"]&.close
-        is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async
-        exception = InvalidRackResponse.new("The app threw :async. #{ResponseSender::NO_ASYNC}") if is_async
-        ResponseSender.new(request, nil, nil, nil).finish(exception)
-        exception
       end
     end
   end

@@ -23,6 +23,19 @@ module Elah
         request.respond_to_rack(status, headers, body) or new(request, status, headers, body).give
       end
 
+      # Cleans up after an app that raised instead of returning a response. If it took the connection over, nothing else would close that.
+      #
+      # @param request [Elah::Request]
+      # @param exception [Exception]
+      # @return [Exception] the one to raise
+      def self.fail(request, exception)
+        request.env["rack.hijack_io"]&.close
+        is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async
+        exception = InvalidRackResponse.new("The app threw :async. #{NO_ASYNC}") if is_async
+        new(request, nil, nil, nil).finish(exception)
+        exception
+      end
+
       # @param request [Elah::Request]
       # @param status [#to_i]
       # @param headers [#each]

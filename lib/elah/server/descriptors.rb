@@ -13,13 +13,12 @@ module Elah
       # @param config [Elah::Config]
       # @param log [Elah::Log]
       def allow(config, log)
-        soft, hard = Process.getrlimit(:NOFILE)
-        Process.setrlimit(:NOFILE, hard, hard) if soft < hard
+        raise_limit(log)
         allowed = connections_max(config)
         return if allowed == config.connections_max
 
-        log.warn("The limit of #{hard} file descriptors allows #{allowed} connections, not connections_max (#{config.connections_max}): " \
-                 "further connections wait")
+        log.warn("The limit of #{Process.getrlimit(:NOFILE).first} file descriptors allows #{allowed} connections, not connections_max " \
+                 "(#{config.connections_max}): further connections wait")
       end
 
       # @param config [Elah::Config]
@@ -28,6 +27,15 @@ module Elah
       def connections_max(config, limit: Process.getrlimit(:NOFILE).first)
         allowed = limit - [limit / KEPT_PART, KEPT_MIN].max
         [config.connections_max, [allowed, 1].max].min
+      end
+
+      private
+
+      def raise_limit(log)
+        soft, hard = Process.getrlimit(:NOFILE)
+        Process.setrlimit(:NOFILE, hard, hard) if soft < hard
+      rescue SystemCallError => e # some sandboxes do not allow it
+        log.warn("The limit of file descriptors stays at #{soft}, below the hard limit of #{hard}: #{e.message}")
       end
     end
   end

@@ -65,13 +65,21 @@ module Elah
     private
 
     def write
-      until create(@path)
-        refuse_held
-        File.delete(@path)
-      end
+      delete_stale until create(@path)
       @written = true
     rescue SystemCallError => e
       raise not_writable(e)
+    end
+
+    # Of servers that start together, the lock keeps the second from deleting the file that the first has written meanwhile.
+    def delete_stale
+      File.open(@path) do |stale|
+        stale.flock(File::LOCK_EX)
+        refuse_held
+        File.delete(@path) if File.identical?(stale, @path)
+      end
+    rescue Errno::ENOENT
+      nil # another server has deleted it
     end
 
     # The file appears with its content, so of two servers that start together one fails.

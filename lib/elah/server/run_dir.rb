@@ -111,14 +111,14 @@ module Elah
       @lock.flock(File::LOCK_SH)
     end
 
-    # Makes the files young again, because cleaners remove old ones from /tmp.
+    # Makes the files young again, because cleaners remove old ones from /tmp. A file system that does not allow it must not stop the server.
     #
+    # @param log [Elah::Log]
     # @return [Boolean] false when they were removed
-    def keep
-      File.utime(nil, nil, scoreboard_path, *Dir.glob("*", base: @path).map { |name| File.join(@path, name) })
-      true
-    rescue Errno::ENOENT
-      false
+    def keep(log)
+      failures = [scoreboard_path, *Dir.glob("*", base: @path).map { |name| File.join(@path, name) }].filter_map { |path| touch(path) }
+      log.warn("The times of files in the run folder #{@path} cannot be set: #{failures.first.message}. A cleaner may remove them") if failures.any?
+      File.exist?(scoreboard_path)
     end
 
     # @return [Boolean] whether a process of that server runs
@@ -138,15 +138,25 @@ module Elah
       true
     end
 
-    # Removes the folder and the files in it.
+    # Removes the folder and the files in it. The next start tries it again.
     def remove
       Dir.each_child(@path) { |name| File.unlink(File.join(@path, name)) }
       Dir.rmdir(@path)
-    rescue Errno::ENOENT
+    rescue SystemCallError
       nil
     end
 
     private
+
+    # @return [SystemCallError, nil] nil also when it was removed, as the socket of a worker that has exited
+    def touch(path)
+      File.utime(nil, nil, path)
+      nil
+    rescue Errno::ENOENT
+      nil
+    rescue SystemCallError => e
+      e
+    end
 
     def addresses_path = File.join(@path, "addresses")
   end

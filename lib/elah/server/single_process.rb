@@ -29,7 +29,7 @@ module Elah
     def attach(event_loop, _worker)
       if @scoreboard
         event_loop.take_row(@scoreboard, Scoreboard.own_row = 0)
-        Elah.every(RunDir::KEEP_SECONDS, detached: true) { @run_dir.keep }
+        Elah.every(RunDir::KEEP_SECONDS, detached: true) { @run_dir.keep(@log) }
       end
       return unless @systemd.watchdog_seconds
 

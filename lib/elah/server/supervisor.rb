@@ -154,7 +154,7 @@ module Elah
       now = Concurrency.now
       @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
       @workers.children.each { |child| @watch.look(child, now) }
-      @workers.slots.each { |slot| replace_large(slot) if slot.child&.ready? && @watch.too_large?(slot.child) }
+      @workers.slots.each { |slot| replace_large(slot, now) if slot.child&.ready? && @watch.too_large?(slot.child) }
       @systemd.watchdog(now) { @watch.healthy?(@workers.children) }
       keep_run_dir(now)
     end
@@ -163,13 +163,21 @@ module Elah
       return if @keep_at && now < @keep_at
 
       @keep_at = now + RunDir::KEEP_SECONDS
-      @run_dir.keep or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
-                                  "Stop the server and start it again")
+      @run_dir.keep(@log) or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
+                                        "Stop the server and start it again")
     end
 
-    def replace_large(slot)
-      @changes.replace(slot, slot.child, :memory) and
-        @log.warn("#{slot.child} uses more than #{@config.worker_bytes_max} bytes: replacing it")
+    def replace_large(slot, now)
+      child = slot.child
+      wait = slot.outgrown(child, now)
+      @log.warn("#{child} uses #{@watch.size(child, now)}: #{next_replacement(wait)}") if wait
+      @changes.replace(slot, child, :memory) if slot.replaceable?(now)
+    end
+
+    def next_replacement(wait)
+      return "replacing it" if wait.zero?
+
+      "replacing it in #{wait} s. If a fresh worker needs so much, set worker_bytes_max above it"
     end
 
     def start_missing

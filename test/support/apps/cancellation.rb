@@ -31,6 +31,7 @@ class CancellationApp < Elah::API
       CancellationApp.noting("posted events") { sleep }
     end
   end
+  get(:ticks) { sse { |events| events.push("tick") } }
   get(:joins) { CancellationApp.noting("joins") { Elah.async { CancellationApp.noting("child") { sleep } }.value } }
 
   get(:shields) do

@@ -175,8 +175,50 @@ class APIErrorsTest < APICase
     assert_raises(Elah::BadRequest) { post(passing, "/body", body: "x", headers: { "Content-Type" => "text/x-own" }) }
   end
 
+  # The error was escaped when the type was exactly "text/html": with a charset, the script ran in the reader's browser.
+  def test_an_error_page_is_escaped_whatever_the_spelling_of_its_type
+    ["text/html", "text/html; charset=utf-8", "Text/HTML;charset=UTF-8", " text/html ;a=b", "application/xhtml+xml",
+     "application/xhtml+xml; charset=utf-8", "image/svg+xml", "text/xml; charset=utf-8"].each do |type|
+      page = api do
+        content_type :page, type
+        default_format :page
+        get(:told) { error! params[:text], 422 }
+      end
+      assert_escaped type, get(page, "/told?format=%3Cscript%3Ealert(1)")
+      assert_escaped type, get(page, "/told?text=%3Cscript%3Ealert(1)")
+    end
+  end
+
+  def test_an_error_page_is_escaped_when_the_handler_has_set_its_type
+    page = api do
+      get(:told) { error! params[:text], 422, "Content-Type" => "text/html; charset=utf-8" }
+      get(:listed) { error! params[:text], 422, "Content-Type" => ["text/html; charset=utf-8"] }
+    end
+    %w[/told /listed].each { |path| assert_escaped path, get(page, "#{path}?text=%3Cscript%3E") }
+  end
+
+  def test_an_error_that_is_no_page_is_not_escaped
+    plain = api do
+      content_type :txt, "text/plain; charset=utf-8"
+      content_type :xml, "application/xml"
+      content_type :json, "application/json"
+      get(:told) { error! "a < b", 422 }
+    end
+    assert_equal "a < b", get(plain, "/told.txt").body
+    assert_equal "a < b", get(plain, "/told.json").json["error"]
+    assert_includes get(plain, "/told.xml").body, "<message>a &lt; b</message>"
+  end
+
   def test_rescue_from_takes_a_block_or_with
     assert_raises(ArgumentError) { api { rescue_from(StandardError, with: :x) { nil } } }
     assert_raises(ArgumentError) { api { rescue_from StandardError, with: 5 } }
+  end
+
+  private
+
+  def assert_escaped(context, answer)
+    assert_includes 400..499, answer.status
+    assert_includes answer.body, "&lt;script&gt;", context
+    refute_includes answer.body, "<script>", context
   end
 end

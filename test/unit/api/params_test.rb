@@ -126,6 +126,24 @@ class APIParamsTest < APICase
     end
   end
 
+  # A number where an object should be made same_as and rules of the app fail: the client got a 500.
+  def test_an_element_that_is_no_object_is_missing_its_parameters
+    nested = api do
+      format :json
+      params do
+        requires :items, type: Array do
+          requires :new, same_as: :old
+          requires :size, even: true
+        end
+      end
+      post(:x) { {} }
+    end
+    [1, "text", nil, true].each do |element|
+      answer = post_json(nested, "/x", { items: [{ new: 1, old: 1, size: 2 }, element] })
+      assert_equal [400, "items[1][new] is missing, items[1][size] is missing"], [answer.status, answer.json["error"]], element.inspect
+    end
+  end
+
   def test_shared_parameters_take_options
     pages = api do
       format :json

@@ -15,7 +15,13 @@ module Elah
       RawResponse = Struct.new(:status, :headers, :body)
 
       BODY_HEADERS = %w[etag last-modified transfer-encoding].freeze
-      private_constant :BODY_HEADERS
+
+      # Types that a browser shows as a page.
+      HTML = %r{\A\s*(?:text/html|application/xhtml\+xml)\s*(?:[;,]|\z)}i
+
+      # Types in which a browser may run scripts, unless a formatter has written XML.
+      MARKUP = %r{\A\s*(?:text/html|[^;,]*[/+]xml)\s*(?:[;,]|\z)}i
+      private_constant :BODY_HEADERS, :HTML, :MARKUP
 
       # Ends the handler with an error.
       #
@@ -134,15 +140,17 @@ module Elah
           text = ErrorFormats::Problem.call(message, status, code, @request.id, @_invalid)
         else
           all_headers["content-type"] ||= _error_type
-          text = _error_text(message, backtrace, original)
-          text = CGI.escapeHTML(text) if all_headers["content-type"] == "text/html"
+          text = _error_text(message, backtrace, original, all_headers["content-type"])
         end
         @request.respond(status, all_headers, text)
       end
 
-      def _error_text(message, backtrace, original)
+      # The message may have the client's own text in it, so a page is escaped as a whole.
+      def _error_text(message, backtrace, original, type)
         formatter = _blueprint.error_formatter(_format)
-        formatter.call(_presented(message), backtrace, _blueprint.rescue_options, _lazy_env, original)
+        text = formatter.call(_presented(message), backtrace, _blueprint.rescue_options, _lazy_env, original)
+        pattern = formatter.equal?(ErrorFormats::Text) ? MARKUP : HTML
+        Array(type).any?(pattern) ? CGI.escapeHTML(text) : text
       end
 
       def _error_type = _blueprint.formats.content_type(_format) || "text/html"

@@ -116,7 +116,7 @@ module Elah
       # @param values [Params]
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
       def fault(name, values)
-        validate_param!(@attrs[@names.index(name)], values)
+        validate_param!(@attrs[@names.index(name)], values) if values.is_a?(Hash)
         nil
       rescue Exceptions::Validation => e
         e

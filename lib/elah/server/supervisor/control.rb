@@ -17,27 +17,35 @@ module Elah
       def initialize(io)
         @io = io
         @unread = +""
+        @unsent = +""
       end
 
-      # Sends a line, if the other side is still connected.
+      # Sends a line, if the other side is still connected. What it has no room for is sent by the next {#flush}.
       #
       # @param words [Array<String>]
       def say(*words)
-        @io.write_nonblock("#{words.join(' ')}\n", exception: false)
+        @unsent << words.join(" ") << "\n"
+        flush
+      end
+
+      # Sends what the other side had no room for, without waiting.
+      def flush
+        until @unsent.empty?
+          sent = @io.write_nonblock(@unsent, exception: false)
+          return if sent == :wait_writable
+
+          @unsent.slice!(0, sent)
+        end
       rescue SystemCallError
-        nil
+        @unsent.clear
       end
 
       # @return [Array<String>, nil] received lines, without waiting; nil when the other side has closed
       def lines
-        loop do
-          read = @io.read_nonblock(4096, exception: false)
-          return if read.nil? && @unread.empty?
-          break unless read.is_a?(String)
-
-          @unread << read
-        end
-        @unread.slice!(/.*\n/m).to_s.lines(chomp: true)
+        read = nil
+        @unread << read while (read = @io.read_nonblock(4096, exception: false)).is_a?(String)
+        complete = @unread.slice!(/.*\n/m).to_s.lines(chomp: true)
+        complete unless read.nil? && complete.empty?
       rescue SystemCallError
         nil
       end

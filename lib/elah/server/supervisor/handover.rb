@@ -32,7 +32,7 @@ module Elah
         wait(@config.boot_seconds) { successor.ready? || successor.gone? }
         unless successor.ready? && !successor.gone?
           slot.successor = nil
-          old.stay
+          keep(slot, old)
           return @log.error("#{successor} did not boot#{why(successor)}; #{old} stays")
         end
         release(old, @table.shards_of(slot.number))
@@ -52,8 +52,13 @@ module Elah
       def start_successor(slot, old)
         start(slot)
       rescue StandardError
-        old.stay
+        keep(slot, old)
         raise
+      end
+
+      def keep(slot, old)
+        slot.delay_replacement(Concurrency.now)
+        old.stay
       end
 
       # If the old worker died meanwhile, the supervisor has done this already.

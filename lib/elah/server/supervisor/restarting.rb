@@ -12,7 +12,7 @@ module Elah
         @changes.add(:restart) do
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
-          if !@run_dir.keep
+          if !@run_dir.keep(@log)
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
           elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare

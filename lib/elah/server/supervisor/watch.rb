@@ -37,7 +37,14 @@ module Elah
       # @return [Boolean] whether it has outgrown `worker_bytes_max`
       def too_large?(child)
         bound = @config.worker_bytes_max
-        bound.positive? && @scoreboard.row_value(child.row, :rss_bytes) > bound
+        bound.positive? && bytes(child) > bound
+      end
+
+      # @param child [Child] one that is too large
+      # @param now [Float]
+      # @return [String] its size, for the log
+      def size(child, now)
+        "#{bytes(child)} bytes #{(now - child.ready_at).round(1)} s after it was ready, more than worker_bytes_max (#{@config.worker_bytes_max})"
       end
 
       # @return [Boolean] whether the loops of all ready workers run
@@ -48,6 +55,8 @@ module Elah
       end
 
       private
+
+      def bytes(child) = @scoreboard.row_value(child.row, :rss_bytes)
 
       def boots?(child, now)
         return false if child.ready?

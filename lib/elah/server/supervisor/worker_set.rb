@@ -67,11 +67,12 @@ module Elah
       # @return [Array<IO>] readable when a worker has sent a message or exited
       def ios = @children.reject(&:disconnected?).map { |child| child.control.io }
 
-      # Reads the messages of the workers.
+      # Reads the messages of the workers, and sends them what they had no room for.
       #
       # @yieldparam child [Child] one that has become ready
       def listen
         @children.each do |child|
+          child.control.flush
           lines = child.control.lines or next child.mark_disconnected
           lines.each { |line| handle_message(child, line) { yield child } }
         end

@@ -17,7 +17,7 @@ module Elah
       # `same_as:` another parameter of the same scope.
       class SameAsValidator < Validator
         def fault(name, values)
-          return if values[name] == values[option_value.to_s]
+          return if !values.is_a?(Hash) || values[name] == values[option_value.to_s]
 
           Messages.text(:same_as, parameter: option_value)
         end
