@@ -58,7 +58,7 @@ module Items
     def one(tag = Slots::ALL)
       ceiling = @ceilings[tag] || 1
       position = @random.rand(ceiling)
-      count, document = @store.look(position, tag)
+      count, document = @store.fetch(position, tag)
       return draw_again(tag, count, ceiling) unless document && position < count && count <= ceiling
 
       @tally.add(position, count) if tag.empty?
@@ -78,7 +78,7 @@ module Items
         raise NoItems, tag if count.zero?
 
         positions = positions(seed ? ::Random.new(seed) : @random, number, count, distinct)
-        found, documents = @store.look_many(positions, tag)
+        found, documents = @store.fetch_many(positions, tag)
         if found == count && documents.all?
           positions.each { |position| @tally.add(position, count) } unless distinct || seed || !tag.empty?
           return documents
@@ -100,7 +100,7 @@ module Items
       ATTEMPTS_MAX.times do
         ceiling = remember(tag, count, ceiling)
         position = @random.rand(ceiling)
-        count, document = @store.look(position, tag)
+        count, document = @store.fetch(position, tag)
         next unless document && position < count && count <= ceiling
 
         @tally.add(position, count) if tag.empty?

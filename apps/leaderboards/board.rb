@@ -2,7 +2,7 @@
 
 require_relative "boards/stored_responses"
 require_relative "boards/changes"
-require_relative "boards/companions"
+require_relative "boards/member_data"
 require_relative "boards/part"
 require_relative "boards/reading"
 require_relative "boards/rows"
@@ -63,22 +63,22 @@ module Leaderboards
       @rows = index(:members)
       @text = Text.new(@definition)
       @responses = Boards::StoredResponses.new(rows_of(:responses), board)
-      @companions = Boards::Companions.new(board, rows_of(:metadata), index(:bans), region.index(:bans))
-      @more = ->(member) { (metadata = @companions.metadata(member)) && %(,"metadata":#{metadata}) }
+      @member_data = Boards::MemberData.new(board, rows_of(:metadata), index(:bans), region.index(:bans))
+      @more = ->(member) { (metadata = @member_data.metadata(member)) && %(,"metadata":#{metadata}) }
       return restore_past(board, past.to_i) if past
 
       @seasons = Boards::Seasons.new(board, @definition, region.index(:seasons), index(:seasons), Leaderboards.service.clock)
-      @seasons.due? ? turn : load(@seasons.current)
+      @seasons.due? ? advance_season : load(@seasons.current)
     end
 
     private
 
     # Before each call, a season whose time is over ends, so that every call belongs to exactly one season.
-    def look
+    def refresh
       @definition || restore
       raise BoardNotFound, "There is no leaderboard #{key}." unless @definition
 
-      turn if @seasons&.due?
+      advance_season if @seasons&.due?
     end
 
     def season = @season.number
@@ -96,8 +96,8 @@ module Leaderboards
       raise SeasonNotFound, "The leaderboard has no season #{number}, or not any more."
     end
 
-    def turn
-      @season = @seasons.turn
+    def advance_season
+      @season = @seasons.advance
       stand(nil)
     end
 

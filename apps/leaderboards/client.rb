@@ -108,7 +108,7 @@ module Leaderboards
     def make(name) = call("POST", "/games/#{@game}/leaderboards", { name: name, operator: "set", order: @reverse ? "asc" : "desc" }).fetch("id")
 
     # @return [Object, nil] the response's JSON; nil if it does not exist
-    def look(*arguments)
+    def call_or_nil(*arguments)
       call(*arguments)
     rescue Error => e
       e.code == "member_not_found" ? nil : raise

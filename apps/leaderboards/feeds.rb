@@ -65,13 +65,13 @@ module Leaderboards
       feed = @feeds[definition.key] ||= Feed.new([], nil, nil, 0)
       listener = Listener.new(Queue.new, monotonic + @seconds)
       feed.listeners << listener
-      feed.poller ||= Elah.every(EVERY_SECONDS, detached: true) { look(definition, feed) }
+      feed.poller ||= Elah.every(EVERY_SECONDS, detached: true) { poll(definition, feed) }
       listener
     end
 
     def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    def look(definition, feed)
+    def poll(definition, feed)
       now = monotonic
       feed.listeners.each { |listener| listener.queue.close if listener.due <= now }
       change = @scores.changes(definition, feed.life, feed.number)

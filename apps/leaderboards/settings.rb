@@ -8,7 +8,6 @@ module Leaderboards
   module Settings
     DEADLINE_MS = (1..60_000).freeze
     FEED_SECONDS = (1..300).freeze
-    DURABILITIES = %w[disk memory].freeze
 
     class << self
       # @param settings [Elah::Settings]
@@ -20,14 +19,15 @@ module Leaderboards
         store = Elah::Store.open(config.state("leaderboards"), bytes_max: config.store_bytes_max)
         Service.new(store, scores: scores(settings, config, store), api_key: key && Elah::ApiKey.new(key),
                            token_secret: token_secret(settings, key),
-                           feed_seconds: integer(settings, :leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))
+                           feed_seconds: settings.integer(:leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))
       end
 
       private
 
       def scores(settings, config, store)
-        deadline = integer(settings, :leaderboards_deadline_ms, 150, DEADLINE_MS) / 1000.0
-        Stores.open(Stores::Opening.new(store: config.store, embedded: store, durability: durability(settings), deadline: deadline))
+        deadline = settings.integer(:leaderboards_deadline_ms, 150, DEADLINE_MS) / 1000.0
+        durability = settings.choice(:leaderboards_durability, %w[disk memory]).to_sym
+        Stores.open(Stores::Opening.new(store: config.store, embedded: store, durability: durability, deadline: deadline))
       end
 
       # The key identifies those who may issue tokens.
@@ -37,20 +37,6 @@ module Leaderboards
         return secret if secret.bytesize >= Tokens::SECRET_BYTES_MIN
 
         raise Elah::OptionError, "leaderboards_token_secret has at least #{Tokens::SECRET_BYTES_MIN} bytes, not #{secret.bytesize}."
-      end
-
-      def integer(settings, name, default, range)
-        value = settings.fetch(name, default).to_s
-        return value.to_i if value.match?(/\A\d{1,9}\z/) && range.cover?(value.to_i)
-
-        raise Elah::OptionError, "#{name} is a whole number from #{range.begin} to #{range.end}, not #{value}."
-      end
-
-      def durability(settings)
-        value = settings.fetch(:leaderboards_durability, DURABILITIES.first).to_s
-        return value.to_sym if DURABILITIES.include?(value)
-
-        raise Elah::OptionError, "leaderboards_durability is #{DURABILITIES.join(' or ')}, not #{value}."
       end
     end
   end

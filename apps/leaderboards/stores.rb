@@ -16,8 +16,8 @@ module Leaderboards
   #   board's own; metadata is JSON, "null" to remove it, nil to keep it. {Text#submission}. Raises InvalidScore, BoardFull.
   # [increment(definition, member, amount, key, style)] adds once for each Idempotency-Key of the board: `[Text#submission, whether the key came
   #   before]`. Raises IdempotencyMismatch if the key came with another request, and the errors of submit.
-  # [submit_together(submissions, key, style)] all or nothing: each is `[definition, member, score, operator]`; `[Array of Text#submission,
-  #   whether the Idempotency-Key, which may be nil, came before]`. {Boards::Together} describes what a reader may see meanwhile
+  # [submit_to_boards(submissions, key, style)] all or nothing: each is `[definition, member, score, operator]`; `[Array of Text#submission,
+  #   whether the Idempotency-Key, which may be nil, came before]`. {Boards::MultiBoardWrites} describes what a reader may see meanwhile
   # [import(definition, rows, operator)] submits rows of member, score and metadata: `[[index, code], ...]` of those that were refused
   # [delete(definition, member, erase)] whether the member existed; `erase` also removes it from old seasons, with metadata and ban
   # [ban(definition, member), pardon(definition, member)] a banned member is in no list and not counted, but its own submissions and

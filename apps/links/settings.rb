@@ -13,7 +13,7 @@ module Links
     def self.service(settings, config)
       key = settings[:links_api_key]
       Service.new(Stores.open(config), api_key: key && Elah::ApiKey.new(key), base_url: settings[:links_base_url],
-                                       hosts: settings[:links_hosts].to_s.split(/[,\s]+/))
+                                       hosts: settings.list(:links_hosts))
     end
   end
 end

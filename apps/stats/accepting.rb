@@ -74,8 +74,8 @@ module Stats
 
         take(key, events.size) unless @quota
         receipt = service.sink.push_all(events, ids: batch.ids(id, key&.name), stream: key&.name, **preference(service))
-        events.each { |event| service.pulse.accepted(Stats.named_path(event)) }
-        service.pulse.took(now - started_at)
+        events.each { |event| service.live_counters.count(Stats.named_path(event)) }
+        service.live_counters.record_latency(now - started_at)
         receipt
       rescue Elah::Sink::TooLarge
         refuse_large(batch, sender, &record) or raise
@@ -111,7 +111,7 @@ module Stats
     def push(type, params, offered: nil, prefer: request.header("prefer"))
       service = Stats.service
       options = preference(service, prefer)
-      started_at = now if service.pulse.timed?
+      started_at = now if service.live_counters.sample?
       key = admit(1, offered: offered)
       is_opted_out = Sender.opted_out?(request)
       visitor = is_opted_out ? Visitors::NOBODY : service.visitor_of(request)
@@ -120,8 +120,8 @@ module Stats
                                                    only: (Sender::HARMLESS if is_opted_out), durability: options[:durability],
                                                    wait_seconds: options[:wait_seconds] || DELIVERED_SECONDS)
       named = params["path"]
-      service.pulse.accepted(named.is_a?(String) ? named : request.path)
-      service.pulse.took(now - started_at) if started_at
+      service.live_counters.count(named.is_a?(String) ? named : request.path)
+      service.live_counters.record_latency(now - started_at) if started_at
       receipt
     end
 

@@ -22,15 +22,15 @@ module Stats
     end
 
     # @param tx [Elah::Store::Transaction]
-    # @param events [Array<Refined>]
-    # @return [Array<Refined>] the new ones
+    # @param events [Array<EventFields>]
+    # @return [Array<EventFields>] the new ones
     def add(tx, events)
       tx.preload(*events.flat_map { |event| [@events, event.id] })
       events.select { |event| new?(tx, event) }
     end
 
-    # @param events [Array<Refined>]
-    # @return [Array<Refined>] without those of erased visitors
+    # @param events [Array<EventFields>]
+    # @return [Array<EventFields>] without those of erased visitors
     def without_erased(events)
       visitors = events.filter_map(&:visitor).uniq
       return events if visitors.empty? || @erased.size.zero?

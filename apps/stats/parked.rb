@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "json_text"
-require_relative "refined"
+require_relative "event_fields"
 
 module Stats
   # The events that did not match their schema, or that the destination rejected: dead letters of the sink, each with its reason.
@@ -86,7 +86,7 @@ module Stats
     # Does for all schemas and visitors what {#release} and {#erase} do for one.
     def review
       each_page do |letters|
-        events = letters.map { |letter| Refined.new(letter) }
+        events = letters.map { |letter| EventFields.new(letter) }
         kept = @archive.without_erased(events)
         @sink.discard((events - kept).map(&:id))
         fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }

@@ -31,7 +31,7 @@ module Stats
     # Adds events that were not counted before.
     #
     # @param tx [Elah::Store::Transaction]
-    # @param events [Array<Refined>]
+    # @param events [Array<EventFields>]
     # @return [void]
     def add(tx, events)
       # Ruby copies an unfrozen key into its table of unique strings, which grows and stays large.

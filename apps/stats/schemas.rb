@@ -17,7 +17,7 @@ module Stats
       @read = {}
     end
 
-    # @param events [Array<Refined>]
+    # @param events [Array<EventFields>]
     # @return [Hash{String=>String}] the faults of those that do not match their schema, by their IDs
     def faults(events)
       named = events.select(&:name)

@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
-# The parts of a running collector.
+# The parts of a running collector, and the hook that starts them.
 require_relative "archive"
 require_relative "client_address"
 require_relative "cors"
 require_relative "destination"
 require_relative "erasure"
 require_relative "errors"
+require_relative "event_processor"
 require_relative "keys"
 require_relative "live/ticker"
+require_relative "live_counters"
 require_relative "parked"
-require_relative "pulse"
 require_relative "quota"
-require_relative "refinery"
 require_relative "rollups"
 require_relative "salts"
 require_relative "schemas"
@@ -28,8 +28,8 @@ module Stats
     attr_reader :store
     # @return [Elah::Sink] where every event goes
     attr_reader :sink
-    # @return [Pulse] the recent events of this process
-    attr_reader :pulse
+    # @return [LiveCounters]
+    attr_reader :live_counters
     # @return [Live::Ticker] the source of the live page's events
     attr_reader :live
     # @return [ClientAddress]
@@ -87,7 +87,7 @@ module Stats
       @durability = durability
       @inflated_bytes_max = inflated_bytes_max
       @batch_events_max = batch_events_max
-      @pulse = Pulse.new(clock: clock)
+      @live_counters = LiveCounters.new(clock: clock)
       @cors = CORS.new(origins)
       @quota = Quota.new(store, clock: clock)
       @live = Live::Ticker.new(self, machine: machine)
@@ -95,11 +95,11 @@ module Stats
       @salts = Salts.new(store, clock: clock)
       @visitors = Visitors.new(@salts, addresses: addresses)
       @has_uniform_headers = keys.nil? && @cors.uniform?
-      build_late_half(Destination.of(destination), kept_seconds, sink)
+      build_processing(Destination.of(destination), kept_seconds, sink)
     end
 
-    # Starts what each worker does beside its requests: it reports to the others, with or without viewers of the live page, and follows
-    # the changes of other machines.
+    # Starts the background work of each worker: it reports its figures to the other workers, and follows the changes of other
+    # machines.
     #
     # @return [void]
     def start
@@ -125,12 +125,12 @@ module Stats
 
     private
 
-    def build_late_half(destination, kept_seconds, sink_options)
+    def build_processing(destination, kept_seconds, sink_options)
       @archive = Archive.new(@store, kept_seconds: kept_seconds, is_keeping: destination.nil?)
       @rollups = Rollups.new(@store)
       @schemas = Schemas.new(@store)
-      refinery = Refinery.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
-      @sink = Elah::Sink.new("stats", to: refinery, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
+      processor = EventProcessor.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
+      @sink = Elah::Sink.new("stats", to: processor, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @store, @schemas, @archive)
       @erasure = Erasure.new(@archive, destination, @parked)
     end
@@ -141,7 +141,7 @@ module Stats
     attr_accessor :service
 
     # @param event [Hash{String=>Object}]
-    # @return [String] the path that the event is about: the one that it names, else the one that it was sent to
+    # @return [String] the path that the event names as a parameter, or the path of its request
     def named_path(event)
       named = event["params"]["path"]
       named.is_a?(String) ? named : event["path"]

@@ -21,9 +21,9 @@ module Stats
         key = settings[:stats_api_key]
         store = Elah::Store.open(config.state("stats"), bytes_max: config.store_bytes_max)
         Service.new(store, destination: settings.fetch(:stats_destination, "store").to_s, api_key: key && Elah::ApiKey.new(key),
-                           keys: Keys.parse(settings[:stats_keys]), durability: choice(settings, :stats_durability, DURABILITIES).to_sym,
-                           addresses: choice(settings, :stats_addresses, Visitors::ADDRESSES), proxies: list(settings[:stats_trusted_proxies]),
-                           origins: list(settings[:stats_origins]), machine: machine(config), **bounds(settings))
+                           keys: Keys.parse(settings[:stats_keys]), durability: settings.choice(:stats_durability, DURABILITIES).to_sym,
+                           addresses: settings.choice(:stats_addresses, Visitors::ADDRESSES), proxies: settings.list(:stats_trusted_proxies),
+                           origins: settings.list(:stats_origins), machine: machine(config), **bounds(settings))
       end
 
       private
@@ -41,27 +41,10 @@ module Stats
       end
 
       def bounds(settings)
-        { kept_seconds: integer(settings, :stats_retention_days, 30, RETENTION_DAYS) * 86_400,
-          inflated_bytes_max: integer(settings, :stats_inflated_bytes_max, 10_485_760, INFLATED_BYTES),
-          batch_events_max: integer(settings, :stats_batch_events_max, 10_000, BATCH_EVENTS) }
+        { kept_seconds: settings.integer(:stats_retention_days, 30, RETENTION_DAYS) * 86_400,
+          inflated_bytes_max: settings.integer(:stats_inflated_bytes_max, 10_485_760, INFLATED_BYTES),
+          batch_events_max: settings.integer(:stats_batch_events_max, 10_000, BATCH_EVENTS) }
       end
-
-      def choice(settings, name, choices)
-        value = settings.fetch(name, choices.first).to_s
-        return value if choices.include?(value)
-
-        raise Elah::OptionError, "#{name} is #{choices.join(' or ')}, not #{value}."
-      end
-
-      def integer(settings, name, default, range)
-        value = settings.fetch(name, default).to_s
-        number = value.to_i
-        return number if value.match?(/\A\d{1,10}\z/) && range.cover?(number)
-
-        raise Elah::OptionError, "#{name} is a whole number from #{range.begin} to #{range.end}, not #{value}."
-      end
-
-      def list(value) = value.to_s.split(/[,\s]+/)
     end
   end
 end

@@ -64,7 +64,7 @@ class LeaderboardsBadDaysTest < Minitest::Test
 
   def test_wrong_settings_are_told
     error = assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: ["--set", "leaderboards_durability=paper"]) }
-    assert_match(/leaderboards_durability is disk or memory, not paper/, error.message)
+    assert_match(/leaderboards_durability must be disk or memory, not paper/, error.message)
   end
 
   def test_a_board_takes_no_more_members_than_it_may

@@ -54,7 +54,7 @@ class LeaderboardsFeedTest < Minitest::Test
 
   def test_wrong_settings_are_told
     { ["leaderboards_token_secret=#{'s' * 16}"] => /needs a leaderboards_api_key/,
-      ["leaderboards_feed_seconds=0"] => /leaderboards_feed_seconds is a whole number from 1 to 300, not 0/,
+      ["leaderboards_feed_seconds=0"] => /leaderboards_feed_seconds must be a whole number from 1 to 300, not 0/,
       ["leaderboards_token_secret=short", "leaderboards_api_key=k"] => /at least 16 bytes, not 5/ }.each do |settings, message|
       arguments = settings.flat_map { |setting| ["--set", setting] }
       assert_match message, assert_raises(ElahServer::Failure) { ElahServer.start(LeaderboardsServer::APP, arguments: arguments) }.message

@@ -175,6 +175,25 @@ class ConfigTest < Minitest::Test
     ["--set links_size=VALUE", "LINKS_SIZE", "set :links_size, VALUE"].each { |way| assert_includes message, way }
   end
 
+  def test_a_setting_is_checked_by_what_the_app_expects
+    settings = load(settings: { "shop_days" => "12", "shop_hosts" => "a.example, b.example" }, file: %(set :shop_mode, "fast")).settings
+    assert_equal 12, settings.integer(:shop_days, 30, 1..365)
+    assert_equal 30, settings.integer(:shop_hours, 30, 1..365)
+    assert_equal "fast", settings.choice(:shop_mode, %w[safe fast])
+    assert_equal "safe", settings.choice(:shop_other, %w[safe fast])
+    assert_equal %w[a.example b.example], settings.list(:shop_hosts)
+    assert_empty settings.list(:shop_names)
+  end
+
+  def test_a_wrong_setting_is_named_with_its_valid_values
+    settings = load(settings: { "shop_days" => "0", "shop_hours" => "1.5", "shop_mode" => "slow" }).settings
+    expected = "shop_days must be a whole number from 1 to 365, not 0."
+    assert_equal expected, assert_raises(Elah::OptionError) { settings.integer(:shop_days, 30, 1..365) }.message
+    assert_raises(Elah::OptionError) { settings.integer(:shop_hours, 30, 1..365) }
+    expected = "shop_mode must be safe or fast, not slow."
+    assert_equal expected, assert_raises(Elah::OptionError) { settings.choice(:shop_mode, %w[safe fast]) }.message
+  end
+
   def test_the_state_is_in_the_data_folder_or_on_the_cluster
     config = load(flags: { data: "/srv/data" })
     assert_equal "/srv/data", config.state

@@ -39,12 +39,12 @@ module Items
 
       def size(scope = Slots::ALL) = Total.where(scope: scope).pick(:total) || 0
 
-      def look(position, scope = Slots::ALL)
-        count, documents = look_many([position], scope)
+      def fetch(position, scope = Slots::ALL)
+        count, documents = fetch_many([position], scope)
         [count, documents.first]
       end
 
-      def look_many(positions, scope = Slots::ALL)
+      def fetch_many(positions, scope = Slots::ALL)
         Row.transaction(isolation: :repeatable_read) do
           places = scope.empty? ? nil : Tag.where(tag: scope, position: positions).pluck(:position, :item_id).to_h
           rows = places ? Row.where(id: places.values).pluck(:id, :document) : Row.where(position: positions).pluck(:position, :document)

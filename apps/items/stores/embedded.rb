@@ -47,10 +47,10 @@ module Items
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
-      def look(position, scope = Slots::ALL)
+      def fetch(position, scope = Slots::ALL)
         return @documents.at(position) if scope.empty?
 
-        count, documents = look_many([position], scope)
+        count, documents = fetch_many([position], scope)
         [count, documents.first]
       end
 
@@ -62,12 +62,12 @@ module Items
       # @return what `request.respond` returns, or nil
       def respond(request, headers, position, count) = @documents.respond_at(request, 200, headers, position, count)
 
-      # Like {#look} for many positions, all read at one moment.
+      # Like {#fetch} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, Array<(String, nil)>)]
-      def look_many(positions, scope = Slots::ALL)
+      def fetch_many(positions, scope = Slots::ALL)
         @store.transaction do |tx|
           [number(tx.get(@counts, count_key(scope))), positions.map { |position| at(tx, position, scope) }]
         end

@@ -38,22 +38,22 @@ module Items
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
-      def look(position, scope = Slots::ALL)
+      def fetch(position, scope = Slots::ALL)
         if scope.empty?
           made
-          state, document = @draws.look(position)
+          state, document = @draws.fetch(position)
           return [number(state, scope), (document if position < number(state, scope))] unless state.nil? || state["b"]
         end
-        count, documents = look_many([position], scope)
+        count, documents = fetch_many([position], scope)
         [count, documents.first]
       end
 
-      # Like {#look} for many positions, all read at one moment.
+      # Like {#fetch} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, Array<(String, nil)>)]
-      def look_many(positions, scope = Slots::ALL)
+      def fetch_many(positions, scope = Slots::ALL)
         state.at_one_version do |state|
           documents = scope.empty? ? by("_id", positions) : tagged(positions, scope)
           [number(state, scope), positions.map { |position| documents[position] }]

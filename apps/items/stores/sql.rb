@@ -36,16 +36,16 @@ module Items
       # @param position [Integer]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
-      def look(position, scope = Slots::ALL)
+      def fetch(position, scope = Slots::ALL)
         (scope.empty? ? sql.rows(LOOK, position) : sql.rows(LOOK_TAG, position, scope)).first || NONE
       end
 
-      # Like {#look} for many positions, all read at one moment.
+      # Like {#fetch} for many positions, all read at one moment.
       #
       # @param positions [Array<Integer>]
       # @param scope [String] "" for all items, or a tag
       # @return [Array(Integer, Array<(String, nil)>)]
-      def look_many(positions, scope = Slots::ALL)
+      def fetch_many(positions, scope = Slots::ALL)
         slots = Writing.fill(positions)
         rows = scope.empty? ? sql.rows(look_all(slots.size), *slots) : sql.rows(look_tag(slots.size), *slots, scope)
         documents = rows.to_h { |_, position, document| [position, document] }

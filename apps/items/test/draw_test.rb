@@ -14,8 +14,8 @@ class ItemsDrawTest < Minitest::Test
     end
 
     def size(_scope) = next_size
-    def look(position, _scope) = next_size.then { |size| [size, (position if position < size)] }
-    def look_many(positions, _scope) = next_size.then { |size| [size, positions.map { |position| position if position < size }] }
+    def fetch(position, _scope) = next_size.then { |size| [size, (position if position < size)] }
+    def fetch_many(positions, _scope) = next_size.then { |size| [size, positions.map { |position| position if position < size }] }
 
     private
 
@@ -43,7 +43,7 @@ class ItemsDrawTest < Minitest::Test
   # client got 500.
   class Torn
     def initialize = @draws = [[1000, "item 0"], [1000, "new"], [1000, "item 7"], [999, "new"], [999, "item 3"]]
-    def look(_position, _scope) = @draws.shift
+    def fetch(_position, _scope) = @draws.shift
   end
 
   # Draws the positions of a plan.

@@ -24,7 +24,7 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     slots = @mongo["items"].find({ "_id" => { "$in" => [0, 4] } }).to_h { |found| [found["_id"], found] }
     steps = [{ "c" => "items", "_id" => 0, "d" => slots[4].except("_id") }, { "c" => "items", "_id" => 4, "i" => slots[4]["i"] }]
     @mongo["items"].update_one({ "_id" => -1 }, { "$set" => { "b" => true, "p" => steps, "n.=" => 4 }, "$inc" => { "v" => 1 } })
-    assert_equal [4, slots[4]["d"]], @store.look(0)
+    assert_equal [4, slots[4]["d"]], @store.fetch(0)
     assert_nil @store.find(uuid(1))
     assert_equal state["v"] + 1, @mongo["items"].find_one({ "_id" => -1 })["v"]
     @store.insert([item(6, tags: [])])
@@ -35,7 +35,7 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
   def test_a_server_that_has_lost_everything_is_begun_anew
     @store.insert([item(1)])
     %w[items item_slots].each { |name| @mongo[name].drop }
-    assert_equal [[0, nil], 0], [@store.look(0), @store.size]
+    assert_equal [[0, nil], 0], [@store.fetch(0), @store.size]
     @store.insert([item(2)])
     assert_equal [1, 0], [@store.size, @store.size("b")]
   end

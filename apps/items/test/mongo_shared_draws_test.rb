@@ -30,7 +30,7 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
   # The result of each of some concurrent draws, or the class of its exception.
   def together(looks, positions)
     Elah.run do
-      positions.map { |position| Elah.async { looks.look(position) } }.map { |draw| draw.value rescue $!.class }
+      positions.map { |position| Elah.async { looks.fetch(position) } }.map { |draw| draw.value rescue $!.class }
     end
   end
 
@@ -43,8 +43,8 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
 
   def test_draws_of_another_iteration_have_their_own_query
     looks = looks()
-    Elah.run { 3.times { |position| looks.look(position) } }
-    looks.look(3)
+    Elah.run { 3.times { |position| looks.fetch(position) } }
+    looks.fetch(3)
     assert_equal [[-1, 0], [-1, 1], [-1, 2], [-1, 3]], @asked.queries
   end
 
@@ -52,9 +52,9 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
     began, go_on = Array.new(2) { Queue.new }
     looks = looks { |number| number == 1 && began.push(true) && go_on.pop }
     Elah.run do
-      first = Elah.async { looks.look(1) }
+      first = Elah.async { looks.fetch(1) }
       began.pop
-      assert_equal "document 2", looks.look(2).last
+      assert_equal "document 2", looks.fetch(2).last
       go_on << true
       assert_equal "document 1", first.value.last
     end
@@ -76,7 +76,7 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
     began, never = Array.new(2) { Queue.new }
     looks = looks { |number| number == 1 && began.push(true) && never.pop }
     Elah.run do
-      first, *others = [1, 2, 3].map { |position| Elah.async { looks.look(position) } }
+      first, *others = [1, 2, 3].map { |position| Elah.async { looks.fetch(position) } }
       began.pop
       first.cancel
       assert_equal ["document 2", "document 3"], others.map { |draw| draw.value.last }
@@ -88,7 +88,7 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
   def test_one_that_is_cancelled_before_it_has_asked_leaves_the_others_to_themselves
     looks = looks()
     Elah.run do
-      first, other = [1, 2].map { |position| Elah.async { looks.look(position) } }
+      first, other = [1, 2].map { |position| Elah.async { looks.fetch(position) } }
       first.cancel
       assert_equal "document 2", other.value.last
     end

@@ -7,7 +7,7 @@ require_relative "../slots"
 # What every store of the app must do. A test of one has its store in @store, empty.
 module StoreChecks
   def test_an_empty_store
-    assert_equal [0, [0, nil], [0, [nil, nil]]], [@store.size, @store.look(0), @store.look_many([0, 7])]
+    assert_equal [0, [0, nil], [0, [nil, nil]]], [@store.size, @store.fetch(0), @store.fetch_many([0, 7])]
     assert_equal [[], nil], @store.page(after: 0, limit: 10)
     assert_nil @store.find(uuid(1))
     assert_equal 0, @store.delete([uuid(1), "none"])
@@ -94,10 +94,10 @@ module StoreChecks
     %w[a b c].each { |tag| scopes[tag] = live.select { |item| item.tags.include?(tag) } } if live
     scopes.each do |scope, items|
       size = @store.size(scope)
-      looks = (0..size).map { |position| @store.look(position, scope) }
+      looks = (0..size).map { |position| @store.fetch(position, scope) }
       assert_equal [size], looks.map(&:first).uniq
       documents = looks.map(&:last)
-      assert_equal [size, documents], @store.look_many((0..size).to_a, scope)
+      assert_equal [size, documents], @store.fetch_many((0..size).to_a, scope)
       assert_nil documents.pop
       uuids = documents.map { |document| parsed(document)["uuid"] }
       assert_equal uuids.uniq, uuids

@@ -91,7 +91,7 @@ module UniformityChecks
   # How often each row is drawn; a row that is not there is an error. The cells of rows are blocks of their positions,
   # in which a bias would show.
   def count(uuids, scope, random)
-    counts = @store.look_many((0...@store.size(scope)).to_a, scope).last.to_h { |document| [uuid_of(document), 0] }
+    counts = @store.fetch_many((0...@store.size(scope)).to_a, scope).last.to_h { |document| [uuid_of(document), 0] }
     assert_equal uuids.sort, counts.keys.sort
     draw = Items::Draw.new(@store, Items::Uniformity::Tally.new, random: random)
     draws(draw, scope) { |document| counts[uuid_of(document)] += 1 }

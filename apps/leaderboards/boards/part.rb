@@ -20,16 +20,16 @@ module Leaderboards
       # @return [Array(Standing, Boolean, Object)] the member now, whether it has changed, and its score before
       # @raise [InvalidScore, BoardFull]
       def submit_to_part(member, score, operator, metadata)
-        look
+        refresh
         submission = @standings.submit(member, score, operator || @definition.operator, :ordinal)
-        @companions.keep(member, metadata) if metadata
+        @member_data.put_metadata(member, metadata) if metadata
         [standing(member), submission.changed, submission.previous_score]
       end
 
       # @param member [String]
       # @return [Standing, nil]
       def find_in_part(member)
-        look
+        refresh
         @set.member?(member) ? standing(member) : nil
       end
 
@@ -39,7 +39,7 @@ module Leaderboards
       # @return [Place]
       # @raise [InvalidCursor]
       def place_in_part(member, cursor, score)
-        look
+        refresh
         behind = row_behind(cursor, :ordinal)
         before = behind ? behind.rank - 1 : @set.size
         before -= 1 if @set.cursor(member) == cursor
@@ -55,7 +55,7 @@ module Leaderboards
       # @return [Array(Integer, Array<Standing>)] how many are before the place, and members next to it
       # @raise [InvalidCursor]
       def near_in_part(cursor, limit, is_before)
-        look
+        refresh
         rows = @set.page(is_before ? :before : :after => cursor, limit: limit).rows
         behind = cursor && row_behind(cursor, :ordinal)
         before = cursor ? (behind ? behind.rank - 1 : @set.size) : 0
@@ -66,14 +66,14 @@ module Leaderboards
 
       # @return [Summary]
       def summarize
-        look
+        refresh
         scores = (0..STEPS).map { |step| @set.score_at_percentile(Rational(100 * step, STEPS)) }
         Summary.new(@set.size, scores.compact, Leaderboards.service.clock.now)
       end
 
       private
 
-      def standing(member) = Standing.new(member, @set.score(member), @set.cursor(member), @companions.metadata(member))
+      def standing(member) = Standing.new(member, @set.score(member), @set.cursor(member), @member_data.metadata(member))
 
       def row_behind(cursor, style) = @set.page(after: cursor, limit: 1, style: style).rows.first
 

@@ -13,15 +13,15 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String] the first members
       def top(count, style)
-        look
-        @tops.fetch(@standings.version + @companions.version, count, style) { list_of(@set.top_json(count, style: style, &more)) }
+        refresh
+        @tops.fetch(@standings.version + @member_data.version, count, style) { list_of(@set.top_json(count, style: style, &more)) }
       end
 
       # @param member [String]
       # @param style [Symbol]
       # @return [String] the member
       def show(member, style)
-        look
+        refresh
         among(member) { |set| set.row_json(member, style: style, &more) } || no_member!(member)
       end
 
@@ -30,7 +30,7 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String] the member between its neighbours
       def around(member, distance, style)
-        look
+        refresh
         list_of(among(member) { |set| set.around_json(member, distance, style: style, &more) } || no_member!(member))
       end
 
@@ -39,7 +39,7 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String]
       def ranks(first, last, style)
-        look
+        refresh
         list_of(@set.range_json(first..last, style: style, &more))
       end
 
@@ -47,7 +47,7 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String] members with scores in a range, and how many there are
       def scores(range, style)
-        look
+        refresh
         scores = range.from..range.to
         rows = @set.by_score(scores, offset: range.offset, limit: range.limit, style: style)
         members(rows, %(,"count":#{@set.count(scores)}))
@@ -61,7 +61,7 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String] a page, with the cursors of its neighbours
       def page(after, before, limit, style)
-        look
+        refresh
         page = @set.page(after: after, before: before, limit: limit, style: style)
         members(page.rows, %(,"after":#{cursor(page.after)},"before":#{cursor(page.before)}))
       rescue Elah::RankedSet::InvalidCursor => e
@@ -72,7 +72,7 @@ module Leaderboards
       # @param style [Symbol]
       # @return [String] those who are there in the order of their ranks, each with its position among them, and the names of the others
       def list(names, style)
-        look
+        refresh
         found = @set.list(names, style: :ordinal).compact.sort_by(&:rank).map(&:member)
         rows = @set.list(found, style: style).each_with_index.map { |row, index| text(row, index + 1) }
         missing = (names - found).map { |name| @text.name(name) }
@@ -82,7 +82,7 @@ module Leaderboards
       # @param member [String]
       # @return [String] its percentile
       def percentile(member)
-        look
+        refresh
         percentile, score = among(member) { |set| [set.percentile(member), set.score(member)] }
         percentile or no_member!(member)
         %({"member":#{@text.name(member)},"score":#{@text.score(score)},"percentile":#{percentile}})
@@ -91,7 +91,7 @@ module Leaderboards
       # @param percents [Array<Numeric>]
       # @return [String] the score at each
       def scores_at(percents)
-        look
+        refresh
         rows = percents.map do |percent|
           score = @set.score_at_percentile(percent)
           %({"percentile":#{percent},"score":#{score ? @text.score(score) : 'null'}})
@@ -103,7 +103,7 @@ module Leaderboards
       # @param buckets [Integer, nil]
       # @return [String] how many members have which score
       def histogram(bounds, buckets)
-        look
+        refresh
         rows = @set.histogram(bounds: bounds, buckets: buckets).map do |bucket|
           from, to = [bucket.from, bucket.to].map { |score| score ? @text.first(score) : "null" }
           %({"from":#{from},"to":#{to},"count":#{bucket.count}})
@@ -116,7 +116,7 @@ module Leaderboards
       # @param (see #ranks)
       # @return [Array<Elah::RankedSet::Row>]
       def rows(first, last, style)
-        look
+        refresh
         @set.range(first..last, style: style)
       end
 
@@ -124,33 +124,33 @@ module Leaderboards
       # @param style [Symbol]
       # @return [Elah::RankedSet::Row]
       def row(member, style)
-        look
+        refresh
         among(member) { |set| set[member, style: style] } || no_member!(member)
       end
 
       # @return [Integer] members
       def size
-        look
+        refresh
         @set.size
       end
 
       # @return [Array<String>] who is banned
       def banned
-        look
-        @companions.banned
+        refresh
+        @member_data.banned
       end
 
       # @param limit [Integer]
       # @return [Array<Seasons::Season>] the latest first
       def seasons(limit)
-        look
+        refresh
         @seasons.list(limit)
       end
 
       # @param number [Integer]
       # @return [Boolean] whether the season is over, once that is on disk
       def over?(number)
-        look
+        refresh
         return false if number >= season
 
         Board.region.flush
@@ -161,10 +161,10 @@ module Leaderboards
       # @param limit [Integer]
       # @return [Array(String, (String, nil))] lines of JSON, and where the next ones begin
       def export(after, limit)
-        look
+        refresh
         page = @set.page(after: after, limit: limit)
         lines = page.rows.map do |row|
-          metadata = @companions.metadata(row.member)
+          metadata = @member_data.metadata(row.member)
           %({"member":#{@text.name(row.member)},"score":#{@text.score(row.score)}#{metadata && %(,"metadata":#{metadata})}}\n)
         end
         [lines.join, page.after]
@@ -174,7 +174,7 @@ module Leaderboards
       # @param number [Integer]
       # @return [Array] season, size, and what {Changes#since} says; changes are noted from the first time that somebody asks on
       def changes(life, number)
-        look
+        refresh
         @changes ||= Changes.new
         [season, @set.size, *@changes.since(life, number)]
       end
@@ -183,22 +183,22 @@ module Leaderboards
 
       # The set as a member sees it: a banned member is included in it.
       def among(member)
-        return yield @set unless @companions.banned_any? && @companions.banned?(member)
+        return yield @set unless @member_data.banned_any? && @member_data.banned?(member)
 
         score = shadow.set.score(member) or return
         @standings.with(member, score) { |set| yield set }
       end
 
       def members(rows, beside)
-        list_of(@companions.metadata_any? ? "[#{rows.map { |row| text(row) }.join(',')}]" : @text.rows(rows), beside)
+        list_of(@member_data.metadata_any? ? "[#{rows.map { |row| text(row) }.join(',')}]" : @text.rows(rows), beside)
       end
 
       def list_of(rows, beside = nil) = %({"season":#{season},"size":#{@set.size},"members":#{rows}#{beside}})
 
       # The parts of a member's object besides rank and score.
-      def more = @companions.metadata_any? ? @more : nil
+      def more = @member_data.metadata_any? ? @more : nil
 
-      def text(row, position = nil) = @text.row(row, @companions.metadata(row.member), position)
+      def text(row, position = nil) = @text.row(row, @member_data.metadata(row.member), position)
 
       def cursor(cursor) = cursor ? %("#{season}.#{cursor}") : "null"
 

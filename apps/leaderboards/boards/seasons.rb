@@ -79,7 +79,7 @@ module Leaderboards
       # Ends the current season and begins the next.
       #
       # @return [Season] the new one
-      def turn
+      def advance
         @current.ended_at = [@clock.now, @current.begins_at].max
         write(@last = @current)
         @pruned = false

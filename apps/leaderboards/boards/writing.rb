@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "multi_board_writes"
 
 module Leaderboards
   module Boards
@@ -16,9 +17,9 @@ module Leaderboards
       # @param metadata [String, nil] JSON; nil leaves what is there, "null" takes it away
       # @return [String] the result of the submission
       def submit(member, score, operator, style, metadata = nil)
-        look
+        refresh
         text = enter(member, score, operator || @definition.operator, style)
-        @companions.keep(member, metadata) if metadata
+        @member_data.put_metadata(member, metadata) if metadata
         @seasons.prune(@rows, Board.members) unless @seasons.pruned?
         text
       end
@@ -29,11 +30,11 @@ module Leaderboards
       # @param operator [Symbol]
       # @return [Array<Array(Integer, String)>] the index and the code of each that was refused
       def import(rows, operator)
-        look
+        refresh
         failures = []
         rows.each_with_index do |(member, score, metadata), index|
           enter(member, score, operator, :ordinal)
-          @companions.keep(member, metadata) if metadata
+          @member_data.put_metadata(member, metadata) if metadata
         rescue Refused => e
           failures << [index, e.code]
         end
@@ -49,32 +50,29 @@ module Leaderboards
       # @return [Array(String, Boolean)] what the first request with the key did, and whether that was before
       # @raise [IdempotencyMismatch]
       def increment(member, amount, key, style)
-        look
+        refresh
         @responses.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") { enter(member, amount, :increment, style) }
       end
 
-      # Whether a submission can be part of a write to several boards. An increment must leave enough room that earlier increments
-      # cannot make it fail.
+      # Checks that a submission can be part of a write to several boards.
       #
       # @param member [String]
       # @param score [Object]
       # @param operator [Symbol]
       # @raise [InvalidScore, BoardFull]
       def check(member, score, operator)
-        look
+        refresh
         decision = @standings.decide(member, score, operator)
-        return unless decision && operator == :increment && @text.components(decision.score).any? { |component| component.abs > 2**62 }
-
-        raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
+        MultiBoardWrites.check_room(@text.components(decision.score)) if decision && operator == :increment
       end
 
       # Applies a part of a decided write to several boards, once.
       #
-      # @param name [String] of the part, among the answers
+      # @param name [String] of the part, among the stored responses
       # @param (see #submit)
       # @return [String] the result of the submission
       def carry_out(name, member, score, operator, style)
-        look
+        refresh
         @responses.once(name, "") { enter(member, score, operator, style, is_decided: true) }.first
       end
 
@@ -82,9 +80,9 @@ module Leaderboards
       # @param erase [Boolean] whether also what is kept beside the score goes
       # @return [Boolean] whether the member was there
       def delete(member, erase)
-        look
+        refresh
         was_there = [@standings, *shadow_if_any].map { |standings| standings.delete(member) }.any?
-        @companions.forget(member) if erase
+        @member_data.delete(member) if erase
         was_there
       end
 
@@ -92,10 +90,10 @@ module Leaderboards
       #
       # @param member [String]
       def ban(member)
-        look
-        return if @companions.banned?(member)
+        refresh
+        return if @member_data.banned?(member)
 
-        @companions.ban(member)
+        @member_data.ban(member)
         shadow.take(member, @standings)
         nil
       end
@@ -103,11 +101,11 @@ module Leaderboards
       # @param member [String]
       # @return [Boolean] whether it was banned
       def pardon(member)
-        look
-        return false unless @companions.banned?(member)
+        refresh
+        return false unless @member_data.banned?(member)
 
         @standings.take(member, shadow)
-        @companions.pardon(member)
+        @member_data.pardon(member)
         true
       end
 
@@ -116,7 +114,7 @@ module Leaderboards
       # @param keep [Integer]
       # @return [Integer] how many were removed; to be called until it is 0
       def trim(keep)
-        look
+        refresh
         size = @set.size
         first = [keep + 1, size - TRIMMED_AT_ONCE + 1].max
         @set.range(first..size).each { |row| @standings.delete(row.member) }.size
@@ -126,8 +124,8 @@ module Leaderboards
       #
       # @return [Integer] the number of the new one
       def begin_season
-        look
-        turn
+        refresh
+        advance_season
         season
       end
 
@@ -149,7 +147,7 @@ module Leaderboards
 
       # @return [String] the result of the submission
       def enter(member, score, operator, style, is_decided: false)
-        return enter_hidden(member, score, operator, style, is_decided: is_decided) if @companions.banned_any? && @companions.banned?(member)
+        return enter_hidden(member, score, operator, style, is_decided: is_decided) if @member_data.banned_any? && @member_data.banned?(member)
         return @standings.submit_json(member, score, operator, style, is_decided: is_decided) unless @changes
 
         version = @standings.version
@@ -166,7 +164,7 @@ module Leaderboards
         @text.submission(submission)
       end
 
-      def shadow_if_any = @companions.banned_any? ? [shadow] : []
+      def shadow_if_any = @member_data.banned_any? ? [shadow] : []
     end
   end
 end

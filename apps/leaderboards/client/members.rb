@@ -100,7 +100,7 @@ module Leaderboards
 
       private
 
-      def standing(member) = look("GET", "#{path(@leaderboard_name, 'members', member)}?rank=#{@ranks}")
+      def standing(member) = call_or_nil("GET", "#{path(@leaderboard_name, 'members', member)}?rank=#{@ranks}")
 
       # The member's own score is never better than itself, so it stays.
       def keep_data(member, data)

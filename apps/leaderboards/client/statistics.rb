@@ -61,7 +61,7 @@ module Leaderboards
       # @return [Array<Hash>] a page with the member in its middle; empty when it is not there
       def around_me(member, options = {})
         distance = options.fetch(:page_size, @page_size) / 2
-        found = look("GET", "#{path(@leaderboard_name, 'members', member, 'around')}?distance=#{distance}&rank=#{@ranks}")
+        found = call_or_nil("GET", "#{path(@leaderboard_name, 'members', member, 'around')}?distance=#{distance}&rank=#{@ranks}")
         found ? shown(found["members"], options) : []
       end
 
@@ -90,12 +90,12 @@ module Leaderboards
 
       # @return [Integer, nil] the page that a member is on
       def page_for(member, page_size = @page_size)
-        rank = look("GET", path(@leaderboard_name, "members", member))&.fetch("rank")
+        rank = call_or_nil("GET", path(@leaderboard_name, "members", member))&.fetch("rank")
         rank && (rank / page_size.to_f).ceil
       end
 
       # @return [Float, nil] the percentage of members that are not better
-      def percentile_for(member) = look("GET", path(@leaderboard_name, "members", member, "percentile"))&.fetch("percentile")
+      def percentile_for(member) = call_or_nil("GET", path(@leaderboard_name, "members", member, "percentile"))&.fetch("percentile")
 
       # @param percentile [Numeric] 0 to 100
       # @return [Integer, String, nil]

@@ -94,7 +94,7 @@ module Leaderboards
 
         parts = given.map { |one| part(one) }
         key = parts.any? { |part| part.last == :increment } ? idempotency_key : idempotency_key_if_any
-        texts, is_replay = scores.submit_together(parts, key, style)
+        texts, is_replay = scores.submit_to_boards(parts, key, style)
         headers = is_replay ? { "content-type" => "application/json", "idempotency-replayed" => "true" } : Support::JSON_TYPE
         request.respond(200, headers, %({"submissions":[#{texts.join(',')}]}))
       end

@@ -2,7 +2,7 @@
 
 require_relative "../board"
 require_relative "../boards/split"
-require_relative "../boards/together"
+require_relative "../boards/multi_board_writes"
 require_relative "../stores"
 
 module Leaderboards
@@ -31,15 +31,15 @@ module Leaderboards
         @seasons = @boards.index(:seasons)
         @deadline = deadline
         @summaries = {}
-        @together = Boards::Together.new(store, @boards, responses: @boards.index(:responses))
+        @multi_board_writes = Boards::MultiBoardWrites.new(store, @boards, responses: @boards.index(:responses))
       end
 
-      def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }
+      def start = Elah.every(Boards::MultiBoardWrites::EVERY_SECONDS) { finish }
 
       # Finishes writes to several boards that were left behind.
       #
       # @return [Integer] how many there were
-      def finish = @together.finish
+      def finish = @multi_board_writes.finish
 
       def submit(definition, member, score, operator, style, metadata = nil)
         board(definition).submit(member, score, operator, style, metadata)
@@ -47,10 +47,10 @@ module Leaderboards
 
       def increment(definition, member, amount, key, style) = board(definition).increment(member, amount, key, style)
 
-      def submit_together(submissions, key, style)
+      def submit_to_boards(submissions, key, style)
         raise NotInParts, "A leaderboard in parts is written alone." if submissions.any? { |definition, *| definition.parts > 1 }
 
-        @together.submit(submissions.map { |definition, *rest| Boards::Together::Part.new(definition.key, *rest) }, key, style)
+        @multi_board_writes.submit(submissions.map { |definition, *rest| Boards::MultiBoardWrites::Part.new(definition.key, *rest) }, key, style)
       end
 
       def import(definition, rows, operator) = board(definition).import(rows, operator)

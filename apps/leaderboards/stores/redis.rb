@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../boards/together"
+require_relative "../boards/multi_board_writes"
 require_relative "../errors"
 require_relative "../stores"
 require_relative "redis/board"
@@ -36,15 +36,15 @@ module Leaderboards
         @name = name
         @clock = clock
         @boards = {}.compare_by_identity
-        @together = Boards::Together.new(store, self)
+        @multi_board_writes = Boards::MultiBoardWrites.new(store, self)
       end
 
-      def start = Elah.every(Boards::Together::EVERY_SECONDS) { finish }
+      def start = Elah.every(Boards::MultiBoardWrites::EVERY_SECONDS) { finish }
 
       # Finishes writes to several boards that were left behind.
       #
       # @return [Integer] how many there were
-      def finish = @together.finish
+      def finish = @multi_board_writes.finish
 
       def submit(definition, member, score, operator, style, metadata = nil)
         board = board(definition)
@@ -58,11 +58,11 @@ module Leaderboards
         [board.text.submission(submission), is_replay]
       end
 
-      def submit_together(submissions, key, style)
-        @together.submit(submissions.map { |definition, *rest| Boards::Together::Part.new(definition.key, *rest) }, key, style)
+      def submit_to_boards(submissions, key, style)
+        @multi_board_writes.submit(submissions.map { |definition, *rest| Boards::MultiBoardWrites::Part.new(definition.key, *rest) }, key, style)
       end
 
-      # Parts of a write to several boards, for {Boards::Together}.
+      # Parts of a write to several boards, for {Boards::MultiBoardWrites}.
       #
       # @param calls [Array<Array>] id, method and arguments
       # @return [Array] what each returns, or the error that it raises
@@ -79,7 +79,7 @@ module Leaderboards
       def ban(definition, member) = board(definition).ban(member, true) && nil
       def pardon(definition, member) = board(definition).ban(member, false)
       def trim(definition, keep) = board(definition).trim(keep)
-      def begin_season(definition) = board(definition).turn.number
+      def begin_season(definition) = board(definition).advance_season.number
 
       def remove(definition) = board(definition).remove
 

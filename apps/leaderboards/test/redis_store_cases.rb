@@ -37,7 +37,7 @@ module RedisStoreCases
       @set = Elah::RankedSet.new(**definition.set_settings)
       @members_max = definition.members_max
       @text = Leaderboards::Text.new(definition)
-      @companions = Alone
+      @member_data = Alone
     end
 
     def submit(member, score, operator, style)
@@ -53,7 +53,7 @@ module RedisStoreCases
 
     def delete(member, _) = !@set.delete(member).nil?
     def season = 1
-    def look = nil
+    def refresh = nil
   end
 
   # Shows what time it is told.

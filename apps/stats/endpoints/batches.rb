@@ -32,14 +32,14 @@ module Stats
 
           started_at = now
           members = Sender.of(request, service).members("batch", request.path)
-          service.pulse.tick
+          service.live_counters.expire
           receipt, count = service.sink.push_items(body, lines: type == Batch::NDJSON, with: members, max: service.batch_events_max,
                                                          stream: key&.name, durability: options[:durability],
-                                                         counts: [service.pulse.paths, request.path])
+                                                         counts: [service.live_counters.paths, request.path])
           return unless receipt
 
-          service.pulse.took(now - started_at)
-          service.pulse.noted(count)
+          service.live_counters.record_latency(now - started_at)
+          service.live_counters.add_counted(count)
           results = minimal? ? [] : receipt.ids.map { |id| { status: 202, id: id } }
           [respond(200, { accepted: count, rejected: 0, durability: receipt.durability, results: results }, receipt)]
         rescue Elah::Sink::TooLarge

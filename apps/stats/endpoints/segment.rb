@@ -28,7 +28,7 @@ module Stats
           key = admit(1, offered: one.write_key)
           sender = Sender.of(request, service)
           receipt = service.sink.push(one.event(sender, request.path), stream: key&.name, id: one.id(key), **preference(service))
-          service.pulse.accepted(one.path || request.path)
+          service.live_counters.count(one.path || request.path)
           respond(200, { success: true }, receipt)
         end
 

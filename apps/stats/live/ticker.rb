@@ -69,7 +69,7 @@ module Stats
 
       # While the others cannot be reached, it shows this worker only.
       def of_all_workers
-        own = @service.pulse.snapshot.except("total")
+        own = @service.live_counters.snapshot.except("total")
         own.update("machine" => @machine, "law" => @law) if @machine
         return Workers.sum([own]) if @is_alone
 

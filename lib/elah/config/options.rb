@@ -123,7 +123,7 @@ module Elah
     group :processes do
       option :workers, :workers, "Runs this many workers under a supervisor; `auto` runs one per available CPU; 1 is a single process.",
              default: 1, range: 1..64, variable: "WEB_CONCURRENCY"
-      option :hang_seconds, :float, "Kills and replaces a worker whose loop stands still for longer, or that starts no waiting request for longer.",
+      option :hang_seconds, :float, "Kills and replaces a worker whose loop is blocked for longer, or that starts no waiting request for longer.",
              unit: "seconds", default: 60.0, range: 0.5..86_400.0
       option :boot_seconds, :float, "Kills a worker that takes longer to boot, and limits the trial run before a restart.",
              unit: "seconds", default: 60.0, range: 0.5..86_400.0
@@ -213,7 +213,7 @@ module Elah
       option :cluster_node, :string, "Names this machine in the cluster, by a DNS name that its certificate has; by default the host name."
       option :cluster_tls, :tls_files, "Reads the certificate of this machine, its key, and the authority that signs those of all machines " \
                                        "from these PEM files, and again when they change."
-      option :lease_seconds, :float, "Takes the shards of a worker away that gives no sign of life for longer; the same on all machines.",
+      option :lease_seconds, :float, "Reassigns the shards of a worker without a heartbeat for longer; must be the same on all machines.",
              unit: "seconds", default: 5.0, range: 1.0..60.0
     end
 

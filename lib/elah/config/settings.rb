@@ -45,6 +45,33 @@ module Elah
     end
 
     # @param name [String, Symbol]
+    # @param default [Integer]
+    # @param range [Range<Integer>] the valid values
+    # @return [Integer]
+    # @raise [Elah::OptionError] when the value is not a whole number, or out of range
+    def integer(name, default, range)
+      value = fetch(name, default).to_s
+      return value.to_i if value.match?(/\A-?\d{1,18}\z/) && range.cover?(value.to_i)
+
+      raise OptionError, "#{name} must be a whole number from #{range.begin} to #{range.end}, not #{value}."
+    end
+
+    # @param name [String, Symbol]
+    # @param choices [Array<String>] the valid values; the first one is the default
+    # @return [String]
+    # @raise [Elah::OptionError] when the value is none of them
+    def choice(name, choices)
+      value = fetch(name, choices.first).to_s
+      return value if choices.include?(value)
+
+      raise OptionError, "#{name} must be #{choices.join(' or ')}, not #{value}."
+    end
+
+    # @param name [String, Symbol] of a text with commas or spaces between its parts
+    # @return [Array<String>] empty when it is not set
+    def list(name) = self[name].to_s.split(/[,\s]+/)
+
+    # @param name [String, Symbol]
     # @return [Boolean] whether it has a value
     def key?(name) = !self[name].nil?
 

@@ -24,7 +24,7 @@ module Items
 
         # @param position [Integer]
         # @return [Array((Hash, nil), (String, nil))] State, and the document of the item at the position
-        def look(position)
+        def fetch(position)
           found = Fiber.current_scheduler ? together(position) : read([position])
           [found[State::ID], found.dig(position, "d")]
         end

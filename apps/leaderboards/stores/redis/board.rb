@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "digest/sha2"
-require_relative "../../boards/stored_responses"
+require_relative "../../boards/multi_board_writes"
 require_relative "../../text"
 require_relative "order"
 require_relative "scripts"
@@ -38,11 +38,9 @@ module Leaderboards
         TRIMMED_AT_ONCE = 1000
         # How long changes are recorded after somebody has read them.
         FOLLOWED_SECONDS = 300
-        # Leaves room for earlier increments, see {Boards::Writing#check}.
-        TOGETHER_MAX = 2**62
 
         # The scripts, shared by all boards.
-        Programs = Struct.new(:submit, :rows, :changes, :delete, :ban, :trim, :turn, :remove) do
+        Programs = Struct.new(:submit, :rows, :changes, :delete, :ban, :trim, :advance, :remove) do
           # @param redis [Elah::Redis]
           # @return [Programs]
           def self.of(redis) = new(*members.map { |name| redis.script(Scripts.const_get(name.upcase)) })
@@ -113,9 +111,7 @@ module Leaderboards
         def check(member, score, operator)
           reply = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"))
           submission = submission(member, *reply)
-          return unless operator == :increment && @text.components(submission.score).any? { |component| component.abs > TOGETHER_MAX }
-
-          raise InvalidScore, "A score that is added to together with others stays between -2^62 and 2^62."
+          Boards::MultiBoardWrites.check_room(@text.components(submission.score)) if operator == :increment
         end
 
         # Applies a part of a decided write to several boards, once.
@@ -124,7 +120,7 @@ module Leaderboards
         # @param (see #submit)
         # @return [String] the result of the submission
         def carry_out(key, member, score, operator, style)
-          @text.submission(submit(member, score, operator, style, key: "together #{key}", meant: "decided").first)
+          @text.submission(submit(member, score, operator, style, key: "multi-board #{key}", meant: "decided").first)
         end
 
         # @param life [String, nil] that the reader knows
@@ -241,11 +237,11 @@ module Leaderboards
 
         # Runs a script in the current season. Redis reports OOM when `maxmemory` is reached and nothing may be evicted.
         def run(script, *arguments)
-          turn(@season) if due?
+          advance_season(@season) if due?
           arguments.map! { |argument| argument.nil? ? "" : argument }
           reply = taking_room { script.call(keys: @keys, args: arguments) }
           case reply.first
-          when "new" then turn(nil) && run(script, *arguments)
+          when "new" then advance_season(nil) && run(script, *arguments)
           when "gone" then raise BoardNotFound, "There is no leaderboard #{@definition.key}."
           when "no_season" then raise SeasonNotFound, "The leaderboard has no season #{arguments.first}, or not any more."
           else reply

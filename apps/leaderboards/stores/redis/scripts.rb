@@ -232,7 +232,7 @@ module Leaderboards
 
         # Ends a season and begins the next, unless that has happened. ARGV: the season to end (empty: there is none yet), the
         # time, begin and planned end of the next one, how many are kept. Returns the current season and its data.
-        TURN = <<~LUA
+        ADVANCE = <<~LUA
           local stem = string.sub(KEYS[1], 1, -8)
           local current = redis.call('GET', KEYS[1])
           if current == 'gone' then return {'gone'} end

@@ -14,13 +14,13 @@ module Leaderboards
         # @param known [Boards::Seasons::Season, nil] the one that ends; nil before the first one
         # @return [Boards::Seasons::Season] the current one
         # @raise [BoardNotFound]
-        def turn(known = season)
+        def advance_season(known = season)
           now = @clock.now
           begins_at, ends_at = calendar ? calendar.period(now) : [now, 0]
           begins_at = [begins_at, now].max if known
           ended_at = [now, *known&.begins_at].max
           arguments = [known&.number || "", ended_at, begins_at, ends_at, @definition.seasons_kept]
-          reply = @programs.turn.call(keys: @keys, args: arguments)
+          reply = @programs.advance.call(keys: @keys, args: arguments)
           raise BoardNotFound, "There is no leaderboard #{@definition.key}." if reply.first == "gone"
 
           @season = read(*reply)

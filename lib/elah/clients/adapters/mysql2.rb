@@ -15,7 +15,7 @@ module Elah
         def install
           return false unless defined?(::Mysql2::Client)
 
-          ::Mysql2::Client.prepend(Cooperation) unless ::Mysql2::Client < Cooperation
+          ::Mysql2::Client.prepend(ClientPatch) unless ::Mysql2::Client < ClientPatch
           true
         end
 
@@ -24,7 +24,7 @@ module Elah
       end
 
       # Prepended to Mysql2::Client.
-      module Cooperation
+      module ClientPatch
         # The cheapest statement that has no result.
         PING = "DO 0"
 

@@ -9,12 +9,12 @@ module Elah
       def self.install
         return false unless defined?(::SQLite3::Database)
 
-        ::SQLite3::Database.prepend(Cooperation) unless ::SQLite3::Database < Cooperation
+        ::SQLite3::Database.prepend(DatabasePatch) unless ::SQLite3::Database < DatabasePatch
         true
       end
 
       # Prepended to SQLite3::Database.
-      module Cooperation
+      module DatabasePatch
         # How long a fiber waits before it tries the locked database again.
         RETRY_SECONDS = 0.001
 

@@ -2,10 +2,9 @@
 
 module Leaderboards
   module Boards
-    # Data of members beside their scores, kept through all seasons of a board: metadata, and bans. The key of a row is board id /
-    # member.
-    class Companions
-      # @return [Integer] another after each change of metadata
+    # The metadata and bans of a board's members, kept through all seasons. The key of a row is board ID / member.
+    class MemberData
+      # @return [Integer] a number that changes with the metadata
       attr_reader :version
 
       # @param board [String] id
@@ -32,8 +31,8 @@ module Leaderboards
       end
 
       # @param member [String]
-      # @param json [String, nil] nil leaves what is there, "null" takes it away
-      def keep(member, json)
+      # @param json [String, nil] nil keeps the metadata, "null" deletes it
+      def put_metadata(member, json)
         return if json.nil?
 
         @version += 1
@@ -66,7 +65,7 @@ module Leaderboards
       end
 
       # @param member [String]
-      def forget(member)
+      def delete(member)
         pardon(member)
         @version += 1
         @metadata.delete(@stem + member)

@@ -13,7 +13,9 @@ module Leaderboards
     # part is on disk, even if the response does not wait for that.
     #
     # A reader may see the parts one after the other during the write. After the response all of them are visible.
-    class Together
+    class MultiBoardWrites
+      # An increment of several boards may leave no larger score, so that earlier increments cannot make a decided one fail.
+      SCORE_MAX = 2**62
       # How often a worker checks for unfinished writes, and their minimum age.
       EVERY_SECONDS = 2
       # How long the result for a key is kept.
@@ -28,22 +30,30 @@ module Leaderboards
         def self.of(row) = new(*row[0, 3], row[3].to_sym)
       end
 
+      # @param components [Array<Integer>] of a score after an increment
+      # @raise [InvalidScore]
+      def self.check_room(components)
+        return if components.all? { |component| component.abs <= SCORE_MAX }
+
+        raise InvalidScore, "An increment of several leaderboards must leave each score between -2^62 and 2^62."
+      end
+
       # @param store [Elah::Store]
       # @param boards [#call_many]
-      # @param results [Elah::Store::Table, nil] what the boards have answered and stored; nil when they result only what they have stored
+      # @param responses [Elah::Store::Table, nil] the stored responses of the boards; nil if a board returns only after its write is on disk
       def initialize(store, boards, responses: nil)
         @store = store
         @boards = boards
-        @decided = store.table("together")
-        @keys = store.table("together_keys")
+        @decided = store.table("multi_board_writes")
+        @keys = store.table("multi_board_keys")
         @responses = responses
       end
 
       # @param parts [Array<Part>]
       # @param key [String, nil] the Idempotency-Key
       # @param style [Symbol]
-      # @return [Array(Array<String>, Boolean)] what each part did, and whether the key came before
-      # @raise [Refused] when a board cannot, or another request came with the key; nothing was done then
+      # @return [Array(Array<String>, Boolean)] the result of each part, and whether this is a replay
+      # @raise [Refused] when a board refuses its part or the key belongs to another request; then nothing was written
       def submit(parts, key, style)
         rows = parts.map(&:to_row)
         id, is_replay = known(key, rows)
@@ -71,7 +81,7 @@ module Leaderboards
 
       def now = Leaderboards.service.clock.now
 
-      # @return [Array<Array(String, Array<Part>)>] ids and parts; also of what was decided in the future: the clock has been set back
+      # @return [Array<Array(String, Array<Part>)>] IDs and parts of unfinished writes. A decision in the future means that the clock was set back
       def left_behind
         under_way = (now - EVERY_SECONDS + 1)..now
         @decided.range.filter_map do |id, text|
@@ -82,7 +92,7 @@ module Leaderboards
 
       # A write that cannot be finished now, because a worker is down, does not hold up the others.
       #
-      # @return [Elah::Error, nil] why it is still there
+      # @return [Elah::Error, nil] why it is not finished
       def finish_one(id, parts)
         forget(id, parts, carry_out(id, parts, :ordinal))
         nil
@@ -90,13 +100,13 @@ module Leaderboards
         e
       end
 
-      # @return [Array(String, Boolean), Array(nil, Boolean)] the id of the write that the key stands for
+      # @return [Array(String, Boolean), Array(nil, Boolean)] the ID of the write with this key, and whether there is one
       def known(key, rows)
         kept = key && @keys.get(key)
         kept ? [same(kept, rows), true] : [nil, false]
       end
 
-      # @return [String] the id of the write, if it is this one
+      # @return [String] the ID of the stored write
       def same(kept, rows)
         id, digest = kept.split
         return id if digest == digest(rows)
@@ -106,7 +116,7 @@ module Leaderboards
 
       def digest(rows) = Digest::SHA256.hexdigest(Elah::JSON.generate(rows))
 
-      # Every board decides whether it can accept its part; then the write is stored.
+      # Stores the write as decided after every board has checked its part.
       def decide(parts, rows, key)
         calls = parts.map { |part| [part.board, :check, part.member, part.score, part.operator] }
         raise_first(@boards.call_many(calls))
@@ -123,19 +133,19 @@ module Leaderboards
 
       # Each part is applied once, however often this is repeated.
       #
-      # @return [Array<String, Refused>] every board had agreed, so that only one that was deleted meanwhile refuses
+      # @return [Array<String, Refused>] Refused only for a board that was deleted after the decision
       def carry_out(id, parts, style)
         calls = parts.each_with_index.map { |part, index| [part.board, :carry_out, name(id, index), part.member, part.score, part.operator, style] }
         @boards.call_many(calls).tap { |results| raise_first(results.grep_v(Refused)) }
       end
 
       # The name of a part among the stored responses of its board.
-      def name(id, index) = "together #{id}/#{index}"
+      def name(id, index) = "multi-board #{id}/#{index}"
 
       # With durability :memory, parts are pending for a while; {#finish} handles them later.
       def forget(id, parts, results) = (@decided.delete(id) if @responses.nil? || known_stored?(id, parts, results))
 
-      # @param results [Array<String, Refused>] as far as they came: a board that was deleted has nothing to store
+      # @param results [Array<String, Refused>] those that exist; a deleted board stores nothing
       def known_stored?(id, parts, results = [])
         @responses && parts.each_with_index.all? do |part, index|
           results[index].is_a?(Refused) || @responses.get(StoredResponses.key(part.board, name(id, index)))

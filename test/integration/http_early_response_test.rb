@@ -6,7 +6,7 @@ require_relative "../support/raw_exchange"
 
 # Answers that come before the body of their request, and errors with requests behind them: whoever keeps the connection
 # learns from the answer whether the next request will be served.
-class HttpEarlyAnswerTest < Minitest::Test
+class HttpEarlyResponseTest < Minitest::Test
   include RawExchange
 
   APP = <<~RUBY
@@ -218,7 +218,7 @@ class HttpEarlyAnswerTest < Minitest::Test
     end
   end
 
-  def test_an_early_answer_arrives_although_the_client_still_sends
+  def test_an_early_response_arrives_although_the_client_still_sends
     connect do |client|
       client.write(head_of("/refuse", "Content-Length: 900000"))
       writer = Thread.new do

@@ -4,9 +4,9 @@ require "elah"
 require_relative "clock"
 
 module Stats
-  # What this process has seen in the last minutes, for the live page: events per second, the most frequent paths, and the latency
-  # of accepting. Nothing is stored. It costs two additions and one look-up per event.
-  class Pulse
+  # The counts of the live page in this process, over the last minutes: events per second, the most frequent paths, and the latency
+  # of accepting. Nothing is stored.
+  class LiveCounters
     # Seconds that are counted separately.
     SECONDS = 120
     # Seconds over which latencies are shown.
@@ -16,8 +16,8 @@ module Stats
     # A longer path is counted with the others.
     PATH_BYTES_MAX = 200
     TOP = 10
-    # One of this many single-event requests is timed.
-    TIMED = 16
+    # The latency of one in this many single-event requests is measured.
+    SAMPLE_EVERY = 16
     # Upper ends of the latency buckets, in microseconds; the last bucket has no end.
     BUCKETS = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 250_000].freeze
     OTHER = "(other)"
@@ -46,51 +46,51 @@ module Stats
     # @param path [String]
     # @param count [Integer]
     # @return [void]
-    def accepted(path, count = 1)
-      noted(count)
+    def count(path, count = 1)
+      add_counted(count)
       @paths.add(path, count)
     end
 
-    # Drops outdated data. Callers that count {#paths} by themselves call this before, and {#noted} after.
+    # Drops outdated data. A caller that adds to {#paths} itself calls this before, and {#add_counted} after.
     #
     # @return [Integer] seconds since 1970
-    def tick
+    def expire
       now = @clock.call
-      turn(now) unless now == @second
+      start_second(now) unless now == @second
       now
     end
 
     # Counts events whose paths are in {#paths} already.
     #
     # @param count [Integer]
-    # @param now [Integer] the result of {#tick}
+    # @param now [Integer] the result of {#expire}
     # @return [void]
-    def noted(count, now = tick)
+    def add_counted(count, now = expire)
       @events[now % SECONDS] += count
       @total += count
     end
 
-    # @return [Boolean] whether to time the next request
-    def timed? = (@total % TIMED).zero?
+    # @return [Boolean] whether to measure the next request
+    def sample? = (@total % SAMPLE_EVERY).zero?
 
     # Records how long a request took, from its beginning until its events had the requested durability.
     #
     # @param seconds [Float]
     # @return [void]
-    def took(seconds)
+    def record_latency(seconds)
       microseconds = seconds * 1_000_000
-      @latencies[tick % LATENCY_SECONDS][BUCKETS.index { |upper| microseconds <= upper } || BUCKETS.size] += 1
+      @latencies[expire % LATENCY_SECONDS][BUCKETS.index { |upper| microseconds <= upper } || BUCKETS.size] += 1
     end
 
-    # @return [Float] events per second over the last whole seconds
-    # @param seconds [Integer] how many of them
+    # @param seconds [Integer]
+    # @return [Float] events per second over this many whole seconds
     def rate(seconds = 5)
-      now = tick
+      now = expire
       (1..seconds).sum { |ago| @events[(now - ago) % SECONDS] }.fdiv(seconds)
     end
 
-    # @return [Hash{String=>Object}] `total`, `per_second` (the last two minutes, the newest last), `rate`, `paths` (the most named ones of
-    #   the last one to two minutes) and `latency_us` (requests of the last minute by the upper end of their bucket)
+    # @return [Hash{String=>Object}] `total`, `per_second` (the last two minutes, the newest last), `rate`, `paths` (the most frequent
+    #   of the last one to two minutes) and `latency_us` (requests of the last minute by the upper end of their bucket)
     def snapshot
       rate = self.rate
       seconds = (1...SECONDS).map { |ago| @events[(@second - ago) % SECONDS] }.reverse
@@ -103,7 +103,7 @@ module Stats
     private
 
     # Clears the seconds without events, and restarts the count of paths every minute.
-    def turn(now)
+    def start_second(now)
       ([@second + 1, now - SECONDS + 1].max..now).each do |second|
         @events[second % SECONDS] = 0
         @latencies[second % LATENCY_SECONDS].fill(0)

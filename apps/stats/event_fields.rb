@@ -2,7 +2,7 @@
 
 module Stats
   # The fields that processing reads from an event, and its groups for counting.
-  class Refined
+  class EventFields
     # The members that are read; the rest of the event stays text.
     MEMBERS = ["visitor", "bot", "path", %w[params path].freeze, %w[params event].freeze].freeze
 

@@ -3,7 +3,7 @@
 require_relative "board_case"
 
 # Writes to several boards that are refused, and those that are left behind when a process is killed in between.
-class TogetherTest < BoardCase
+class MultiBoardWritesTest < BoardCase
   def setup
     super
     @boards = Array.new(2) { create(members_max: 2) }
@@ -11,19 +11,19 @@ class TogetherTest < BoardCase
 
   def durability = :disk
 
-  def together(score, key = nil, member: "ann", operator: :set)
-    @scores.submit_together(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
+  def write(score, key = nil, member: "ann", operator: :set)
+    @scores.submit_to_boards(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
   end
 
   # As if the process had been killed when the write was decided, and one board had done its part.
   def leave_behind(score, key, after:)
-    parts = Leaderboards::Boards::Together.new(@store, @scores.boards)
+    parts = Leaderboards::Boards::MultiBoardWrites.new(@store, @scores.boards)
     calls = 0
     parts.define_singleton_method(:carry_out) do |id, all, style|
       super(id, all.first(after), style)
       raise Interrupt if (calls += 1) == 1
     end
-    rows = @boards.map { |board| Leaderboards::Boards::Together::Part.new(board.key, "ann", score, :increment) }
+    rows = @boards.map { |board| Leaderboards::Boards::MultiBoardWrites::Part.new(board.key, "ann", score, :increment) }
     assert_raises(Interrupt) { parts.submit(rows, key, :ordinal) }
   end
 
@@ -54,7 +54,7 @@ class TogetherTest < BoardCase
   def test_who_sends_it_again_has_it_done
     leave_behind(5, "k", after: 1)
     reopen
-    answers, is_replay = together(5, "k", operator: :increment)
+    answers, is_replay = write(5, "k", operator: :increment)
     assert_equal [[5, 5], true], [answers.map { |answer| JSON.parse(answer)["score"] }, is_replay]
     @clock.now += 10
     assert_equal 0, @scores.finish
@@ -64,11 +64,11 @@ class TogetherTest < BoardCase
   def test_a_board_that_cannot_keeps_the_others_from_it
     submit(@boards.last, "bob", 1)
     submit(@boards.last, "cid", 1)
-    assert_raises(Leaderboards::BoardFull) { together(1) }
-    assert_raises(Leaderboards::InvalidScore) { together("x", member: "bob") }
-    assert_raises(Leaderboards::InvalidScore) { together((2**62) + 1, "k", member: "bob", operator: :increment) }
+    assert_raises(Leaderboards::BoardFull) { write(1) }
+    assert_raises(Leaderboards::InvalidScore) { write("x", member: "bob") }
+    assert_raises(Leaderboards::InvalidScore) { write((2**62) + 1, "k", member: "bob", operator: :increment) }
     assert_equal [[], [["bob", 1], ["cid", 1]]], @boards.map { |board| top(board) }
-    assert_equal 1, together(2, member: "bob").first.size - 1
+    assert_equal 1, write(2, member: "bob").first.size - 1
   end
 
   def test_a_board_that_is_deleted_meanwhile_has_nothing_to_do
@@ -81,14 +81,14 @@ class TogetherTest < BoardCase
 end
 
 # Where answers do not wait for the disk.
-class TogetherInMemoryTest < BoardCase
+class MultiBoardWritesInMemoryTest < BoardCase
   def test_what_was_decided_is_forgotten_when_all_its_parts_are_on_disk
     boards = Array.new(2) { create }
-    @scores.submit_together(boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
+    @scores.submit_to_boards(boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
     @scores.boards.flush
     @clock.now += 10
     @scores.finish
-    assert_equal 0, @store.table("together").size
+    assert_equal 0, @store.table("multi_board_writes").size
     assert_equal [[["ann", 5]]] * 2, boards.map { |board| top(board) }
   end
 end

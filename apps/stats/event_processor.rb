@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "refined"
+require_relative "event_fields"
 
 module Stats
-  # The processing of an event from the journal: checks it against its schema, sends it to the destination, stores and counts it,
-  # once by its ID however often it arrives. It runs when there is time.
-  class Refinery
+  # Processes events from the journal: checks each against its schema, forwards it to the destination, then stores and counts it. An
+  # event that arrives again with the same ID is not counted twice.
+  class EventProcessor
     # @param store [Elah::Store]
     # @param archive [Archive]
     # @param rollups [Rollups]
     # @param schemas [Schemas]
-    # @param destination [#deliver, nil] beside the archive
+    # @param destination [#deliver, nil] nil if events only go to the archive
     def initialize(store, archive:, rollups:, schemas:, destination:)
       @store = store
       @archive = archive
@@ -21,24 +21,24 @@ module Stats
 
     # @param events [Array<Elah::Sink::Event>]
     # @return [void]
-    # @raise [Elah::Sink::Rejected] with the faults of some of them; the others are processed
+    # @raise [Elah::Sink::Rejected] with the reason for each rejected event; the others are processed
     def deliver(events)
       reasons = {}
-      refined = @archive.without_erased(events.map { |event| Refined.new(event) })
-      reasons.update(@schemas.faults(refined))
-      good = refined.reject { |event| reasons.key?(event.id) }
+      events = @archive.without_erased(events.map { |event| EventFields.new(event) })
+      reasons.update(@schemas.faults(events))
+      good = events.reject { |event| reasons.key?(event.id) }
       good = send_on(good, reasons) if @destination
       keep(good) unless good.empty?
       raise Elah::Sink::Rejected, reasons unless reasons.empty?
     end
 
     # @param error [Exception]
-    # @return [Boolean] whether the destination is the cause, not an event
+    # @return [Boolean] whether the destination failed, rather than an event
     def passing?(error) = @destination.respond_to?(:passing?) && @destination.passing?(error)
 
     private
 
-    # @return [Array<Refined>] the events that the destination has accepted
+    # @return [Array<EventFields>] the events that the destination has accepted
     def send_on(events, reasons)
       @destination.deliver(events.map(&:event)) unless events.empty?
       events

@@ -4,9 +4,8 @@ require "test_helper"
 require "support/sink_case"
 require_relative "../service"
 
-# The late half in one process: what comes twice, what comes in bulk, a clock that jumps back, a destination that is
-# slow, and when there is no time for it.
-class LateHalfTest < SinkCase
+# Processing in one process: duplicates, batches, a clock that jumps back, expiry, quotas.
+class EventProcessorTest < SinkCase
   def setup
     super
     @store = Elah::Store.open(File.join(@folder, "store"), clock: @clock)
