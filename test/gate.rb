@@ -19,6 +19,9 @@ class Gate
   # Names of the tests that collect garbage at every allocation.
   GC_STRESS = "/gc_stress/"
 
+  # Of the mixed load on a Rails API in `bin/test rails-long`.
+  LOAD_SECONDS = ENV.fetch("LOAD_SECONDS", "600")
+
   # A command that runs longer hangs. The crates' fuzz tests run file by file, for the time that is wanted each. A gem
   # for a platform is a release build for each Ruby.
   COMMAND_SECONDS = 1800 + (20 * ENV.fetch("ELAH_FUZZ_SECONDS", "0").to_i)
@@ -83,13 +86,15 @@ class Gate
 
   # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, the
   # second depends on packages that change from day to day, the third builds the extension for each Ruby, and the last
-  # takes as long as ELAH_CLUSTER_SECONDS says.
+  # two take as long as ELAH_CLUSTER_SECONDS and LOAD_SECONDS say.
   def self.steps_apart
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
       Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle }),
       Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle }, PACKAGE_SECONDS),
-      Step.new("cluster-long", ruby_tests("test/cluster/long/**/*_test.rb"))
+      Step.new("cluster-long", ruby_tests("test/cluster/long/**/*_test.rb")),
+      Step.new("rails-long", ruby_tests("test/integration/rails_load_test.rb").transform_values { |command| ["env", "LOAD_SECONDS=#{LOAD_SECONDS}", *command] },
+               false, nil, COMMAND_SECONDS + LOAD_SECONDS.to_i)
     ]
   end
 

@@ -192,6 +192,20 @@ class ActiveRecordTest < Minitest::Test
     end
   end
 
+  # Those who are served at once ask the server whether their connection still works, and its replies have an order of
+  # their own.
+  on_each_database "those_who_wait_for_a_connection_are_served_in_order" do
+    Elah.run do
+      served = []
+      in_fibers(POOL * 5) do |index|
+        served << [BASE.connection, index].last
+        wait(0.05)
+      end
+      assert_operator served.each_with_index.map { |index, place| (index - place).abs }.max, :<=, POOL
+      assert_all_returned
+    end
+  end
+
   on_each_database "threads_have_connections_of_their_own" do
     Elah.run do
       mine = BASE.connection

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
-# What a Rails API does with its records, while other requests do the same: roles, the query cache, load_async, a pool
-# that is too small.
+# What a Rails API does with its records, while other requests do the same: roles, the query cache, load_async.
 require "test_helper"
 require "support/gems"
 return unless Gems.present?("railties", "actioncable", "activestorage", "pg", "mysql2", "sqlite3")
@@ -51,15 +50,6 @@ class RailsRecordsTest < Minitest::Test
 
     shared_server.tap do |server|
       5.times { assert_equal [[0, 0, 0]], distinct(server, ["/widgets/async"] * 10) }
-      assert_nothing_leaked(server)
-    end
-  end
-
-  # Requests beyond the pool wait for their turn, and fail after checkout_timeout.
-  def test_a_pool_that_is_smaller_than_the_requests
-    serve(database: { pool: 2, checkout_timeout: 10 }) do |server|
-      assert_equal [{ "waited" => true }], distinct(server, ["/slow?seconds=0.02"] * 40)
-      assert_equal({ 200 => 2, 503 => 8 }, RequestBurst.new(server, ["/slow?seconds=15"] * 10).statuses)
       assert_nothing_leaked(server)
     end
   end

@@ -3,7 +3,7 @@
 //! A raise is a jump: it skips the drops of the Rust frames that it leaves. So each of these functions asks for a [`Protected`], and [`protect`]
 //! alone hands one out. Nothing between `protect` and the call may own what has to be dropped.
 
-use std::ffi::{c_char, c_int, c_long, c_longlong, c_ulonglong};
+use std::ffi::{c_char, c_int, c_long, c_longlong};
 use std::marker::PhantomData;
 
 use magnus::Error;
@@ -19,7 +19,8 @@ pub(crate) fn protect(work: impl for<'p> FnOnce(Protected<'p>) -> VALUE) -> Resu
 }
 
 macro_rules! raising {
-    ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => { $(
+    ($($(#[$attribute:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => { $(
+        $(#[$attribute])*
         /// # Safety
         /// That of the function in Ruby's C API, but for the raise.
         #[inline]
@@ -72,8 +73,11 @@ raising! {
     rb_struct_alloc_noinit(class: VALUE) -> VALUE;
     rb_struct_aset(object: VALUE, index: VALUE, value: VALUE) -> VALUE;
     rb_thread_check_ints();
+    #[cfg(feature = "mongo")]
     rb_time_timespec(time: VALUE) -> rb_sys::timespec;
+    #[cfg(feature = "mongo")]
     rb_time_timespec_new(time: *const rb_sys::timespec, offset: c_int) -> VALUE;
-    rb_ull2inum(number: c_ulonglong) -> VALUE;
+    #[cfg(feature = "mongo")]
+    rb_ull2inum(number: std::ffi::c_ulonglong) -> VALUE;
     rb_utf8_str_new(bytes: *const c_char, length: c_long) -> VALUE;
 }

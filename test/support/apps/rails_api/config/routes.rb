@@ -4,6 +4,8 @@
 Rails.application.routes.draw do
   get "/hello" => "shop#hello"
   get "/slow" => "shop#slow"
+  get "/patient" => "shop#patient"
+  get "/two" => "shop#two"
   get "/whoami" => "shop#whoami"
   get "/pool" => "shop#pool"
   get "/middleware" => "shop#middleware"

@@ -9,6 +9,20 @@ class ShopController < ActionController::API
     render json: { waited: true }
   end
 
+  # Has a response of its own for a pool in which all is in use.
+  def patient
+    slow
+  rescue ActiveRecord::ConnectionTimeoutError
+    response.set_header("Retry-After", "5")
+    render json: { busy: true }, status: :too_many_requests
+  end
+
+  # Holds a connection while a thread needs another.
+  def two
+    Widget.wait(0.1)
+    render json: { widgets: Thread.new { Widget.connection_pool.with_connection { Widget.count } }.value }
+  end
+
   def whoami
     before = Current.user
     Current.user = params[:user]
