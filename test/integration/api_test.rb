@@ -143,7 +143,10 @@ class APIIntegrationTest < Minitest::Test
       server.connect { |client| assert_empty client.write("GET /takes_over HTTP/1.1\r\nHost: a\r\n\r\n").read_to_end }
     end
     { MOUNTING => ".rb", MOUNTED_ALONE => ".ru" }.each do |app, extension|
-      ElahServer.start(app, extension: extension) { |server| [finished, taken_over].each { |check| check.call(server) } }
+      ElahServer.start(app, extension: extension) do |server|
+        finished.call(server)
+        taken_over.call(server)
+      end
     end
   end
 

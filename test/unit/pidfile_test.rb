@@ -77,7 +77,7 @@ class PidfileTest < Minitest::Test
     end
   end
 
-  # Both found the file of a dead process. The second deleted the one that the first had written meanwhile, and both ran.
+  # Both found the file of a dead process. The second deleted the one that the first had written by then, and both ran.
   def test_of_servers_that_start_together_beside_a_stale_file_one_holds_it
     dead = nil
     with_process { |pid| dead = pid }

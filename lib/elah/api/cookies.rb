@@ -48,7 +48,7 @@ module Elah
       def parse(header)
         return {} if header.nil?
 
-        header.split(/[;,]\s*/).each_with_object({}) do |pair, all|
+        header.split(";").each_with_object({}) do |pair, all|
           name, value = pair.split("=", 2)
           all[name.strip] ||= unescape(value) if name && value
         end

@@ -140,7 +140,8 @@ class APIParamsTest < APICase
     end
     [1, "text", nil, true].each do |element|
       answer = post_json(nested, "/x", { items: [{ new: 1, old: 1, size: 2 }, element] })
-      assert_equal [400, "items[1][new] is missing, items[1][size] is missing"], [answer.status, answer.json["error"]], element.inspect
+      assert_equal 400, answer.status, element.inspect
+      assert_equal "items[1][new] is missing, items[1][size] is missing", answer.json["error"]
     end
   end
 
