@@ -7,20 +7,8 @@ module SQLTransactions
   def test_two_transactions_that_wait_for_each_other_are_told
     sql = client
     2.times { |number| sql.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
-    both = Queue.new
-    outcomes = [[1, 2], [2, 1]].map do |mine, other|
-      Thread.new do
-        outcome do
-          sql.transaction do |tx|
-            tx.execute("UPDATE things SET name = ? WHERE id = ?", "x#{mine}", mine)
-            both << mine
-            Thread.pass until both.size == 2
-            tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other)
-          end
-        end
-      end
-    end.map(&:value)
-    assert_equal [:done, "serialization_failure"], outcomes.map { |one| one == :done ? one : one.code }.sort_by(&:to_s)
+    outcomes = deadlock(sql) { |tx, mine, other| tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other) }
+    assert_equal [:done, "serialization_failure"], codes(outcomes)
   end
 
   def test_a_transaction_is_stored_whole_or_not_at_all
@@ -44,6 +32,66 @@ module SQLTransactions
       assert_raises(RuntimeError) { tx.transaction { tx.transaction { tx.execute(insert, "d") } and raise } }
     end
     assert_equal %w[a b], sql.rows("SELECT name FROM things ORDER BY id").flatten
+  end
+
+  # PostgreSQL replies to COMMIT with success after a failed statement, although it rolls back. MariaDB undoes that statement alone.
+  def test_a_transaction_that_the_server_rolled_back_is_never_said_to_be_committed
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    error = outcome do
+      sql.transaction do |tx|
+        tx.execute(insert, "a")
+        assert_raises(Elah::SQL::UniqueViolation) { tx.execute(insert, "a") }
+      end
+    end
+    if sql.postgres?
+      assert_instance_of Elah::SQL::RolledBack, error
+      assert_equal %w[transaction_rolled_back 23505], [error.code, error.sqlstate]
+      assert_match(/has rolled the transaction back: a statement failed with 23505: .* In: INSERT INTO things/, error.message)
+    else
+      assert_equal :done, error
+    end
+    assert_equal (sql.postgres? ? [] : ["a"]), sql.rows("SELECT name FROM things").flatten
+    assert_equal [0, 1], sql.status.values_at(:in_use, :idle)
+  end
+
+  def test_a_transaction_goes_on_after_an_error_that_a_savepoint_of_its_own_undid
+    sql = client
+    insert = "INSERT INTO things (name) VALUES (?)"
+    sql.transaction do |tx|
+      tx.execute(insert, "a")
+      tx.execute("SAVEPOINT mine")
+      assert_raises(Elah::SQL::UniqueViolation) { tx.execute(insert, "a") }
+      tx.execute("ROLLBACK TO SAVEPOINT mine")
+    end
+    assert_equal ["a"], sql.rows("SELECT name FROM things").flatten
+  end
+
+  # MariaDB has ended the transaction of the one that it refuses: what follows would be stored at once.
+  def test_a_transaction_that_lost_a_deadlock_stores_nothing_more
+    sql = client
+    2.times { |number| sql.execute("INSERT INTO things (name) VALUES (?)", number.to_s) }
+    outcomes = deadlock(sql) do |tx, mine, other|
+      tx.execute("UPDATE things SET name = ? WHERE id = ?", "y#{mine}", other)
+    rescue Elah::SQL::SerializationFailure
+      assert_raises(Elah::SQL::Error) { tx.execute("INSERT INTO things (name) VALUES ('after')") }
+    end
+    assert_equal [:done, "transaction_rolled_back"], codes(outcomes)
+    assert_equal 0, sql.value("SELECT count(*) FROM things WHERE name = 'after'")
+  end
+
+  def test_a_transaction_begins_and_ends_by_the_client_only
+    sql = client(connections_max: 1)
+    ["BEGIN", "start transaction", "COMMIT", "ROLLBACK", "/* a */ -- b\n BEGIN"].each do |statement|
+      assert_refused { sql.execute(statement) }
+      assert_refused { sql.each_row(statement) { flunk } }
+      assert_refused do
+        sql.transaction { |tx| tx.execute("INSERT INTO things (name) VALUES (?)", statement) && tx.execute(statement) }
+      end
+    end
+    assert_empty sql.rows("SELECT name FROM things")
+    sql.execute("INSERT INTO things (name) VALUES ('a')")
+    assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten, "no transaction was left open"
   end
 
   # The cancellation arrives before the rollback has begun.
@@ -98,6 +146,31 @@ module SQLTransactions
   end
 
   private
+
+  # Two transactions, each of which has changed a row; the block changes that of the other.
+  #
+  # @return [Array<:done, Elah::Error>]
+  def deadlock(sql)
+    both = Queue.new
+    [[1, 2], [2, 1]].map do |mine, other|
+      Thread.new do
+        outcome do
+          sql.transaction do |tx|
+            tx.execute("UPDATE things SET name = ? WHERE id = ?", "x#{mine}", mine)
+            both << mine
+            Thread.pass until both.size == 2
+            yield tx, mine, other
+          end
+        end
+      end
+    end.map(&:value)
+  end
+
+  def codes(outcomes) = outcomes.map { |one| one == :done ? one : one.code }.sort_by(&:to_s)
+
+  def assert_refused(&block)
+    assert_match(/begins and ends transactions itself: use `transaction`/, assert_raises(Elah::SQL::Error, &block).message)
+  end
 
   # Runs a block in a fiber that it can cancel while it runs.
   def cancelled

@@ -4,6 +4,7 @@
 mod calendar;
 mod client;
 mod connection;
+mod control;
 mod error;
 mod idle;
 mod lease;

@@ -56,6 +56,8 @@ module Elah
     # @yieldreturn [T]
     # @return [T] the block's value, once it is committed
     # @raise [SerializationFailure] when the block should be tried again
+    # @raise [RolledBack] when the block rescued the error of a statement, and the server had rolled back for it: PostgreSQL does for any error, MySQL
+    #   and MariaDB for a deadlock
     def transaction(isolation: nil)
       transaction = self.begin(isolation: isolation)
       value = yield transaction

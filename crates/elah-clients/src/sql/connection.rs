@@ -32,6 +32,14 @@ impl Connection {
         }
     }
 
+    /// Whether a transaction is open, by the server's last reply. PostgreSQL's crate does not tell.
+    pub(super) fn is_in_transaction(&self) -> Option<bool> {
+        match self {
+            Connection::Postgres(_) => None,
+            Connection::MySql(connection) => Some(connection.is_in_transaction()),
+        }
+    }
+
     pub(super) async fn ping(&mut self) -> Result<(), Error> {
         match self {
             Connection::Postgres(connection) => connection.ping().await,

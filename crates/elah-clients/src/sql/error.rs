@@ -24,6 +24,8 @@ pub enum Error {
     QueryTimeout { server: Arc<str>, statement: Arc<str>, bound: Duration },
     /// The server replied with an error.
     Refused(Box<Refusal>),
+    /// The transaction was rolled back, because this was the server's reply to a statement in it.
+    RolledBack(Box<Refusal>),
     /// The call is invalid: a wrong number of parameters, or a value that does not fit the column's type.
     Unusable { server: Arc<str>, statement: Option<Arc<str>>, reason: String },
     /// The client was closed.
@@ -86,7 +88,7 @@ impl Kind {
 impl Error {
     /// True if the connection cannot be used any more.
     pub(super) fn is_fatal(&self) -> bool {
-        !matches!(self, Error::Refused(_) | Error::Unusable { .. })
+        !matches!(self, Error::Refused(_) | Error::RolledBack(_) | Error::Unusable { .. })
     }
 }
 
@@ -133,6 +135,14 @@ impl fmt::Display for Error {
                 let Refusal { server, statement, sqlstate, message, .. } = &**refusal;
                 let message = ended(message);
                 write!(formatter, "{server} refused with {sqlstate}: {message}.{}", InStatement(statement.as_ref()))
+            }
+            Error::RolledBack(refusal) => {
+                let Refusal { server, statement, sqlstate, message, .. } = &**refusal;
+                let (message, statement) = (ended(message), InStatement(statement.as_ref()));
+                write!(
+                    formatter,
+                    "{server} has rolled the transaction back: a statement failed with {sqlstate}: {message}.{statement}"
+                )
             }
             Error::Unusable { server, statement, reason } => {
                 write!(formatter, "{} (for {server}).{}", ended(reason), InStatement(statement.as_ref()))

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit};
 use tokio::time::timeout;
 
 use super::connection::Connection;
+use super::control;
 use super::error::Error;
 use super::idle::IdleConnections;
 use super::outlet::Outlet;
@@ -33,6 +34,8 @@ pub(super) struct Lease {
     state: State,
     settings: Arc<Settings>,
     idle: Arc<IdleConnections>,
+    /// Why the transaction can no longer be committed.
+    failure: Option<Error>,
     /// Held until the connection is back or closed, so that the pool never exceeds its limit.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -44,11 +47,12 @@ impl Lease {
         idle: Arc<IdleConnections>,
         permit: OwnedSemaphorePermit,
     ) -> Lease {
-        Lease { connection: Some(connection), state: State::Clean, settings, idle, permit: Some(permit) }
+        Lease { connection: Some(connection), state: State::Clean, settings, idle, failure: None, permit: Some(permit) }
     }
 
     /// Runs a statement and reads all its rows.
     pub(super) async fn run(&mut self, statement: &Statement) -> Result<Rows, Error> {
+        self.check(&statement.sql)?;
         let before = self.begin(&statement.sql)?;
         let may_repeat = before == State::Clean;
         let bound = self.settings.bounds.query;
@@ -56,10 +60,18 @@ impl Lease {
             Some(connection) => timeout(bound, connection.run(statement, may_repeat)).await,
             None => return Err(self.lost(&statement.sql)),
         };
-        self.end(before, &statement.sql, outcome)
+        let outcome = self.end(before, &statement.sql, outcome);
+        self.note_outcome(&statement.sql, outcome)
     }
 
-    /// Runs one of the client's own commands.
+    /// Runs one of the client's own commands inside a transaction.
+    pub(super) async fn command_inside(&mut self, sql: &str) -> Result<(), Error> {
+        self.check_open()?;
+        let outcome = self.command(sql).await;
+        self.note_outcome(&sql.into(), outcome)
+    }
+
+    /// Runs one of the client's own commands, which may begin or end a transaction.
     pub(super) async fn command(&mut self, sql: &str) -> Result<(), Error> {
         let text: Arc<str> = sql.into();
         let before = self.begin(&text)?;
@@ -73,18 +85,19 @@ impl Lease {
 
     /// Runs a statement and passes its rows on in batches, at the reader's pace.
     pub(super) async fn stream(&mut self, statement: &Statement, mut outlet: Outlet) -> Result<(), Error> {
+        self.check(&statement.sql)?;
         let before = self.begin(&statement.sql)?;
         let bound = self.settings.bounds.query;
         let outcome = match &mut self.connection {
             Some(connection) => connection.stream(statement, bound, &mut outlet).await,
             None => return Err(self.lost(&statement.sql)),
         };
-        match outcome {
-            Ok(true) => self.end(before, &statement.sql, Ok(Ok(()))),
-            // Unread rows remain: the lease stays busy and ends with its connection.
-            Ok(false) => Ok(()),
-            Err(error) => self.end(before, &statement.sql, Ok(Err(error))),
+        // Unread rows remain: the lease stays busy and ends with its connection.
+        if matches!(outcome, Ok(false)) {
+            return Ok(());
         }
+        let outcome = self.end(before, &statement.sql, Ok(outcome.map(|_| ())));
+        self.note_outcome(&statement.sql, outcome)
     }
 
     pub(super) fn note_transaction(&mut self, is_open: bool) {
@@ -95,6 +108,11 @@ impl Lease {
         }
     }
 
+    /// Why the transaction can no longer be committed.
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.failure.clone()
+    }
+
     pub(super) fn query_bound(&self) -> Duration {
         self.settings.bounds.query
     }
@@ -102,6 +120,58 @@ impl Lease {
     /// True if another statement can run.
     pub(super) fn is_usable(&self) -> bool {
         matches!(self.state, State::Clean | State::InTransaction)
+    }
+
+    /// A statement that would begin or end a transaction is not run: the pool would give its connection to others in that state.
+    fn check(&self, sql: &Arc<str>) -> Result<(), Error> {
+        self.check_open()?;
+        if !control::begins_or_ends_transaction(sql) {
+            return Ok(());
+        }
+        let reason = "The client begins and ends transactions itself: use `transaction`";
+        Err(self.unusable(sql, reason))
+    }
+
+    /// Fails when the server has ended the transaction: each further statement would be stored at once, by itself.
+    fn check_open(&self) -> Result<(), Error> {
+        match &self.failure {
+            Some(failure) if self.is_in_transaction() == Some(false) => Err(failure.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes what a statement did to the transaction. On PostgreSQL an error aborts it until a savepoint is restored, and then
+    /// nothing but that succeeds. The others tell whether a transaction is open.
+    fn note_outcome<T>(&mut self, sql: &Arc<str>, outcome: Result<T, Error>) -> Result<T, Error> {
+        let is_open = self.is_in_transaction();
+        match (self.state, &outcome) {
+            (State::InTransaction, Err(Error::Refused(refusal))) if is_open != Some(true) => {
+                self.failure.get_or_insert_with(|| Error::RolledBack(refusal.clone()));
+            }
+            (State::InTransaction, Ok(_)) if is_open == Some(false) => {
+                let failure =
+                    self.unusable(sql, "The server ended the transaction with this statement, and stored what came before");
+                self.failure = Some(failure.clone());
+                self.state = State::Broken;
+                return Err(failure);
+            }
+            (State::InTransaction, Ok(_)) => self.failure = None,
+            (State::Clean, Ok(_)) if is_open == Some(true) => {
+                self.state = State::Broken;
+                return Err(self.unusable(sql, "The statement left a transaction open, which is rolled back: use `transaction`"));
+            }
+            _ => {}
+        }
+        outcome
+    }
+
+    fn is_in_transaction(&self) -> Option<bool> {
+        self.connection.as_ref().and_then(Connection::is_in_transaction)
+    }
+
+    fn unusable(&self, sql: &Arc<str>, reason: &str) -> Error {
+        let (server, statement) = (Arc::clone(&self.settings.server), Some(Arc::clone(sql)));
+        Error::Unusable { server, statement, reason: reason.to_owned() }
     }
 
     fn begin(&mut self, sql: &Arc<str>) -> Result<State, Error> {
@@ -144,9 +214,9 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         match self.state {
-            State::Clean => self.idle.put_back(connection),
+            State::Clean if connection.is_in_transaction() != Some(true) => self.idle.put_back(connection),
             // Dropping it closes it, and the server rolls back.
-            State::InTransaction | State::Broken => drop(connection),
+            State::Clean | State::InTransaction | State::Broken => drop(connection),
             State::Busy => interrupt(connection, Arc::clone(&self.settings), self.permit.take()),
         }
     }

@@ -5,6 +5,7 @@ mod encode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mysql_async::consts::StatusFlags;
 use mysql_async::prelude::{Protocol, Queryable};
 use mysql_async::{
     BinaryProtocol, Conn, DriverError, IoError, Opts, OptsBuilder, QueryResult, ServerError, SslOpts, TextProtocol,
@@ -31,6 +32,7 @@ const GOODBYE: Duration = Duration::from_millis(100);
 
 pub(super) struct Connection {
     conn: Conn,
+    is_in_transaction: bool,
     server: Arc<str>,
 }
 
@@ -41,11 +43,16 @@ impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
         let conn = connect(settings).await.map_err(|cause| connect_error(&server, &cause))?;
-        Ok(Connection { conn, server })
+        Ok(Connection { conn, is_in_transaction: false, server })
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.conn.is_disconnected()
+    }
+
+    /// Whether a transaction is open, or begins with the next statement because autocommit is off.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.is_in_transaction
     }
 
     pub(super) async fn ping(&mut self) -> Result<(), Error> {
@@ -53,6 +60,11 @@ impl Connection {
     }
 
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        let outcome = self.run_unnoted(statement, may_repeat).await;
+        self.note_transaction(outcome).await
+    }
+
+    async fn run_unnoted(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let cause = match self.run_prepared(statement).await {
@@ -70,10 +82,19 @@ impl Connection {
 
     pub(super) async fn command(&mut self, sql: &Arc<str>) -> Result<(), Error> {
         let statement = Statement { sql: Arc::clone(sql), params: Arc::new([]) };
-        self.conn.query_drop(&**sql).await.map_err(|cause| error(&self.server, Some(&statement), cause))
+        let outcome = self.conn.query_drop(&**sql).await.map_err(|cause| error(&self.server, Some(&statement), cause));
+        self.note_transaction(outcome).await
     }
 
     pub(super) async fn stream(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+        let outcome = self.stream_unnoted(statement, bound, outlet).await;
+        match timeout(bound, self.note_transaction(outcome)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::QueryTimeout { server: Arc::clone(&self.server), statement: Arc::clone(&statement.sql), bound }),
+        }
+    }
+
+    async fn stream_unnoted(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
@@ -107,6 +128,22 @@ impl Connection {
             let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;
             let _ = timeout(GOODBYE, killer.disconnect()).await;
         }
+    }
+
+    /// Notes what the last reply says of the transaction. An error says nothing of it, so the server is asked: some errors end
+    /// the transaction, and a procedure that fails may leave one open.
+    async fn note_transaction<T>(&mut self, outcome: Result<T, Error>) -> Result<T, Error> {
+        match outcome {
+            Err(Error::Refused(_)) => Box::pin(self.ping()).await?,
+            Err(_) => return outcome,
+            Ok(_) => {}
+        }
+        if let Some(reply) = self.conn.last_ok_packet() {
+            let flags = reply.status_flags();
+            self.is_in_transaction =
+                flags.contains(StatusFlags::SERVER_STATUS_IN_TRANS) || !flags.contains(StatusFlags::SERVER_STATUS_AUTOCOMMIT);
+        }
+        outcome
     }
 
     async fn run_prepared(&mut self, statement: &Statement) -> Outcome<Rows> {

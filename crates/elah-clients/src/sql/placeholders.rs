@@ -79,17 +79,8 @@ impl Scanner<'_> {
         self.at += rest.windows(end.len()).position(|window| window == end).map_or(rest.len(), |found| found + end.len());
     }
 
-    /// Comments nest.
     fn skip_comment(&mut self) {
-        self.at += 1;
-        let mut depth = 1;
-        while depth > 0 && self.at < self.sql.len() {
-            match &self.sql[self.at..] {
-                [b'/', b'*', ..] => (depth, self.at) = (depth + 1, self.at + 2),
-                [b'*', b'/', ..] => (depth, self.at) = (depth - 1, self.at + 2),
-                _ => self.at += 1,
-            }
-        }
+        self.at = self.sql.len() - after_comment(&self.sql[self.at + 1..]).len();
     }
 
     /// `$$ ... $$` and `$tag$ ... $tag$`; `$1` is neither.
@@ -106,6 +97,19 @@ impl Scanner<'_> {
         let sql = self.sql;
         self.skip_past(&sql[start..=end]);
     }
+}
+
+/// The text after a comment of which `/*` has been read. Comments nest.
+pub(super) fn after_comment(mut text: &[u8]) -> &[u8] {
+    let mut depth = 1;
+    while depth > 0 && !text.is_empty() {
+        (depth, text) = match text {
+            [b'/', b'*', rest @ ..] => (depth + 1, rest),
+            [b'*', b'/', rest @ ..] => (depth - 1, rest),
+            _ => (depth, &text[1..]),
+        };
+    }
+    text
 }
 
 #[cfg(test)]

@@ -91,19 +91,24 @@ impl Transaction {
                 SavepointAction::RollBack => "ROLLBACK TO SAVEPOINT",
             };
             let mut held = self.hold().await;
-            self.open(&mut held)?.command(&format!("{words} elah_{number}")).await
+            self.open(&mut held)?.command_inside(&format!("{words} elah_{number}")).await
         })
     }
 
-    /// Commits the transaction. After an error it may be stored or not.
+    /// Commits the transaction. After an error it may be stored or not, but not after `RolledBack`: PostgreSQL would reply to COMMIT
+    /// with success, although it rolls back.
     pub fn commit(&self) -> Work<'_, Result<(), Error>> {
         Box::pin(async move {
             let mut held = self.hold().await;
             self.open(&mut held)?;
             // Taken out, so that a cancelled caller leaves nothing behind.
-            match held.take() {
-                Some(lease) => Transaction::finish(lease, "COMMIT").await,
-                None => Ok(()),
+            let Some(lease) = held.take() else { return Ok(()) };
+            match lease.failure() {
+                None => Transaction::finish(lease, "COMMIT").await,
+                Some(failure) => {
+                    let _ = Transaction::finish(lease, "ROLLBACK").await;
+                    Err(failure)
+                }
             }
         })
     }

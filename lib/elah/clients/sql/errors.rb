@@ -41,6 +41,13 @@ module Elah
       def code = "serialization_failure"
     end
 
+    # The transaction was rolled back instead of committed, because a statement in it had failed and the block rescued the error. The message has that
+    # error; {#sqlstate} and {#number} are its own. To go on after an error, run the statement in a `transaction` inside the transaction.
+    class RolledBack < Error
+      # @return [String]
+      def code = "transaction_rolled_back"
+    end
+
     # The statement does not parse, or names a table or a column that is not there.
     class SyntaxError < Error
       # @return [String]

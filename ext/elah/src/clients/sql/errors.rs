@@ -5,19 +5,23 @@ use magnus::{Error, ExceptionClass, Ruby, Value, prelude::*};
 
 /// The Ruby exception for an error of the client.
 pub(super) fn raised(ruby: &Ruby, error: &SqlError) -> Error {
-    let class = |name: &str| crate::ruby::errors::class(ruby, name);
-    let SqlError::Refused(refusal) = error else {
-        let class = class(match error {
-            SqlError::Misconfigured(_) => "OptionError",
-            SqlError::Unreachable { .. } | SqlError::Lost { .. } => "Unavailable",
-            SqlError::PoolExhausted { .. } => "PoolExhausted",
-            SqlError::QueryTimeout { .. } => "QueryTimeout",
-            SqlError::Closed { .. } => "SQL::Closed",
-            _ => "SQL::Error",
-        });
-        return Error::new(class, error.to_string());
+    let (name, refusal) = match error {
+        SqlError::Misconfigured(_) => ("OptionError", None),
+        SqlError::Unreachable { .. } | SqlError::Lost { .. } => ("Unavailable", None),
+        SqlError::PoolExhausted { .. } => ("PoolExhausted", None),
+        SqlError::QueryTimeout { .. } => ("QueryTimeout", None),
+        SqlError::Closed { .. } => ("SQL::Closed", None),
+        SqlError::Refused(refusal) => (refused(refusal.kind), Some(refusal)),
+        SqlError::RolledBack(refusal) => ("SQL::RolledBack", Some(refusal)),
+        _ => ("SQL::Error", None),
     };
-    let class = class(match refusal.kind {
+    let class = crate::ruby::errors::class(ruby, name);
+    let Some(refusal) = refusal else { return Error::new(class, error.to_string()) };
+    with_state(class, &error.to_string(), &refusal.sqlstate, refusal.number).unwrap_or_else(|failure| failure)
+}
+
+fn refused(kind: Kind) -> &'static str {
+    match kind {
         Kind::UniqueViolation => "SQL::UniqueViolation",
         Kind::ForeignKeyViolation => "SQL::ForeignKeyViolation",
         Kind::SerializationFailure => "SQL::SerializationFailure",
@@ -25,8 +29,7 @@ pub(super) fn raised(ruby: &Ruby, error: &SqlError) -> Error {
         Kind::Authentication => "SQL::AuthenticationFailed",
         Kind::Cancelled => "SQL::Cancelled",
         Kind::Other => "SQL::Error",
-    });
-    with_state(class, &error.to_string(), &refusal.sqlstate, refusal.number).unwrap_or_else(|failure| failure)
+    }
 }
 
 fn with_state(class: ExceptionClass, message: &str, sqlstate: &str, number: Option<u16>) -> Result<Error, Error> {

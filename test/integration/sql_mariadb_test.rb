@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "../support/sql_case"
+
+# Statements of MariaDB that begin or end a transaction without saying so.
+class SQLMariaDBTest < Minitest::Test
+  include SQLCase
+  include SQLCase::OnMariaDB
+
+  INSERT = "INSERT INTO things (name) VALUES (?)"
+
+  def server = Servers::MariaDB.shared
+
+  def teardown
+    %w[leaves fails].each { |name| @admin.execute("DROP PROCEDURE IF EXISTS #{name}") }
+    @admin.execute("DROP TABLE IF EXISTS more_things")
+    super
+  end
+
+  def test_a_statement_that_commits_by_itself_ends_the_transaction_with_an_error
+    sql = client
+    error = assert_raises(Elah::SQL::Error) do
+      sql.transaction do |tx|
+        tx.execute(INSERT, "before")
+        told = outcome { tx.execute("CREATE TABLE more_things (id int)") }
+        assert_match(/ended the transaction with this statement, and stored what came before/, told.message)
+        assert_equal told.message, outcome { tx.execute(INSERT, "after") }.message, "nothing is stored by itself"
+      end
+    end
+    assert_match(/ended the transaction/, error.message)
+    assert_equal ["before"], @admin.rows("SELECT name FROM things").flatten
+    assert_equal 0, sql.status[:in_use]
+  end
+
+  def test_a_temporary_table_leaves_the_transaction_open
+    client.transaction do |tx|
+      tx.execute("CREATE TEMPORARY TABLE more_things (id int)")
+      tx.execute(INSERT, "a")
+    end
+    assert_equal 1, @admin.value("SELECT count(*) FROM things")
+  end
+
+  def test_a_procedure_that_leaves_a_transaction_open_leaves_it_to_nobody
+    @admin.execute("CREATE PROCEDURE leaves() BEGIN START TRANSACTION; INSERT INTO things (name) VALUES ('left'); END")
+    sql = client(connections_max: 1)
+    assert_match(/left a transaction open, which is rolled back/, assert_raises(Elah::SQL::Error) { sql.execute("CALL leaves()") }.message)
+    sql.execute(INSERT, "a")
+    assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten
+  end
+
+  def test_a_procedure_that_fails_in_its_transaction_leaves_it_to_nobody
+    @admin.execute("CREATE PROCEDURE fails() BEGIN START TRANSACTION; INSERT INTO things (name) VALUES ('left'); SELECT missing; END")
+    sql = client(connections_max: 1)
+    assert_raises(Elah::SQL::SyntaxError) { sql.execute("CALL fails()") }
+    sql.execute(INSERT, "a")
+    assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten
+  end
+
+  def test_a_connection_without_autocommit_goes_to_nobody
+    sql = client(connections_max: 1)
+    assert_raises(Elah::SQL::Error) { sql.execute("SET autocommit = 0") }
+    sql.transaction { |tx| tx.execute("SET autocommit = 0") && tx.execute(INSERT, "a") }
+    sql.execute(INSERT, "b")
+    assert_equal %w[a b], @admin.rows("SELECT name FROM things ORDER BY id").flatten
+  end
+end
