@@ -44,6 +44,8 @@ class ClusterClients
     @troubles = Hash.new(0)
     @lock = Mutex.new
     @grown = ConditionVariable.new
+    @left = []
+    @failures = 0
     yield if block_given?
     @threads = Array.new(@count) { |number| Thread.new { work(number) } }
   end
@@ -53,10 +55,8 @@ class ClusterClients
   #   `:unknown` for no response
   def statuses(place) = @lock.synchronize { @statuses[place].dup }
 
-  # @return [Integer] how many requests were not served
-  def failures
-    @lock.synchronize { @statuses.each_value.sum { |counts| counts.except(*OK).values.sum } }
-  end
+  # @return [Integer] how many requests were refused, or have failed
+  def failures = @lock.synchronize { @failures }
 
   # Waits until each of these servers has served so many more writes.
   #
@@ -97,6 +97,12 @@ class ClusterClients
   def to_s = "#{@history}; statuses #{@statuses}; #{@troubles}"
   alias inspect to_s
 
+  # Ends the clients of a server after their calls, as a balancer does before the server ends.
+  def leave(place)
+    @left << place
+    @threads.each_with_index { |thread, number| thread.value if number % @cluster.servers.size == place }
+  end
+
   # Ends the clients after their calls.
   def stop
     @is_over = true
@@ -109,8 +115,8 @@ class ClusterClients
 
   def work(number)
     random = Random.new(number)
-    until @is_over
-      place = number % @cluster.servers.size
+    place = number % @cluster.servers.size
+    until @is_over || @left.include?(place)
       result, is_write = step(number, place, random)
       served(place) if is_write && !result.is_a?(Symbol)
       back_off if result.is_a?(Symbol)
@@ -146,8 +152,12 @@ class ClusterClients
   # @return [Hash, Symbol] the JSON of a response; `:unknown`: nobody knows whether it ran; `:refused`: it did not
   def request(place, verb, path, body: nil, headers: {}, answers: {})
     response = send_request(@cluster.servers.fetch(place), verb, path, body && JSON.generate(body), headers)
-    @lock.synchronize { @statuses[place][response.respond_to?(:status) ? response.status : response] += 1 }
-    response.respond_to?(:status) ? result(response, answers) : response
+    result = response.is_a?(Symbol) ? response : result(response, answers)
+    @lock.synchronize do
+      @statuses[place][response.is_a?(Symbol) ? response : response.status] += 1
+      @failures += 1 if result.is_a?(Symbol)
+    end
+    result
   end
 
   def send_request(server, verb, path, body, headers)
