@@ -22,8 +22,8 @@ class ClusterFailoverTest < Minitest::Test
       clients.stop
       clients.read_all
       assert_equal writers, cluster.members(cluster.servers[0]).keys
-      assert_nil clients.history.violation
-      assert_empty amounts(clients.history.confirmed) - stored(cluster)
+      assert_nil clients.violation
+      assert_empty clients.history.confirmed.map { |call| amount(call) } - stored(cluster)
       assert_empty losses(cluster)
       puts "synchronous: #{clients}" if $VERBOSE
     end
@@ -41,12 +41,13 @@ class ClusterFailoverTest < Minitest::Test
       clients.stop
       assert_equal 0, rows_without_table(cluster)
       known = stored(cluster).to_h { |pair| [pair, true] }
-      lost = clients.history.confirmed.reject { |call| known[[call.key, call.amount]] }
+      lost = clients.history.confirmed.reject { |call| known[amount(call)] }
       refute_empty lost
-      wait_until("each loss is reported") { (lost.map { |call| call.writer.to_s }.uniq - losses(cluster)).empty? }
+      losers = lost.map { |call| call.output[:writer].to_s }.uniq
+      wait_until("each loss is reported") { (losers - losses(cluster)).empty? }
       assert_equal stored(cluster).group_by(&:first).transform_values { |pairs| pairs.sum(&:last) },
                    clients.read_all
-      puts "asynchronous: #{clients}, #{lost.size} lost by #{lost.map(&:writer).uniq.size} writers" if $VERBOSE
+      puts "asynchronous: #{clients}, #{lost.size} lost by #{losers.size} writers" if $VERBOSE
     end
   end
 
@@ -89,7 +90,7 @@ class ClusterFailoverTest < Minitest::Test
     sql&.close
   end
 
-  def amounts(calls) = calls.map { |call| [call.key, call.amount] }
+  def amount(call) = [call.key, call.input[:amount]]
 
   # @return [Array<Array(String, Integer)>] account and amount of each deposit in the database
   def stored(cluster)

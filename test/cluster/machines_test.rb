@@ -8,8 +8,6 @@ require "support/machines_cluster"
 class ClusterMachinesTest < Minitest::Test
   include Patience
 
-  SHARDS = BankCluster::OPTIONS[:shards]
-
   def setup
     obstacle = MachinesCluster.obstacle and skip obstacle
   end
@@ -19,24 +17,24 @@ class ClusterMachinesTest < Minitest::Test
   # @yieldparam cluster [MachinesCluster]
   # @yieldparam clients [BankClients]
   def under_load(**options)
-    MachinesCluster.start(3, **options) do |cluster|
+    MachinesCluster.start(3, app: BankClients::APP, **options) do |cluster|
       clients = BankClients.run(cluster) do |running|
         running.wait_until_served(10)
         yield cluster, running
       end
       clients.read_all
       puts "#{name}: #{clients}" if $VERBOSE
-      assert_nil clients.history.violation
+      assert_nil clients.violation
     end
   end
 
   def test_a_machine_that_is_killed_is_lost_with_its_disk_and_joins_again
     under_load do |cluster, clients|
       cluster.servers[0].kill
-      wait_until("the dead one is known to be dead") { cluster.members(cluster.servers[1]).size == 2 }
+      cluster.wait_until_left(2)
       clients.wait_until_served(10, places: [1, 2])
       cluster.boot(1)
-      cluster.wait_until_spread(cluster.servers[1], 3)
+      cluster.wait_until_spread(3)
       clients.wait_until_served(10)
     end
   end
@@ -44,11 +42,11 @@ class ClusterMachinesTest < Minitest::Test
   def test_a_machine_that_was_cut_off_comes_back_and_reads_nothing_old
     under_load do |cluster, clients|
       cluster.machines.cut(1)
-      wait_until_left_out(cluster, 0)
+      cluster.wait_until_left(2)
       clients.wait_until_served(10, places: [1, 2])
       cluster.machines.join(1)
       clients.wait_until_served(10)
-      cluster.wait_until_spread(cluster.servers[1], 3)
+      cluster.wait_until_spread(3)
     end
   end
 
@@ -57,7 +55,7 @@ class ClusterMachinesTest < Minitest::Test
     under_load do |cluster, clients|
       stopped = cluster.servers[0]
       stopped.signal(:STOP)
-      wait_until_left_out(cluster, 0)
+      cluster.wait_until_left(2)
       clients.wait_until_served(10, places: [1, 2])
       stopped.signal(:CONT)
       stopped.wait_for(/was declared dead/)
@@ -71,11 +69,11 @@ class ClusterMachinesTest < Minitest::Test
     define_method(:"test_a_machine_#{name}_loses_its_shards") do
       under_load do |cluster, clients|
         with_drops(cluster, 1, direction => cluster.database_address) do
-          wait_until_left_out(cluster, 0)
+          cluster.wait_until_left(2)
           clients.wait_until_served(10, places: [1, 2])
         end
         clients.wait_until_served(10)
-        cluster.wait_until_spread(cluster.servers[1], 3)
+        cluster.wait_until_spread(3)
       end
     end
   end
@@ -83,7 +81,7 @@ class ClusterMachinesTest < Minitest::Test
   # Calls across the cut fail, the others do not: nobody is declared dead.
   def test_a_machine_that_is_cut_off_from_the_others_alone_keeps_its_shards
     under_load(entity_moving_seconds: 1) do |cluster, clients|
-      before = cluster.members(cluster.servers[0]).keys
+      before = cluster.members.keys
       %i[from to].each do |direction|
         with_drops(cluster, 1, direction => cluster.peers_of(1)) do
           clients.wait_until_failed(0)
@@ -91,7 +89,7 @@ class ClusterMachinesTest < Minitest::Test
         end
       end
       clients.wait_until_no_call_fails(5)
-      assert_equal before, cluster.members(cluster.servers[0]).keys
+      assert_equal before, cluster.members.keys
     end
   end
 
@@ -103,7 +101,7 @@ class ClusterMachinesTest < Minitest::Test
         cluster.servers[place].signal(:TERM)
         cluster.servers[place].wait_until_ended
         cluster.boot(place + 1)
-        cluster.wait_until_spread(cluster.servers[place], 3)
+        cluster.wait_until_spread(3)
         clients.wait_until_served(5)
       end
       found = Array.new(3) { |place| clients.statuses(place) }
@@ -113,12 +111,6 @@ class ClusterMachinesTest < Minitest::Test
   end
 
   private
-
-  # The others know that a server has no part in the cluster, and own all shards.
-  def wait_until_left_out(cluster, place)
-    other = cluster.servers[place - 1]
-    wait_until("the others own all shards") { cluster.shards(other).sum == SHARDS && cluster.members(other).size == 2 }
-  end
 
   def with_drops(cluster, number, **drops)
     cluster.machines.drop(number, **drops)

@@ -1,14 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "elah_server"
-require_relative "patience"
-require_relative "servers"
+require_relative "app_cluster"
 
-# A cluster of real servers with accounts on one PostgreSQL, and what a test does to it: it notes what was confirmed and
-# compares.
-class BankCluster
-  include Patience
-
+# A cluster of servers with accounts, and what a test does to them: it notes what was confirmed and compares.
+class BankCluster < AppCluster
   APP = <<~RUBY
     class Account < Elah::Entity
       index :history
@@ -45,61 +40,13 @@ class BankCluster
     run Bank
   RUBY
 
-  # Options of every server: a short lease, and time enough for its end.
-  OPTIONS = { lease_seconds: 2.5, entity_moving_seconds: 30, request_seconds: 60, shards: 32 }.freeze
+  # @param options [Hash] see {AppCluster.start}
+  def self.start(**options, &block) = super(app: APP, **options, &block)
 
-  # @return [Servers::PostgreSQL]
-  attr_reader :database
-
-  # @return [Servers::Standby, nil]
-  attr_reader :standby
-
-  # @return [Array<ElahServer>]
-  attr_reader :servers
-
-  # Starts a database and so many servers; ends them after the block.
-  #
-  # @param host [String] where the servers reach the database
-  # @param standby [Symbol, nil] `:synchronous` or `:asynchronous`
-  def self.start(servers: 2, database: {}, host: "127.0.0.1", standby: nil, **options)
-    cluster = new(servers, database, host, standby, options)
-    yield cluster
-  ensure
-    cluster&.remove
-  end
-
-  def initialize(count, database, host, standby, options)
-    @host = host
-    @options = options
-    @servers = []
+  def initialize(...)
     @confirmed = Hash.new(0)
     @unsure = Hash.new(0)
-    @database = Servers::PostgreSQL.start(**database)
-    @standby = Servers::Standby.start(@database, synchronous: standby == :synchronous, **database) if standby
-    count.times { add }
-  end
-
-  # Lets machines of a network reach the database.
-  #
-  # @param network [String] such as 10.0.0.0/24
-  def admit(network)
-    file = Dir[File.join(@database.folder, "**", "pg_hba.conf")].fetch(0)
-    File.write(file, "host all all #{network} scram-sha-256\n", mode: "a")
-    Process.kill(:HUP, @database.pid)
-  end
-
-  # @return [String] of the database, with its standby
-  def url
-    hosts = [@database, @standby].compact.map { |server| "#{@host}:#{server.port}" }
-    @database.url.sub(@database.address, hosts.join(","))
-  end
-
-  # @param options [Hash{Symbol=>Object}] of Elah
-  # @return [ElahServer] another server
-  def add(**options)
-    server = ElahServer.start(APP, cluster: url, **OPTIONS, **@options, **options)
-    @servers << server
-    server
+    super
   end
 
   # A deposit through a server. What it confirms is noted, and what it does not.
@@ -122,22 +69,14 @@ class BankCluster
     balances(server).reject { |key, balance| balance&.between?(@confirmed[key], @confirmed[key] + @unsure[key]) }
   end
 
-  # @return [Hash{String=>Hash}] the writers of the cluster that are not fenced
+  # @return [Hash{String=>Hash}] the writers of the cluster that are not fenced, as a server knows them
   def members(server) = server.get("/members").json.reject { |_, member| member["fenced"] }
 
-  # @return [Array<Integer>] number of shards of each living process
+  # @return [Array<Integer>] number of shards of each living process, as a server knows them
   def shards(server) = members(server).values.map { |member| member["shards"] }
 
-  # Waits until each of so many processes owns its part.
+  # Waits until a server knows that each of so many processes owns its part.
   def wait_until_spread(server, count)
-    wait_until("#{count} processes own shards") do
-      found = shards(server)
-      found.size == count && found.sum == OPTIONS[:shards] && found.max - found.min <= 1
-    end
-  end
-
-  def remove
-    @servers.each(&:kill)
-    [@standby, @database].each { |server| server&.remove }
+    wait_until("#{count} processes own shards") { spread?(shards(server), count) }
   end
 end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "app_cluster"
 require_relative "bank_clients"
-require_relative "bank_cluster"
 require_relative "cluster_certificates"
 require_relative "machines"
 
-# A cluster of the bank on machines with a network between them and mutual TLS.
-class MachinesCluster < BankCluster
+# A cluster on machines with a network between them and mutual TLS.
+class MachinesCluster < AppCluster
   # @return [Machines]
   attr_reader :machines
 
@@ -14,6 +14,7 @@ class MachinesCluster < BankCluster
   def self.obstacle = Machines.obstacle || History.obstacle
 
   # @param count [Integer] number of machines, each with a server
+  # @param options [Hash] see {AppCluster.start}
   # @yieldparam cluster [MachinesCluster]
   def self.start(count, **options)
     Dir.mktmpdir("elah-machines") do |folder|
@@ -24,7 +25,7 @@ class MachinesCluster < BankCluster
         super(servers: 0, host: host, database: database, **options) do |cluster|
           cluster.join(machines, ClusterCertificates.new(folder))
           (1..count).each { |number| cluster.boot(number) }
-          cluster.wait_until_spread(cluster.servers[0], count)
+          cluster.wait_until_spread(count)
           yield cluster
         end
       end
@@ -41,16 +42,22 @@ class MachinesCluster < BankCluster
   # Starts the server of a machine, with an empty disk, in the place of one that has ended.
   #
   # @param number [Integer] of the machine, from 1
+  # @param under [Array<String>] a command that runs the server's command on the machine
   # @return [ElahServer]
-  def boot(number, **options)
+  def boot(number, under: [], **options)
     address = machines.address(number)
     files = @certificates.issue("node#{number}").map { |name, path| "#{name}=#{path}" }.join(",")
     server = add(cluster_node: "node#{number}", cluster_listen: "#{address}:9400-9463", bind: "tcp://#{address}:0",
-                 cluster_tls: files, under: machines.on(number), **options)
+                 cluster_tls: files, under: [*machines.on(number), *under], **options)
     return server if servers.size <= number && servers[number - 1].equal?(server)
 
     servers.pop
     servers[number - 1] = server
+  end
+
+  # Waits until only so many processes are alive, and own all shards.
+  def wait_until_left(count)
+    wait_until("#{count} processes own all shards") { shards.size == count && shards.sum == OPTIONS[:shards] }
   end
 
   # @return [Array<String>] addresses of all machines but one

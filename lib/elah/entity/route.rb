@@ -121,10 +121,62 @@ module Elah
         end
       end
 
+      # Deferred calls that were scattered. Those that meet a change of owner are made again afterwards, one after the other.
+      class DeferredCalls
+        # @param calls [Array<DeferredCall>]
+        # @param scattered [#wait, #outcome, #cancel]
+        def initialize(calls, scattered)
+          @calls = calls
+          @scattered = scattered
+          @outcomes = {}
+        end
+
+        # @param seconds [Numeric, nil]
+        def wait(seconds)
+          give_up_at = seconds && (Concurrency.now + seconds)
+          @scattered.wait(seconds)
+          moved = @scattered.replies ? [] : @calls.each_index.select { |index| moved?(index) }
+          return if moved.empty?
+
+          moved.each { |index| @outcomes[index] = [:late, nil, nil] }
+          @async = Elah.async { moved.each { |index| @outcomes[index] = outcome_of(@calls[index]) } }
+          @async.wait(give_up_at && [give_up_at - Concurrency.now, 0].max)
+        rescue Overloaded => e
+          moved.each { |index| @outcomes[index] = [:failed, nil, e] }
+        end
+
+        # @param index [Integer]
+        # @return [Array] outcome, result and error
+        def outcome(index) = @outcomes[index] || @scattered.outcome(index)
+
+        # Cancels the calls without a result.
+        def cancel
+          @scattered.cancel
+          @async&.cancel
+        end
+
+        private
+
+        def moved?(index)
+          outcome, _, error = @scattered.outcome(index)
+          outcome == :failed && (error.is_a?(Moved) || error.is_a?(Store::Fenced))
+        end
+
+        def outcome_of(call)
+          [:returned, call.call, nil]
+        rescue Cancelled, ClientGone
+          raise
+        rescue StandardError => e
+          [:failed, nil, e]
+        end
+      end
+
       # @param deferred_calls [Array<DeferredCall>]
       # @param seconds [Numeric, nil]
-      # @return [#wait, #outcome, #cancel]
-      def scatter(deferred_calls, seconds) = scatter_calls(deferred_calls.map { |call| [call.key, call.name, *call.arguments] }, seconds)
+      # @return [DeferredCalls]
+      def scatter(deferred_calls, seconds)
+        DeferredCalls.new(deferred_calls, scatter_calls(deferred_calls.map { |call| [call.key, call.name, *call.arguments] }, seconds))
+      end
 
       # @param reply [Object, Exception] the reply
       # @return [Array] outcome, result and error

@@ -1,4 +1,4 @@
-// The check of a recorded history: whether the calls of each account could have run one at a time, each between its start and its
+// The check of a recorded history: whether the calls of each object could have run one at a time, each between its start and its
 // end.
 //
 // Standard input has a line of JSON for each call, as test/support/history.rb writes them. The last line of the output has the sums.
@@ -19,28 +19,23 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A call of an account. Without an end nobody knows whether it has run, or whether it still will.
+// A call of an object. Without an end nobody knows whether it has run, or whether it still will, and what it returned.
 type call struct {
 	Client    int    `json:"client"`
+	Object    string `json:"object"`
 	Key       string `json:"key"`
 	Operation string `json:"operation"`
-	Amount    int64  `json:"amount"`
-	Balance   int64  `json:"balance"`
 	Start     int64  `json:"start"`
 	End       *int64 `json:"end"`
+	deposit
+	loan
+	submission
 }
 
-// An account: a deposit returns the new balance, and a read returns the balance.
-var account = porcupine.Model{
-	Init: func() interface{} { return int64(0) },
-	Step: func(state, input, output interface{}) (bool, interface{}) {
-		balance, called := state.(int64), input.(call)
-		if called.Operation == "deposit" {
-			balance += called.Amount
-		}
-		return called.End == nil || called.Balance == balance, balance
-	},
-}
+func (called call) isKnown() bool { return called.End != nil }
+
+// What the objects are, by the name that calls have for them.
+var models = map[string]porcupine.Model{"account": account, "pool": pool, "board": board}
 
 func read() map[string][]porcupine.Operation {
 	histories := map[string][]porcupine.Operation{}
@@ -50,13 +45,11 @@ func read() map[string][]porcupine.Operation {
 		if err := json.Unmarshal(lines.Bytes(), &called); err != nil {
 			log.Fatalf("%s: %v", lines.Text(), err)
 		}
-		switch called.Operation {
-		case "deposit", "read":
-		default:
-			log.Fatalf("%s: the operation is deposit or read", lines.Text())
+		if _, isKnown := models[called.Object]; !isKnown {
+			log.Fatalf("%s: there is no such object", lines.Text())
 		}
 		operation := porcupine.Operation{ClientId: called.Client, Input: called, Call: called.Start, Return: math.MaxInt64}
-		if called.End != nil {
+		if called.isKnown() {
 			operation.Return = *called.End
 		}
 		histories[called.Key] = append(histories[called.Key], operation)
@@ -69,7 +62,7 @@ func read() map[string][]porcupine.Operation {
 
 func main() {
 	log.SetFlags(0)
-	limit := flag.Duration("limit", time.Minute, "for each account")
+	limit := flag.Duration("limit", time.Minute, "for each object")
 	flag.Parse()
 	histories := read()
 	keys := make([]string, 0, len(histories))
@@ -81,17 +74,19 @@ func main() {
 	sort.Strings(keys)
 	status := 0
 	for _, key := range keys {
-		switch porcupine.CheckOperationsTimeout(account, histories[key], *limit) {
+		history := histories[key]
+		model := models[history[0].Input.(call).Object]
+		switch porcupine.CheckOperationsTimeout(model, history, *limit) {
 		case porcupine.Illegal:
-			fmt.Printf("%s: no order of its %d calls explains what they returned\n", key, len(histories[key]))
+			fmt.Printf("%s: no order of its %d calls explains what they returned\n", key, len(history))
 			status = 1
 		case porcupine.Unknown:
-			fmt.Printf("%s: no order of its %d calls was found or excluded in %v\n", key, len(histories[key]), *limit)
+			fmt.Printf("%s: no order of its %d calls was found or excluded in %v\n", key, len(history), *limit)
 			if status == 0 {
 				status = 2
 			}
 		}
 	}
-	fmt.Printf("%d calls of %d accounts\n", calls, len(keys))
+	fmt.Printf("%d calls of %d objects\n", calls, len(keys))
 	os.Exit(status)
 }

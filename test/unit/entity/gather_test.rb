@@ -30,6 +30,27 @@ class EntityGatherTest < EntityCase
     end
   end
 
+  # The raised error is that of a worker which has handed over the entity since the call was sent.
+  def test_a_deferred_call_that_meets_a_change_of_owner_is_made_again
+    changes = [true]
+    accounts = accounts("moved") { define_method(:move) { changes.pop ? raise(Elah::Entity::Moved) : balance } }
+    Elah.run do
+      results = Elah.gather(deadline: 10) do |gather|
+        gather.call(:deposit, accounts["1"].deferred.deposit(1))
+        gather.call(:moved, accounts["1"].deferred.move)
+      end
+      assert_equal({ deposit: 1, moved: 1 }, results.to_h)
+    end
+  end
+
+  def test_a_deferred_call_without_an_owner_ends_at_the_deadline
+    accounts = accounts("nowhere") { define_method(:move) { raise Elah::Entity::Moved, "moved" } }
+    Elah.run do
+      results = Elah.gather(deadline: 0.05) { |gather| gather.call(:moved, accounts["1"].deferred.move, fallback: nil) }
+      assert_instance_of Elah::DeadlineExceeded, results[:moved].error
+    end
+  end
+
   def test_many_calls_with_a_deadline
     Elah.run do
       gate = Gate.new
