@@ -65,7 +65,7 @@ module WebPage
     def html(title, content) = format(LAYOUT, title: escape(title), style: STYLE, content: content)
 
     # @param title [String]
-    # @param sentence [String] what has happened
+    # @param sentence [String] the error
     # @param status [Integer]
     # @return [String] a document
     def error(title, sentence, status) = html(title, %(<p>#{escape(sentence)}</p>\n<p class="quiet">Status #{status}</p>))

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Owns the load order of the library: what `require "elah"` gives at once, and what is loaded when it is first named.
+# Owns the load order of the library: what `require "elah"` loads at once, and what is loaded at its first use.
 # It never loads Rack, Rails, ActiveSupport or an app.
 require_relative "elah/version"
 require_relative "elah/errors"

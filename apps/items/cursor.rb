@@ -12,7 +12,7 @@ module Items
       def encode(id) = [[id].pack("Q>")].pack("m0").tr("+/", "-_").delete("=")
 
       # @param text [String]
-      # @return [Integer, nil] the id, nil when {encode} never gave the text
+      # @return [Integer, nil] the ID; nil for a text that {encode} did not return
       def decode(text)
         id = text.tr("-_", "+/").unpack1("m").unpack1("Q>")
         id if id && id <= ID_MAX && encode(id) == text

@@ -10,7 +10,7 @@ module Items
   # A store's items have the positions 0 to count - 1 (see {Slots}). {#one} draws a position below a ceiling before it knows the
   # count; the store returns the count and the item in one step. If the position is below the count, and the count is not above
   # the ceiling, every position below the count had the same chance, and the item is used. Otherwise it draws again with a better
-  # ceiling. So a wrong ceiling costs time but never uniformity, and a store on another machine is asked once.
+  # ceiling. So a wrong ceiling costs time but never uniformity, and a store on another machine usually needs one round trip.
   #
   # Ruby's `rand(n)` is uniform: it rejects values that would favour some numbers, instead of taking a remainder.
   class Draw

@@ -13,7 +13,7 @@ module Items
       @batch = batch
     end
 
-    # @param total [Integer] how many sample items there shall be, those of earlier runs among them
+    # @param total [Integer] the number of sample items, including those of earlier runs
     # @yieldparam done [Integer] how many there are
     # @return [Integer] how many were stored now
     def run(total)

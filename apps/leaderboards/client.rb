@@ -44,7 +44,7 @@ module Leaderboards
 
     PAGE_SIZE = 25
     SECONDS = 10
-    # How often an increment without a response is sent; it counts once.
+    # How often an increment without a response is sent; it counts once anyway.
     ATTEMPTS = 5
     BROKEN = [SystemCallError, IOError, Timeout::Error, SocketError, Net::ProtocolError].freeze
 
@@ -54,11 +54,11 @@ module Leaderboards
     attr_accessor :page_size
 
     # @param leaderboard_name [String] of a board of the game; it is created if it does not exist
-    # @param url [String] where the app is
-    # @param game [Integer] its number; it has to be there
+    # @param url [String] of the app
+    # @param game [Integer] the ID of an existing game
     # @param page_size [Integer]
     # @param ranks [Symbol] :ordinal, :dense, :competition, :modified or :fractional
-    # @param reverse [Boolean] whether the smaller score ranks first, for a board that is made
+    # @param reverse [Boolean] whether the smaller score ranks first, if the board is created
     # @param api_key [String, nil]
     # @param seconds [Numeric] for connecting, and for each response
     def initialize(leaderboard_name, url:, game: 1, page_size: PAGE_SIZE, ranks: :ordinal, reverse: false, api_key: nil, seconds: SECONDS)

@@ -29,8 +29,8 @@ module Leaderboards
       @remembered = {}
     end
 
-    # A board as far as it never changes: its name may be an old one, and a board that another worker has deleted may still be here. Whoever
-    # keeps the scores knows that it is gone.
+    # A board from the cache. Its name may be outdated, and another worker may have deleted it; then the store of scores raises
+    # {BoardNotFound}.
     #
     # @param id [String] as a client writes it
     # @return [Definition]
@@ -102,7 +102,7 @@ module Leaderboards
       end
     end
 
-    # Forgets a board. What else there is of it is to be removed by who calls this, or by the next start.
+    # Removes a board from the list. The block, or the next start, removes its scores.
     #
     # @param definition [Definition]
     # @yield removes it
@@ -117,7 +117,7 @@ module Leaderboards
       @removing.delete(key(definition.key))
     end
 
-    # Goes on with what was interrupted.
+    # Continues interrupted deletions.
     #
     # @yieldparam definition [Definition] is to be removed
     def finish_removals

@@ -13,12 +13,12 @@ module Leaderboards
     SECONDS = 15
 
     # A followed board, and the last change seen.
-    Feed = Struct.new(:listeners, :poller, :life, :number)
+    Feed = Struct.new(:listeners, :poller, :log_id, :number)
     # A listener, and the end of its stream.
     Listener = Struct.new(:queue, :due)
 
     # @param scores [Stores::Embedded]
-    # @param seconds [Integer] after which a listener must reconnect, so that a stopping worker waits for nobody
+    # @param seconds [Integer] after which a listener must reconnect, so that listeners do not delay the end of a worker
     def initialize(scores, seconds)
       @scores = scores
       @seconds = seconds
@@ -34,15 +34,15 @@ module Leaderboards
     # Follows a board until the time is over, or the block raises because the client has disconnected.
     #
     # @param definition [Definition]
-    # @param life [String, nil] that the listener knows
+    # @param log_id [String, nil] of the log that the listener has read
     # @param number [Integer]
-    # @yieldparam change [Array] season, size, life, number and texts; see {Boards::Changes#since}
-    def follow(definition, life, number)
+    # @yieldparam change [Array] season, size, log_id, number and texts; see {Boards::Changes#since}
+    def follow(definition, log_id, number)
       @listeners += 1
       listener = enter(definition)
-      first = @scores.changes(definition, life, number)
+      first = @scores.changes(definition, log_id, number)
       feed = @feeds.fetch(definition.key)
-      feed.life, feed.number = first[2, 2] unless feed.life
+      feed.log_id, feed.number = first[2, 2] unless feed.log_id
       yield first
       seen = first[2, 2]
       while (change = listener.queue.pop)
@@ -74,10 +74,10 @@ module Leaderboards
     def poll(definition, feed)
       now = monotonic
       feed.listeners.each { |listener| listener.queue.close if listener.due <= now }
-      change = @scores.changes(definition, feed.life, feed.number)
-      return if change[2] == feed.life && change[3] == feed.number
+      change = @scores.changes(definition, feed.log_id, feed.number)
+      return if change[2] == feed.log_id && change[3] == feed.number
 
-      feed.life, feed.number = change[2, 2]
+      feed.log_id, feed.number = change[2, 2]
       feed.listeners.each { |listener| listener.queue << change unless listener.queue.closed? }
     rescue Refused # the board is gone
       feed.listeners.each { |listener| listener.queue.close }

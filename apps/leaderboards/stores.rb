@@ -14,10 +14,10 @@ module Leaderboards
   #
   # [submit(definition, member, score, operator, style, metadata)] does what `operator` says, one of {Definition::OPERATORS}' values or nil for the
   #   board's own; metadata is JSON, "null" to remove it, nil to keep it. {Text#submission}. Raises InvalidScore, BoardFull.
-  # [increment(definition, member, amount, key, style)] adds once for each Idempotency-Key of the board: `[Text#submission, whether the key came
-  #   before]`. Raises IdempotencyMismatch if the key came with another request, and the errors of submit.
+  # [increment(definition, member, amount, key, style)] adds once for each Idempotency-Key of the board: `[Text#submission, whether this
+  #   is a replay]`. Raises IdempotencyMismatch if the key belongs to another request, and the errors of submit.
   # [submit_to_boards(submissions, key, style)] all or nothing: each is `[definition, member, score, operator]`; `[Array of Text#submission,
-  #   whether the Idempotency-Key, which may be nil, came before]`. {Boards::MultiBoardWrites} describes what a reader may see meanwhile
+  #   whether this is a replay]`. The Idempotency-Key may be nil. {Boards::MultiBoardWrites} describes what a reader may see meanwhile
   # [import(definition, rows, operator)] submits rows of member, score and metadata: `[[index, code], ...]` of those that were refused
   # [delete(definition, member, erase)] whether the member existed; `erase` also removes it from old seasons, with metadata and ban
   # [ban(definition, member), pardon(definition, member)] a banned member is in no list and not counted, but its own submissions and
@@ -48,7 +48,7 @@ module Leaderboards
   # [size(definition)] Integer
   # [banned(definition)] Array of names
   # [export(definition, after, limit, season)] `[lines of JSON with member, score and metadata, where the next ones begin or nil]`
-  # [changes(definition, life, number)] `[season, size, life, number, texts]`: see {Boards::Changes#since}
+  # [changes(definition, log_id, number)] `[season, size, log_id, number, texts]`: see {Boards::Changes#since}
   # [seasons(definition, limit)] Array of {Boards::Seasons::Season}, the latest first
   module Stores
     REDIS = %w[redis rediss redis+cluster rediss+cluster redis+unix].freeze

@@ -10,7 +10,7 @@ module Links
       def encode(place) = [place].pack("m0").tr("+/", "-_").delete("=")
 
       # @param text [String]
-      # @return [String, nil] the place, nil when {encode} never gave the text
+      # @return [String, nil] the place; nil for a text that {encode} did not return
       def decode(text)
         place = text.tr("-_", "+/").unpack1("m")
         place if !place.empty? && encode(place) == text

@@ -15,7 +15,8 @@ module Links
       # @return [Integer, nil] milliseconds, nil when the text is no time
       def parse(text)
         year, month, day, hour, minute, second, fraction, zone = text.match(PATTERN)&.captures
-        return unless year && day_exists?(year.to_i, month.to_i, day.to_i) && second.to_i < 60
+        # Time reads 31 February as 3 March.
+        return unless year && Time.utc(year.to_i, month.to_i, day.to_i).day == day.to_i && second.to_i < 60
 
         time = Time.new(year.to_i, month.to_i, day.to_i, hour.to_i, minute.to_i, second.to_i, zone.upcase == "Z" ? "UTC" : zone)
         (time.to_i * 1000) + fraction.to_s.ljust(3, "0")[0, 3].to_i
@@ -38,15 +39,6 @@ module Links
         @last_second = [seconds, text].freeze
         text
       end
-
-      # Time reads 31 February as 3 March.
-      def day_exists?(year, month, day)
-        return false unless month.between?(1, 12) && day >= 1
-
-        day <= (month == 2 ? (leap?(year) ? 29 : 28) : [4, 6, 9, 11].include?(month) ? 30 : 31)
-      end
-
-      def leap?(year) = (year % 4).zero? && (!(year % 100).zero? || (year % 400).zero?)
     end
   end
 end

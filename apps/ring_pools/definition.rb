@@ -45,7 +45,7 @@ module RingPools
     end
 
     class << self
-      # @param given [Hash] what a client says, by text
+      # @param given [Hash] the client's fields, by name
       # @param id [Integer]
       # @param place [Hash{Symbol=>String}] of {PLACE}
       # @return [Definition]

@@ -27,7 +27,7 @@ module RingPools
     # Lends a number for a row of a bulk request.
     #
     # @param session [String, nil]
-    # @param parameters [String] as they came, kept for whoever asks
+    # @param parameters [String] as received; stored with the lease
     # @return [String, Symbol] the members of the row as JSON; the reason when there is no number
     def allocate_row(session, parameters)
       lease = lend(session, parameters)

@@ -35,7 +35,7 @@ module Stats
     def admit(count = 0, offered: nil)
       keys = Stats.service.keys or return
       key = keys[Keys.offered(request) || offered] or
-        error!("Send a write key as the user of Basic, as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
+        error!("Send a write key as the user name of Basic authentication, as Authorization: Bearer KEY or as X-Api-Key: KEY.", 401,
                { "www-authenticate" => 'Basic realm="stats"', **cors }, code: "unauthorized")
       take(key, count) if count.positive?
       key
@@ -93,7 +93,7 @@ module Stats
     # @param receipt [#durability, nil]
     # @param prefer [String, nil] the header
     # @return [Hash{String=>String}] the headers of a response besides its type
-    def told(receipt, prefer = request.header("prefer"))
+    def response_headers(receipt, prefer = request.header("prefer"))
       applied = receipt && prefer ? { "preference-applied" => "durability=#{receipt.durability}" } : {}
       @quota ? { **cors, **applied, **@quota.headers } : { **cors, **applied }
     end
@@ -129,7 +129,7 @@ module Stats
 
     # @return [Elah::HeaderSet, Hash{String=>String}]
     def headers_for(receipt, prefer)
-      return { **TYPE, **told(receipt, prefer) } unless Stats.service.uniform_headers?
+      return { **TYPE, **response_headers(receipt, prefer) } unless Stats.service.uniform_headers?
 
       prefer && receipt ? PREFERRED_HEADERS[receipt.durability] : HEADERS
     end

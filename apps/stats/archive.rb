@@ -56,7 +56,7 @@ module Stats
     # Erases a visitor: all stored events, and those that arrive late.
     #
     # @param visitor [String]
-    # @return [Integer] how many were here
+    # @return [Integer] how many were stored here
     def erase(visitor)
       @erased.put(visitor, "", ttl: Salts::KEPT_SECONDS)
       erased = 0

@@ -59,13 +59,13 @@ module Stats
     # @return [Integer]
     def size = @items.size
 
-    # @return [Array<Hash>] those that are good
+    # @return [Array<Hash>] the valid events
     def good = @items.each_with_index.filter_map { |item, index| item unless @faults[index] }
 
     # @return [Integer]
     def rejected = @faults.count { |fault| fault }
 
-    # @return [Array<Hash>] results of those that are not good, by their place
+    # @return [Array<Hash>] the results of the invalid events, each with its index
     def refusals = @faults.each_with_index.filter_map { |fault, index| { index: index, **fault.to_h } if fault }
 
     # Refuses the valid events for which the block returns a reason.

@@ -15,7 +15,7 @@ module Stats
 
     # @param visitor [String] 32 hexadecimal digits
     # @return [Hash{Symbol=>Integer}] how many events there were, by place
-    # @raise [Refused] when the destination cannot forget; the other places have done so then
+    # @raise [Refused] if the destination cannot erase; the other places have erased theirs by then
     def erase(visitor)
       here = @archive.erase(visitor)
       parked = @parked.erase(visitor)

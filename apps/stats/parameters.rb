@@ -33,7 +33,7 @@ module Stats
       # @param request [#query_string, #content_type, #body, #header]
       # @param bytes_max [Integer] the most bytes after inflating
       # @param type [String, nil] the media type of the body
-      # @return [Hash{String=>Object}] what the body says beats what the query says
+      # @return [Hash{String=>Object}] the body's parameters override those of the query
       # @raise [Refused]
       def of(request, bytes_max, type = media_type(request))
         body = Body.read(request, bytes_max)

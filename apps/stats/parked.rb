@@ -6,7 +6,7 @@ require_relative "event_fields"
 module Stats
   # The events that did not match their schema, or that the destination rejected: dead letters of the sink, each with its reason.
   # When a schema changes, parked events that now match are delivered under their old IDs. They are on the machine that accepted
-  # them. On a cluster each machine looks at its own again when another one has changed a schema or erased a visitor.
+  # them. On a cluster each machine checks its own again when another machine has changed a schema or erased a visitor.
   class Parked
     LETTERS_AT_ONCE = 500
     FOLLOW_SECONDS = 1
@@ -25,7 +25,7 @@ module Stats
       @followed = nil
     end
 
-    # Follows the changes of other machines, also of the time in which this one was down.
+    # Follows the changes of other machines, including those made while this one was down.
     #
     # @return [void]
     def follow
@@ -34,7 +34,7 @@ module Stats
         review unless changes == @followed
         @followed = changes
       rescue Elah::Store::Unavailable
-        nil # the next look tries again, and the log has it already
+        nil # the next tick tries again, and the log has it already
       end
     end
 
@@ -46,7 +46,7 @@ module Stats
     # Retries the events that a schema has parked.
     #
     # @param name [String] of the schema
-    # @return [Integer] how many events go on
+    # @return [Integer] how many events are processed again
     def release(name)
       released = 0
       each_page do |letters|
@@ -72,7 +72,7 @@ module Stats
 
     private
 
-    # Tells the other machines that parked events have to be looked at again.
+    # Notifies the other machines that parked events must be checked again.
     def changed = @changes.increment(CHANGES)
 
     def each_page

@@ -23,7 +23,7 @@ module Stats
     def day = @clock.call / DAY_SECONDS
 
     # @param day [Integer]
-    # @return [String, nil] nil when that day is over for too long, or has not come
+    # @return [String, nil] nil for a day whose salt was deleted, or in the future
     def of(day)
       @salts.shift while @salts.size > 2
       @salts[day] ||= @table.get(key(day)) || (day == self.day ? make(day) : nil)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Stats
-  # The rules for the parameters of one kind of event, in words of JSON Schema. Unknown words are refused rather than ignored,
+  # The rules for the parameters of one kind of event, in keywords of JSON Schema. Unknown keywords are refused rather than ignored,
   # because an unchecked rule would be worse than none.
   class Schema
     TYPES = { "object" => [Hash], "array" => [Array], "string" => [String], "integer" => [Integer], "number" => [Numeric],

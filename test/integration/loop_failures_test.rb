@@ -84,7 +84,7 @@ class LoopFailuresTest < Minitest::Test
       clients = Array.new(100) { server.connect.tap { |client| client.get("/hello") } }
       server.request("POST", "/room/400")
       clients.each { |client| client.write("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n") }
-      server.wait_for(/WARN .*\d+ requests got no fiber and were answered with 503: The system refuses another fiber: /)
+      server.wait_for(/WARN .*\d+ requests got no fiber, and a 503 was sent: The system refuses another fiber: /)
       reset(clients.shift) # its fiber is free for the one that wakes the others
       wait_until("a request is served") { server.request("POST", "/words").status == 201 }
       assert_served_or_refused clients.map(&:read_answer)

@@ -176,7 +176,8 @@ class ConfigTest < Minitest::Test
   end
 
   def test_a_setting_is_checked_by_what_the_app_expects
-    settings = load(settings: { "shop_days" => "12", "shop_hosts" => "a.example, b.example" }, file: %(set :shop_mode, "fast")).settings
+    flags = { "shop_days" => "12", "shop_hosts" => "a.example, b.example" }
+    settings = load(settings: flags, file: %(set :shop_mode, "fast")).settings
     assert_equal 12, settings.integer(:shop_days, 30, 1..365)
     assert_equal 30, settings.integer(:shop_hours, 30, 1..365)
     assert_equal "fast", settings.choice(:shop_mode, %w[safe fast])

@@ -102,7 +102,7 @@ class ItemsDrawTest < Minitest::Test
     assert_equal 4, @tally.report[:draws]
   end
 
-  # As {Changing}, for a store that answers by itself.
+  # As {Changing}, for a store that sends the response itself.
   class Responding < Changing
     def respond(request, headers, position, count) = next_size.then { |size| (request.respond(200, headers, position) if count == size && position < size) }
   end

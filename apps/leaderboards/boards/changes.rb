@@ -4,18 +4,18 @@ require "securerandom"
 
 module Leaderboards
   module Boards
-    # The last rank changes of a board, in memory, for the feed. They are numbered. The numbers restart when the board is loaded
-    # again, and each load has its own name.
+    # The log of a board's last rank changes, in memory, for the feed. Changes are numbered. When the board is loaded again, a new log
+    # with another ID begins.
     class Changes
       KEPT = 1000
 
-      # @return [String] names this life of the board
-      attr_reader :life
+      # @return [String] the ID of this log
+      attr_reader :log_id
       # @return [Integer] of the last change
       attr_reader :number
 
       def initialize
-        @life = SecureRandom.hex(4)
+        @log_id = SecureRandom.hex(4)
         @number = 0
         @last = []
       end
@@ -27,15 +27,15 @@ module Leaderboards
         @last.shift if @last.size > KEPT
       end
 
-      # @param life [String, nil] that the reader knows
+      # @param log_id [String, nil] of the log that the reader has read
       # @param number [Integer] of the last change that it has
-      # @return [Array(String, Integer, Array<String>), Array(String, Integer, nil)] this life, the number of the last change, and those that
-      # the reader does not have; nil if some of them are no longer known
-      def since(life, number)
+      # @return [Array(String, Integer, Array<String>), Array(String, Integer, nil)] the ID of this log, the number of the last
+      #   change, and the changes after `number`; nil if some of them are no longer in the log
+      def since(log_id, number)
         missing = @number - number
-        return [@life, @number, nil] if life != @life || missing.negative? || missing > @last.size
+        return [@log_id, @number, nil] if log_id != @log_id || missing.negative? || missing > @last.size
 
-        [@life, @number, missing.zero? ? [] : @last.last(missing)]
+        [@log_id, @number, missing.zero? ? [] : @last.last(missing)]
       end
     end
   end

@@ -6,7 +6,7 @@ module Leaderboards
     #
     # rank: Integer in the middle · error: distance to the bounds · at: when the oldest part was read, seconds
     Estimate = Struct.new(:rank, :error, :at) do
-      # @param known [Integer] the ordinal rank among the parts that have answered
+      # @param known [Integer] the ordinal rank among the parts that have replied
       # @param summaries [Array<Part::Summary>] of the others
       # @param score [Object]
       # @param order [Order]
@@ -18,7 +18,7 @@ module Leaderboards
         new(known + middle, high - middle, summaries.map(&:at).min)
       end
 
-      # @return [String] members of the answer
+      # @return [String] members of the response's JSON object
       def to_json_members
         at_text = Time.at(at).utc.strftime("%Y-%m-%dT%H:%M:%SZ")
         %(,"rank_error":#{error},"parts_as_of":"#{at_text}")
@@ -45,7 +45,7 @@ module Leaderboards
 
       # @param summary [Part::Summary]
       # @param score [Object]
-      # @return [Array(Integer, Integer)] at least and at most so many of the part stand before a member with this score
+      # @return [Array(Integer, Integer)] the least and the greatest number of the part's members that rank before this score
       def bounds(summary, score)
         size = summary.size
         return [0, 0] if size.zero?

@@ -64,7 +64,7 @@ module Leaderboards
         [results.map { |result| result.is_a?(String) ? result : "null" }, is_replay]
       end
 
-      # Finishes decided writes that were left behind.
+      # Finishes decided writes that a killed process has left unfinished.
       #
       # @return [Integer] how many writes
       def finish

@@ -70,7 +70,7 @@ module Leaderboards
 
       # @param names [Array<String>]
       # @param style [Symbol]
-      # @return [String] those who are there in the order of their ranks, each with its position among them, and the names of the others
+      # @return [String] the existing members in the order of their ranks, each with its position among them, and the names of the others
       def list(names, style)
         refresh
         found = @set.list(names, style: :ordinal).compact.sort_by(&:rank).map(&:member)
@@ -134,7 +134,7 @@ module Leaderboards
         @set.size
       end
 
-      # @return [Array<String>] who is banned
+      # @return [Array<String>] the banned members
       def banned
         refresh
         @member_data.banned
@@ -170,13 +170,13 @@ module Leaderboards
         [lines.join, page.after]
       end
 
-      # @param life [String, nil]
+      # @param log_id [String, nil]
       # @param number [Integer]
-      # @return [Array] season, size, and what {Changes#since} says; changes are noted from the first time that somebody asks on
-      def changes(life, number)
+      # @return [Array] season, size, and the result of {Changes#since}. The log begins at the first call
+      def changes(log_id, number)
         refresh
         @changes ||= Changes.new
-        [season, @set.size, *@changes.since(life, number)]
+        [season, @set.size, *@changes.since(log_id, number)]
       end
 
       private

@@ -20,7 +20,7 @@ module Leaderboards
       # @param definition [Definition]
       # @param boards [Elah::Entity::Collection]
       # @param deadline [Float] seconds
-      # @param summaries [Hash{String=>Part::Summary}] what this worker knows of parts
+      # @param summaries [Hash{String=>Part::Summary}] the last known summaries, by part
       def initialize(definition, boards, deadline, summaries)
         @definition = definition
         @boards = boards
@@ -131,7 +131,7 @@ module Leaderboards
         styles.include?(style) or raise NotInParts, "In parts, ranks are #{styles.join(', ')} here, not #{style}."
       end
 
-      # @return [Array] what every part says
+      # @return [Array] the result of every part
       # @raise [PartUnavailable] when one did not reply in time
       def all(name, *arguments)
         gather { |gather| keys.each { |key| gather.call(key, @boards[key].deferred.public_send(name, *arguments), fallback: nil) } }
@@ -152,7 +152,7 @@ module Leaderboards
         yield
       end
 
-      # @return [Array<Part::Place, nil>] of each part; nil of one that had no answer in time
+      # @return [Array<Part::Place, nil>] of each part; nil for a part without a reply in time
       def places(standing)
         now = Leaderboards.service.clock.now
         results = gather do |gather|
@@ -167,7 +167,7 @@ module Leaderboards
         keys.map { |key| value_of(results[key]) { nil } }
       end
 
-      # @return [Numeric, Estimate] an estimate when a part had no answer in time
+      # @return [Numeric, Estimate] an estimate if a part did not reply in time
       def rank(standing, style)
         places = places(standing)
         missing = keys.reject.with_index { |_, index| places[index] }

@@ -8,7 +8,7 @@ module Leaderboards
     # before memory changes, in the call's own batch. Banned members are in a second set, the shadow.
     class Standings
       # @param prefix [String] of a season's rows
-      # @return [String] of the rows of those who are banned
+      # @return [String] of the rows of banned members
       def self.shadow(prefix) = "#{prefix}!"
 
       # @return [Elah::RankedSet] to read
@@ -29,7 +29,7 @@ module Leaderboards
       # @param score [Object] as a client sends it
       # @param operator [Symbol] of {Elah::RankedSet#submit}
       # @param style [Symbol]
-      # @param is_decided [Boolean] whether a full board takes the member all the same
+      # @param is_decided [Boolean] whether a full board accepts the member anyway
       # @return [Elah::RankedSet::Submission]
       # @raise [InvalidScore, BoardFull]
       def submit(member, score, operator, style, is_decided: false)
@@ -74,7 +74,7 @@ module Leaderboards
         @set.delete(member)
       end
 
-      # Takes a member over from other standings, with its place among equals.
+      # Moves a member here from other standings. It keeps its place among equal scores.
       #
       # @param member [String]
       # @param other [Standings]

@@ -13,8 +13,8 @@ module Leaderboards
 
       class << self
         # @param board [String] id
-        # @param name [String] an Idempotency-Key, or what names something else that is done once
-        # @return [String] of the row of an answer
+        # @param name [String] an Idempotency-Key, or another name of an operation that runs once
+        # @return [String] the key of the row with the response
         def key(board, name) = "#{board}/#{name}"
       end
 
@@ -26,9 +26,9 @@ module Leaderboards
       end
 
       # @param key [String]
-      # @param request [String] what is asked for
+      # @param request [String] identifies the operation and its arguments
       # @yieldreturn [String] the response, if there is none yet
-      # @return [Array(String, Boolean)] the answer, and whether it is one of before
+      # @return [Array(String, Boolean)] the response, and whether it is a replay
       # @raise [IdempotencyMismatch] when the key belongs to another request
       def once(key, request)
         key = StoredResponses.key(@board, key)

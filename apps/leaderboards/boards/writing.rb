@@ -14,7 +14,7 @@ module Leaderboards
       # @param score [Object]
       # @param operator [Symbol, nil] nil is the board's own
       # @param style [Symbol]
-      # @param metadata [String, nil] JSON; nil leaves what is there, "null" takes it away
+      # @param metadata [String, nil] JSON; nil keeps the metadata, "null" deletes it
       # @return [String] the result of the submission
       def submit(member, score, operator, style, metadata = nil)
         refresh
@@ -47,7 +47,7 @@ module Leaderboards
       # @param amount [Object]
       # @param key [String] the Idempotency-Key
       # @param style [Symbol]
-      # @return [Array(String, Boolean)] what the first request with the key did, and whether that was before
+      # @return [Array(String, Boolean)] the result of the first request with the key, and whether this is a replay
       # @raise [IdempotencyMismatch]
       def increment(member, amount, key, style)
         refresh
@@ -77,7 +77,7 @@ module Leaderboards
       end
 
       # @param member [String]
-      # @param erase [Boolean] whether also what is kept beside the score goes
+      # @param erase [Boolean] whether to delete metadata and ban too
       # @return [Boolean] whether the member was there
       def delete(member, erase)
         refresh
@@ -112,7 +112,7 @@ module Leaderboards
       # Removes some of the members after the first ones.
       #
       # @param keep [Integer]
-      # @return [Integer] how many were removed; to be called until it is 0
+      # @return [Integer] how many were removed; call it again until this is 0
       def trim(keep)
         refresh
         size = @set.size

@@ -8,7 +8,7 @@ module Leaderboards
       #
       # @param member [String]
       # @param score [Numeric, String]
-      # @param member_data [Hash, nil] nil leaves what is there
+      # @param member_data [Hash, nil] nil keeps the current data
       # @return [Hash{Symbol=>Object}] member, score and rank
       def rank_member(member, score, member_data = nil) = rank_member_in(@leaderboard_name, member, score, member_data)
 
@@ -24,7 +24,7 @@ module Leaderboards
         names.map { |name| rank_member_in(name, member, score, member_data) }
       end
 
-      # @param conditional [#call] gets member, current score, score, data and what is kept of the board's order, as in the gem
+      # @param conditional [#call] receives member, current score, score, data and options, as in the gem
       # @param (see #rank_member)
       # @return [Hash, nil] nil when the condition was not met
       def rank_member_if(conditional, member, score, current_score = nil, member_data = nil)
@@ -33,7 +33,7 @@ module Leaderboards
       end
 
       # @param members_and_scores [Array] member, score, member, score and so on, or pairs
-      # @return [Integer] how many were taken
+      # @return [Integer] how many were accepted
       def rank_members(*members_and_scores)
         lines = members_and_scores.flatten.each_slice(2).map { |member, score| "#{JSON.generate(member: member, score: score)}\n" }
         summary = transfer(lines.join)
@@ -43,7 +43,7 @@ module Leaderboards
         raise Error.new("#{summary['failed']} of #{lines.size} were refused, the first one in line #{first['line']}.", 422, first["code"])
       end
 
-      # Adds to a score, exactly once, however often it has to be sent.
+      # Adds to a score exactly once, even if the request must be repeated.
       #
       # @param member [String]
       # @param delta [Numeric, String]

@@ -101,13 +101,13 @@ module Leaderboards
       # @return [Integer, String, nil]
       def score_for_percentile(percentile) = call("GET", "#{path(@leaderboard_name, 'percentiles')}?at=#{percentile}")["percentiles"].first["score"]
 
-      # @return [Integer] how many went
+      # @return [Integer] how many were removed
       def remove_members_in_score_range(min_score, max_score)
         members_from_score_range(min_score, max_score, members_only: true).count { |row| remove_member(row[:member]) }
       end
 
       # @param rank [Integer] the last that stays
-      # @return [Integer] how many went
+      # @return [Integer] how many were removed
       def remove_members_outside_rank(rank) = call("POST", path(@leaderboard_name, "trim"), { keep: rank }).fetch("removed")
 
       private

@@ -33,14 +33,14 @@ module Leaderboards
         board = definition
         service.feeds.check
         scores.changes(board, nil, 0)
-        life, number = request.header("last-event-id")&.match(LAST_EVENT)&.captures
+        log_id, number = request.header("last-event-id")&.match(LAST_EVENT)&.captures
         sse do |events|
           events.push({ leaderboard: board.id }, event: "hello", retry_ms: RETRY_MS)
-          service.feeds.follow(board, life, number.to_i) do |season, size, life_now, last, texts|
-            next events.push({ season: season, size: size }, event: "reset", id: "#{life_now}-#{last}") unless texts
+          service.feeds.follow(board, log_id, number.to_i) do |season, size, current_log, last, texts|
+            next events.push({ season: season, size: size }, event: "reset", id: "#{current_log}-#{last}") unless texts
 
             first = last - texts.size + 1
-            texts.each_with_index { |text, index| events.push(text, event: "rank", id: "#{life_now}-#{first + index}") }
+            texts.each_with_index { |text, index| events.push(text, event: "rank", id: "#{current_log}-#{first + index}") }
           end
         end
       end

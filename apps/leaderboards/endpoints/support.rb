@@ -42,7 +42,7 @@ module Leaderboards
         raise InvalidMember, "A member is a text of 1 to #{Definition::MEMBER_BYTES_MAX} bytes."
       end
 
-      # @return [Boolean] whether the request has no query, so that all is as usual
+      # @return [Boolean] whether the request has no query, so that all parameters have their defaults
       def plain? = !request.query?
 
       # @return [Symbol] how ranks are numbered
@@ -52,7 +52,7 @@ module Leaderboards
         Stores::STYLES[given] || error!("rank is #{Stores::STYLES.keys.join(', ')}.", 400, code: "invalid_rank_style")
       end
 
-      # @return [Integer, nil] the number of the season that is asked for, nil for the current one
+      # @return [Integer, nil] the number of the requested season, nil for the current one
       def season = plain? || params["season"].nil? ? nil : number("season", 1, SEASONS)
 
       # @param name [String] of a parameter of the query
@@ -67,7 +67,7 @@ module Leaderboards
       end
 
       # @param pages_max [Integer]
-      # @return [Integer] how many rows are on the pages before the one that is asked for
+      # @return [Integer] how many rows are on the pages before the requested one
       def pages_before(pages_max) = (number("page", 1, 1..pages_max) - 1) * PAGE_SIZE
 
       # @param given [Hash]

@@ -10,8 +10,8 @@ module Leaderboards
     # Keeps scores in the embedded store: each board is an entity, which one worker owns and all workers call. {Stores} describes
     # the methods.
     class Embedded
-      # With `memory`, writes wait this long for others, of each member only the last score is written, and a killed process may
-      # lose as much.
+      # With `memory`, a commit starts this long after the first write, and stores only the last score of each member. A killed process
+      # may lose the writes of this time.
       LINGER_SECONDS = 1
 
       # @param opening [Opening]
@@ -23,7 +23,7 @@ module Leaderboards
 
       # @param store [Elah::Store]
       # @param durability [Symbol] :disk or :memory
-      # @param deadline [Float] seconds that the parts of a board may take to result
+      # @param deadline [Float] seconds that the parts of a board may take to reply
       def initialize(store, durability: :disk, deadline: 0.15)
         Board.durability(durability)
         Board.linger_seconds(LINGER_SECONDS)
@@ -36,7 +36,7 @@ module Leaderboards
 
       def start = Elah.every(Boards::MultiBoardWrites::EVERY_SECONDS) { finish }
 
-      # Finishes writes to several boards that were left behind.
+      # Finishes writes to several boards that a killed process has left unfinished.
       #
       # @return [Integer] how many there were
       def finish = @multi_board_writes.finish
@@ -105,7 +105,7 @@ module Leaderboards
       def banned(definition) = board(definition).banned
 
       def export(definition, after, limit, season = nil) = board(definition, season).export(after, limit)
-      def changes(definition, life, number) = board(definition).changes(life, number)
+      def changes(definition, log_id, number) = board(definition).changes(log_id, number)
       def seasons(definition, limit) = board(definition).seasons(limit)
 
       private

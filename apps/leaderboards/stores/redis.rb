@@ -41,7 +41,7 @@ module Leaderboards
 
       def start = Elah.every(Boards::MultiBoardWrites::EVERY_SECONDS) { finish }
 
-      # Finishes writes to several boards that were left behind.
+      # Finishes writes to several boards that a killed process has left unfinished.
       #
       # @return [Integer] how many there were
       def finish = @multi_board_writes.finish
@@ -107,7 +107,7 @@ module Leaderboards
       def size(definition) = board(definition).range(1, 0, :ordinal, nil).size
       def banned(definition) = board(definition).banned
       def export(definition, after, limit, season = nil) = board(definition).export(after, limit, season)
-      def changes(definition, life, number) = board(definition).changes(life, number)
+      def changes(definition, log_id, number) = board(definition).changes(log_id, number)
       def seasons(definition, limit) = board(definition).seasons(limit)
 
       private

@@ -16,7 +16,7 @@ module Links
         @ranges = []
       end
 
-      # @return [String] a code that no generator of this store has given or will give; a client may have chosen it
+      # @return [String] a code that no generator of this store returns twice; a client may have chosen it
       def next
         code = alphabet.code(next_number)
         code = alphabet.code(next_number) while Custom.reserved?(code)

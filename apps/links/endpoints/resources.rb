@@ -48,13 +48,13 @@ module Links
           when :mismatch then error!("Another request came with this Idempotency-Key before.", 422, code: "idempotency_mismatch")
           end
           link = store.find(outcome.code) or
-            error!("The link that this Idempotency-Key stands for is gone.", 409, code: "idempotency_key_used")
+            error!("The link of this Idempotency-Key was deleted.", 409, code: "idempotency_key_used")
           status 200 if outcome.kind == :found
           header "idempotency-replayed", "true" if outcome.kind == :repeated
           located(link, store.visits(link.code))
         end
 
-        # @return [Hash] the link, and the answer says where it is
+        # @return [Hash] the link; sets the Location header
         def located(link, visits)
           header "location", presenter.location(link.code)
           presenter.show(link, visits)

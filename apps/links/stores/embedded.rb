@@ -151,7 +151,7 @@ module Links
       # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
       def reserve_numbers(count) = @numbers.increment(NUMBERS, by: count)
 
-      # @return [String] made once, kept for ever
+      # @return [String] created once, never changed
       def secret
         @service.get(SECRET) || begin
           @service.put_new(SECRET, Random.urandom(SECRET_BYTES))

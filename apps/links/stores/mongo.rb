@@ -11,11 +11,11 @@ module Links
     # Owns the links in a server that speaks MongoDB's protocol:
     #
     #   links     _id: code, r: redirect and d: details, see Record, v: visits, p: place, t: tags,
-    #             f: fingerprint of status and target, of the one link that others are told to reuse
+    #             f: fingerprint of status and target, only of the link that is reused for them
     #   requests  see Requests
     #   service   _id: "numbers" and "secret", for the codes
     #
-    # A link is one document, and what happens to it is one step; no transaction is needed, and none is used.
+    # A link is one document, and each change is one atomic step, without a transaction.
     class Mongo
       SECRET_BYTES = 32
       CODE_BYTES_MAX = 511
@@ -25,9 +25,9 @@ module Links
 
       class << self
         # @param config [Elah::Config]
-        # @return [Mongo] whose indexes are there
+        # @return [Mongo] with its indexes created
         # @raise [Elah::OptionError] when the option `store` is no URL of a database
-        # @raise [Elah::Unavailable] when the server does not answer
+        # @raise [Elah::Unavailable] when the server does not respond
         def open(config)
           boot = Elah::Mongo.new(config.store)
           new(boot).create_indexes
@@ -144,7 +144,7 @@ module Links
         retry
       end
 
-      # @return [String] made once, kept for ever
+      # @return [String] created once, never changed
       def secret
         kept = @service.find_one({ "_id" => "secret" })
         return kept["bytes"] if kept

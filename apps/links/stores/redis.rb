@@ -19,8 +19,8 @@ module Links
     #   links:request:KEY        see Requests
     #   links:numbers, links:secret   for the codes
     #
-    # A link is one key, and what happens to it is one step. The index is others: they are written before the link and cleared
-    # after it, and whoever reads them looks at the link, so a process that dies in between leaves nothing that anybody sees.
+    # A link is one key, and each change is one atomic step. The index has other keys, written before the link and deleted after
+    # it. Readers of the index check the link, so an entry that a killed process has left is not shown.
     class Redis
       SECRET_BYTES = 32
 
@@ -155,7 +155,7 @@ module Links
       # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
       def reserve_numbers(count) = taking_room { @redis.incrby("links:numbers", count) }
 
-      # @return [String] made once, kept for ever
+      # @return [String] created once, never changed
       def secret
         @redis.set("links:secret", Random.urandom(SECRET_BYTES), nx: true)
         @redis.get("links:secret")

@@ -21,7 +21,7 @@ module Links
       LAST_TIME = (2**63) - 1
 
       # @param config [Elah::Config]
-      # @return [SQL] on the server that the option `store` names; its tables are made if they are missing
+      # @return [SQL] on the server that the option `store` names; missing tables are created
       def self.open(config)
         new(config.store)
       end
@@ -138,7 +138,7 @@ module Links
         end
       end
 
-      # @return [String] made once, kept for ever
+      # @return [String] created once, never changed
       def secret
         @sql.execute(@schema.insert("service", "name", "value"), SECRET, Random.urandom(SECRET_BYTES))
         @sql.value("SELECT value FROM service WHERE name = ?", SECRET)

@@ -23,7 +23,7 @@ module Stats
 
         # Accepts a body that has only valid events, without parsing each.
         #
-        # @return [Array(Object), nil] the answer; nil when it was no such body
+        # @return [Array(Object), nil] the result of the handler; nil if the body needs {#accept_one_by_one}
         def accept_whole(body, type, key)
           return if key&.per_minute
 

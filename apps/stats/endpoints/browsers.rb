@@ -30,7 +30,7 @@ module Stats
       get "stats/pixel.gif", raw: true do
         params, key = keyed_query
         receipt = push("pixel", params, offered: key)
-        request.respond(200, { **PICTURE, **told(receipt) }, GIF)
+        request.respond(200, { **PICTURE, **response_headers(receipt) }, GIF)
       end
 
       desc "Records what navigator.sendBeacon sends: text or JSON"
@@ -39,7 +39,7 @@ module Stats
         params = Parameters.of(request, service.inflated_bytes_max)
         params.delete("key") if key
         receipt = push("beacon", params, offered: key)
-        request.respond(204, told(receipt), "")
+        request.respond(204, response_headers(receipt), "")
       end
 
       PATHS.each do |path|

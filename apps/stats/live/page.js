@@ -111,7 +111,7 @@ function show(tick) {
   if (tick.law) showLaw(tick.law);
 }
 
-// A browser tries again by itself, but not after an answer that is no stream, such as a proxy's while the server starts.
+// A browser tries again by itself, but not after a response that is no stream, such as a proxy's while the server starts.
 function listen() {
   const events = new EventSource("live/events");
   events.addEventListener("tick", (event) => show(JSON.parse(event.data)));

@@ -9,7 +9,7 @@ module Stats
       TOP = 10
 
       # Nothing is stored.
-      def restore = @told = {}
+      def restore = @reports = {}
 
       # @param worker [String] a process
       # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`; on a cluster also `machine` and `law`
@@ -17,10 +17,10 @@ module Stats
       # @return [Hash{String=>Object}] the same of all workers together, their number as `workers`, and on a cluster `queued_elsewhere`: events
       #   that wait in the journals of other machines
       def exchange(worker, figures, now = Process.clock_gettime(Process::CLOCK_MONOTONIC))
-        @told.delete(worker) # so that the latest one is the last
-        @told[worker] = [now, figures]
-        @told.delete_if { |_, (told_at, _)| now - told_at > SECONDS }
-        all = Workers.sum(@told.values.map(&:last))
+        @reports.delete(worker) # so that the latest one is the last
+        @reports[worker] = [now, figures]
+        @reports.delete_if { |_, (reported_at, _)| now - reported_at > SECONDS }
+        all = Workers.sum(@reports.values.map(&:last))
         return all unless figures["machine"]
 
         { **all, "law" => Workers.add_laws(laws.values),
@@ -35,7 +35,7 @@ module Stats
           "paths" => add(all, "paths").max_by(TOP) { |_, count| count }.to_h, "latency_us" => add(all, "latency_us") }
       end
 
-      # @param laws [Array<Hash{String=>Object}>] of each machine, see {Ticker}
+      # @param laws [Array<Hash{String=>Object}>] the conservation law of each machine, see {Ticker}
       # @return [Hash{String=>Object}, nil] of all together, with the destination of one that fails
       def self.add_laws(laws)
         return if laws.empty?
@@ -51,7 +51,7 @@ module Stats
       private
 
       # The latest law of each machine.
-      def laws = @told.values.to_h { |_, figures| figures.values_at("machine", "law") }.compact
+      def laws = @reports.values.to_h { |_, figures| figures.values_at("machine", "law") }.compact
     end
   end
 end

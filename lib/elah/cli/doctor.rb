@@ -14,7 +14,7 @@ module Elah
       autoload :Software, "elah/cli/doctor/software"
       autoload :ThreadState, "elah/cli/doctor/thread_state"
 
-      # level:: `ok`, `note`, or `warning`, which makes the exit status 1 · check:: what was looked at · message:: what was found
+      # level:: `ok`, `note`, or `warning`, which makes the exit status 1 · check:: the name of the check · message:: what was found
       # remedy:: what to do, or nil · page:: the page of the documentation, or nil
       Finding = Struct.new(:level, :check, :message, :remedy, :page, keyword_init: true) do
         # @return [String] one line

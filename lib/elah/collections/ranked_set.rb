@@ -39,7 +39,7 @@ module Elah
       # @param order [Symbol, Array<Symbol>] `:desc` (the larger score ranks first) or `:asc`; an Array for scores of several
       #   components, up to 8, which are compared one after the other
       # @param decimals [Integer, Array<Integer>] digits after the decimal point of a component, up to 18; an Integer applies to all components
-      # @param ties [Symbol] order of equal scores: `:earliest` (who has had it for longer ranks first) or `:member` (by the bytes of the names)
+      # @param ties [Symbol] order of equal scores: `:earliest` (the earlier member ranks first) or `:member` (by the bytes of the names)
       # @param members_max [Integer] number of members beyond which the set raises {Full}
       # @return [Elah::RankedSet]
       # @raise [InvalidOrder]

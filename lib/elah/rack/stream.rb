@@ -34,7 +34,7 @@ module Elah
         self
       end
 
-      # @return [self] what was written is with the connection already
+      # @return [self] does nothing else: each write goes to the connection at once
       def flush = self
 
       # The server closes the input.

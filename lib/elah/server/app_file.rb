@@ -9,7 +9,7 @@ module Elah
     # Files that `elah serve` looks for without an argument, in this order.
     DEFAULTS = %w[app.rb config.ru].freeze
 
-    # Of the library, whose lines are not where an app has gone wrong.
+    # The library's own folder: its lines are not the cause of an app's error.
     OWN_FOLDER = "#{File.expand_path("..", __dir__)}/".freeze
     private_constant :OWN_FOLDER
 

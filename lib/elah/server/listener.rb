@@ -29,9 +29,6 @@ module Elah
     # @return [Boolean]
     def unix? = !path.nil?
 
-    # @return [Boolean]
-    def tcp? = path.nil?
-
     # @return [String] the URL
     def to_s
       return "unix://#{path}" if unix?

@@ -113,7 +113,7 @@ module Elah
       end
     end
 
-    # @return [String, nil] what the client asked for, with its port if it named one; nil in HTTP/1.0 without a Host
+    # @return [String, nil] the host that the client requested, with its port if there is one; nil in HTTP/1.0 without a Host
     def host = header("host")
 
     # @return [String] how the client spoke to this server; a proxy may have been spoken to otherwise

@@ -37,7 +37,7 @@ module Elah
     #   @return [Elah::Scoreboard]
     #   @raise [Elah::RunDirError] when it is missing, damaged, or of another version
     # @!method self.now_ms
-    #   @return [Integer] milliseconds of the clock in which heartbeats are told
+    #   @return [Integer] milliseconds of the clock that heartbeats use
     # @!method server
     #   @return [Hash{Symbol=>Integer}]
     # @!method slot(number)

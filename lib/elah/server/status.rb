@@ -3,7 +3,7 @@
 require_relative "run_dir"
 
 module Elah
-  # What a scoreboard says of its server, as plain values. It is read from the mapped file alone: nobody is asked, so it works while a worker or
+  # What a scoreboard says of its server, as plain values. It is read from the mapped file alone, so it works while a worker or
   # the supervisor is stopped or stuck.
   class Status
     # A loop or a supervisor that has not written for longer is shown as silent.

@@ -200,7 +200,7 @@ module Elah
       report_failed(e, exception, request)
     end
 
-    # In a fiber of its own stack's end, or with an exception that lies, even this may fail: the loop goes on.
+    # Even this may fail, at the end of a stack or because a method of the exception raises; the loop continues.
     def report_failed(error, exception, request)
       @log.error("#{request ? place(request) : 'A spawned fiber'} failed: #{Text.of_exception(exception)}. " \
                  "The report failed too: #{Text.of_exception(error)}")

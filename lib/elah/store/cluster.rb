@@ -229,7 +229,7 @@ module Elah
         raise ArgumentError, "A key is missing: #{tables_and_keys.size} arguments are no pairs of a table and a key."
       end
 
-      # Begins anew in the child of a fork.
+      # Restarts the sweeper in the child of a fork.
       # @api private
       def forked = @sweeper.forked
 

@@ -14,12 +14,12 @@ module Elah
       CLUSTER = "A lease pool or a ranked set in a table needs a store in a folder. On a cluster, keep it in an entity."
       private_constant :TABLE, :TAKEN, :FORK, :CLUSTER
 
-      # Takes the right from whoever has it, and runs a block that reads the rows: no other process writes them any more. If the block raises, the
-      # right goes back.
+      # Takes the ownership from its current owner, and runs a block that reads the rows: no other process writes them any more. If the block
+      # raises, the former owner gets it back.
       #
       # @param store [Elah::Store]
       # @param table [Elah::Store::Table]
-      # @param name [String] what it is called in the table
+      # @param name [String] of the object in the table
       # @yieldparam ownership [Ownership]
       # @return [Object] the block's value
       # @raise [Store::Error]

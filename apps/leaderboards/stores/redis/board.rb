@@ -16,19 +16,19 @@ module Leaderboards
       #
       #   STEM:N:order      of season N: sorted set of sort key, sequence and member, all with the score 0
       #   STEM:N:members    hash: member => sort key and sequence
-      #   STEM:N:distinct   sorted set of the sort keys that somebody has
+      #   STEM:N:distinct   sorted set of the sort keys in use
       #   STEM:N:counts     hash: sort key => how many have it
-      #   STEM:N!:...       the same four of those who are banned
+      #   STEM:N!:...       the same four for banned members
       #   STEM:sequence     the number of the last write, which says who was earliest
-      #   STEM:season       the number of the current season; `gone` for ever when the board was deleted
-      #   STEM:seasons      hash: number => when it began, is to end, has ended
+      #   STEM:season       the number of the current season; `gone` permanently after the board was deleted
+      #   STEM:seasons      hash: number => begin, planned end, actual end
       #   STEM:metadata     hash: member => JSON
       #   STEM:banned       set of members
-      #   STEM:request:KEY  what an increment with that Idempotency-Key was answered, for a day
-      #   STEM:life, STEM:changes, STEM:changed   while somebody follows the board: a name for this time, the last changes, how many there were
+      #   STEM:request:KEY  the response to an increment with that Idempotency-Key, for a day
+      #   STEM:log_id, STEM:changes, STEM:changed   the log for the feed, while the board has listeners: its ID, the last changes, their total number
       #
-      # The score of a sorted set is a double, exact to 2^53. Members of equal score are kept in the order of their bytes, whatever they say, so
-      # the order is in the members: 64-bit scores, decimals and scores of several components are exact, and who was earliest ranks first.
+      # The score of a sorted set is a double, exact to 2^53. Members with equal scores are in the order of their bytes. So all have the score 0,
+      # and their bytes contain the order: 64-bit scores, decimals and several components are exact, and the earliest of equals ranks first.
       class Board
         include Seasons
         include Statistics
@@ -74,11 +74,12 @@ module Leaderboards
         # @param style [Symbol]
         # @param metadata [String, nil] JSON
         # @param key [String] Idempotency-Key
-        # @param request [String] what it is for
-        # @return [Array(Elah::RankedSet::Submission, Boolean)] what was done, and whether that was before
+        # @param request [String] identifies the operation and its arguments
+        # @param mode [String] `check` changes nothing, `decided` is accepted by a full board
+        # @return [Array(Elah::RankedSet::Submission, Boolean)] the result, and whether this is a replay
         # @raise [InvalidScore, BoardFull, IdempotencyMismatch]
-        def submit(member, score, operator, style, metadata: nil, key: "", request: "", meant: "")
-          reply = run(@programs.submit, *arguments(member, score, operator, style, metadata, key, request, meant))
+        def submit(member, score, operator, style, metadata: nil, key: "", request: "", mode: "")
+          reply = run(@programs.submit, *arguments(member, score, operator, style, metadata, key, request, mode))
           [submission(member, *reply), reply.last == 1]
         end
 
@@ -102,7 +103,7 @@ module Leaderboards
           failures.sort
         end
 
-        # Whether a submission can be part of a write to several boards, like {Boards::Writing#check}.
+        # Checks that a submission can be part of a write to several boards, like {Boards::Writing#check}.
         #
         # @param member [String]
         # @param score [Object]
@@ -120,16 +121,16 @@ module Leaderboards
         # @param (see #submit)
         # @return [String] the result of the submission
         def carry_out(key, member, score, operator, style)
-          @text.submission(submit(member, score, operator, style, key: "multi-board #{key}", meant: "decided").first)
+          @text.submission(submit(member, score, operator, style, key: "multi-board #{key}", mode: "decided").first)
         end
 
-        # @param life [String, nil] that the reader knows
+        # @param log_id [String, nil] of the log that the reader has read
         # @param number [Integer] of the last change that it has
-        # @return [Array] season, size, and what {Boards::Changes#since} says
-        def changes(life, number)
-          season, size, life, number, changes = run(@programs.changes, life, number, Random.urandom(4).unpack1("H*"), FOLLOWED_SECONDS)
+        # @return [Array] season, size, and the result of {Boards::Changes#since}
+        def changes(log_id, number)
+          season, size, log_id, number, changes = run(@programs.changes, log_id, number, Random.urandom(4).unpack1("H*"), FOLLOWED_SECONDS)
           texts = changes&.map { |change| @text.submission(submission(change.first.force_encoding(Encoding::UTF_8), *change.drop(1), 1)) }
-          [season.to_i, size, life, number, texts]
+          [season.to_i, size, log_id, number, texts]
         end
 
         # @param member [String]
@@ -146,7 +147,7 @@ module Leaderboards
         def banned = @redis.smembers("#{@stem}:banned").each { |name| name.force_encoding(Encoding::UTF_8) }.sort
 
         # @param keep [Integer]
-        # @return [Integer] how many went
+        # @return [Integer] how many were removed
         def trim(keep)
           removed = 0
           until (count = run(@programs.trim, @order.width, @order.head, keep, TRIMMED_AT_ONCE).first).zero? do removed += count end
@@ -207,7 +208,7 @@ module Leaderboards
           view.to_json(%(,"after":#{cursor_text(view, behind)},"before":#{cursor_text(view, view.first.positive? ? view.places.first : nil)}))
         end
 
-        # @return [String] those who are there in the order of their ranks, and the names of the others
+        # @return [String] the existing members in the order of their ranks, and the names of the others
         def list(members, style, season)
           view = rows(season, style, :list, *members)
           found = view.places.zip(view.rows).select(&:first).sort_by(&:first)
@@ -223,9 +224,9 @@ module Leaderboards
 
         private
 
-        def arguments(member, score, operator, style, metadata, key, request, meant)
+        def arguments(member, score, operator, style, metadata, key, request, mode)
           [member, @order.sort_key(score), operator, style, @order.directions, @order.ties, @definition.members_max, metadata || "", key,
-           key.empty? ? "" : Digest::SHA256.digest(request), Boards::StoredResponses::KEPT_SECONDS, FOLLOWED_SECONDS, meant]
+           key.empty? ? "" : Digest::SHA256.digest(request), Boards::StoredResponses::KEPT_SECONDS, FOLLOWED_SECONDS, mode]
         end
 
         # @return [View]

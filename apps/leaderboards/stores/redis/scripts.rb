@@ -62,7 +62,7 @@ module Leaderboards
             if old then take(keys, member) end
             add(keys, member, score .. tie)
             reply = {rank(score, score .. tie), score, previous_rank, old, 1, 0}
-            if not banned and redis.call('EXISTS', stem .. ':life') == 1 then
+            if not banned and redis.call('EXISTS', stem .. ':log_id') == 1 then
               redis.call('RPUSH', stem .. ':changes', cmsgpack.pack({member, reply[1], reply[2], reply[3], reply[4]}))
               redis.call('LTRIM', stem .. ':changes', -1000, -1)
               redis.call('INCR', stem .. ':changed')
@@ -169,24 +169,24 @@ module Leaderboards
           return rows
         LUA
 
-        # The changes for a feed. ARGV: the reader's life, the number of its last change, a name for a new life, seconds for which
-        # changes are recorded from now on. Returns season, size, life, the number of the last change, and those that the reader
-        # does not have; false if some of them are no longer known.
+        # The changes for a feed. ARGV: the ID of the log that the reader has read, the number of its last change, an ID for a new log,
+        # seconds for which changes are recorded from now on. Returns season, size, ID of the log, the number of the last change, and
+        # the changes since; false if some of them are no longer in the log.
         CHANGES = <<~LUA
           #{Parts::BOARD}
-          redis.call('SET', stem .. ':life', ARGV[3], 'NX')
-          for _, name in ipairs({'life', 'changes', 'changed'}) do redis.call('EXPIRE', stem .. ':' .. name, ARGV[4]) end
-          local life = redis.call('GET', stem .. ':life')
+          redis.call('SET', stem .. ':log_id', ARGV[3], 'NX')
+          for _, name in ipairs({'log_id', 'changes', 'changed'}) do redis.call('EXPIRE', stem .. ':' .. name, ARGV[4]) end
+          local log_id = redis.call('GET', stem .. ':log_id')
           local number = tonumber(redis.call('GET', stem .. ':changed') or 0)
           local missing = number - tonumber(ARGV[2])
           local changes = false
-          if life == ARGV[1] and missing >= 0 and missing <= redis.call('LLEN', stem .. ':changes') then
+          if log_id == ARGV[1] and missing >= 0 and missing <= redis.call('LLEN', stem .. ':changes') then
             changes = {}
             if missing > 0 then
               for at, packed in ipairs(redis.call('LRANGE', stem .. ':changes', -missing, -1)) do changes[at] = cmsgpack.unpack(packed) end
             end
           end
-          return {current, redis.call('ZCARD', keys_of(current, false).order), life, number, changes}
+          return {current, redis.call('ZCARD', keys_of(current, false).order), log_id, number, changes}
         LUA
 
         # ARGV: bytes of a sort key, member, whether to delete all its data. Returns whether the member existed.
@@ -261,7 +261,7 @@ module Leaderboards
             #{Parts.unlink("season")}
           end
           redis.call('UNLINK', stem .. ':seasons', stem .. ':metadata', stem .. ':banned', stem .. ':sequence',
-            stem .. ':life', stem .. ':changes', stem .. ':changed')
+            stem .. ':log_id', stem .. ':changes', stem .. ':changed')
           redis.call('SET', KEYS[1], 'gone')
           return {1}
         LUA

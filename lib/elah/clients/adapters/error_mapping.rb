@@ -46,7 +46,7 @@ module Elah
 
       class << self
         # @param exception [Exception]
-        # @return [Elah::Unavailable, nil] nil when it is the app's own affair
+        # @return [Elah::Unavailable, nil] nil for an error of the app itself
         def of(exception)
           names = exception.class.ancestors.map { |ancestor| NAME.bind_call(ancestor) }
           meaning = CLASSES.values_at(*names).compact.first

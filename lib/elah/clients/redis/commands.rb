@@ -28,7 +28,7 @@ module Elah
       # @param xx [Boolean] only if there is one
       # @param keepttl [Boolean] leave its expiry as it is
       # @param get [Boolean] whether to return the previous value
-      # @return [String, nil] `"OK"`, nil when `nx` or `xx` forbade it; with `get` what was there before
+      # @return [String, nil] `"OK"`, nil when `nx` or `xx` forbade it; with `get` the previous value
       def set(key, value, ex: nil, px: nil, nx: false, xx: false, keepttl: false, get: false)
         return call("SET", key, value) unless ex || px || nx || xx || keepttl || get
 

@@ -3,7 +3,7 @@
 module Elah
   class LeasePool
     # Clock of the holds, in microseconds since 1970. It starts with the machine's time and then counts on its own. When somebody sets the machine's
-    # clock, no hold ends early and none lasts for ever; {#offset} returns the difference.
+    # clock, no hold ends early, and every hold ends; {#offset} returns the difference.
     #
     # A clock with a table keeps its start in the table. All processes of the app then have the same time, also after a restart of the app. When
     # the machine itself restarts, the clock starts with the machine's time again.

@@ -37,7 +37,7 @@ module Elah
     # @attr_reader [String, nil] session
     # @attr_reader [Integer] begun_at when the hold began
     # @attr_reader [Integer] held_until when the hold was to end, as far as that was known at that time
-    # @attr_reader [String, nil] data what was given with the lease; nil when its row is older than the history that is kept
+    # @attr_reader [String, nil] data the data of the lease; nil when its row is older than the kept history
     Holder = Struct.new(:item, :serial, :session, :begun_at, :held_until, :data) do
       # @return [String] see {Lease#id}
       def id = "#{item}-#{serial}"

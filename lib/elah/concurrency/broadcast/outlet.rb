@@ -2,8 +2,8 @@
 
 module Elah
   class Broadcast
-    # Events on their way to another worker, or to another machine: to one worker there, which passes them on to the others. One message at a
-    # time is on its way; events that come meanwhile wait for the next one, up to a limit, and the oldest are dropped.
+    # The queue of events for another worker, or for another machine, where one worker forwards them to the others. One message is sent at a
+    # time. Later events wait for the next message, up to a limit; beyond it the oldest are dropped.
     class Outlet
       # Maximum number of events that wait.
       EVENTS_MAX = 1024
@@ -25,7 +25,7 @@ module Elah
         clear
       end
 
-      # Sets the workers that may be sent the events; the first one that takes them gets them.
+      # Sets the workers that may receive the events; they are tried in this order.
       #
       # @param slots [Array<Integer>]
       def to(slots)
@@ -33,7 +33,7 @@ module Elah
         self
       end
 
-      # Sends an event as soon as what is on its way has arrived.
+      # Sends an event after the message that is being sent.
       #
       # @param broadcast [Broadcast]
       # @param frame [String]
@@ -78,7 +78,7 @@ module Elah
         @is_sending = false
       end
 
-      # No message is sent again to another worker if it may have arrived.
+      # A message that may have arrived is not sent to another worker.
       def sent?(events)
         message = [nil, @passes_on, events.map { |broadcast, frame| [broadcast.name, frame] }]
         @slots.any? { |slot| taken?(@peers.owner(slot), message) }

@@ -91,7 +91,7 @@ module Elah
         return if @without_fiber.zero? || now < @next_warning
 
         @next_warning = now + WARNING_SECONDS
-        Log.current.warn("#{@without_fiber} requests got no fiber and were answered with 503: #{cause.message}")
+        Log.current.warn("#{@without_fiber} requests got no fiber, and a 503 was sent: #{cause.message}")
         @without_fiber = 0
       end
     end

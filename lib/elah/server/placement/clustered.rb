@@ -31,7 +31,7 @@ module Elah
       # @return [Integer] the same, since a writer never comes again; -1, which nobody has, while there is none
       def generation = slot.zero? ? -1 : slot
 
-      # @return [Integer] the process that stands for this server
+      # @return [Integer] the process that represents this server
       def server_id = Placement.current.server_id
 
       # @return [Integer] another one whenever a shard has another owner, or a writer came or went

@@ -24,7 +24,7 @@ module Elah
       # @return [Integer] the number of this worker's slot
       def slot = 0
 
-      # @return [Integer] the process that stands for this server
+      # @return [Integer] the process that represents this server
       def server_id = Process.pid
 
       # @return [Integer] how many slots there are

@@ -2,7 +2,7 @@
 
 module Elah
   module Placement
-    # The placement of a worker under a supervisor, read from the scoreboard each time that it is asked. See {Placement}.
+    # The placement of a worker under a supervisor, read from the scoreboard at each call. See {Placement}.
     class Supervised
       # @return [Integer] of this worker's process
       attr_reader :process_id
@@ -33,7 +33,7 @@ module Elah
         @before_release = []
       end
 
-      # @return [Integer] the process that stands for this server: the supervisor
+      # @return [Integer] the process that represents this server: the supervisor
       def server_id = @run_dir.process_id
 
       # @return [Integer] slots are 0 until this; some may be empty

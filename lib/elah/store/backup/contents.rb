@@ -14,7 +14,7 @@ module Elah
         File = Struct.new(:path, :bytes, :reader)
 
         SEGMENT = /\.(?:log|damaged)\z/
-        # Files that a store or a sink can make anew, or that were left by a killed process.
+        # Files that a store or a sink can create again, or that a killed process has left.
         TRANSIENT = %r{(?:\A|/)(?:lock\.mdb(?:\.\d+)?|data\.mdb\.compact|counters-[^/]+\.journal(?:-draft)?|entities-[^/]*\.lock|probe\.\d+|
                        new\.\d+/[^/]+|#{CHECKED_RESTORE}/backup\.json|journal-\d+/[^/]+)\z}x
         ATTEMPTS_MAX = 100
@@ -68,7 +68,7 @@ module Elah
           raise
         end
 
-        # Each file once; what is held for a store is released when its last file has been read.
+        # Yields each file once. A store's snapshot is released after its last file.
         #
         # @yieldparam file [File]
         # @return [Enumerator, nil]

@@ -5,7 +5,7 @@ require "fileutils"
 module Elah
   class Store
     module Backup
-      # A backup that is written as a folder: beside its place, and put there when it is complete and on the disk.
+      # A backup written to a folder: first beside its place, then renamed when it is complete and synced.
       class FolderTarget
         SUFFIX = ".unfinished"
 

@@ -3,7 +3,7 @@
 module Elah
   class Store
     class Cluster
-      # The clock of a cluster's database. The database is asked once in {ASKED_SECONDS}; in between the clock counts on by the machine's monotonic
+      # The clock of a cluster's database. The database is queried once in {ASKED_SECONDS}; in between the clock counts on by the machine's monotonic
       # clock. It is behind the database's by no more than its last reply took, and never goes back in this process.
       class Clock
         ASKED_SECONDS = 1

@@ -49,7 +49,7 @@ module Elah
           @placement.serve_releases(event_loop) if event_loop
         end
 
-        # Tells those who call over the network which writer this process is, again when it goes on as another one.
+        # Sends the number of this writer to callers over the network, and again when the process continues as another writer.
         def introduce
           return if @introduced == @native.writer
 

@@ -123,7 +123,7 @@ module Leaderboards
           LUA
 
           # @param season [String] a variable
-          # @return [String] Lua that lets go of its members
+          # @return [String] Lua that deletes its members
           def self.unlink(season)
             <<~LUA.gsub(/\s*\n/, " ")
               for _, part in ipairs({'order', 'members', 'distinct', 'counts'}) do

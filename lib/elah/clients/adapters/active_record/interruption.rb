@@ -59,7 +59,7 @@ module Elah
               raw.get_last_result
             end
           rescue ::PG::QueryCanceled
-            nil # as it was told
+            nil # the expected result of the cancellation
           end
 
           def raw = @raw_connection || @connection
