@@ -59,12 +59,11 @@ module Stats
     #
     # @param batch [Batch]
     # @param key [Keys::Key, nil]
-    # @param id [String] the member that has the sender's id
     # @yieldparam sender [Sender]
     # @yieldparam item [Hash] an event as sent
     # @yieldreturn [Hash] as recorded
     # @return [Elah::Sink::BatchReceipt, nil] nil if no event was valid
-    def accept_batch(batch, key, id: "id", &record)
+    def accept_batch(batch, key, &record)
       service = Stats.service
       started_at = now
       sender = Sender.of(request, service)
@@ -73,7 +72,7 @@ module Stats
         return if events.empty?
 
         take(key, events.size) unless @quota
-        receipt = service.sink.push_all(events, ids: batch.ids(id, key&.name), stream: key&.name, **preference(service))
+        receipt = service.sink.push_all(events, ids: batch.ids(key&.name), stream: key&.name, **preference(service))
         events.each { |event| service.live_counters.count(Stats.named_path(event)) }
         service.live_counters.record_latency(now - started_at)
         receipt

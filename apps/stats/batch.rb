@@ -48,11 +48,13 @@ module Stats
 
     # @param items [Array<Object>] as they were sent; a Refused is one that could not be read
     # @param events_max [Integer]
+    # @param id [String] the member that has the sender's ID
     # @raise [Refused]
-    def initialize(items, events_max)
+    def initialize(items, events_max, id: "id")
       raise Refused.new("batch_too_large", "A batch has at most #{events_max} events.", 413) if items.size > events_max
 
       @items = items
+      @id = id
       @faults = items.map { |item| fault(item) }
     end
 
@@ -76,11 +78,10 @@ module Stats
       @items.each_with_index { |item, index| @faults[index] ||= yield(item) }
     end
 
-    # @param name [String] of the member that has the sender's id
     # @param space [String] within which the sender's IDs are unique
     # @return [Array<String>, nil] a UUID for each valid event, nil if none has an ID
-    def ids(name, space)
-      given = good.map { |item| item[name] }
+    def ids(space)
+      given = good.map { |item| item[@id] }
       return if given.none?
 
       given.map { |id| id ? uuid(id, space) : SecureRandom.uuid }
@@ -94,7 +95,7 @@ module Stats
       return item if item.is_a?(Refused)
       return Refused.new("not_an_object", "An event is a JSON object.") unless item.is_a?(Hash)
 
-      id = item["id"] || item["messageId"]
+      id = item[@id]
       return if id.nil? || (id.is_a?(String) && id.length.between?(1, ID_CHARACTERS_MAX))
 
       Refused.new("invalid_id", "An id is a text of 1 to #{ID_CHARACTERS_MAX} characters.")

@@ -28,8 +28,11 @@ module Stats
     def take(key, events)
       minute, second = @clock.call.divmod(MINUTE_SECONDS)
       forget(key, minute)
-      taken = @counter.increment(name(key, minute), by: events)
-      State.new(key.per_minute, [key.per_minute - taken, 0].max, MINUTE_SECONDS - second, taken <= key.per_minute)
+      name = name(key, minute)
+      taken = @counter.increment(name, by: events)
+      is_kept = taken <= key.per_minute
+      taken = @counter.increment(name, by: -events) unless is_kept
+      State.new(key.per_minute, [key.per_minute - taken, 0].max, MINUTE_SECONDS - second, is_kept)
     end
 
     private

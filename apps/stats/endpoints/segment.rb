@@ -37,9 +37,9 @@ module Stats
           raise Refused.new("invalid_batch", "A batch has a list of messages, `batch`.", 400) unless list.is_a?(Array) && list.any?
 
           key = admit(offered: message["writeKey"])
-          batch = Batch.new(list, service.batch_events_max)
+          batch = Batch.new(list, service.batch_events_max, id: "messageId")
           batch.refuse { |item| SegmentMessage.fault(item) }
-          receipt = accept_batch(batch, key, id: "messageId") do |sender, item|
+          receipt = accept_batch(batch, key) do |sender, item|
             SegmentMessage.new(item["type"], item, message).event(sender, request.path)
           end
           refused = batch.refusals.map { |refusal| refusal.except(:status) }

@@ -74,12 +74,15 @@ class EventProcessorTest < SinkCase
     assert_equal 0, @service.archive.size
   end
 
-  def test_a_quota_is_for_a_minute
+  # A batch that was too large used to take what was left, so that the key could send nothing until the minute was over.
+  def test_a_quota_is_for_a_minute_and_what_is_refused_takes_nothing_from_it
     now = 119
     quota = Stats::Quota.new(@store, clock: -> { now })
     key = Stats::Keys::Key.new("shop", 5)
     assert_equal [5, 2, 1, true], quota.take(key, 3).to_a
-    assert_equal [5, 0, 1, false], quota.take(key, 3).to_a
+    assert_equal [5, 2, 1, false], quota.take(key, 3).to_a
+    assert_equal [5, 0, 1, true], quota.take(key, 2).to_a
+    assert_equal [5, 0, 1, false], quota.take(key, 1).to_a
     now += 1
     assert_equal [5, 0, 60, true], quota.take(key, 5).to_a
     assert_equal [5, 0, 60, false], quota.take(key, 1).to_a
