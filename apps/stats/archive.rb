@@ -24,9 +24,17 @@ module Stats
     # @param tx [Elah::Store::Transaction]
     # @param events [Array<EventFields>]
     # @return [Array<EventFields>] the new ones
-    def add(tx, events)
-      tx.preload(*events.flat_map { |event| [@events, event.id] })
-      events.select { |event| new?(tx, event) }
+    def add(tx, events) = events.select { |event| new?(tx, event) }
+
+    # The visitors of these events who have been erased. An erasure that begins before the transaction ends repeats it.
+    #
+    # @param tx [Elah::Store::Transaction]
+    # @param events [Array<EventFields>]
+    # @return [Array<String>]
+    def erased(tx, events)
+      visitors = events.filter_map(&:visitor).uniq
+      tx.preload(*events.flat_map { |event| [@events, event.id] }, *visitors.flat_map { |visitor| [@erased, visitor] })
+      visitors.select { |visitor| tx.get(@erased, visitor) }
     end
 
     # @param events [Array<EventFields>]

@@ -48,9 +48,14 @@ module Stats
     end
 
     def keep(events)
+      erased = []
       @store.transaction do |tx|
-        @rollups.add(tx, @archive.add(tx, events))
+        erased = @archive.erased(tx, events)
+        @rollups.add(tx, @archive.add(tx, events.reject { |event| erased.include?(event.visitor) }))
       end
+      erased.each { |visitor| @destination.erase(visitor) } if @destination
+    rescue Refused
+      nil # the destination cannot erase, which the visitor has been told
     end
   end
 end

@@ -74,6 +74,29 @@ class EventProcessorTest < SinkCase
     assert_equal 0, @service.archive.size
   end
 
+  # A destination at which a visitor is erased while it stores that visitor's events.
+  class ErasedMeanwhile
+    attr_reader :erased
+
+    def initialize(archive)
+      @archive = archive
+      @erased = []
+    end
+
+    def deliver(events) = events.each { |event| @archive.erase(event.data["visitor"]) if event.data["visitor"] }
+    def erase(visitor) = @erased << visitor
+  end
+
+  # An erasure used to miss the events that were checked before it began and stored after it ended.
+  def test_the_events_of_a_visitor_who_is_erased_while_they_are_processed_are_not_kept
+    archive = @service.archive
+    destination = ErasedMeanwhile.new(archive)
+    processor = Stats::EventProcessor.new(@store, archive: archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination)
+    events = sink("direct") { |given| processor.deliver(given) }
+    events.push_all([event("/a", visitor: "1" * 32), event("/b")], durability: :delivered, wait_seconds: 120)
+    assert_equal [[], 1, ["1" * 32]], [archive.of_visitor("1" * 32), archive.size, destination.erased]
+  end
+
   # A batch that was too large used to take what was left, so that the key could send nothing until the minute was over.
   def test_a_quota_is_for_a_minute_and_what_is_refused_takes_nothing_from_it
     now = 119
