@@ -123,6 +123,9 @@ module Leaderboards
     # @return [Hash{Symbol=>Object}] for {Elah::RankedSet}
     def set_settings = { order: @order, decimals: @decimals, ties: @ties }
 
+    # @return [Integer] members that one part has at most
+    def part_members_max = (@members_max + @parts - 1) / @parts
+
     # @return [Definition] with another name
     # @raise [InvalidSettings]
     def renamed(name) = Definition.new(@fields.merge("name" => Definition.name_of(name)))

@@ -116,9 +116,9 @@ module Leaderboards
 
       def digest(rows) = Digest::SHA256.hexdigest(Elah::JSON.generate(rows))
 
-      # Stores the write as decided after every board has checked its part.
+      # Stores the write as decided after every board has checked its parts.
       def decide(parts, rows, key)
-        calls = parts.map { |part| [part.board, :check, part.member, part.score, part.operator] }
+        calls = parts.group_by(&:board).map { |board, own| [board, :check, own.map { |part| [part.member, part.score, part.operator] }] }
         raise_first(@boards.call_many(calls))
         id = SecureRandom.hex(12)
         @store.transaction do |tx|

@@ -21,7 +21,7 @@ module Leaderboards
       def initialize(rows, prefix, definition, table)
         @rows = rows
         @prefix = prefix
-        @members_max = definition.members_max
+        @members_max = definition.part_members_max
         @set = table ? Elah::RankedSet.load(table, prefix: prefix, **definition.set_settings) : Elah::RankedSet.new(**definition.set_settings)
       end
 
@@ -65,6 +65,23 @@ module Leaderboards
         raise InvalidScore, e.message
       end
 
+      # Decides submissions one after the other, and changes nothing in the end.
+      #
+      # @param submissions [Array<Array>] member, score and operator of each
+      # @yieldparam decision [Elah::RankedSet::Decision] of one that changes a score
+      # @yieldparam operator [Symbol]
+      # @raise (see #submit)
+      def rehearse(submissions)
+        done = []
+        submissions.each do |member, score, operator|
+          decision = decide(member, score, operator) or next
+          yield decision, operator
+          done << @set.submit(member, score, operator: operator) if submissions.size > 1
+        end
+      ensure
+        done.reverse_each { |submission| @set.undo(submission) }
+      end
+
       # @param member [String]
       # @return [Object, nil] the score that it had; nil when it was not there
       def delete(member)
@@ -106,7 +123,7 @@ module Leaderboards
 
       private
 
-      def full! = raise(BoardFull, "The leaderboard has #{@members_max} members, which is its maximum.")
+      def full! = raise(BoardFull, "There are #{@members_max} members, which is the maximum of the leaderboard or of its part.")
     end
   end
 end

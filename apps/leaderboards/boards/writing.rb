@@ -54,16 +54,15 @@ module Leaderboards
         @responses.once(key, "increment #{member} #{Elah::JSON.generate(amount)}") { enter(member, amount, :increment, style) }
       end
 
-      # Checks that a submission can be part of a write to several boards.
+      # Checks that submissions can be parts of a write to several boards, one after the other.
       #
-      # @param member [String]
-      # @param score [Object]
-      # @param operator [Symbol]
+      # @param submissions [Array<Array>] member, score and operator of each
       # @raise [InvalidScore, BoardFull]
-      def check(member, score, operator)
+      def check(submissions)
         refresh
-        decision = @standings.decide(member, score, operator)
-        MultiBoardWrites.check_room(@text.components(decision.score)) if decision && operator == :increment
+        @standings.rehearse(submissions) do |decision, operator|
+          MultiBoardWrites.check_room(@text.components(decision.score)) if operator == :increment
+        end
       end
 
       # Applies a part of a decided write to several boards, once.

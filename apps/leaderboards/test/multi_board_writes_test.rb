@@ -71,6 +71,18 @@ class MultiBoardWritesTest < BoardCase
     assert_equal 1, write(2, member: "bob").first.size - 1
   end
 
+  # Each part used to be checked as if it were the only one. So some of them were left out, or filled a board beyond its maximum.
+  def test_the_parts_for_one_board_are_checked_one_after_the_other
+    board = @boards.first
+    increments = Array.new(3) { [board, "ann", 2**62, :increment] }
+    assert_raises(Leaderboards::InvalidScore) { @scores.submit_to_boards([[@boards.last, "ann", 1, :set], *increments], nil, :ordinal) }
+    assert_raises(Leaderboards::BoardFull) { @scores.submit_to_boards(%w[a b c].map { |member| [board, member, 1, :set] }, nil, :ordinal) }
+    assert_equal [[], []], @boards.map { |each| top(each) }
+    submit(board, "cid", 5)
+    @scores.submit_to_boards([[board, "bob", 5, :set], [board, "cid", 1, :increment], [board, "bob", -2, :increment]], nil, :ordinal)
+    assert_equal [["cid", 6], ["bob", 3]], top(board)
+  end
+
   def test_a_board_that_is_deleted_meanwhile_has_nothing_to_do
     leave_behind(5, "k", after: 0)
     @service.directory.delete(@boards.last) { @scores.remove(@boards.last) }

@@ -23,6 +23,20 @@ class SplitTest < BoardCase
     count.times { |n| [@whole, @split].each { |board| @scores.submit(board, "m#{n}", (n * 7 + random.seed) % scores, :set, :ordinal) } }
   end
 
+  # Every part used to take as many members as the whole board may have.
+  def test_the_parts_share_the_maximum_of_members
+    in_loop do
+      small = create(parts: 4, members_max: 10)
+      refused = 60.times.count do |n|
+        @scores.submit(small, "m#{n}", n, :set, :ordinal)
+        false
+      rescue Leaderboards::BoardFull
+        true
+      end
+      assert_equal [4 * 3, 60 - (4 * 3)], [@scores.size(small), refused]
+    end
+  end
+
   def test_ranks_in_every_style_that_parts_can
     in_loop do
       fill(60, 9)

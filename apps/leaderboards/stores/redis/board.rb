@@ -103,16 +103,19 @@ module Leaderboards
           failures.sort
         end
 
-        # Checks that a submission can be part of a write to several boards, like {Boards::Writing#check}.
+        # Checks that submissions can be parts of a write to several boards, like {Boards::Writing#check}.
         #
-        # @param member [String]
-        # @param score [Object]
-        # @param operator [Symbol]
+        # @param submissions [Array<Array>] member, score and operator of each
         # @raise [InvalidScore, BoardFull]
-        def check(member, score, operator)
-          reply = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"))
-          submission = submission(member, *reply)
-          Boards::MultiBoardWrites.check_room(@text.components(submission.score)) if operator == :increment
+        def check(submissions)
+          submissions.each_with_index do |(member, score, operator), index|
+            own, others = submissions.first(index).partition { |earlier, *| earlier == member }
+            others = others.map(&:first).uniq
+            reply = run(@programs.submit, *arguments(member, score, operator, :ordinal, nil, "", "", "check"), others.size, *others,
+                        *own.flat_map { |_, earlier, with| [@order.sort_key(earlier), with] })
+            score = submission(member, *reply).score
+            Boards::MultiBoardWrites.check_room(@text.components(score)) if operator == :increment
+          end
         end
 
         # Applies a part of a decided write to several boards, once.

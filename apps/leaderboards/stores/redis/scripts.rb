@@ -11,8 +11,10 @@ module Leaderboards
       module Scripts
         # ARGV: member, sort key, operator, style, directions, ties, the most members, metadata (empty: unchanged),
         # Idempotency-Key (empty: none), digest of the request, seconds that the reply is kept, seconds that changes are kept for
-        # readers of the feed, and the mode: `check` changes nothing, `decided` counts in a full board. Returns rank and sort key,
-        # both of before, whether anything changed, and whether the reply is a stored one; or why the submission is refused.
+        # readers of the feed, and the mode: `check` changes nothing, `decided` counts in a full board. With `check` follow the
+        # submissions that come before in the same request: the number of other members, their names, then sort key and operator of
+        # each submission of this member. Returns rank and sort key, both of before, whether anything changed, and whether the reply
+        # is a stored one; or why the submission is refused.
         SUBMIT = <<~LUA
           #{Parts::BOARD}
           #{Parts::RANKS}
@@ -41,17 +43,23 @@ module Leaderboards
           local element = redis.call('HGET', keys.members, member)
           local old = element and string.sub(element, 1, width)
           local score = submitted
-          local previous_rank = false
+          local size = redis.call('HLEN', keys.members)
+          if meant == 'check' then
+            local last_other = 14 + ARGV[14]
+            for i = 15, last_other do size = size + 1 - redis.call('HEXISTS', keys.members, ARGV[i]) end
+            for i = last_other + 1, #ARGV, 2 do
+              old = not old and ARGV[i] or after(ARGV[i + 1], old, ARGV[i], directions, ties) or old
+            end
+          end
           if old then
             score = after(operator, old, submitted, directions, ties)
             if score == nil then return {'out_of_range', old} end
-            previous_rank = rank(old, element)
-          elseif meant ~= 'decided' and redis.call('HLEN', keys.members) >= tonumber(members_max) then
+          elseif meant ~= 'decided' and size >= tonumber(members_max) then
             return {'full'}
           end
-
           if meant == 'check' then return {0, score or old} end
 
+          local previous_rank = old and rank(old, element)
           local reply
           if score then
             local tie = ''
