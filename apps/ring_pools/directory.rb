@@ -18,6 +18,22 @@ module RingPools
     # IDs are never reused.
     ID_MAX = 9_999_999
 
+    # A number that a pool has lost, while nothing says when: the process that changed the pool was killed before {#let_go}.
+    class Unsettled < StandardError
+      # @return [Integer]
+      attr_reader :pool
+      # @return [Integer]
+      attr_reader :number
+
+      # @param pool [Integer] its ID
+      # @param number [Integer]
+      def initialize(pool, number)
+        @pool = pool
+        @number = number
+        super("Nothing says when #{E164.format(number)} left pool #{pool}.")
+      end
+    end
+
     # @return [Elah::Store::Table]
     attr_reader :service
 
@@ -82,6 +98,7 @@ module RingPools
     # @yieldreturn [Definition]
     # @return [Array(Definition, Boolean)] the pool, and whether it is new
     # @raise [Conflict] when a number belongs to another pool
+    # @raise [Unsettled]
     def create(place, now:)
       @store.transaction do |tx|
         taken = place.empty? ? nil : tx.get(@places, place_key(place))
@@ -103,6 +120,7 @@ module RingPools
     # @return [Definition]
     # @raise [NotFound]
     # @raise [Conflict] when a number belongs to another pool
+    # @raise [Unsettled]
     def update(id, now:)
       @store.transaction do |tx|
         text = tx.get(@definitions, key(id)) or raise NotFound.new("pool_not_found", "There is no pool #{id}.")
@@ -112,11 +130,13 @@ module RingPools
       end
     end
 
-    # The numbers of the pool must be passed to {#let_go} afterwards.
+    # Deletes a pool, and sets when other pools may have its numbers.
     #
     # @param definition [Definition]
-    def delete(definition)
+    # @param departures [Hash{Integer=>Integer}] microseconds by number
+    def delete(definition, departures)
       @store.transaction do |tx|
+        departures.each { |number, at| end_tenure(tx, definition.id, number, at) }
         tx.delete(@definitions, key(definition.id))
         tx.delete(@places, place_key(definition.to_h.slice(*Definition::PLACE))) if definition.id_from_network
         tx.delete(@overflows, overflow_key(definition)) if definition.overflow
@@ -133,10 +153,7 @@ module RingPools
 
       @store.transaction do |tx|
         text = tx.get(@definitions, key(id))
-        (departures.keys - (text ? read(text).numbers : [])).each do |number|
-          tenure, owner = last_tenure(tx, number)
-          tx.put(@tenures, tenure, "#{id} #{departures[number]}") if owner.to_i == id
-        end
+        (departures.keys - numbers(text)).each { |number| end_tenure(tx, id, number, departures[number]) }
       end
     end
 
@@ -197,9 +214,20 @@ module RingPools
       elsif owner.nil? || (gone_at != "0" && gone_at.to_i <= now)
         tx.put(@tenures, "#{format('%015d', number)}#{format('%016d', now)}", "#{id} 0")
       else
+        raise Unsettled.new(owner.to_i, number) if gone_at == "0" && !numbers(tx.get(@definitions, key(owner.to_i))).include?(number)
+
         raise Conflict.new("number_taken", "#{E164.format(number)} belongs to pool #{owner}.")
       end
     end
+
+    def end_tenure(tx, id, number, at)
+      tenure, owner = last_tenure(tx, number)
+      tx.put(@tenures, tenure, "#{id} #{at}") if owner.to_i == id
+    end
+
+    # @param text [String, nil] of a definition
+    # @return [Array<Integer>]
+    def numbers(text) = text ? read(text).numbers : []
 
     # @return [Array(String, String, String)] key, pool id, and from when on another may have it
     def last_tenure(tx, number)

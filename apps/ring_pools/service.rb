@@ -67,7 +67,7 @@ module RingPools
     # @return [Array(Definition, Boolean)] the pool, and whether it is new
     # @raise [Invalid]
     def create(given, place = {})
-      definition, is_new = @directory.create(place, now: @clock.now) { |id| Definition.create(given, id: id, place: place) }
+      definition, is_new = settling { @directory.create(place, now: @clock.now) { |id| Definition.create(given, id: id, place: place) } }
       definition = update(definition.id, given) unless is_new
       apply(definition) if is_new
       [definition, is_new]
@@ -78,7 +78,7 @@ module RingPools
     # @return [Definition]
     # @raise [Invalid]
     def update(id, given)
-      @directory.update(id, now: @clock.now) { |definition| definition.changed(given) }.tap { |definition| apply(definition) }
+      settling { @directory.update(id, now: @clock.now) { |definition| definition.changed(given) } }.tap { |definition| apply(definition) }
     end
 
     # Ends a pool: it lends no numbers from now on, and held ones belong to nobody else until their holds are over.
@@ -86,9 +86,9 @@ module RingPools
     # @param definition [Definition]
     # @return [Hash{Integer=>Integer}] when each number may belong to another pool, in microseconds
     def delete(definition)
-      gone = pools[definition.id].close
-      @directory.delete(definition)
-      @directory.let_go(definition.id, gone)
+      now = @clock.now
+      gone = definition.numbers.to_h { |number| [number, now] }.merge(pools[definition.id].close)
+      @directory.delete(definition, gone)
       @directory.refresh
       gone
     end
@@ -103,6 +103,16 @@ module RingPools
     end
 
     private
+
+    # Runs the block again when it needs a number that a killed process has left without an end.
+    def settling
+      yield
+    rescue Directory::Unsettled => e
+      gone = pools[e.pool].change
+      at = gone[e.number] || Elah::LeasePool.holder(pools.index(:leases), e.number, at: @clock.now, name: e.pool.to_s)&.held_until
+      @directory.let_go(e.pool, gone.merge(e.number => at || @clock.now))
+      retry
+    end
 
     def apply(definition)
       gone = pools[definition.id].change

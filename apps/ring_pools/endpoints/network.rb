@@ -12,7 +12,8 @@ module RingPools
       Original.rescue_errors(self)
 
       LIST_MAX = 1000
-      PLACE_PART = /\A[^\s\/\x00-\x1f\x7f]{1,100}\z/
+      PLACE_PART = /\A[^\s\/\x00-\x1f\x7f]+\z/
+      PLACE_PART_BYTES_MAX = 100
 
       before { authorize! }
 
@@ -21,8 +22,8 @@ module RingPools
         def place(id_from_network)
           values = [params["network_id"], params["advertiser_id"], params["campaign_id"], id_from_network]
           values.compact.each do |value|
-            value.is_a?(String) && value.match?(PLACE_PART) or
-              raise Invalid.new("invalid_id", "An id has 1 to 100 characters, without spaces and slashes.")
+            value.is_a?(String) && value.match?(PLACE_PART) && value.bytesize <= PLACE_PART_BYTES_MAX or
+              raise Invalid.new("invalid_id", "An id has 1 to #{PLACE_PART_BYTES_MAX} bytes, without spaces and slashes.")
           end
           Definition::PLACE.zip(values).to_h.compact
         end

@@ -140,6 +140,32 @@ class ServiceTest < Minitest::Test
   end
 
   # Whoever ended the pool was killed before the definition was deleted.
+  # A process that was killed between the change of a pool and the end of its tenures left the numbers to nobody, for ever.
+  def test_numbers_that_a_killed_process_left_without_an_end_are_found
+    pool = create
+    lease = allocate(pool)
+    held, free = pool.numbers.partition { |number| number == lease[:number] }
+    kill_before(:let_go) { @service.update(pool.id, { "numbers" => ["+12025550008", "+12025550009"] }) }
+    assert_equal free.sort, create(numbers: free.map { |number| RingPools::E164.format(number) }).numbers.sort
+    assert_raises(RingPools::Conflict) { create(numbers: [RingPools::E164.format(held.first), "+12025550007"]) }
+    later(61)
+    assert_equal 2, create(numbers: [RingPools::E164.format(held.first), "+12025550007"]).numbers.size
+  end
+
+  def test_a_deletion_that_a_killed_process_left_undone_is_made_again
+    pool = create
+    kill_before(:delete) { @service.delete(pool) }
+    assert_equal pool.numbers, @service.delete(@service.directory.fetch(pool.id)).keys
+    assert_equal 3, create.numbers.size
+  end
+
+  # As if the process had been killed there.
+  def kill_before(step, &)
+    @service.directory.define_singleton_method(step) { |*| raise Interrupt }
+    assert_raises(Interrupt, &)
+    @service.directory.singleton_class.remove_method(step)
+  end
+
   def test_an_ended_pool_gives_no_number_after_a_restart
     pool = create
     lease = allocate(pool, "a")
@@ -148,7 +174,7 @@ class ServiceTest < Minitest::Test
     @service.pools.reset
     assert_equal "draining", allocate(pool)[:reason]
     assert_equal lease[:id], @service.pools[pool.id].find(lease[:id])[:id]
-    assert_equal [lease[:number]], @service.delete(pool).keys
+    assert_equal [lease[:number]], @service.delete(pool).select { |_, gone_at| gone_at > @clock.now }.keys
   end
 
   def test_the_store_knows_a_pool_as_it_was_when_the_process_ends
