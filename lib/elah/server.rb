@@ -55,13 +55,15 @@ module Elah
     # @return [String]
     def inspect = "#<#{self.class} #{@pid ? "running, #{@config.workers} workers, on" : 'for'} #{@config.bind.map(&:to_s).join(', ')}>"
 
-    # Runs the steps of a start that may fail, for a trial run: compiles the API and binds new addresses. Closes everything again.
+    # Runs the steps of a start that may fail, for a trial run: compiles the API and binds new addresses. Closes everything again, and exits with
+    # {Restart::PASSED_STATUS}.
     #
     # @raise [Elah::Error]
     # @api private
     def try
       @app.compile! if @app.respond_to?(:compile!)
       Sockets.try(@config.bind.map(&:to_s), **Restart.current.trial)
+      exit(Restart::PASSED_STATUS)
     end
 
     private

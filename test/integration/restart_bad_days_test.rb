@@ -90,6 +90,18 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # Its status 0 counted as success. Then the next image ended the same way, and the server with it.
+  [1, 2].each do |workers|
+    define_method(:"test_code_that_exits_while_it_loads_is_not_restarted_to_by_#{workers}") do
+      supervised("exit if File.exist?('exits')\n#{SLOW}", workers: workers) do |server|
+        File.write(File.join(server.folder, "exits"), "")
+        server.signal(:HUP)
+        server.wait_for(/The trial process failed/)
+        assert_equal "served", server.get("/").body
+      end
+    end
+  end
+
   # It lived for ever, with its memory, as a child of process 1.
   def test_term_kills_the_trial_run_of_a_supervisor
     app = <<~RUBY

@@ -29,6 +29,21 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # The server that ended deleted the file of the one that had replaced it, which nobody could reach then.
+  def test_it_leaves_the_unix_socket_of_a_server_that_has_replaced_it
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "elah.sock")
+      serve(bind: "unix://#{path}") do |old|
+        File.unlink(path)
+        serve(bind: "unix://#{path}") do |server|
+          old.stop
+          assert_equal 200, server.get("/").status
+        end
+      end
+      refute_path_exists path
+    end
+  end
+
   def test_it_listens_on_a_unix_socket_and_removes_it
     Dir.mktmpdir do |folder|
       path = File.join(folder, "elah.sock")

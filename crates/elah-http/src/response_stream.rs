@@ -19,8 +19,8 @@ pub(crate) struct StreamState {
     end: Cell<End>,
     reader: RefCell<Option<Waker>>,
     reader_is_gone: Cell<bool>,
-    /// The fiber that waits for room, and how to end its wait.
-    writer: Cell<Option<WaitId>>,
+    /// The fibers that wait for room. Several may write to one stream.
+    writers: RefCell<Vec<WaitId>>,
     /// The fibers that wait until the connection has taken everything or is closed.
     end_watchers: RefCell<Vec<WaitId>>,
     was_delivered: Cell<bool>,
@@ -75,7 +75,7 @@ impl StreamState {
             end: Cell::new(End::Open),
             reader: RefCell::new(None),
             reader_is_gone: Cell::new(false),
-            writer: Cell::new(None),
+            writers: RefCell::new(Vec::new()),
             end_watchers: RefCell::new(Vec::new()),
             was_delivered: Cell::new(false),
             end_wait,
@@ -96,9 +96,9 @@ impl StreamState {
 
     /// Ends the wait `id` as soon as there is room, or the client has disconnected.
     pub(crate) fn wait_for_room(&self, id: WaitId) {
-        self.writer.set(Some(id));
+        self.writers.borrow_mut().push(id);
         if self.reader_is_gone.get() || self.has_room() {
-            self.wake_writer();
+            self.wake_writers();
         }
     }
 
@@ -120,7 +120,7 @@ impl StreamState {
         self.reader_is_gone.set(true);
         self.was_delivered.set(self.end.get() == End::Complete && self.chunks.borrow().is_empty());
         self.chunks.borrow_mut().clear();
-        self.wake_writer();
+        self.wake_writers();
         for id in self.end_watchers.take() {
             self.end_wait.end_wait(id);
         }
@@ -149,7 +149,7 @@ impl StreamState {
         if let Some(chunk) = chunk {
             self.buffered_bytes.set(self.buffered_bytes.get() - chunk.len());
             if self.has_room() {
-                self.wake_writer();
+                self.wake_writers();
             }
             return Poll::Ready(Some(Ok(chunk)));
         }
@@ -179,8 +179,8 @@ impl StreamState {
         }
     }
 
-    fn wake_writer(&self) {
-        if let Some(id) = self.writer.take() {
+    fn wake_writers(&self) {
+        for id in self.writers.take() {
             self.end_wait.end_wait(id);
         }
     }

@@ -12,6 +12,9 @@ module Elah
     # The key of the state of a trial run.
     TRIAL = "trial"
 
+    # The exit status of a trial run that has succeeded. An app that exits while it is loaded has another one.
+    PASSED_STATUS = 86
+
     # The key of INT or TERM, if it arrived while the previous image executed this one.
     STOP = "stop"
 
@@ -19,6 +22,10 @@ module Elah
     SIGNALS = %w[HUP USR1 USR2 TTIN TTOU].freeze
 
     private_constant :COMMAND
+
+    # @param status [Process::Status, nil] of a trial run
+    # @return [Boolean] whether it succeeded
+    def self.passed?(status) = status&.exitstatus == PASSED_STATUS
 
     # @return [Restart] of this process, with the state that the previous image left
     def self.current = @current ||= new(Options::Environment.take_restart)

@@ -30,32 +30,41 @@ module Elah
     # @return [Boolean] whether it is a Unix socket whose file is gone, so that no client reaches it
     def self.lost?(address)
       path = Listener.parse(address)&.path
-      !path.nil? && !File.exist?(path)
+      !path.nil? && !File.socket?(path)
+    end
+
+    # @param path [String]
+    # @return [Array(Integer, Integer), nil] device and inode of the file. Another server may have replaced the one that a socket was bound to
+    def self.identity(path)
+      stat = File.stat(path)
+      [stat.dev, stat.ino]
+    rescue SystemCallError
+      nil
     end
 
     # @param addresses [Array<String>] to listen on; not used when a manager passes sockets
-    # @param inherited [Array<Array(String, Integer)>] address and descriptor, from {#state} of the previous image
+    # @param inherited [Array<Array>] from {#state} of the previous image
     # @param given [Array<Integer>] descriptors from the manager
     # @raise [Elah::ListenError] when an address is in use or invalid, or a descriptor does not listen
     def initialize(addresses, inherited: [], given: [])
       inherited += given.map { |descriptor| [GIVEN, descriptor] }
       is_given = inherited.any? { |address, _| address == GIVEN }
       @entries = []
-      inherited.each { |address, descriptor| take(address, ListeningSocket.adopt(descriptor), is_given, addresses) }
-      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| @entries << [address, ListeningSocket.bind(address, BACKLOG)] }
+      inherited.each { |address, descriptor, file| take(address, ListeningSocket.adopt(descriptor), file, is_given, addresses) }
+      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| add(address, ListeningSocket.bind(address, BACKLOG)) }
     rescue Error
       close
       raise
     end
 
     # @return [Array<Elah::ListeningSocket>]
-    def all = @entries.map(&:last)
+    def all = @entries.map { |_, socket| socket }
 
     # @return [String] for the log
     def addresses = all.map(&:address).join(" and ")
 
-    # @return [Array<Array(String, Integer)>] for the next image of this process
-    def state = @entries.map { |address, socket| [address, socket.fileno] }
+    # @return [Array<Array(String, Integer, (Array, nil))>] for the next image of this process: address, descriptor, and the {.identity} of its file
+    def state = @entries.map { |address, socket, file| [address, socket.fileno, file] }
 
     # @return [Array<Integer>]
     def descriptors = all.map(&:fileno)
@@ -82,13 +91,22 @@ module Elah
 
     private
 
-    def take(address, socket, is_given, addresses)
-      return @entries << [address, socket] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
+    def take(address, socket, file, is_given, addresses)
+      return @entries << [address, socket, file] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
 
       path = socket.socket_path
+      is_own = path && own?(path, file)
       socket.close
-      File.unlink(path) if path && File.socket?(path)
+      File.unlink(path) if is_own
     end
+
+    def add(address, socket)
+      path = socket.socket_path
+      @entries << [address, socket, path && Sockets.identity(path)]
+    end
+
+    # The open socket keeps its inode from being used again.
+    def own?(path, file) = !file.nil? && Sockets.identity(path) == file
 
     def link(descriptor)
       File.readlink("/proc/self/fd/#{descriptor}")
@@ -96,6 +114,11 @@ module Elah
       nil
     end
 
-    def paths = @entries.filter_map { |address, socket| socket.socket_path unless address == GIVEN }
+    def paths
+      @entries.filter_map do |address, socket, file|
+        path = address == GIVEN ? nil : socket.socket_path
+        path if path && own?(path, file)
+      end
+    end
   end
 end

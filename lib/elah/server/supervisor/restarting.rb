@@ -30,7 +30,7 @@ module Elah
         @changes.wait(@config.boot_seconds) { status = Process.wait2(pid, Process::WNOHANG)&.last }
         @trial = nil if status
         end_trial
-        status&.success?
+        Restart.passed?(status)
       end
 
       # Kills the trial process, if one runs.

@@ -54,7 +54,7 @@ module Elah
       def passes?(pid)
         status = nil
         Elah.timeout(@config.boot_seconds) { status = Process.wait2(pid).last }
-        status.success?
+        Restart.passed?(status)
       rescue DeadlineExceeded
         @log.error("The trial process did not finish within #{@config.boot_seconds} s: killing it")
         false
