@@ -36,9 +36,9 @@ class StatsLiveTest < Minitest::Test
   def test_the_stream_tells_of_all_workers
     ElahServer.start(APP, workers: 2) do |server|
       20.times { |n| server.get("/stats?path=/p#{n % 2}") }
-      tick = first_tick(server) { |found| found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("law", "total", "accepted") == 20 }
+      tick = first_tick(server) { |found| found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("sink", "total", "accepted") == 20 }
       assert_equal({ "/p0" => 10, "/p1" => 10 }, tick["paths"])
-      assert_equal [true, true], [tick["law"]["holds"], tick["law"]["destination"]["ok"]]
+      assert_equal [true, true], [tick["sink"]["holds"], tick["sink"]["destination"]["ok"]]
       assert_operator tick["latency_us"].values.sum, :<=, 20
     end
   end
