@@ -37,7 +37,7 @@ class SimulationTest < Minitest::Test
   end
 
   def test_what_is_wrong_is_told_with_its_line
-    { "" => /no head line/, "a,b\n" => /head line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/, "pool,time\n,1\n" => /Line 2 names no pool/,
+    { "" => /no header line/, "a,b\n" => /header line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/, "pool,time\n,1\n" => /Line 2 names no pool/,
       "pool,hour,per_hour\na,x,1\n" => /Line 2: hour/, "pool,hour,per_hour\na,1,-1\n" => /Line 2: hour/,
       "pool,time,policy\na,1,best\n" => /Line 2: policy cannot be best/, "pool,time,numbers\na,1,1\n" => /Line 2: numbers/ }.each do |text, message|
       assert_match message, assert_raises(Simulation::Traffic::Broken) { read(text) }.message

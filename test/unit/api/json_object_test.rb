@@ -27,7 +27,7 @@ class JSONObjectTest < APICase
   def test_what_is_no_json_object_is_400
     ["[1]", "1", "null"].each do |text|
       problem = post_json(scores, "/scores/a", text).json
-      assert_equal [400, "invalid_body", "The body is a JSON object."], problem.values_at("status", "code", "detail"),
+      assert_equal [400, "invalid_body", "The body must be a JSON object."], problem.values_at("status", "code", "detail"),
                    text
     end
     ["", "{", '{"a":NaN}', "\xFF", "#{'[' * 200}#{']' * 200}"].each do |text|
