@@ -29,8 +29,8 @@ class ServiceTest < Minitest::Test
   end
 
   def test_wrong_settings_say_what_is_right
-    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
-    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
+    assert_match(/links_base_url must be http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
+    assert_match(/links_base_url must be http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
     assert_match(/links_hosts must list hosts/, assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }.message)
   end
 end
