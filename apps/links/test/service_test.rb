@@ -29,8 +29,10 @@ class ServiceTest < Minitest::Test
   end
 
   def test_wrong_settings_say_what_is_right
-    assert_match(/links_base_url must be http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
-    assert_match(/links_base_url must be http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
+    ["sho.rt", "https://sho.rt/path"].each do |url|
+      error = assert_raises(Elah::OptionError) { service(base_url: url) }
+      assert_match(/links_base_url must be http/, error.message)
+    end
     assert_match(/links_hosts must list hosts/, assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }.message)
   end
 end
