@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "elah/api"
+require_relative "../health"
 require_relative "service"
-require_relative "endpoints/health"
 require_relative "endpoints/original"
 require_relative "endpoints/random"
 require_relative "endpoints/resources"
@@ -17,7 +17,7 @@ module Items
   class API < Elah::API
     error_format :problem
 
-    mount Endpoints::Health
+    mount(Health.api { { items: Items.service.store.size } })
     mount Endpoints::Random
     mount Endpoints::Resources
     mount Endpoints::Original

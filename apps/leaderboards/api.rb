@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "elah/api"
+require_relative "../health"
 require_relative "service"
-require_relative "endpoints/health"
 require_relative "endpoints/feed"
 require_relative "endpoints/games"
 require_relative "endpoints/moderation"
@@ -19,7 +19,7 @@ module Leaderboards
     error_format :problem
     rescue_from(Refused) { |e| error!(e.message, e.status, e.status == 503 ? { "retry-after" => "1" } : {}, code: e.code) }
 
-    mount Endpoints::Health
+    mount(Health.api { { leaderboards: Leaderboards.service.directory.size } })
     mount Endpoints::Games
     mount Endpoints::Original
     mount Endpoints::Standings

@@ -93,7 +93,7 @@ module Leaderboards
       return load(@season) if @season&.ended?
 
       @definition = nil
-      raise SeasonNotFound, "The leaderboard has no season #{number}, or not any more."
+      raise SeasonNotFound, "The leaderboard has no season #{number}; it may have been deleted."
     end
 
     def advance_season

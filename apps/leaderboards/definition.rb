@@ -55,21 +55,21 @@ module Leaderboards
       def name_of(name)
         return name if name.is_a?(String) && name.length.between?(1, NAME_LENGTH_MAX) && !name.match?(/[[:cntrl:]]/)
 
-        raise InvalidSettings, "name is a line of 1 to #{NAME_LENGTH_MAX} characters."
+        raise InvalidSettings, "name must be a line of 1 to #{NAME_LENGTH_MAX} characters."
       end
 
       private
 
       # The earliest of equal scores is known within one part only, and parts would not begin a season at the same moment.
       def check_split(given)
-        raise InvalidSettings, "A leaderboard in parts has no season." if given["season"]
-        raise InvalidSettings, "In a leaderboard in parts ties are decided by member." if given.fetch("ties", "member") != "member"
+        raise InvalidSettings, "A leaderboard in parts cannot have seasons." if given["season"]
+        raise InvalidSettings, "In a leaderboard in parts, ties must be member." if given.fetch("ties", "member") != "member"
       end
 
       def directions(order)
         list = Array(order)
         unless list.size.between?(1, COMPONENTS_MAX)
-          raise InvalidSettings, "order is desc or asc, or a list of them for scores of up to #{COMPONENTS_MAX} components."
+          raise InvalidSettings, "order must be desc or asc, or a list of them for scores of up to #{COMPONENTS_MAX} components."
         end
 
         list.map { |direction| one_of(DIRECTIONS, "order", direction) }
@@ -77,7 +77,7 @@ module Leaderboards
 
       def digits(decimals, components)
         list = decimals.is_a?(Array) ? decimals : Array.new(components, decimals)
-        raise InvalidSettings, "There are decimals for #{list.size} components, and an order of #{components}." if list.size != components
+        raise InvalidSettings, "decimals has #{list.size} components, and order has #{components}." if list.size != components
 
         list.map { |digits| whole("decimals", digits, DECIMALS) }
       end
@@ -85,17 +85,17 @@ module Leaderboards
       def zone(zone)
         return zone if zone.is_a?(String) && Boards::Calendar.zone?(zone)
 
-        raise InvalidSettings, "zone is UTC or a name as Europe/Berlin, not #{zone.inspect[0, 64]}."
+        raise InvalidSettings, "zone must be UTC or a name such as Europe/Berlin, not #{zone.inspect[0, 64]}."
       end
 
       def one_of(known, field, value)
-        known.key?(value) ? value : raise(InvalidSettings, "#{field} is #{known.keys.join(', ')}, not #{value.inspect[0, 64]}.")
+        known.key?(value) ? value : raise(InvalidSettings, "#{field} must be #{known.keys.join(', ')}, not #{value.inspect[0, 64]}.")
       end
 
       def whole(field, value, range)
         return value if value.is_a?(Integer) && range.cover?(value)
 
-        raise InvalidSettings, "#{field} is a whole number from #{range.begin} to #{range.end}, not #{value.inspect[0, 64]}."
+        raise InvalidSettings, "#{field} must be a whole number from #{range.begin} to #{range.end}, not #{value.inspect[0, 64]}."
       end
     end
 

@@ -36,7 +36,7 @@ module Leaderboards
         raise Elah::OptionError, "leaderboards_token_secret needs a leaderboards_api_key." unless key
         return secret if secret.bytesize >= Tokens::SECRET_BYTES_MIN
 
-        raise Elah::OptionError, "leaderboards_token_secret has at least #{Tokens::SECRET_BYTES_MIN} bytes, not #{secret.bytesize}."
+        raise Elah::OptionError, "leaderboards_token_secret must have at least #{Tokens::SECRET_BYTES_MIN} bytes, not #{secret.bytesize}."
       end
     end
   end

@@ -36,7 +36,7 @@ module Leaderboards
     def check(token, definition, member)
       expires_at, signature = token.match(TOKEN)&.captures
       unless expires_at && OpenSSL.fixed_length_secure_compare(signature, sign(definition, member, expires_at.to_i))
-        raise InvalidToken, "The token is not one for this member of this leaderboard."
+        raise InvalidToken, "The token is not valid for this member of this leaderboard."
       end
       raise ExpiredToken, "The token has expired." if expires_at.to_i <= @clock.now
     end

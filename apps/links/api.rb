@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "elah/api"
+require_relative "../health"
 require_relative "service"
-require_relative "endpoints/health"
 require_relative "endpoints/resources"
 require_relative "endpoints/transfers"
 require_relative "endpoints/qr_codes"
@@ -19,7 +19,7 @@ module Links
     error_format :problem
     rescue_from(Invalid) { |e| error!(e.message, 422, code: e.code) }
 
-    mount Endpoints::Health
+    mount(Health.api { Links.service.store.size && {} })
     mount Endpoints::Resources
     mount Endpoints::Transfers
     mount Endpoints::QrCodes

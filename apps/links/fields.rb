@@ -28,7 +28,7 @@ module Links
       milliseconds = value.is_a?(String) ? Timestamp.parse(value) : nil
       return milliseconds if milliseconds&.positive?
 
-      raise Invalid.new("invalid_time", "#{name} is a time as 2030-01-31T23:59:59Z.")
+      raise Invalid.new("invalid_time", "#{name} must be a time such as 2030-01-31T23:59:59Z.")
     end
 
     # @param given [Hash{String=>Object}] fields by name
@@ -41,7 +41,7 @@ module Links
       @now = now
       return unless given?("expires_at") && given?("expires_in")
 
-      raise Invalid.new("invalid_expiry", "Give expires_at or expires_in, not both.")
+      raise Invalid.new("invalid_expiry", "Send expires_at or expires_in, not both.")
     end
 
     # @param link [Link] is changed
@@ -59,7 +59,7 @@ module Links
     def given?(name) = @given.key?(name) && !@given[name].nil?
 
     def apply_target(link, value)
-      raise Invalid.new("invalid_target", "A target is a text.") unless value.is_a?(String)
+      raise Invalid.new("invalid_target", "A target must be a text.") unless value.is_a?(String)
 
       link.target = Targets::Target.check(value, own: @own)
     end
@@ -67,7 +67,7 @@ module Links
     def apply_status(link, value)
       value = Link::STATUSES.first if value.nil?
       unless value.is_a?(Integer) && Link::STATUSES.include?(value)
-        raise Invalid.new("invalid_status", "A status is one of #{Link::STATUSES.join(', ')}.")
+        raise Invalid.new("invalid_status", "A status must be one of #{Link::STATUSES.join(', ')}.")
       end
 
       link.status = value
@@ -81,7 +81,7 @@ module Links
       return if value.nil?
 
       unless value.is_a?(Integer) && EXPIRES_IN_SECONDS.cover?(value)
-        raise Invalid.new("invalid_expiry", "expires_in is a whole number of seconds from #{EXPIRES_IN_SECONDS.begin} " \
+        raise Invalid.new("invalid_expiry", "expires_in must be a whole number of seconds from #{EXPIRES_IN_SECONDS.begin} " \
                                             "to #{EXPIRES_IN_SECONDS.end}.")
       end
 
@@ -94,7 +94,7 @@ module Links
 
     def apply_max_visits(link, value)
       unless value.nil? || (value.is_a?(Integer) && MAX_VISITS.cover?(value))
-        raise Invalid.new("invalid_max_visits", "max_visits is a whole number from #{MAX_VISITS.begin} to #{MAX_VISITS.end}.")
+        raise Invalid.new("invalid_max_visits", "max_visits must be a whole number from #{MAX_VISITS.begin} to #{MAX_VISITS.end}.")
       end
 
       link.max_visits = value
@@ -103,7 +103,7 @@ module Links
     def apply_title(link, value)
       value = nil if value == ""
       unless value.nil? || (value.is_a?(String) && value.length <= TITLE_LENGTH_MAX && !value.match?(/[[:cntrl:]]/))
-        raise Invalid.new("invalid_title", "A title is one line of at most #{TITLE_LENGTH_MAX} characters.")
+        raise Invalid.new("invalid_title", "A title must be one line of at most #{TITLE_LENGTH_MAX} characters.")
       end
 
       link.title = value
@@ -112,7 +112,7 @@ module Links
     def apply_tags(link, value)
       value = [] if value.nil?
       unless value.is_a?(Array) && value.size <= TAGS_MAX && value.all? { |tag| tag.is_a?(String) && tag.match?(TAG) }
-        raise Invalid.new("invalid_tags", "tags is a list of at most #{TAGS_MAX} texts of 1 to 64 letters, digits, -, _, . and :.")
+        raise Invalid.new("invalid_tags", "tags must be a list of at most #{TAGS_MAX} texts of 1 to 64 letters, digits, -, _, . and :.")
       end
 
       link.tags = value.uniq
@@ -121,7 +121,7 @@ module Links
     def check_order(link)
       return unless link.not_before && link.expires_at && link.not_before >= link.expires_at
 
-      raise Invalid.new("invalid_expiry", "A link expires after it has begun: expires_at must be later than not_before.")
+      raise Invalid.new("invalid_expiry", "expires_at must be later than not_before.")
     end
   end
 end

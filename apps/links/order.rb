@@ -24,7 +24,7 @@ module Links
       def read(given, own:, request: nil)
         now = Timestamp.now
         link = new_link(given, own, now)
-        raise Invalid.new("invalid_expiry", "The link would have expired already.") if link.expired?(now)
+        raise Invalid.new("invalid_expiry", "expires_at must be in the future.") if link.expired?(now)
 
         new(link: link, custom: !link.code.nil?, reuse: given["find_if_exists"] == true, visits: 0, request: request)
       end
@@ -41,7 +41,7 @@ module Links
         link.created_at = Fields.time("created_at", given["created_at"]) || link.created_at
         visits = given["visits"] || 0
         unless visits.is_a?(Integer) && VISITS.cover?(visits)
-          raise Invalid.new("invalid_visits", "visits is a whole number from #{VISITS.begin} to #{VISITS.end}.")
+          raise Invalid.new("invalid_visits", "visits must be a whole number from #{VISITS.begin} to #{VISITS.end}.")
         end
 
         new(link: link, custom: !link.code.nil?, reuse: reuse, visits: visits)

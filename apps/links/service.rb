@@ -48,7 +48,7 @@ module Links
 
     def own_host
       @base_url[%r{\Ahttps?://([^/?#]+)\z}, 1] or
-        raise Elah::OptionError, "links_base_url is http://HOST or https://HOST, with an optional port, not #{@base_url}."
+        raise Elah::OptionError, "links_base_url must be http://HOST or https://HOST, with an optional port, not #{@base_url}."
     end
 
     def authority(host)

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "elah/api"
+require_relative "../health"
 require_relative "service"
-require_relative "endpoints/health"
 require_relative "endpoints/bulk"
 require_relative "endpoints/allocate_number"
 require_relative "endpoints/network"
@@ -22,7 +22,7 @@ module RingPools
     error_format :problem
     rescue_from(Invalid) { |e| error!(e.message, e.status, code: e.code) }
 
-    mount Endpoints::Health
+    mount(Health.api { { pools: RingPools.service.directory.size, clock_offset_seconds: RingPools.service.clock.offset.round(3) } })
     mount Endpoints::Bulk
     mount Endpoints::AllocateNumber
     mount Endpoints::Network

@@ -20,10 +20,10 @@ module RingPools
     def self.rows(body)
       fields = Elah::JSON.parse(body)
       rows = fields.values_at(*LISTS).find { |list| list.is_a?(Array) } if fields.is_a?(Hash)
-      raise Invalid.new("invalid_requests", "The body is an object with a list of requests.") unless rows
+      raise Invalid.new("invalid_requests", "The body must be an object with a list of requests.") unless rows
       return rows if rows.size.between?(1, ROWS_MAX)
 
-      raise Invalid.new("invalid_requests", "There are 1 to #{ROWS_MAX} requests, not #{rows.size}.")
+      raise Invalid.new("invalid_requests", "There must be 1 to #{ROWS_MAX} requests, not #{rows.size}.")
     rescue Elah::JSON::ParseError => e
       raise Invalid.new("invalid_json", e.message)
     end

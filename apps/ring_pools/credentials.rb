@@ -8,8 +8,8 @@ module RingPools
     SUFFIX = %r{\A(\d{1,9})/allocate_number\.json(?:\?(.*))?\z}m
     KEY = "ring_pool_key="
     PARAMETERS_BYTES_MAX = 4096
-    SUFFIX_RULE = "A request has an api_suffix: POOL/allocate_number.json?ring_pool_key=KEY&NAME=VALUE"
-    PARAMETERS_RULE = "The parameters of a request have at most #{PARAMETERS_BYTES_MAX} bytes"
+    SUFFIX_RULE = "A request must have an api_suffix: POOL/allocate_number.json?ring_pool_key=KEY&NAME=VALUE"
+    PARAMETERS_RULE = "The parameters of a request must have at most #{PARAMETERS_BYTES_MAX} bytes"
     NO_PARAMETERS = "At least one RingPool parameter must be present, even if its value is empty"
 
     class << self

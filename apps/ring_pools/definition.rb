@@ -74,10 +74,10 @@ module RingPools
 
     # @raise [Invalid] when the fields do not fit together
     def check
-      invalid!(:numbers, "has #{NUMBERS.begin} to #{NUMBERS.end} numbers") unless NUMBERS.cover?(numbers.to_a.size) || (draining && numbers)
+      invalid!(:numbers, "must have #{NUMBERS.begin} to #{NUMBERS.end} numbers") unless NUMBERS.cover?(numbers.to_a.size) || (draining && numbers)
       return unless allow_overflow && overflow.nil?
 
-      invalid!(:overflow_number, "is a telephone number, unless allow_overflow is false")
+      invalid!(:overflow_number, "must be a telephone number, unless allow_overflow is false")
     end
 
     # @return [Integer, nil] the overflow number, for when no number is free
@@ -89,7 +89,7 @@ module RingPools
     private
 
     def refuse_new_overflow(value)
-      raise Conflict.new("immutable", "allow_overflow was chosen when the pool was made, and stays.") unless value == allow_overflow
+      raise Conflict.new("immutable", "allow_overflow cannot be changed after the pool was created.") unless value == allow_overflow
     end
 
     def invalid!(field, rule) = raise(Invalid.new("invalid_#{field}", "#{field} #{rule}."))
@@ -98,27 +98,27 @@ module RingPools
       return if value.nil?
       return value if value.is_a?(String) && value.length <= TEXT_LENGTH_MAX && !value.match?(/[[:cntrl:]]/)
 
-      invalid!(field, "is a text of at most #{TEXT_LENGTH_MAX} characters")
+      invalid!(field, "must be a text of at most #{TEXT_LENGTH_MAX} characters")
     end
 
     def read_pool_type(field, value)
       return value if value.nil? || value == "Custom"
 
-      invalid!(field, "is Custom: the other types need what the caller's web site knows")
+      invalid!(field, "must be Custom: the other types need data of the caller's web site")
     end
 
     def read_numbers(field, value)
       value.is_a?(Array) && NUMBERS.end >= value.size && value.none?(&:nil?) or
-        invalid!(field, "is a list of #{NUMBERS.begin} to #{NUMBERS.end} telephone numbers")
+        invalid!(field, "must be a list of #{NUMBERS.begin} to #{NUMBERS.end} telephone numbers")
       numbers = value.map { |text| read_telephone_number(field, text) }
-      numbers.uniq.size == numbers.size ? numbers : invalid!(field, "has a number twice")
+      numbers.uniq.size == numbers.size ? numbers : invalid!(field, "must not have a number twice")
     end
 
     def read_telephone_number(field, value)
       return if value.nil?
 
       number = value.is_a?(String) || value.is_a?(Integer) ? E164.parse(value.to_s) : nil
-      number || invalid!(field, "is a telephone number as +18883906665, not #{value.to_s[0, 40].inspect}")
+      number || invalid!(field, "must be a telephone number such as +18883906665, not #{value.to_s[0, 40].inspect}")
     end
 
     def read_seconds(field, value) = read_integer(field, value, 0..SECONDS_MAX)
@@ -130,7 +130,7 @@ module RingPools
       number = value.is_a?(String) && value.match?(/\A\d{1,9}\z/) ? value.to_i : value
       return number if number.is_a?(Numeric) && LIFETIMES.cover?(number)
 
-      invalid!(field, "is a number of seconds from #{LIFETIMES.begin} to #{LIFETIMES.end}")
+      invalid!(field, "must be a number of seconds from #{LIFETIMES.begin} to #{LIFETIMES.end}")
     end
 
     def read_pool_size(field, value) = read_integer(field, value, NUMBERS)
@@ -140,7 +140,7 @@ module RingPools
       return if value.nil?
 
       number = value.is_a?(String) && value.match?(/\A\d{1,9}\z/) ? value.to_i : value
-      number.is_a?(Integer) && range.cover?(number) ? number : invalid!(field, "is a whole number from #{range.begin} to #{range.end}")
+      number.is_a?(Integer) && range.cover?(number) ? number : invalid!(field, "must be a whole number from #{range.begin} to #{range.end}")
     end
 
     def read_boolean(field, value)
@@ -148,31 +148,31 @@ module RingPools
       when nil, true, false then value
       when "true" then true
       when "false" then false
-      else invalid!(field, "is true or false")
+      else invalid!(field, "must be true or false")
       end
     end
 
     def read_policy(field, value)
-      value.nil? || POLICIES.include?(value) ? value : invalid!(field, "is one of #{POLICIES.join(', ')}")
+      value.nil? || POLICIES.include?(value) ? value : invalid!(field, "must be one of #{POLICIES.join(', ')}")
     end
 
     def read_url(field, value)
-      value.nil? || value == "" || (value.is_a?(String) && value.match?(URL)) ? value : invalid!(field, "is an http or https URL")
+      value.nil? || value == "" || (value.is_a?(String) && value.match?(URL)) ? value : invalid!(field, "must be an http or https URL")
     end
 
     def read_name(field, value)
-      value.nil? || (value.is_a?(String) && value.match?(NAME)) ? value : invalid!(field, "has 1 to 64 letters, digits, _, . and -")
+      value.nil? || (value.is_a?(String) && value.match?(NAME)) ? value : invalid!(field, "must have 1 to 64 letters, digits, _, . and -")
     end
 
     def read_names(field, value)
       return if value.nil?
 
-      value.is_a?(Array) && value.size <= NAMES_MAX or invalid!(field, "is a list of at most #{NAMES_MAX} names")
-      value.map { |name| read_name(field, name) || invalid!(field, "has no name") }
+      value.is_a?(Array) && value.size <= NAMES_MAX or invalid!(field, "must be a list of at most #{NAMES_MAX} names")
+      value.map { |name| read_name(field, name) || invalid!(field, "must not have an empty name") }
     end
 
     def read_share(field, value)
-      value.nil? || (value.is_a?(Numeric) && value.positive? && value < 1) ? value : invalid!(field, "is a number between 0 and 1")
+      value.nil? || (value.is_a?(Numeric) && value.positive? && value < 1) ? value : invalid!(field, "must be a number between 0 and 1")
     end
   end
 end

@@ -144,7 +144,7 @@ module Stats
       batch.refuse do |item|
         next if Elah::JSON.generate(yield(sender, item)).bytesize <= bytes_max
 
-        Refused.new("event_too_large", "An event has at most #{bytes_max} bytes as it is recorded.", 413)
+        Refused.new("event_too_large", "An event must have at most #{bytes_max} bytes as it is recorded.", 413)
       end
       batch.rejected > before
     end

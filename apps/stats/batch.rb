@@ -51,7 +51,7 @@ module Stats
     # @param id [String] the member that has the sender's ID
     # @raise [Refused]
     def initialize(items, events_max, id: "id")
-      raise Refused.new("batch_too_large", "A batch has at most #{events_max} events.", 413) if items.size > events_max
+      raise Refused.new("batch_too_large", "A batch must have at most #{events_max} events.", 413) if items.size > events_max
 
       @items = items
       @id = id
@@ -93,12 +93,12 @@ module Stats
 
     def fault(item)
       return item if item.is_a?(Refused)
-      return Refused.new("not_an_object", "An event is a JSON object.") unless item.is_a?(Hash)
+      return Refused.new("not_an_object", "An event must be a JSON object.") unless item.is_a?(Hash)
 
       id = item[@id]
       return if id.nil? || (id.is_a?(String) && id.length.between?(1, ID_CHARACTERS_MAX))
 
-      Refused.new("invalid_id", "An id is a text of 1 to #{ID_CHARACTERS_MAX} characters.")
+      Refused.new("invalid_id", "An ID must be a text of 1 to #{ID_CHARACTERS_MAX} characters.")
     end
   end
 end

@@ -18,7 +18,7 @@ module Stats
         case encoding = request.header("content-encoding")&.downcase
         when nil, "", "identity" then request.body
         when "gzip", "x-gzip" then inflate(request.body, bytes_max)
-        else raise Refused.new("unsupported_encoding", "A body may be sent in gzip or as it is, not in #{encoding.scrub[0, 40]}.", 415)
+        else raise Refused.new("unsupported_encoding", "The content encoding must be gzip or identity, not #{encoding.scrub[0, 40]}.", 415)
         end
       end
 

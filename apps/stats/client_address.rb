@@ -15,7 +15,7 @@ module Stats
       @proxies = proxies.map do |proxy|
         IPAddr.new(proxy)
       rescue IPAddr::Error
-        raise Elah::OptionError, "stats_trusted_proxies is a comma-separated list of addresses and networks such as 10.0.0.0/8; #{proxy} is neither."
+        raise Elah::OptionError, "stats_trusted_proxies must list addresses or networks such as 10.0.0.0/8; #{proxy} is neither."
       end
     end
 

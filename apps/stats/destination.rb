@@ -15,7 +15,7 @@ module Stats
       return if url == "store"
 
       kind = KINDS[url[/\A([a-z]+):/, 1]] or
-        raise Elah::OptionError, "stats_destination is store, or a URL that begins with #{KINDS.keys.map { |scheme| "#{scheme}://" }.join(', ')}."
+        raise Elah::OptionError, "stats_destination must be store, or a URL beginning with #{KINDS.keys.map { |scheme| "#{scheme}://" }.join(', ')}."
       const_get(kind).new(url)
     end
 

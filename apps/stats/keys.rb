@@ -24,7 +24,7 @@ module Stats
     def initialize(parts)
       @keys = parts.each_with_index.to_h do |part, index|
         key, name, per_minute = part.match(FORM)&.captures
-        raise Elah::OptionError, "stats_keys lists KEY:NAME or KEY:NAME:EVENTS_PER_MINUTE; the #{index + 1}. is neither." unless key
+        raise Elah::OptionError, "stats_keys must list KEY:NAME or KEY:NAME:EVENTS_PER_MINUTE; the #{index + 1}. is neither." unless key
 
         [digest(key), Key.new(name, per_minute&.to_i).freeze]
       end

@@ -83,7 +83,7 @@ module Stats
       def object(value)
         return value if value.is_a?(Hash)
 
-        raise Refused.new("not_an_object", "An event is a JSON object; several at once are for /stats/batch.")
+        raise Refused.new("not_an_object", "An event must be a JSON object; send several to /stats/batch.")
       end
     end
   end

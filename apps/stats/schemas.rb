@@ -47,7 +47,7 @@ module Stats
     # @return [Schema]
     # @raise [Refused] if the definition is invalid
     def put(name, definition)
-      raise Refused.new("invalid_name", "A name has 1 to 100 characters.") unless NAME.match?(name)
+      raise Refused.new("invalid_name", "A name must have 1 to 100 characters.") unless NAME.match?(name)
 
       @store.transaction do |tx|
         before = tx.get(@table, key(name))&.then { |text| Schema.load(text) }

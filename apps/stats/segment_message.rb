@@ -15,12 +15,12 @@ module Stats
       # @raise [Refused]
       def check_size(body, type)
         bytes_max = type == "batch" ? BATCH_BYTES_MAX : MESSAGE_BYTES_MAX
-        raise Refused.new("event_too_large", "It has more than #{bytes_max} bytes.", 400) if body.bytesize > bytes_max
+        raise Refused.new("event_too_large", "The message has more than #{bytes_max} bytes.", 400) if body.bytesize > bytes_max
       end
 
       # @param item [Object] of a batch
       # @return [Refused, nil]
-      def fault(item) = (Refused.new("unknown_type", "A message has a type, one of #{TYPES.join(', ')}.", 400) unless TYPES.include?(item["type"]))
+      def fault(item) = (Refused.new("unknown_type", "type must be one of #{TYPES.join(', ')}.", 400) unless TYPES.include?(item["type"]))
     end
 
     # @param type [String]

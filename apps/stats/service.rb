@@ -114,14 +114,8 @@ module Stats
     # @return [Boolean] whether all requests without a preference get the same headers
     def uniform_headers? = @has_uniform_headers
 
-    # The conservation law of all workers: accepted = delivered + queued + dead, with the destination's health.
-    #
-    # @param minutes [Integer] how many of the last minutes to show one by one
-    # @return [Hash{String=>Object}] as {Elah::Sink#report}
-    def conservation(minutes: 60) = @sink.report(minutes: minutes)
-
     # @return [Integer] events that wait in the journals of all machines. The batch that is being settled may be in the sums already
-    def queued = conservation(minutes: 0)["total"]["queued"] + @live.queued_elsewhere
+    def queued = @sink.report(minutes: 0)["total"]["queued"] + @live.queued_elsewhere
 
     private
 

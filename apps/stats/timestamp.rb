@@ -19,7 +19,7 @@ module Stats
 
         Time.iso8601(complete(text.upcase)).to_i
       rescue ArgumentError
-        raise Refused.new("invalid_time", "#{name} is a time as 2030-01-31T23:59:59Z, or a day.", 400)
+        raise Refused.new("invalid_time", "#{name} must be a time such as 2030-01-31T23:59:59Z, or a day.", 400)
       end
 
       # @param seconds [Integer]

@@ -29,8 +29,8 @@ module Elah
 
     include Interface::Opened
 
-    # The folder in a data folder that is there until a backup has been received and checked, and the one from which its files are then moved to
-    # their places.
+    # Folders in a data folder during a restore: the first exists until the backup has been received and checked; from the second, its files are
+    # then moved to their places.
     UNFINISHED_RESTORE = "restore.unfinished"
     CHECKED_RESTORE = "restore.checked"
     private_constant :UNFINISHED_RESTORE, :CHECKED_RESTORE

@@ -72,7 +72,7 @@ class RedisTest < Minitest::Test
   end
 
   def test_options_are_checked
-    { { time: 1 } => /no option time; there are connect_seconds/, { command_seconds: 0 } => /command_seconds is a number of seconds above 0, not 0/,
+    { { time: 1 } => /no option time; there are connect_seconds/, { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, not 0/,
       { in_flight_max: 1.5 } => /whole number/, { cluster: 1 } => /true or false/ }.each do |options, message|
       assert_match(message,
                    assert_raises(Elah::OptionError) { Elah::Redis.new("redis://localhost", **options) }.message)

@@ -58,7 +58,7 @@ class RingPoolsBadDaysTest < Minitest::Test
   def test_wrong_settings_are_told
     { "ring_pools_durability" => "paper", "ring_pools_deadline_ms" => "0", "ring_pools_history_days" => "x" }.each do |name, value|
       error = assert_raises(ElahServer::Failure) { ElahServer.start(RingPoolsServer::APP, arguments: ["--set", "#{name}=#{value}"]) }
-      assert_match(/#{name} is .*, not #{value}/, error.message)
+      assert_match(/#{name} must be .*, not #{value}/, error.message)
     end
   end
 

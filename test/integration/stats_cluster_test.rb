@@ -91,7 +91,7 @@ class StatsClusterTest < Minitest::Test
         tick = JSON.parse(listener.data.last || "{}")
         shown.replace("it shows all: #{tick.except('per_second', 'latency_us')}")
         tick.values_at("workers", "paths") == [4, { "/live1" => 4, "/live0" => 3 }] &&
-          tick["law"]&.fetch("total") == { "accepted" => 7, "delivered" => 7, "queued" => 0, "dead" => 0 }
+          tick["sink"]&.fetch("total") == { "accepted" => 7, "delivered" => 7, "queued" => 0, "dead" => 0 }
       end
     end
   end

@@ -15,7 +15,7 @@ class ClientBoundsTest < Minitest::Test
     CLIENTS.each do |client, (url, name)|
       [Float::INFINITY, Float::NAN, -1, 0, "1", Complex(1, 1)].each do |value|
         error = assert_raises(Elah::OptionError, "#{client} #{value}") { client.new(url, name => value) }
-        assert_equal "#{client}: #{name} is a number of seconds above 0, not #{value.inspect}.", error.message
+        assert_equal "#{client}: #{name} must be a number of seconds above 0, not #{value.inspect}.", error.message
       end
       client.new(url, name => 2r).close
     end
@@ -28,7 +28,7 @@ class ClientBoundsTest < Minitest::Test
 
         error = assert_raises(Elah::OptionError,
                               "#{client} #{value}") { client.new(CLIENTS[client].first, name => value) }
-        assert_equal "#{client}: #{name} is a whole number above 0, not #{value.inspect}.", error.message
+        assert_equal "#{client}: #{name} must be a whole number above 0, not #{value.inspect}.", error.message
       end
     end
   end
@@ -37,7 +37,7 @@ class ClientBoundsTest < Minitest::Test
     Elah::SQL.new("postgres://me@127.0.0.1/x", waiters_max: 0, statements_max: 0).close
     Elah::Mongo.new("mongodb://127.0.0.1/x", pool_seconds: 0).close
     error = assert_raises(Elah::OptionError) { Elah::SQL.new("postgres://me@127.0.0.1/x", waiters_max: -1) }
-    assert_includes error.message, "waiters_max is a whole number from 0, not -1."
+    assert_includes error.message, "waiters_max must be a whole number from 0, not -1."
   end
 
   def test_a_build_without_clients_says_how_to_get_them

@@ -29,15 +29,10 @@ module Items
         @making = Mutex.new
       end
 
-      # @param scope [String] "" for all items, or a tag
-      # @return [Integer]
+      # (see Embedded#size)
       def size(scope = Slots::ALL) = number(state.read, scope)
 
-      # The single look-up of a draw.
-      #
-      # @param position [Integer]
-      # @param scope [String] "" for all items, or a tag
-      # @return [Array(Integer, (String, nil))] the number of items, and the document of the one at the position
+      # (see Embedded#fetch)
       def fetch(position, scope = Slots::ALL)
         if scope.empty?
           made
@@ -48,11 +43,7 @@ module Items
         [count, documents.first]
       end
 
-      # Like {#fetch} for many positions, all read at one moment.
-      #
-      # @param positions [Array<Integer>]
-      # @param scope [String] "" for all items, or a tag
-      # @return [Array(Integer, Array<(String, nil)>)]
+      # (see Embedded#fetch_many)
       def fetch_many(positions, scope = Slots::ALL)
         state.at_one_version do |state|
           documents = scope.empty? ? by("_id", positions) : tagged(positions, scope)
@@ -60,20 +51,14 @@ module Items
         end
       end
 
-      # @param uuid [String] of any form
-      # @return [String, nil] the document
+      # (see Embedded#find)
       def find(uuid)
         return unless uuid.match?(Item::UUID)
 
         state.at_one_version { @items.find_one({ "u" => uuid })&.fetch("d") }
       end
 
-      # Items in the order of their IDs.
-      #
-      # @param after [Integer] the last id of the page before, or 0
-      # @param limit [Integer]
-      # @param scope [String] "" for all items, or a tag
-      # @return [Array(Array<String>, (Integer, nil))] documents, and the last id when there may be more
+      # (see Embedded#page)
       def page(after:, limit:, scope: Slots::ALL)
         state.at_one_version do
           filter = { "i" => { "$gt" => after } }
@@ -84,12 +69,7 @@ module Items
         end
       end
 
-      # Stores items, all or none.
-      #
-      # @param items [Array<Item>]
-      # @param loaded [Integer, nil] the new value of {#loaded}
-      # @return [Array<String>] their documents
-      # @raise [Duplicate] when a uuid is taken
+      # (see Embedded#insert)
       def insert(items, loaded: nil)
         documents = nil
         state.change do |state|
@@ -104,10 +84,7 @@ module Items
         documents
       end
 
-      # Deletes items, all or none.
-      #
-      # @param uuids [Array<String>]
-      # @return [Integer] how many of them there were
+      # (see Embedded#delete)
       def delete(uuids)
         gone = []
         state.change do |state|

@@ -27,8 +27,7 @@ module Items
         @making = Mutex.new
       end
 
-      # @param scope [String] "" for all items, or a tag
-      # @return [Integer]
+      # (see Embedded#size)
       def size(scope = Slots::ALL) = sql.value(TOTAL, scope) || 0
 
       # The single look-up of a draw: one statement, so count and item are read at one moment.
@@ -40,11 +39,7 @@ module Items
         (scope.empty? ? sql.rows(LOOK, position) : sql.rows(LOOK_TAG, position, scope)).first || NONE
       end
 
-      # Like {#fetch} for many positions, all read at one moment.
-      #
-      # @param positions [Array<Integer>]
-      # @param scope [String] "" for all items, or a tag
-      # @return [Array(Integer, Array<(String, nil)>)]
+      # (see Embedded#fetch_many)
       def fetch_many(positions, scope = Slots::ALL)
         slots = Writing.fill(positions)
         rows = scope.empty? ? sql.rows(look_all(slots.size), *slots) : sql.rows(look_tag(slots.size), *slots, scope)
@@ -52,16 +47,10 @@ module Items
         [rows.empty? ? 0 : rows[0][0], positions.map { |position| documents[position] }]
       end
 
-      # @param uuid [String] of any form
-      # @return [String, nil] the document
+      # (see Embedded#find)
       def find(uuid) = (sql.value("SELECT document FROM items WHERE uuid = ?", uuid) if uuid.match?(Item::UUID))
 
-      # Items in the order of their IDs.
-      #
-      # @param after [Integer] the last id of the page before, or 0
-      # @param limit [Integer]
-      # @param scope [String] "" for all items, or a tag
-      # @return [Array(Array<String>, (Integer, nil))] documents, and the last id when there may be more
+      # (see Embedded#page)
       def page(after:, limit:, scope: Slots::ALL)
         rows = if scope.empty?
                  sql.rows("SELECT id, document FROM items WHERE id > ? ORDER BY id LIMIT ?", after, limit)
@@ -72,12 +61,7 @@ module Items
         [rows.map(&:last), (rows.last.first if rows.size == limit)]
       end
 
-      # Stores items, all or none.
-      #
-      # @param items [Array<Item>]
-      # @param loaded [Integer, nil] the new value of {#loaded}
-      # @return [Array<String>] their documents
-      # @raise [Duplicate] when a uuid is taken
+      # (see Embedded#insert)
       def insert(items, loaded: nil)
         write { |writing| writing.insert(items, loaded) }
       rescue Elah::SQL::UniqueViolation
@@ -85,10 +69,7 @@ module Items
         raise Duplicate, repeated.uuid
       end
 
-      # Deletes items, all or none.
-      #
-      # @param uuids [Array<String>]
-      # @return [Integer] how many of them there were
+      # (see Embedded#delete)
       def delete(uuids)
         known = uuids.uniq.grep(Item::UUID)
         known.empty? ? 0 : write { |writing| writing.delete(known) }

@@ -23,7 +23,7 @@ class ItemsChiSquareTest < Minitest::Test
     assert_in_delta 0.99, distribution(63).power(found, 0.001), 1e-6
   end
 
-  def test_the_power_is_what_is_said
+  def test_power_of_the_uniformity_checks
     power = UniformityChecks::DISTRIBUTION.power(UniformityChecks::DRAWS * UniformityChecks::BIAS**2, UniformityChecks::SIGNIFICANCE)
     assert_operator power, :>, 0.999
   end

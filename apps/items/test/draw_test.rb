@@ -2,11 +2,11 @@
 
 require_relative "uniformity_checks"
 
-# Draws while the number of items is another than the draw believes, and choices without repetition.
+# Draws while the number of items differs from the cached one, and draws without repetition.
 class ItemsDrawTest < Minitest::Test
-  # A store whose size changes by a plan, one step with each look.
+  # A store whose size changes by a plan, one step with each read.
   class Changing
-    # @return [Integer] the size at the last look
+    # @return [Integer] the size at the last read
     attr_reader :seen
 
     def initialize(sizes)
@@ -25,7 +25,7 @@ class ItemsDrawTest < Minitest::Test
   def test_single_draws_are_uniform_while_items_come_and_go
     counts = Array.new(100, 0)
     draw = draw([100, 130, 100, 170, 100, 55, 100])
-    # Only looks that saw 100 items are compared: the others draw from other sets.
+    # Only draws from 100 items are compared: the others draw from other sets.
     taken = 0
     while taken < 100_000
       position = draw.one
@@ -64,7 +64,7 @@ class ItemsDrawTest < Minitest::Test
     assert_raises(Items::NoItems) { draw([5, 0]).many(3) }
   end
 
-  def test_items_that_never_stand_still_are_unavailable
+  def test_items_that_change_during_every_draw_are_unavailable
     assert_raises(Elah::Unavailable) { draw([5, 6]).many(3) }
   end
 

@@ -9,7 +9,7 @@ require "open3"
 require "stringio"
 require "tmpdir"
 
-# The loader, in this process and as the command that it is.
+# The loader, in this process and as a command.
 class ItemsLoaderTest < Minitest::Test
   COMMAND = File.expand_path("../load", __dir__)
 
@@ -37,7 +37,7 @@ class ItemsLoaderTest < Minitest::Test
     assert_empty Dir.children(@folder)
   end
 
-  def test_a_killed_loader_goes_on_where_it_ended
+  def test_a_killed_loader_continues_where_it_ended
     kill_in_the_middle
     out, status = Open3.capture2e(COMMAND, "--rows", "60000", "--data", @folder)
     assert_predicate status, :success?, out
@@ -49,7 +49,7 @@ class ItemsLoaderTest < Minitest::Test
     assert_equal ids.map { |id, _| [id, Items::SampleItems.item(id - 1).uuid] }, ids
   end
 
-  def test_a_full_store_is_told_and_the_loader_goes_on_with_more_room
+  def test_a_full_store_is_reported_and_the_loader_continues_with_more_room
     out, status = Open3.capture2e(COMMAND, "--rows", "30000", "--data", @folder, "--store-bytes-max", 20_000_000.to_s)
     refute_predicate status, :success?
     assert_match(/bytes/, out)

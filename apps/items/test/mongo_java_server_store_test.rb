@@ -18,7 +18,7 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
 
   def teardown = @mongo.close
 
-  def test_a_change_whose_writer_died_is_written_out_by_whoever_comes
+  def test_a_change_whose_writer_died_is_finished_by_the_next_reader
     @store.insert((1..5).map { |number| item(number, tags: %w[a b]) })
     state = @mongo["items"].find_one({ "_id" => -1 })
     slots = @mongo["items"].find({ "_id" => { "$in" => [0, 4] } }).to_h { |found| [found["_id"], found] }
@@ -31,8 +31,8 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     assert_equal 5, @store.size
   end
 
-  # Draws failed with a NoMethodError for nil until the app was started anew.
-  def test_a_server_that_has_lost_everything_is_begun_anew
+  # Draws failed with a NoMethodError for nil until the app was restarted.
+  def test_a_server_that_has_lost_everything_starts_empty
     @store.insert([item(1)])
     %w[items item_slots].each { |name| @mongo[name].drop }
     assert_equal [[0, nil], 0], [@store.fetch(0), @store.size]
@@ -40,9 +40,9 @@ class ItemsMongoJavaServerStoreTest < Minitest::Test
     assert_equal [1, 0], [@store.size, @store.size("b")]
   end
 
-  # A reader came to write a change out after its writer had done so and made the next one: it put the old documents
-  # back over the new.
-  def test_a_reader_writes_out_no_change_while_a_writer_is_at_work
+  # A reader finished a change after its writer had done so and had made the next one: it overwrote new documents with
+  # old ones.
+  def test_a_reader_finishes_no_change_while_its_writer_runs
     @store.insert([item(1, tags: [])])
     items = @mongo["items"]
     old = items.find_one({ "_id" => 0 }).except("_id").merge("d" => "of an old change")

@@ -48,7 +48,7 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
     assert_equal [[-1, 0], [-1, 1], [-1, 2], [-1, 3]], @asked.queries
   end
 
-  def test_a_query_that_is_under_way_takes_nobody_in
+  def test_a_running_query_accepts_no_further_draws
     began, go_on = Array.new(2) { Queue.new }
     looks = looks { |number| number == 1 && began.push(true) && go_on.pop }
     Elah.run do
@@ -61,18 +61,18 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
     assert_equal [[-1, 1], [-1, 2]], @asked.queries
   end
 
-  def test_no_query_asks_for_more_than_a_server_gives_at_once
+  def test_no_query_requests_more_documents_than_a_batch_has
     found = together(looks, (0...250).to_a)
     assert_equal [101, 101, 51], @asked.queries.map(&:size)
     assert_equal (0...250).map { |position| "document #{position}" }, found.map(&:last)
   end
 
-  def test_what_is_wrong_with_the_server_is_told_to_all
+  def test_all_draws_of_a_query_get_its_error
     assert_equal [Elah::QueryTimeout] * 3, together(looks { raise Elah::QueryTimeout, "late" }, [1, 2, 3])
     assert_equal 1, @asked.queries.size
   end
 
-  def test_those_whose_query_has_ended_with_its_request_ask_anew
+  def test_draws_whose_query_was_cancelled_query_again
     began, never = Array.new(2) { Queue.new }
     looks = looks { |number| number == 1 && began.push(true) && never.pop }
     Elah.run do
@@ -85,7 +85,7 @@ class ItemsMongoSharedDrawsTest < Minitest::Test
     assert_equal [[-1, 1, 2, 3], [-1, 2, 3]], @asked.queries
   end
 
-  def test_one_that_is_cancelled_before_it_has_asked_leaves_the_others_to_themselves
+  def test_a_draw_cancelled_before_its_query_does_not_affect_the_others
     looks = looks()
     Elah.run do
       first, other = [1, 2].map { |position| Elah.async { looks.fetch(position) } }

@@ -21,7 +21,7 @@ class ItemsSameBytesTest < Minitest::Test
 
   private
 
-  # The same things happen to a store, and what it holds then is looked at in every way.
+  # Applies the same changes to a store, and reads its content in every way.
   def history(store)
     Items::Loader.new(store, batch: 70).run(200) { nil }
     store.delete((0...200).step(3).map { |number| Items::SampleItems.item(number).uuid })

@@ -24,7 +24,7 @@ module StoreChecks
     assert_nil @store.find("'; --\0")
   end
 
-  def test_a_uuid_is_taken_once_and_refuses_all_that_come_with_it
+  def test_a_repeated_uuid_refuses_all_items_of_the_call
     @store.insert([item(1)])
     assert_raises(Items::Duplicate) { @store.insert([item(2), item(1)]) }
     assert_equal [1, nil], [@store.size, @store.find(uuid(2))]

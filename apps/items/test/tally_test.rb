@@ -2,7 +2,7 @@
 
 require_relative "uniformity_checks"
 
-# What /items/uniformity says of draws that are known.
+# What /items/uniformity reports for known draws.
 class ItemsTallyTest < Minitest::Test
   def setup
     @tally = Items::Uniformity::Tally.new

@@ -11,8 +11,8 @@ require_relative "../uniformity/tally"
 #
 # Power: with 300,000 draws and 20 cells, 19 degrees of freedom, the test fails a fair store once in 1,000,000 times. A
 # bias by which half of the rows are 2 % too likely, and the others too unlikely, has the noncentrality 300,000 * 0.02²
-# = 120; the test finds it with a probability above 0.999, which test_the_power_is_what_is_said computes. On every store
-# a bias of 2 % is planted, and must be found. The seeds are fixed, so that one run is as good as another.
+# = 120; the test finds it with a probability above 0.999, which test_power_of_the_uniformity_checks computes. On every
+# store a bias of 2 % is planted, and must be found. The seeds are fixed, so that one run is as good as another.
 #
 # A test of a store has it in @store, empty.
 module UniformityChecks

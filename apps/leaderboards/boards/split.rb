@@ -68,7 +68,7 @@ module Leaderboards
       end
 
       def around(member, distance, style)
-        raise NotInParts, "Neighbours in a leaderboard in parts have ordinal ranks." unless style == :ordinal
+        raise NotInParts, "In a leaderboard in parts, rank must be ordinal for neighbours." unless style == :ordinal
 
         standing = find(member)
         sides = [true, false].map { |is_before| near(standing.cursor, distance, is_before) }
@@ -81,7 +81,7 @@ module Leaderboards
       end
 
       def page(after, before, limit, style)
-        raise NotInParts, "Pages of a leaderboard in parts go forward, with ordinal ranks." if before || style != :ordinal
+        raise NotInParts, "In a leaderboard in parts, pages go forward only, and rank must be ordinal." if before || style != :ordinal
 
         replies = near(after, limit + 1, false)
         found = sorted(replies.flat_map(&:last)).first(limit + 1)
@@ -128,7 +128,7 @@ module Leaderboards
       end
 
       def check_style(style, styles = STYLES)
-        styles.include?(style) or raise NotInParts, "In parts, ranks are #{styles.join(', ')} here, not #{style}."
+        styles.include?(style) or raise NotInParts, "In a leaderboard in parts, rank must be #{styles.join(', ')} here, not #{style}."
       end
 
       # @return [Array] the result of every part
@@ -195,7 +195,7 @@ module Leaderboards
       end
 
       def depth(first, last, style)
-        raise NotInParts, "In a leaderboard in parts, lists end at rank #{DEPTH_MAX}." if last > DEPTH_MAX
+        raise NotInParts, "In a leaderboard in parts, lists must end at rank #{DEPTH_MAX}." if last > DEPTH_MAX
 
         first(last, style)[(first - 1)..] || []
       end

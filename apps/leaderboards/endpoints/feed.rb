@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../live_page"
 require_relative "../../web_page"
 require_relative "support"
 
@@ -10,14 +11,7 @@ module Leaderboards
       LAST_EVENT = /\A(\h{8})-(\d{1,15})\z/
       # When a listener whose stream has ended reconnects.
       RETRY_MS = 100
-      FOLDER = File.expand_path("../live", __dir__)
-      POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
-               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-      HEADERS = { "content-security-policy" => POLICY, "x-content-type-options" => "nosniff", "referrer-policy" => "no-referrer",
-                  "cache-control" => "no-cache" }.freeze
-      PAGE = File.read(File.join(FOLDER, "page.html")).freeze
-      FILES = { "page.css" => "text/css; charset=utf-8", "page.js" => "text/javascript; charset=utf-8" }
-              .to_h { |name, type| [name, [{ "content-type" => type, **HEADERS }, File.read(File.join(FOLDER, name)).freeze]] }.freeze
+      FILES = LivePage.read(File.expand_path("../live", __dir__)).freeze
 
       format :json
       helpers Support
@@ -48,12 +42,12 @@ module Leaderboards
       desc "A page that shows the leaderboard live"
       get "leaderboards/:id/live", raw: true do
         definition
-        request.respond(200, { "content-type" => "text/html; charset=utf-8", **HEADERS }, PAGE)
+        request.respond(200, *FILES["page.html"])
       end
 
-      FILES.each do |name, (headers, content)|
+      FILES.slice("page.css", "page.js").each do |name, file|
         desc "A part of the page"
-        get("live/#{name}", raw: true) { request.respond(200, headers, content) }
+        get("live/#{name}", raw: true) { request.respond(200, *file) }
       end
     end
   end

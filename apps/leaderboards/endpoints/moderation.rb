@@ -55,7 +55,7 @@ module Leaderboards
         post "leaderboards/:id/trim" do
           keep = json_object["keep"]
           keep.is_a?(Integer) && KEPT.cover?(keep) or
-            error!("keep is the number of members that stay, #{KEPT.begin} to #{KEPT.end}.", 400, code: "invalid_keep")
+            error!("keep must be the number of members to keep, #{KEPT.begin} to #{KEPT.end}.", 400, code: "invalid_keep")
           status 200
           { removed: scores.trim(definition, keep) }
         end

@@ -26,13 +26,13 @@ module Leaderboards
           first, last = params["ranks"].to_s.match(RANKS)&.captures&.map(&:to_i)
           return [first, last] if first && last - first < Support::ROWS_MAX
 
-          error!("ranks is FIRST..LAST, at most #{Support::ROWS_MAX} of them.", 400, code: "invalid_ranks")
+          error!("ranks must be FIRST..LAST, at most #{Support::ROWS_MAX} of them.", 400, code: "invalid_ranks")
         end
 
         # @return [Boards::Reading::ScoreRange]
         def score_range
           from, to = params["scores"].to_s.match(SCORES)&.captures
-          from or error!("scores is FROM..TO, each a score or nothing.", 400, code: "invalid_scores")
+          from or error!("scores must be FROM..TO, each a score or nothing.", 400, code: "invalid_scores")
           Boards::Reading::ScoreRange.new(bound(from), bound(to), number("offset", 0, 0..OFFSET_MAX), limit)
         end
 
@@ -48,7 +48,7 @@ module Leaderboards
           return scores.page(definition, nil, nil, limit, style, season) unless after || before
 
           number, cursor = (after || before).to_s.match(CURSOR)&.captures
-          number && !(after && before) or error!("after or before is a cursor of another page.", 400, code: "invalid_cursor")
+          number && !(after && before) or error!("after or before must be a cursor of another page.", 400, code: "invalid_cursor")
           scores.page(definition, after && cursor, before && cursor, limit, style, number.to_i)
         end
 
@@ -59,7 +59,7 @@ module Leaderboards
           ids = params["leaderboards"].to_s.split(",")
           return ids.map { |id| directory[id] } if ids.size.between?(1, BOARDS_MAX)
 
-          error!("leaderboards is a list of 1 to #{BOARDS_MAX} ids.", 400, code: "invalid_leaderboards")
+          error!("leaderboards must be a list of 1 to #{BOARDS_MAX} IDs.", 400, code: "invalid_leaderboards")
         end
       end
 
@@ -81,7 +81,7 @@ module Leaderboards
       post "leaderboards/:id/list", raw: true do
         names = json_object["members"]
         unless names.is_a?(Array) && names.size.between?(1, Support::ROWS_MAX)
-          raise InvalidMember, "members is a list of 1 to #{Support::ROWS_MAX} members."
+          raise InvalidMember, "members must be a list of 1 to #{Support::ROWS_MAX} members."
         end
 
         send_json(scores.list(definition, names.map { |name| checked(name) }.uniq, style, season))

@@ -18,7 +18,7 @@ module Leaderboards
         def percents
           given = params["at"].to_s.split(",")
           unless given.size.between?(1, 100) && given.all? { |text| text.match?(PERCENT) && text.to_f <= 100 }
-            error!("at is a list of 1 to 100 numbers from 0 to 100.", 400, code: "invalid_at")
+            error!("at must be a list of 1 to 100 numbers from 0 to 100.", 400, code: "invalid_at")
           end
 
           given.map { |text| text.include?(".") ? text.to_f : text.to_i }
@@ -30,7 +30,7 @@ module Leaderboards
           texts = given.to_s.split(",")
           return texts if texts.size.between?(1, BUCKETS_MAX) && texts.all? { |text| text.match?(SCORE) }
 
-          error!("bounds is a list of 1 to #{BUCKETS_MAX} scores.", 400, code: "invalid_bounds")
+          error!("bounds must be a list of 1 to #{BUCKETS_MAX} scores.", 400, code: "invalid_bounds")
         end
       end
 

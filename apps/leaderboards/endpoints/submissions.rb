@@ -27,13 +27,13 @@ module Leaderboards
         # @return [Symbol]
         def operator(given, definition)
           if given && @has_token && Definition::OPERATORS[given] != definition.operator
-            raise InvalidOperator, "With a token the operator is the leaderboard's."
+            raise InvalidOperator, "With a token, the operator must be the leaderboard's."
           end
 
           chosen = given ? OPERATORS[given] : definition.operator
           return chosen if chosen && chosen != :increment
 
-          raise InvalidOperator, "operator is #{OPERATORS.keys.join(', ')}; to add to a score, POST .../increments."
+          raise InvalidOperator, "operator must be #{OPERATORS.keys.join(', ')}; to add to a score, POST .../increments."
         end
 
         # @return [String]
@@ -47,17 +47,17 @@ module Leaderboards
           key = request.header("idempotency-key")
           return key if key.nil? || key.match?(IDEMPOTENCY_KEY)
 
-          error!("An Idempotency-Key has 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
+          error!("An Idempotency-Key must have 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
         end
 
         # @return [Array] definition, member, score and operator of one submission among several
         def part(given)
-          raise InvalidSubmissions, "A submission is an object." unless given.is_a?(Hash)
+          raise InvalidSubmissions, "A submission must be an object." unless given.is_a?(Hash)
 
           board = directory[given["leaderboard"].to_s]
           name = given["operator"]
           chosen = name ? Definition::OPERATORS[name] : board.operator
-          raise InvalidOperator, "operator is #{Definition::OPERATORS.keys.join(', ')}." unless chosen
+          raise InvalidOperator, "operator must be #{Definition::OPERATORS.keys.join(', ')}." unless chosen
 
           [board, checked(given["member"]), given["score"], chosen]
         end
@@ -78,7 +78,7 @@ module Leaderboards
         board = definition
         name = member
         authorize_for!(board, name)
-        raise InvalidOperator, "With a token the operator is the leaderboard's." if @has_token && board.operator != :increment
+        raise InvalidOperator, "With a token, the operator must be the leaderboard's." if @has_token && board.operator != :increment
 
         text, is_replay = scores.increment(board, name, json_object["by"], idempotency_key, style)
         is_replay ? request.respond(200, { "content-type" => "application/json", "idempotency-replayed" => "true" }, text) : send_json(text)
@@ -89,7 +89,7 @@ module Leaderboards
         authorize!
         given = json_object["submissions"]
         unless given.is_a?(Array) && given.size.between?(1, PARTS_MAX)
-          raise InvalidSubmissions, "submissions is a list of 1 to #{PARTS_MAX} submissions."
+          raise InvalidSubmissions, "submissions must be a list of 1 to #{PARTS_MAX} submissions."
         end
 
         parts = given.map { |one| part(one) }

@@ -39,7 +39,7 @@ module Leaderboards
       def checked(member)
         return member if member.is_a?(String) && !member.empty? && member.bytesize <= Definition::MEMBER_BYTES_MAX
 
-        raise InvalidMember, "A member is a text of 1 to #{Definition::MEMBER_BYTES_MAX} bytes."
+        raise InvalidMember, "A member must be a text of 1 to #{Definition::MEMBER_BYTES_MAX} bytes."
       end
 
       # @return [Boolean] whether the request has no query, so that all parameters have their defaults
@@ -49,7 +49,7 @@ module Leaderboards
       def style
         return :ordinal if plain? || (given = params["rank"]).nil?
 
-        Stores::STYLES[given] || error!("rank is #{Stores::STYLES.keys.join(', ')}.", 400, code: "invalid_rank_style")
+        Stores::STYLES[given] || error!("rank must be #{Stores::STYLES.keys.join(', ')}.", 400, code: "invalid_rank_style")
       end
 
       # @return [Integer, nil] the number of the requested season, nil for the current one
@@ -63,7 +63,7 @@ module Leaderboards
         return default if plain? || (given = params[name]).nil?
         return given.to_i if given.is_a?(String) && given.match?(NUMBER) && range.cover?(given.to_i)
 
-        error!("#{name} is a whole number from #{range.begin} to #{range.end}.", 400, code: "invalid_#{name}")
+        error!("#{name} must be a whole number from #{range.begin} to #{range.end}.", 400, code: "invalid_#{name}")
       end
 
       # @param pages_max [Integer]
@@ -79,7 +79,7 @@ module Leaderboards
         text = Elah::JSON.generate(value)
         return text if (value.nil? || value.is_a?(Hash)) && text.bytesize <= METADATA_BYTES_MAX
 
-        raise InvalidMetadata, "metadata is a JSON object of at most #{METADATA_BYTES_MAX} bytes, or null."
+        raise InvalidMetadata, "metadata must be a JSON object of at most #{METADATA_BYTES_MAX} bytes, or null."
       end
 
       # Sends JSON that the store has written.

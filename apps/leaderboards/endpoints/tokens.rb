@@ -19,7 +19,7 @@ module Leaderboards
         name = checked(given["member"])
         seconds = given.fetch("expires_in", 3600)
         unless seconds.is_a?(Integer) && SECONDS.cover?(seconds)
-          error!("expires_in is a whole number of seconds from #{SECONDS.begin} to #{SECONDS.end}.", 400, code: "invalid_expires_in")
+          error!("expires_in must be a whole number of seconds from #{SECONDS.begin} to #{SECONDS.end}.", 400, code: "invalid_expires_in")
         end
 
         token, expires_at = tokens.issue(definition, name, seconds)

@@ -19,7 +19,7 @@ module Leaderboards
       post "leaderboards/:id/import", stream_body: true do
         board = definition
         operator = Definition::OPERATORS[params["operator"] || "set"]
-        operator && operator != :increment or raise InvalidOperator, "operator is best, set, min, max or last."
+        operator && operator != :increment or raise InvalidOperator, "operator must be best, set, min, max or last."
         import = Transfer.new(scores, board, operator) { |line| [checked(line["member"]), line["score"], metadata(line)] }
         status 200
         import.import(request)

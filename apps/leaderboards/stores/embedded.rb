@@ -48,7 +48,7 @@ module Leaderboards
       def increment(definition, member, amount, key, style) = board(definition).increment(member, amount, key, style)
 
       def submit_to_boards(submissions, key, style)
-        raise NotInParts, "A leaderboard in parts is written alone." if submissions.any? { |definition, *| definition.parts > 1 }
+        raise NotInParts, "A leaderboard in parts cannot share a write with others." if submissions.any? { |definition, *| definition.parts > 1 }
 
         @multi_board_writes.submit(submissions.map { |definition, *rest| Boards::MultiBoardWrites::Part.new(definition.key, *rest) }, key, style)
       end
@@ -129,7 +129,7 @@ module Leaderboards
         return @boards["#{definition.key}@#{number}"] if season&.ended? || board.over?(number)
         return board if board.seasons(1).first.number == number
 
-        raise SeasonNotFound, "The leaderboard has no season #{number}, or not any more."
+        raise SeasonNotFound, "The leaderboard has no season #{number}; it may have been deleted."
       end
 
       # The boards of past seasons.

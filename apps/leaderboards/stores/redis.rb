@@ -114,7 +114,7 @@ module Leaderboards
 
       def board(definition)
         @boards[definition] || begin
-          raise NotInParts, "A leaderboard in Redis is in one part." if definition.parts > 1
+          raise NotInParts, "A leaderboard in Redis must have one part." if definition.parts > 1
 
           @boards.clear if @boards.size >= REMEMBERED_MAX
           @boards[definition] = Board.new(@redis, @scripts, @name, definition, @clock || Leaderboards.service.clock)

@@ -37,7 +37,7 @@ class BoardCase < Minitest::Test
     @service = Leaderboards.service = Leaderboards::Service.new(@store, scores: @scores, clock: @clock)
   end
 
-  # As a new process finds it.
+  # Opens the store again, like a new process.
   def reopen
     @scores.boards.flush
     @scores.boards.reset

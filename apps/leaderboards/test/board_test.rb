@@ -2,9 +2,9 @@
 
 require_relative "board_case"
 
-# What a board keeps, when it is loaded again and when it says no.
+# What a board stores, and what a reload and a refusal change.
 class BoardTest < BoardCase
-  def test_a_board_comes_back_as_it_was
+  def test_a_board_is_restored_completely
     board = create
     submit(board, "ann", 5)
     submit(board, "bob", 5)
@@ -32,13 +32,13 @@ class BoardTest < BoardCase
     assert_equal 5, increment(other, "ann", 5, "k").first["score"], "a key is one board's"
   end
 
-  def test_a_refused_increment_leaves_its_key
+  def test_a_refused_increment_does_not_use_its_key
     board = create
     assert_raises(Leaderboards::InvalidScore) { increment(board, "ann", 1.5, "k") }
     assert_equal [5, false], increment(board, "ann", 5, "k").then { |answer, is_replay| [answer["score"], is_replay] }
   end
 
-  def test_a_no_does_not_load_the_board_again
+  def test_a_refusal_does_not_reload_the_board
     board = create
     submit(board, "ann", 1)
     loads = 0
@@ -52,7 +52,7 @@ class BoardTest < BoardCase
     assert_equal 0, loads
   end
 
-  def test_a_banned_member_is_ranked_as_if_it_were_there_and_moves_nobody
+  def test_a_banned_member_sees_its_rank_and_moves_nobody
     board = create
     %w[ann bob cid].each_with_index { |name, n| submit(board, name, 10 * n) }
     @scores.ban(board, "bob")
@@ -65,7 +65,7 @@ class BoardTest < BoardCase
     assert_empty top(board), "a ban outlives a season"
   end
 
-  def test_the_first_are_what_the_last_write_left
+  def test_the_top_reflects_the_last_write
     board = create
     tops = lambda do
       text = @scores.top(board, 10, :ordinal)
@@ -84,7 +84,7 @@ class BoardTest < BoardCase
                   [["ann", 8], ["bob", 7, a]], [["ann", 8], ["bob", 7]], [["ann", 8]], [], []], seen
   end
 
-  def test_a_trim_takes_the_last
+  def test_a_trim_removes_the_last_members
     board = create
     2500.times { |n| submit(board, "m#{n}", n) }
     assert_equal [2490, 0], [@scores.trim(board, 10), @scores.trim(board, 10)]
@@ -110,7 +110,7 @@ class BoardTest < BoardCase
     assert_raises(Leaderboards::BoardNotFound) { submit(board, "ann", 1) }
   end
 
-  def test_a_board_does_what_a_simple_one_does
+  def test_a_board_behaves_like_a_simple_model
     board = create(order: "asc", operator: "best")
     model = {}
     random = Random.new(7)

@@ -2,7 +2,7 @@
 
 require_relative "board_case"
 
-# Writes to several boards that are refused, and those that are left behind when a process is killed in between.
+# Writes to several boards that are refused, and those that a killed process has left unfinished.
 class MultiBoardWritesTest < BoardCase
   def setup
     super
@@ -15,7 +15,7 @@ class MultiBoardWritesTest < BoardCase
     @scores.submit_to_boards(@boards.map { |board| [board, member, score, operator] }, key, :ordinal)
   end
 
-  # As if the process had been killed when the write was decided, and one board had done its part.
+  # Stops as if the process had been killed after the decision, when some boards have applied their part.
   def leave_behind(score, key, after:)
     parts = Leaderboards::Boards::MultiBoardWrites.new(@store, @scores.boards)
     calls = 0
@@ -27,7 +27,7 @@ class MultiBoardWritesTest < BoardCase
     assert_raises(Interrupt) { parts.submit(rows, key, :ordinal) }
   end
 
-  def test_what_was_decided_is_done_by_the_next_process
+  def test_the_next_process_finishes_a_decided_write
     [0, 1, 2].each do |after|
       leave_behind(5, "k#{after}", after: after)
       reopen
@@ -38,20 +38,20 @@ class MultiBoardWritesTest < BoardCase
     assert_equal [[["ann", 15]]] * 2, @boards.map { |board| top(board) }
   end
 
-  def test_a_clock_that_was_set_back_holds_nothing_up
+  def test_a_clock_set_back_delays_no_write
     leave_behind(5, "k", after: 1)
     @clock.now -= 1000
     assert_equal 1, @scores.finish
     assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
   end
 
-  def test_what_is_under_way_is_left_alone
+  def test_a_running_write_is_left_alone
     leave_behind(5, "k", after: 1)
     assert_equal 0, @scores.finish
     assert_equal [[["ann", 5]], []], @boards.map { |board| top(board) }
   end
 
-  def test_who_sends_it_again_has_it_done
+  def test_a_repeated_request_finishes_its_write
     leave_behind(5, "k", after: 1)
     reopen
     answers, is_replay = write(5, "k", operator: :increment)
@@ -61,7 +61,7 @@ class MultiBoardWritesTest < BoardCase
     assert_equal [[["ann", 5]]] * 2, @boards.map { |board| top(board) }
   end
 
-  def test_a_board_that_cannot_keeps_the_others_from_it
+  def test_a_refusal_by_one_board_writes_nothing
     submit(@boards.last, "bob", 1)
     submit(@boards.last, "cid", 1)
     assert_raises(Leaderboards::BoardFull) { write(1) }
@@ -83,7 +83,7 @@ class MultiBoardWritesTest < BoardCase
     assert_equal [["cid", 6], ["bob", 3]], top(board)
   end
 
-  def test_a_board_that_is_deleted_meanwhile_has_nothing_to_do
+  def test_a_deleted_board_is_skipped
     leave_behind(5, "k", after: 0)
     @service.directory.delete(@boards.last) { @scores.remove(@boards.last) }
     @clock.now += 10
@@ -92,9 +92,9 @@ class MultiBoardWritesTest < BoardCase
   end
 end
 
-# Where answers do not wait for the disk.
+# Where responses do not wait for the disk.
 class MultiBoardWritesInMemoryTest < BoardCase
-  def test_what_was_decided_is_forgotten_when_all_its_parts_are_on_disk
+  def test_a_decision_is_deleted_when_all_parts_are_on_disk
     boards = Array.new(2) { create }
     @scores.submit_to_boards(boards.map { |board| [board, "ann", 5, :increment] }, nil, :ordinal)
     @scores.boards.flush

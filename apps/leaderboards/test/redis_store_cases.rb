@@ -9,7 +9,7 @@ require_relative "../clock"
 require_relative "../definition"
 require_relative "../stores/redis"
 
-# What a store in Redis must do, whichever servers there are: answer as a board in memory does, to the last digit.
+# What a store in Redis must do, on a server or a cluster: the same as a board in memory, to the last digit.
 module RedisStoreCases
   STYLES = Leaderboards::Stores::STYLES.values
   OPERATORS = Leaderboards::Definition::OPERATORS.values
@@ -48,7 +48,7 @@ module RedisStoreCases
       raise Leaderboards::InvalidScore, e.message
     end
 
-    # Not by way of what a board remembers of its top.
+    # Without the cache of the top.
     def top(count, style) = ranks(1, count, style)
 
     def delete(member, _) = !@set.delete(member).nil?
@@ -56,7 +56,7 @@ module RedisStoreCases
     def refresh = nil
   end
 
-  # Shows what time it is told.
+  # A clock that the test sets.
   Moment = Struct.new(:now)
 
   def setup
@@ -111,14 +111,14 @@ module RedisStoreCases
     assert_raises(Leaderboards::InvalidCursor) { @store.page(board, "AAAA", nil, 5, :ordinal) }
   end
 
-  def test_scores_beside_two_to_the_fifty_third_are_told_apart
+  def test_scores_around_two_to_the_fifty_third_differ
     board = board_of(operator: "sum")
     ranks = { "a" => 2**53, "b" => (2**53) + 1, "c" => (2**53) - 1 }.map { |member, score| read(@store.submit(board, member, score, nil, :ordinal))["rank"] }
     assert_equal [1, 1, 3], ranks
     assert_equal [["b", 1, (2**53) + 1], ["a", 2, 2**53], ["c", 3, (2**53) - 1]], @store.rows(board, 1, 3, :ordinal).map { |row| row.to_a.first(3) }
   end
 
-  def test_what_is_no_score_is_refused
+  def test_invalid_scores_are_refused
     board = board_of
     ["NaN", "Infinity", 2**63, 0.5, nil, [], {}, true, [1, 2]].each do |score|
       error = assert_raises(Leaderboards::InvalidScore, score.inspect) { @store.submit(board, "ann", score, nil, :ordinal) }
@@ -131,7 +131,7 @@ module RedisStoreCases
     assert_raises(Leaderboards::MemberNotFound) { @store.around(board, "bob", 3, :ordinal) }
   end
 
-  def test_increments_of_many_at_once_count_once_for_each_key
+  def test_concurrent_increments_count_once_for_each_key
     board = board_of(operator: "sum", decimals: 2)
     threads = Array.new(4) do
       Thread.new do
@@ -147,7 +147,7 @@ module RedisStoreCases
     assert_raises(Leaderboards::IdempotencyMismatch) { @store.increment(board, "m1", 0.02, "key-1", :ordinal) }
   end
 
-  # Two workers see the end of a day; one of them at once, the other when it writes next.
+  # Two workers notice the end of a day: one at once, the other at its next write.
   def test_a_season_ends_in_the_middle_of_writes
     board = board_of(season: "day", seasons_kept: 2)
     other = store
@@ -165,7 +165,7 @@ module RedisStoreCases
     assert_empty @redis.keys("*#{@name}:#{board.key}}:1:*") unless @redis.cluster?
   end
 
-  def test_who_is_banned_does_not_notice
+  def test_a_banned_member_cannot_notice_it
     board = board_of
     { "ann" => 5, "bob" => 7, "cid" => 6 }.each { |member, score| @store.submit(board, member, score, nil, :ordinal) }
     @store.ban(board, "bob")
@@ -184,7 +184,7 @@ module RedisStoreCases
     assert_equal Leaderboards::NotInParts.code, error.code
   end
 
-  def test_a_removed_board_is_gone_for_every_worker
+  def test_every_worker_sees_that_a_board_was_removed
     board = board_of
     other = store
     [@store, other].each { |one| one.submit(board, "ann", 1, nil, :ordinal, %({"team":"red"})) }

@@ -8,7 +8,7 @@ class LeaderboardsRedisStoreTest < Minitest::Test
 
   def open_redis = Elah::Redis.new(Servers::Redis.shared.url)
 
-  def test_a_server_without_room_refuses_scores_and_answers_reads
+  def test_a_full_server_refuses_scores_and_serves_reads
     board = board_of
     @store.submit(board, "ann", 5, nil, :ordinal)
     @redis.call("CONFIG", "SET", "maxmemory", "1")

@@ -2,7 +2,7 @@
 
 require_relative "board_case"
 
-# Seasons while the clock goes on, jumps and goes back.
+# Seasons while the clock advances, jumps and goes back.
 class SeasonsTest < BoardCase
   def test_a_write_at_the_end_of_a_season_is_in_exactly_one
     board = create(season: "day", zone: "Europe/Berlin")
@@ -16,7 +16,7 @@ class SeasonsTest < BoardCase
     assert_equal [Time.utc(2026, 3, 27, 23), Time.utc(2026, 3, 28, 23), Time.utc(2026, 3, 28, 23)], [ended.begins_at, ended.ends_at, ended.ended_at].map { |at| Time.at(at).utc }
   end
 
-  def test_a_read_alone_ends_a_season_too
+  def test_a_read_can_end_a_season
     board = create(season: "hour")
     submit(board, "ann", 1)
     @clock.now += HOUR
@@ -40,7 +40,7 @@ class SeasonsTest < BoardCase
     assert_equal [[["bob", 2], ["ann", 1]], []], [top(board, 2), top(board)]
   end
 
-  def test_a_clock_that_was_far_ahead_is_left_by_hand
+  def test_a_season_begun_by_a_wrong_clock_is_ended_by_request
     board = create(season: "day")
     submit(board, "ann", 1)
     @clock.now += 1000 * DAY
@@ -60,7 +60,7 @@ class SeasonsTest < BoardCase
     assert_equal [2, 1], @scores.seasons(board, 9).map(&:number)
   end
 
-  def test_a_no_at_the_end_of_a_season_ends_it_all_the_same
+  def test_a_refusal_at_the_end_of_a_season_still_ends_it
     board = create(season: "day")
     submit(board, "ann", 1)
     @clock.now += DAY
@@ -70,7 +70,7 @@ class SeasonsTest < BoardCase
     assert_equal [[["bob", 2]], [["ann", 1]]], [top(board), top(board, 1)]
   end
 
-  def test_old_seasons_go_with_all_their_rows
+  def test_old_seasons_are_deleted_with_all_rows
     board = create(season: "day", seasons_kept: 1)
     450.times { |n| submit(board, "m#{n}", n) }
     @clock.now += DAY

@@ -2,7 +2,7 @@
 
 require_relative "board_case"
 
-# A board in parts answers as a whole one with the same members.
+# A board in parts returns what one in one part returns.
 class SplitTest < BoardCase
   def durability = :memory
 
@@ -63,7 +63,7 @@ class SplitTest < BoardCase
     end
   end
 
-  def test_pages_show_everybody_once
+  def test_pages_show_each_member_once
     in_loop do
       fill(53, 5)
       found = []
@@ -92,7 +92,7 @@ class SplitTest < BoardCase
     end
   end
 
-  def test_a_write_whose_rank_is_not_known_is_answered
+  def test_a_write_with_an_unknown_rank_gets_a_response
     in_loop do
       scores = Leaderboards::Stores::Embedded.new(@store, durability: :memory, deadline: 0)
       assert_equal [nil, 5], json(scores.submit(@split, "ann", 5, nil, :ordinal)).values_at("rank", "score")

@@ -2,7 +2,7 @@
 
 require_relative "board_case"
 
-# Write tokens: whose they are, and until when.
+# Write tokens: for whom they are valid, and how long.
 class TokensTest < BoardCase
   def setup
     super
@@ -13,7 +13,7 @@ class TokensTest < BoardCase
 
   def refused(error, token, board = @board, member = "ann") = assert_raises(error) { @tokens.check(token, board, member) }
 
-  def test_a_token_is_one_members_on_one_board
+  def test_a_token_is_for_one_member_of_one_board
     assert_nil @tokens.check(@token, @board, "ann")
     refused(Leaderboards::InvalidToken, @token, @board, "bob")
     refused(Leaderboards::InvalidToken, @token, create)
@@ -28,7 +28,7 @@ class TokensTest < BoardCase
     refused(Leaderboards::ExpiredToken, @token)
   end
 
-  def test_what_is_no_token_is_refused
+  def test_invalid_tokens_are_refused
     ["", "x", ".", "1.", "#{@token}x", @token[0..-2], "1.#{'ä' * 43}", "-1#{@token}"].each { |text| refused(Leaderboards::InvalidToken, text) }
   end
 

@@ -22,7 +22,7 @@ module Links
       # @raise [Invalid] when it cannot be a code
       def self.check(code)
         unless code.is_a?(String) && LENGTH.cover?(code.length) && code.match?(PATTERN)
-          raise Invalid.new("invalid_code", "A code has #{LENGTH.begin} to #{LENGTH.end} characters out of A-Z, a-z, 0-9, - and _.")
+          raise Invalid.new("invalid_code", "A code must have #{LENGTH.begin} to #{LENGTH.end} characters out of A-Z, a-z, 0-9, - and _.")
         end
         raise Invalid.new("code_reserved", "The code #{code} is reserved; choose another one.") if reserved?(code)
 

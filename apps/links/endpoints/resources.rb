@@ -29,7 +29,7 @@ module Links
           key = request.header("idempotency-key") or return
           return StoredRequest.new(key, request.body) if key.match?(StoredRequest::KEY)
 
-          error!("An Idempotency-Key has 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
+          error!("An Idempotency-Key must have 1 to 255 visible ASCII characters.", 400, code: "invalid_idempotency_key")
         end
 
         # @return [String, nil] where the page before ended

@@ -51,16 +51,14 @@ module Links
         self
       end
 
-      # @param code [String] of any length
-      # @return [String, nil] see Record
+      # (see Embedded#redirect)
       def redirect(code)
         return if code.bytesize > CODE_BYTES_MAX || !code.valid_encoding?
 
         @links.find_one({ "_id" => code }, projection: REDIRECT)&.fetch("r")
       end
 
-      # @param code [String]
-      # @return [Link, nil]
+      # (see Embedded#find)
       def find(code) = read(@links.find_one({ "_id" => code }))
 
       # Counts a visit before its redirect.
@@ -75,8 +73,7 @@ module Links
       # @return [Boolean] whether fewer were counted
       def take_visit(code, max) = @links.update_one({ "_id" => code, "v" => { "$lt" => max } }, VISIT).matched == 1
 
-      # @param code [String]
-      # @return [Integer]
+      # (see Embedded#visits)
       def visits(code) = @links.find_one({ "_id" => code }, projection: { "v" => 1 })&.fetch("v") || 0
 
       # Makes links, each in one step.
@@ -92,11 +89,7 @@ module Links
         end
       end
 
-      # Changes a link.
-      #
-      # @param code [String]
-      # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] its current state; nil if there is none
+      # (see Embedded#update)
       def update(code)
         ATTEMPTS_MAX.times do
           found = @links.find_one({ "_id" => code }) or return
@@ -107,37 +100,25 @@ module Links
         raise Elah::Unavailable, "The link #{code} was changed by others #{ATTEMPTS_MAX} times meanwhile."
       end
 
-      # @param code [String]
-      # @return [Boolean] whether the link existed
+      # (see Embedded#delete)
       def delete(code) = @links.delete_one({ "_id" => code }) == 1
 
-      # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it is a valid cursor position
+      # (see Embedded#place?)
       def place?(place) = Place::PATTERN.match?(place)
 
-      # Links from the newest to the oldest.
-      #
-      # @param tag [String, nil] that they have
-      # @param after [String, nil] a place: the last link's of the page before
-      # @param limit [Integer]
-      # @return [Array(Array<Link>, String)] the page, and its place when there may be more
+      # (see Embedded#page)
       def page(tag: nil, after: nil, limit:)
         filter = { **(tag ? { "t" => tag } : {}), **(after ? { "p" => { "$lt" => Place.read(after) } } : {}) }
         found = @links.find(filter, sort: { "p" => -1 }, limit: limit).to_a
         [found.map { |document| read(document) }, (found.last["p"] if found.size == limit)]
       end
 
-      # Links in the order of their codes.
-      #
-      # @param after [String, nil] the last code that is known already
-      # @param limit [Integer]
-      # @return [Array<Link>]
+      # (see Embedded#links_after)
       def links_after(after, limit)
         @links.find(after ? { "_id" => { "$gt" => after } } : {}, sort: { "_id" => 1 }, limit: limit).map { |document| read(document) }
       end
 
-      # @param count [Integer]
-      # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
+      # (see Embedded#reserve_numbers)
       def reserve_numbers(count)
         @service.find_one_and_update({ "_id" => "numbers" }, { "$inc" => { "n" => count } }, upsert: true, returns: :after)["n"]
       rescue Elah::Mongo::DuplicateKey # another process made it at the same moment

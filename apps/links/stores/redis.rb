@@ -44,8 +44,7 @@ module Links
       # @return [String, nil] see Record
       def redirect(code) = @redis.call("HGET", link_key(code), "redirect")
 
-      # @param code [String]
-      # @return [Link, nil]
+      # (see Embedded#find)
       def find(code)
         redirect, details = @redis.call("HMGET", link_key(code), "redirect", "details")
         redirect && Record.read(code, redirect, details)
@@ -68,8 +67,7 @@ module Links
       # @return [Boolean] whether fewer were counted
       def take_visit(code, max) = taking_room { @take_visit.call(keys: [link_key(code)], args: [max]) } == 1
 
-      # @param code [String]
-      # @return [Integer]
+      # (see Embedded#visits)
       def visits(code) = @redis.call("HGET", link_key(code), "visits").to_i
 
       # Makes links, each in one step.
@@ -89,11 +87,7 @@ module Links
         end
       end
 
-      # Changes a link.
-      #
-      # @param code [String]
-      # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] its current state; nil if there is none
+      # (see Embedded#update)
       def update(code)
         taking_room do
           loop do
@@ -105,8 +99,7 @@ module Links
         end
       end
 
-      # @param code [String]
-      # @return [Boolean] whether the link existed
+      # (see Embedded#delete)
       def delete(code)
         loop do
           link = find(code) or return false
@@ -118,16 +111,10 @@ module Links
         end
       end
 
-      # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it is a valid cursor position
+      # (see Embedded#place?)
       def place?(place) = Place.possible?(place)
 
-      # Links from the newest to the oldest.
-      #
-      # @param tag [String, nil] that they have
-      # @param after [String, nil] a place: the last link's of the page before
-      # @param limit [Integer]
-      # @return [Array(Array<Link>, String)] the page, and its place when there may be more
+      # (see Embedded#page)
       def page(tag: nil, after: nil, limit:)
         places = @index.places(tag, after, limit)
         links = find_all(places.map { |place| Place.code_at(place) }).zip(places).filter_map do |link, place|
@@ -151,8 +138,7 @@ module Links
         end
       end
 
-      # @param count [Integer]
-      # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
+      # (see Embedded#reserve_numbers)
       def reserve_numbers(count) = taking_room { @redis.incrby("links:numbers", count) }
 
       # @return [String] created once, never changed

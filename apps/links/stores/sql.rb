@@ -37,12 +37,10 @@ module Links
         boot&.close
       end
 
-      # @param code [String] of any length
-      # @return [String, nil] see Record
+      # (see Embedded#redirect)
       def redirect(code) = @sql.value("SELECT redirect FROM links WHERE code = ?", code.b)
 
-      # @param code [String]
-      # @return [Link, nil]
+      # (see Embedded#find)
       def find(code) = read(@sql.first("SELECT code, redirect, details FROM links WHERE code = ?", code.b))
 
       # Counts a visit, on disk.
@@ -52,33 +50,21 @@ module Links
         @sql.execute("UPDATE visits SET visits = visits + 1 WHERE code = ?", code.b)
       end
 
-      # Counts a visit, on disk, if there are fewer than `max`.
-      #
-      # @param code [String]
-      # @param max [Integer]
-      # @return [Boolean] whether fewer were counted
+      # (see Embedded#take_visit)
       def take_visit(code, max)
         @sql.execute("UPDATE visits SET visits = visits + 1 WHERE code = ? AND visits < ?", code.b, max).affected_rows == 1
       end
 
-      # @param code [String]
-      # @return [Integer]
+      # (see Embedded#visits)
       def visits(code) = @sql.value("SELECT visits FROM visits WHERE code = ?", code.b) || 0
 
-      # Makes links, all in one commit.
-      #
-      # @param orders [Array<Order>] with their codes
-      # @return [Array<Creation::Outcome>] in the same order
+      # (see Embedded#create)
       def create(orders)
         sweep_requests
         transaction { |tx| orders.map { |order| create_one(tx, order) } }
       end
 
-      # Changes a link.
-      #
-      # @param code [String]
-      # @yieldparam link [Link] to be changed; may be called again with a later state
-      # @return [Link, nil] its current state; nil if there is none
+      # (see Embedded#update)
       def update(code)
         transaction do |tx|
           link = locked(tx, code) or next
@@ -90,8 +76,7 @@ module Links
         end
       end
 
-      # @param code [String]
-      # @return [Boolean] whether the link existed
+      # (see Embedded#delete)
       def delete(code)
         transaction do |tx|
           link = locked(tx, code) or next false
@@ -102,16 +87,10 @@ module Links
         end
       end
 
-      # @param place [String] binary, as a client sent it
-      # @return [Boolean] whether it is a valid cursor position
+      # (see Embedded#place?)
       def place?(place) = Place.possible?(place)
 
-      # Links from the newest to the oldest.
-      #
-      # @param tag [String, nil] that they have
-      # @param after [String, nil] a place: the last link's of the page before
-      # @param limit [Integer]
-      # @return [Array(Array<Link>, String)] the page, and its place when there may be more
+      # (see Embedded#page)
       def page(tag: nil, after: nil, limit:)
         time, code = after ? [after.unpack1("Q>"), after.byteslice(8..)] : [LAST_TIME, ""]
         from, params = tag ? ["tagged JOIN links USING (created_at, code) WHERE tag = ? AND", [tag.b]] : ["links WHERE", []]
@@ -120,17 +99,12 @@ module Links
         [rows.map { |row| read(row) }, (Place.at(*rows.last.values_at("created_at", "code")) if rows.size == limit)]
       end
 
-      # Links in the order of their codes.
-      #
-      # @param after [String, nil] the last code that is known already
-      # @param limit [Integer]
-      # @return [Array<Link>]
+      # (see Embedded#links_after)
       def links_after(after, limit)
         @sql.query("SELECT code, redirect, details FROM links WHERE code > ? ORDER BY code LIMIT ?", after.to_s.b, limit).map { |row| read(row) }
       end
 
-      # @param count [Integer]
-      # @return [Integer] the end of a block of numbers that nobody else gets: it begins `count` below
+      # (see Embedded#reserve_numbers)
       def reserve_numbers(count)
         transaction do |tx|
           tx.execute("UPDATE numbers SET next = next + ? WHERE name = ?", count, CODES)

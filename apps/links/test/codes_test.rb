@@ -7,7 +7,7 @@ require_relative "../codes/generator"
 class CodesTest < Minitest::Test
   include Links::Codes
 
-  # Numbers as a store gives them to several workers.
+  # Numbers as a store reserves them for several workers.
   class Numbers
     attr_reader :secret
 
@@ -50,7 +50,7 @@ class CodesTest < Minitest::Test
     assert_equal codes.size, codes.uniq.size
   end
 
-  def test_another_secret_gives_other_codes
+  def test_another_secret_makes_other_codes
     one, other = %w[a b].map { |secret| Generator.new(Numbers.new(secret * 32)) }
     assert_empty Array.new(1000) { one.next } & Array.new(1000) { other.next }
   end

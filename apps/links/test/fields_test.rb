@@ -5,18 +5,18 @@ require_relative "../cache_control"
 require_relative "../order"
 require_relative "../record"
 
-# Fields: what a client may say of a link; times, orders and what they mean for caches.
+# The fields of a link in a request; times, orders and cache lifetimes.
 class FieldsTest < Minitest::Test
   NOW = 1_700_000_000_000
 
-  def test_nothing_given_changes_nothing_but_the_time
+  def test_an_empty_change_changes_the_time_only
     link = Links::Link.new(target: "https://example.com/", status: 301, title: "t", tags: ["a"], max_visits: 3)
     before = link.to_h
     apply({}, link)
     assert_equal before.merge(updated_at: NOW), link.to_h
   end
 
-  def test_null_takes_limits_title_and_tags_away
+  def test_null_removes_limits_title_and_tags
     link = Links::Link.new(target: "https://example.com/", status: 301, title: "t", tags: ["a"], max_visits: 3, not_before: 1, expires_at: 2)
     apply({ "title" => nil, "tags" => nil, "max_visits" => nil, "not_before" => nil, "expires_at" => nil, "status" => nil }, link)
     assert_equal [nil, [], nil, nil, nil, 302], [link.title, link.tags, link.max_visits, link.not_before, link.expires_at, link.status]
@@ -30,7 +30,7 @@ class FieldsTest < Minitest::Test
     assert_equal "invalid_expiry", refusal({ "not_before" => "2030-01-01T00:00:00Z", "expires_at" => "2030-01-01T00:00:00Z" })
   end
 
-  def test_values_out_of_bounds
+  def test_values_out_of_range
     { "target" => [1, "x"], "status" => [200, 303, "302", 302.0], "expires_in" => [0, -1, 1.5, "60", 315_360_001],
       "expires_at" => [1, "tomorrow", "2030-01-01", "1960-01-01T00:00:00Z"], "not_before" => [1, "now"],
       "max_visits" => [0, -1, 1.5, "3", (2**53) + 1], "title" => [1, "a" * 201, "a\nb", "a\u0000"],
@@ -75,7 +75,7 @@ class FieldsTest < Minitest::Test
     end
   end
 
-  def test_records_give_back_every_link
+  def test_every_link_survives_its_record
     random = Random.new(7)
     300.times do
       link = random_link(random)

@@ -4,7 +4,7 @@ require_relative "../../../test/test_helper"
 require_relative "../cursor"
 require_relative "../line_reader"
 
-# Lines out of a body that comes in pieces, and cursors.
+# Lines of a body that arrives in pieces, and cursors.
 class LineReaderTest < Minitest::Test
   # A body in the pieces of an Array.
   Pieces = Struct.new(:pieces) do
@@ -20,13 +20,13 @@ class LineReaderTest < Minitest::Test
     end
   end
 
-  def test_an_end_of_line_at_the_end_gives_no_further_line
+  def test_a_final_line_end_makes_no_further_line
     assert_equal %w[a], lines(["a\n"])
     assert_equal [], lines([])
     assert_equal [""], lines(["\n"])
   end
 
-  def test_a_line_that_is_too_long_is_named_and_not_kept
+  def test_a_line_that_is_too_long_is_reported_and_not_stored
     long = "x" * (Links::LineReader::LINE_BYTES_MAX + 1)
     assert_equal [:too_long, "a"], lines(["#{long}\na"])
     assert_equal ["b", :too_long, "a"], lines(["b\n", long, long, long, "\na\n"])
@@ -34,7 +34,7 @@ class LineReaderTest < Minitest::Test
     assert_equal [long[1..]], lines([long[1..]])
   end
 
-  def test_cursors_give_back_their_place_and_nothing_else
+  def test_cursors_decode_to_their_place_only
     200.times do |length|
       place = Random.new(length).bytes(length + 1)
       text = Links::Cursor.encode(place)

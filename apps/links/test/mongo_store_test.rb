@@ -23,13 +23,13 @@ class MongoStoreTest < Minitest::Test
     assert_equal [[:repeated, "a"]], outcomes(order("b", request: request))
   end
 
-  def test_of_equal_requests_at_once_one_creates
+  def test_one_of_equal_concurrent_requests_creates
     orders = Array.new(8) { |index| order("c#{index}", request: Links::StoredRequest.new("key", "body")) }
     found = orders.map { |order| Thread.new { @store.create([order]).first } }.map(&:value)
     assert_equal [1, 7, 1, 1], [*found.map(&:kind).tally.values_at(:created, :repeated), found.map(&:code).uniq.size, @store.size]
   end
 
-  def test_a_request_that_fails_gives_its_key_back
+  def test_a_failed_request_releases_its_key
     request = Links::StoredRequest.new("key", "body")
     failing = order("a", request: request)
     failing.link.tags = ["\xFF"]

@@ -5,7 +5,7 @@ require_relative "../qr_code"
 
 # The first QR code of a process, for which a gem is loaded.
 class QrCodeTest < Minitest::Test
-  # It was loaded on the loop, which stood still for a tenth of a second.
+  # It was loaded on the loop, which was blocked for a tenth of a second.
   def test_a_thread_loads_the_gem
     refute defined?(::RQRCode), "loaded already"
     Elah.run do

@@ -18,7 +18,7 @@ class RedisStoreTest < Minitest::Test
     @redis.close
   end
 
-  def test_what_a_dead_process_left_in_the_index_is_not_seen
+  def test_index_entries_of_a_dead_process_are_not_shown
     link = create("abc", tags: %w[a], target: "https://example.org/")
     @redis.del("links:link:abc")
     create("def", tags: %w[a])
@@ -35,14 +35,14 @@ class RedisStoreTest < Minitest::Test
     assert_operator @redis.ttl("links:request:key"), :>, Links::StoredRequest::KEPT_SECONDS - 60
   end
 
-  def test_one_request_that_is_sent_many_times_at_once_makes_one_link
+  def test_concurrent_repetitions_of_a_request_create_one_link
     orders = Array.new(8) { |index| order("c#{index}", request: Links::StoredRequest.new("key", "body")) }
     found = orders.map { |order| Thread.new { @store.create([order]).first } }.map(&:value)
     assert_equal({ created: 1, repeated: 7 }, found.map(&:kind).tally)
     assert_equal 1, found.map(&:code).uniq.size
   end
 
-  def test_a_server_without_room_refuses_links_and_nothing_is_counted_wrongly
+  def test_a_full_server_refuses_links_and_counts_stay_right
     create("abc", max_visits: 5)
     @redis.call("CONFIG", "SET", "maxmemory", "1")
     assert_raises(Elah::Store::Full) { create("def") }

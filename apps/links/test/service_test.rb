@@ -3,23 +3,23 @@
 require_relative "../../../test/test_helper"
 require_relative "../service"
 
-# What a service is made of: its names.
+# The addresses of a service.
 class ServiceTest < Minitest::Test
-  # A service without a store, which none of this asks.
+  # A service without a store, which these tests do not need.
   def service(**options) = Links::Service.new(nil, **options)
 
-  def test_short_urls_begin_with_the_base_url_or_the_host_asked_for
+  def test_short_urls_begin_with_the_base_url_or_the_requested_host
     assert_equal "http://127.0.0.1:9301", service.base_url("127.0.0.1:9301")
     assert_equal "https://sho.rt", service(base_url: "https://sho.rt/").base_url("127.0.0.1:9301")
   end
 
-  def test_own_places_are_the_base_url_the_other_hosts_and_the_host_asked_for
+  def test_own_authorities_are_the_base_url_the_hosts_and_the_requested_host
     places = service(base_url: "https://sho.rt", hosts: ["Old.example:8080"]).own_places("LOCALHOST:9301").map(&:to_a)
     assert_equal [["old.example", 8080], ["sho.rt", 80], ["localhost", 9301]], places
     assert_equal [], service.own_places(nil)
   end
 
-  def test_own_places_follow_the_host_asked_for_and_are_remembered_for_the_last_one
+  def test_own_authorities_of_the_last_requested_host_are_cached
     service = service(hosts: ["sho.rt"])
     ["a.example", nil, "b.example", "b.example", "no host", "a.example"].each do |host|
       expected = ["sho.rt", *host&.[](/\A[ab]\.example\z/)]
@@ -28,9 +28,11 @@ class ServiceTest < Minitest::Test
     end
   end
 
-  def test_wrong_settings_say_what_is_right
-    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "sho.rt") }.message)
-    assert_match(/links_base_url is http/, assert_raises(Elah::OptionError) { service(base_url: "https://sho.rt/path") }.message)
+  def test_wrong_settings_name_the_valid_form
+    ["sho.rt", "https://sho.rt/path"].each do |url|
+      error = assert_raises(Elah::OptionError) { service(base_url: url) }
+      assert_match(/links_base_url must be http/, error.message)
+    end
     assert_match(/links_hosts must list hosts/, assert_raises(Elah::OptionError) { service(hosts: ["https://x"]) }.message)
   end
 end

@@ -22,7 +22,7 @@ module SQLStoreCases
 
   def teardown = @opened.each(&:close)
 
-  def test_several_processes_may_make_the_tables_at_once
+  def test_several_processes_may_create_the_tables_at_once
     sql = Elah::SQL.new(server.url)
     TABLES.each { |table| sql.execute("DROP TABLE #{table}") }
     stores = Array.new(4) { Thread.new { Links::Stores::SQL.new(server.url) } }.map(&:value)
@@ -31,7 +31,7 @@ module SQLStoreCases
     [sql, *stores].each(&:close)
   end
 
-  def test_a_limit_is_exact_under_200_who_visit_at_once
+  def test_a_limit_is_exact_under_200_concurrent_visits
     create("abc", max_visits: 150)
     taken = Array.new(200) { Thread.new { @store.take_visit("abc", 150) } }.map(&:value)
     assert_equal({ true => 150, false => 50 }, taken.tally)

@@ -51,7 +51,7 @@ module StoreCases
     assert_equal [[:created, "z"]], outcomes(order("z"))
   end
 
-  def test_a_link_that_gets_a_limit_or_another_target_is_found_no_more
+  def test_a_link_with_a_new_limit_or_target_is_not_found_by_its_old_target
     create("abc")
     @store.update("abc") { |link| link.max_visits = 3 }
     assert_equal [[:created, "b"]], outcomes(order("b", reuse: true))
@@ -67,7 +67,7 @@ module StoreCases
     assert_equal [[:taken, "abc"]], outcomes(order("abc", reuse: true, custom: true, max_visits: 4))
   end
 
-  def test_many_at_once_that_ask_for_one_target_get_one_link
+  def test_concurrent_requests_for_one_target_get_one_link
     orders = Array.new(8) { |index| order("c#{index}", reuse: true) }
     codes = orders.map { |order| Thread.new { @store.create([order]).first.code } }.map(&:value)
     assert_equal 1, codes.uniq.size
@@ -101,19 +101,19 @@ module StoreCases
     assert_equal 0, @store.visits("abc")
   end
 
-  def test_a_new_link_counts_from_what_it_brings
+  def test_an_imported_link_keeps_its_count
     outcomes(order("abc", visits: 4), order("def", visits: 7), order("ghi"))
     assert_equal [4, 7, 0], %w[abc def ghi].map { |code| @store.visits(code) }
   end
 
-  def test_a_limit_is_exact_though_many_visit_at_once
+  def test_a_limit_is_exact_under_concurrent_visits
     create("abc", max_visits: 50)
     taken = Array.new(10) { Thread.new { Array.new(10) { @store.take_visit("abc", 50) } } }.flat_map(&:value)
     assert_equal({ true => 50, false => 50 }, taken.tally)
     assert_equal 50, @store.visits("abc")
   end
 
-  def test_a_code_is_given_once_though_many_ask_for_it_at_once
+  def test_one_of_many_concurrent_requests_gets_a_code
     orders = Array.new(8) { |index| order("abc", target: "https://example.com/#{index}") }
     kinds = orders.map { |order| Thread.new { @store.create([order]).first.kind } }.map(&:value)
     assert_equal({ created: 1, taken: 7 }, kinds.tally)
@@ -162,14 +162,14 @@ module StoreCases
     assert_equal link, @store.find("abc")
   end
 
-  def test_numbers_are_never_given_twice_and_the_secret_is_kept
+  def test_numbers_are_unique_and_the_secret_stays
     assert_equal [10, 20], [@store.reserve_numbers(10), @store.reserve_numbers(10)]
     other = open_store
     assert_equal [30, @store.secret], [other.reserve_numbers(10), other.secret]
     assert_equal 32, @store.secret.bytesize
   end
 
-  def test_a_generated_code_that_a_client_chose_is_passed_over
+  def test_a_generated_code_that_a_client_chose_is_skipped
     expected = Array.new(3) { |number| Links::Codes::Alphabet.new(@store.secret).code(number) }
     create(expected[0])
     create(expected[1])

@@ -16,7 +16,7 @@ class TargetsTest < Minitest::Test
     }.each { |text, host| assert_equal host, Host.canonical(text), text }
   end
 
-  def test_what_is_no_host
+  def test_invalid_hosts
     ["", ".", "a..b", "-a.b", "a-.b-", "a b", "a%41", "256.1.1.1", "1.2.3.4.5", "1.2.3.08", "4294967296", "[::1", "[fe80::1%25eth0]",
      "[1.2.3.4]", "bücher", "#{'a' * 64}.de", (["a" * 60] * 5).join("."), "a,b", "a\0b"].each do |text|
       assert_nil Host.canonical(text), text
@@ -43,7 +43,7 @@ class TargetsTest < Minitest::Test
     end
   end
 
-  def test_what_passes_is_kept_as_it_is
+  def test_valid_targets_are_unchanged
     ["https://example.com", "HTTP://Example.COM:80/%0d%0a?a=b&c=[]#'\"<>", "https://example.com/a@b", "http://1.2.3.4:65535/"].each do |url|
       assert_equal url, Target.check(url)
     end

@@ -21,7 +21,7 @@ module RingPools
           return if key.nil?
 
           key.is_a?(String) && key.match?(Definition::SESSION) or
-            error!("A session, or an #{IDEMPOTENCY_KEY}, has 1 to 250 visible ASCII characters.", 400, code: "invalid_session")
+            error!("A session, or an #{IDEMPOTENCY_KEY}, must have 1 to 250 visible ASCII characters.", 400, code: "invalid_session")
           key
         end
 
@@ -40,7 +40,7 @@ module RingPools
 
         def fields_or_none = @fields_or_none ||= request.body.empty? ? {} : json_object
 
-        def no_lease! = error!("There is no lease #{params['lease']}, or it is over.", 404, code: "lease_not_found")
+        def no_lease! = error!("There is no lease #{params['lease']}; it may be over.", 404, code: "lease_not_found")
 
         # @param lease [Hash] see RingPools::Service#allocate
         def show_lease(lease, definition)

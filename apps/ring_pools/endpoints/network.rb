@@ -23,7 +23,7 @@ module RingPools
           values = [params["network_id"], params["advertiser_id"], params["campaign_id"], id_from_network]
           values.compact.each do |value|
             value.is_a?(String) && value.match?(PLACE_PART) && value.bytesize <= PLACE_PART_BYTES_MAX or
-              raise Invalid.new("invalid_id", "An id has 1 to #{PLACE_PART_BYTES_MAX} bytes, without spaces and slashes.")
+              raise Invalid.new("invalid_id", "An ID must have 1 to #{PLACE_PART_BYTES_MAX} bytes, without spaces and slashes.")
           end
           Definition::PLACE.zip(values).to_h.compact
         end
@@ -51,7 +51,7 @@ module RingPools
 
         def body_fields
           body = Elah::JSON.parse(request.body)
-          body.is_a?(Hash) ? body : raise(Invalid.new("invalid_body", "The body is a JSON object."))
+          body.is_a?(Hash) ? body : raise(Invalid.new("invalid_body", "The body must be a JSON object."))
         rescue Elah::JSON::ParseError => e
           raise Invalid.new("invalid_body", e.message)
         end

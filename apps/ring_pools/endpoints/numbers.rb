@@ -20,7 +20,7 @@ module RingPools
         # @return [Integer] microseconds, by the clock of the holds
         def moment
           text = params["at"] or return service.clock.now
-          at = Timestamp.parse(text) || error!("at is a time as 2030-01-31T23:59:59Z.", 400, code: "invalid_time")
+          at = Timestamp.parse(text) || error!("at must be a time such as 2030-01-31T23:59:59Z.", 400, code: "invalid_time")
           at - (service.clock.offset * 1_000_000).round
         end
 

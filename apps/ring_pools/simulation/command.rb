@@ -51,7 +51,7 @@ module RingPools
       end
 
       def simulate(file, options)
-        raise OptionParser::ParseError, "--target is a share between 0 and 1" unless options[:target].between?(0.000001, 0.999)
+        raise OptionParser::ParseError, "--target must be a share between 0 and 1" unless options[:target].between?(0.000001, 0.999)
 
         defaults = %i[numbers lifetime_seconds quarantine_seconds policy].to_h { |name| [name.to_s, options[name]] }
         pools = File.open(file) { |lines| Traffic.read(lines.each_line, Random.new(options[:seed])) }

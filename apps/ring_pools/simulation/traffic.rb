@@ -47,7 +47,7 @@ module RingPools
 
           columns ? add(columns.zip(cells).to_h, number) : columns = check(cells)
         end
-        raise Broken, "The file has no head line: pool,time or pool,hour,per_hour." unless columns
+        raise Broken, "The file has no header line: pool,time or pool,hour,per_hour." unless columns
 
         @pools.values.each { |pool| pool.arrivals.sort! }
       end
@@ -57,7 +57,7 @@ module RingPools
       def check(columns)
         return columns if columns.include?("pool") && (columns.include?("time") || (columns & %w[hour per_hour]).size == 2)
 
-        raise Broken, "The head line must have pool, and time or hour and per_hour; it is #{columns.join(',')}."
+        raise Broken, "The header line must have pool, and time or hour and per_hour; it is #{columns.join(',')}."
       end
 
       def add(row, number)
@@ -83,7 +83,7 @@ module RingPools
         @first ||= time
         [time - @first, 0.0].max
       rescue ArgumentError
-        raise Broken, "Line #{number}: #{text.inspect} is neither seconds nor a time as 2030-01-31T23:59:59Z."
+        raise Broken, "Line #{number}: #{text.inspect} is neither seconds nor a time such as 2030-01-31T23:59:59Z."
       end
 
       # A Poisson process with that rate, an hour long.
@@ -91,7 +91,7 @@ module RingPools
         hour = Integer(row["hour"], exception: false)
         rate = Float(row["per_hour"], exception: false)
         unless hour&.between?(0, HOURS_MAX) && rate&.between?(0, PER_HOUR_MAX)
-          raise Broken, "Line #{number}: hour is a number from 0 to #{HOURS_MAX}, per_hour one from 0 to #{PER_HOUR_MAX}."
+          raise Broken, "Line #{number}: hour must be a number from 0 to #{HOURS_MAX}, per_hour one from 0 to #{PER_HOUR_MAX}."
         end
         return if rate.zero?
 

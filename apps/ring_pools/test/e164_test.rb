@@ -14,7 +14,7 @@ class E164Test < Minitest::Test
     assert_equal 442_079_460_000, E164.parse("+44 20 7946 0000")
   end
 
-  def test_what_is_none
+  def test_invalid_numbers
     ["", "911", "888390666", "88839066655555555", "+0888390666", "888-390-666x", "+1 188 390 6665", "+1 888 190 6665", "٨٨٨٣٩٠٦٦٦٥"].each do |text|
       assert_nil E164.parse(text), text
     end

@@ -62,7 +62,7 @@ class ServiceTest < Minitest::Test
     assert_nil @service.holder(times[0][1], times[0][0] - 1).last
   end
 
-  def test_what_is_older_than_the_history_goes
+  def test_rows_older_than_the_history_are_deleted
     pool = create
     first = allocate(pool, "old")
     later(1)
@@ -96,7 +96,7 @@ class ServiceTest < Minitest::Test
     assert_equal 500 * 1.5, reports[0][:allocations] + reports[0][:overflows]
   end
 
-  def test_a_session_after_rows_without_one_is_known_again
+  def test_a_session_after_rows_without_one_gets_its_lease
     pool = create
     assert_equal [1, 2], bulk(pool, %w[a=1 a=2])
     lease = allocate(pool, "visitor")
@@ -124,7 +124,7 @@ class ServiceTest < Minitest::Test
     assert_equal [other.id, "second"], @service.holder(lease[:number], @clock.now).then { |id, holder| [id, holder.session] }
   end
 
-  # Whoever made the pool was killed after it had stored the definition, before it told the pool.
+  # The process was killed after it had stored the definition, before it notified the pool.
   def test_a_pool_catches_up_with_its_definition
     definition, = @service.directory.create({}, now: @clock.now) do |id|
       RingPools::Definition.create({ "numbers" => NUMBERS, "allow_overflow" => false }, id: id)
@@ -132,14 +132,13 @@ class ServiceTest < Minitest::Test
     assert_equal NUMBERS.first, RingPools::E164.format(allocate(definition)[:number])
   end
 
-  def test_a_change_that_comes_late_does_not_undo_a_later_one
+  def test_a_late_change_does_not_undo_a_later_one
     pool = create
     @service.update(pool.id, { "numbers" => NUMBERS.first(2) })
     assert_empty @service.pools[pool.id].change
     assert_equal 2, @service.pools[pool.id].report[:occupancy][:numbers]
   end
 
-  # Whoever ended the pool was killed before the definition was deleted.
   # A process that was killed between the change of a pool and the end of its tenures left the numbers to nobody, for ever.
   def test_numbers_that_a_killed_process_left_without_an_end_are_found
     pool = create
@@ -166,7 +165,8 @@ class ServiceTest < Minitest::Test
     @service.directory.singleton_class.remove_method(step)
   end
 
-  def test_an_ended_pool_gives_no_number_after_a_restart
+  # The process that ended the pool was killed before it deleted the definition.
+  def test_an_ended_pool_lends_no_number_after_a_restart
     pool = create
     lease = allocate(pool, "a")
     @service.pools[pool.id].close
@@ -177,7 +177,7 @@ class ServiceTest < Minitest::Test
     assert_equal [lease[:number]], @service.delete(pool).select { |_, gone_at| gone_at > @clock.now }.keys
   end
 
-  def test_the_store_knows_a_pool_as_it_was_when_the_process_ends
+  def test_a_pool_in_memory_is_stored_when_the_process_ends
     pool = create(policy: "sticky", quarantine_seconds: 5)
     one = allocate(pool, "a")
     later(1)

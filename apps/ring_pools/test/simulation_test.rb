@@ -36,8 +36,8 @@ class SimulationTest < Minitest::Test
     assert_equal [0.5, 2.0], read("pool,time\nb,2\nb,0.5\n").first.arrivals
   end
 
-  def test_what_is_wrong_is_told_with_its_line
-    { "" => /no head line/, "a,b\n" => /head line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/, "pool,time\n,1\n" => /Line 2 names no pool/,
+  def test_errors_name_their_line
+    { "" => /no header line/, "a,b\n" => /header line must have pool/, "pool,time\na,soon\n" => /Line 2: "soon"/, "pool,time\n,1\n" => /Line 2 names no pool/,
       "pool,hour,per_hour\na,x,1\n" => /Line 2: hour/, "pool,hour,per_hour\na,1,-1\n" => /Line 2: hour/,
       "pool,time,policy\na,1,best\n" => /Line 2: policy cannot be best/, "pool,time,numbers\na,1,1\n" => /Line 2: numbers/ }.each do |text, message|
       assert_match message, assert_raises(Simulation::Traffic::Broken) { read(text) }.message
@@ -55,7 +55,7 @@ class SimulationTest < Minitest::Test
     end
   end
 
-  def test_the_command_says_what_it_does_not_understand
+  def test_the_command_reports_invalid_arguments
     [["none.csv"], [], ["--policy", "best", "x"], ["--target", "2", __FILE__]].each do |arguments|
       err = StringIO.new
       assert_equal 1, Simulation::Command.new(StringIO.new, err).run(arguments)

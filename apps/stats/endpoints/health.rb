@@ -30,7 +30,7 @@ module Stats
       get :sinks do
         authorize!
         minutes = params["minutes"].to_s[/\A\d{1,7}\z/]
-        report = service.conservation(minutes: minutes ? minutes.to_i : 60)
+        report = service.sink.report(minutes: minutes ? minutes.to_i : 60)
         { holds: report["holds"], sinks: [report] }
       end
     end

@@ -31,7 +31,7 @@ module Stats
           from = Timestamp.parse("from", params[:from], to - ((BUCKETS - 1) * Rollups::UNITS.fetch(params[:per]).seconds))
           return [from, to] if from >= 0 && from <= to && to < TIME_MAX
 
-          raise Refused.new("invalid_time", "from and to are times after 1970, and from is not after to.", 400)
+          raise Refused.new("invalid_time", "from and to must be times after 1970, and from must not be after to.", 400)
         end
 
         def place(cursor)
@@ -46,7 +46,7 @@ module Stats
         def encode(place) = [place].pack("m0").tr("+/", "-_").delete("=")
       end
 
-      one_of = ->(names) { { value: names, message: "is one of #{names.join(', ')}" } }
+      one_of = ->(names) { { value: names, message: "must be one of #{names.join(', ')}" } }
 
       desc "Events per minute, hour or day, in total or by path, event or kind of bot"
       params do

@@ -20,7 +20,7 @@ module Stats
           body = Body.read(request, service.inflated_bytes_max)
           SegmentMessage.check_size(body, request.route_param("type"))
           value = Parameters.json(body)
-          value.is_a?(Hash) ? value : raise(Refused.new("not_an_object", "A message is a JSON object.", 400))
+          value.is_a?(Hash) ? value : raise(Refused.new("not_an_object", "A message must be a JSON object.", 400))
         end
 
         def accept_message(type, message)
@@ -34,7 +34,7 @@ module Stats
 
         def accept_messages(message)
           list = message["batch"]
-          raise Refused.new("invalid_batch", "A batch has a list of messages, `batch`.", 400) unless list.is_a?(Array) && list.any?
+          raise Refused.new("invalid_batch", "batch must be a list of messages.", 400) unless list.is_a?(Array) && list.any?
 
           key = admit(offered: message["writeKey"])
           batch = Batch.new(list, service.batch_events_max, id: "messageId")

@@ -90,14 +90,14 @@ function showPaths(paths) {
   if (rows.length > 0) element("paths").replaceChildren(...rows);
 }
 
-function showLaw(law) {
-  for (const name of ["accepted", "delivered", "queued", "dead"]) text(name, whole.format(law.total[name]));
-  badge("holds", law.holds, law.holds ? "holds" : "does not hold");
-  const { ok, failures, failing_seconds: seconds, error } = law.destination;
+function showSink(sink) {
+  for (const name of ["accepted", "delivered", "queued", "dead"]) text(name, whole.format(sink.total[name]));
+  badge("holds", sink.holds, sink.holds ? "holds" : "does not hold");
+  const { ok, failures, failing_seconds: seconds, error } = sink.destination;
   badge("sink", ok, ok ? "delivering" : "waiting");
   text("sink-words", ok ? "It takes what it is sent." : `${failures} attempts failed in ${short.format(seconds)} s. ${error}`);
-  element("journal").value = law.journal_bytes / law.journal_bytes_max;
-  text("journal-words", `${bytes(law.journal_bytes)} of ${bytes(law.journal_bytes_max)} on disk`);
+  element("journal").value = sink.journal_bytes / sink.journal_bytes_max;
+  text("journal-words", `${bytes(sink.journal_bytes)} of ${bytes(sink.journal_bytes_max)} on disk`);
 }
 
 function show(tick) {
@@ -108,7 +108,7 @@ function show(tick) {
   showRate(tick.rate, tick.per_second);
   showLatency(tick.latency_us);
   showPaths(tick.paths);
-  if (tick.law) showLaw(tick.law);
+  if (tick.sink) showSink(tick.sink);
 }
 
 // A browser tries again by itself, but not after a response that is no stream, such as a proxy's while the server starts.

@@ -6,11 +6,11 @@ require_relative "workers"
 module Stats
   module Live
     # The tick of the live page in one process: once per second it makes one event with the sums of all workers, for all viewers. On
-    # a cluster each machine also reports its conservation law.
+    # a cluster each machine also reports the counts of its sink.
     class Ticker
       SECONDS = 1
-      # The conservation law is read from the disk, so only on every LAW_TICKS-th tick and, on one machine, only while there are viewers.
-      LAW_TICKS = 2
+      # The counts of the sink are read from the disk, so only on every REPORT_TICKS-th tick and, on one machine, only while there are viewers.
+      REPORT_TICKS = 2
       ENTITY = "all"
       # How long to wait for the other workers, before this one shows its own figures only.
       EXCHANGE_SECONDS = 2
@@ -29,7 +29,7 @@ module Stats
         @workers = Workers.in(service.store)
         @broadcast = Elah::Broadcast.new(keeps_last: true)
         @ticks = @queued_elsewhere = 0
-        @law = nil
+        @sink_report = nil
         @process_id = @worker = nil
         @is_alone = false
       end
@@ -52,25 +52,25 @@ module Stats
       # @return [void]
       def tick
         @ticks += 1
-        refresh_law
+        refresh_sink_report
         figures = of_all_workers
         @queued_elsewhere = figures.delete("queued_elsewhere") || @queued_elsewhere
-        @broadcast.push({ **figures, "law" => figures["law"] || @law }, event: "tick", id: @ticks)
+        @broadcast.push({ **figures, "sink" => figures["sink"] || @sink_report }, event: "tick", id: @ticks)
       end
 
       private
 
-      # The first viewer gets no law rather than an old one.
-      def refresh_law
-        return @law = nil unless @machine || @is_alone || @broadcast.listeners.positive?
+      # The first viewer gets no report rather than an outdated one.
+      def refresh_sink_report
+        return @sink_report = nil unless @machine || @is_alone || @broadcast.listeners.positive?
 
-        read_law if @law.nil? || (@ticks % LAW_TICKS).zero?
+        read_sink_report if @sink_report.nil? || (@ticks % REPORT_TICKS).zero?
       end
 
       # While the others cannot be reached, it shows this worker only.
       def of_all_workers
         own = @service.live_counters.snapshot.except("total")
-        own.update("machine" => @machine, "law" => @law) if @machine
+        own.update("machine" => @machine, "sink" => @sink_report) if @machine
         return Workers.sum([own]) if @is_alone
 
         Elah.timeout(EXCHANGE_SECONDS) { @workers[ENTITY].exchange(@worker, own) }
@@ -78,9 +78,9 @@ module Stats
         Workers.sum([own])
       end
 
-      def read_law
-        report = @service.conservation(minutes: 0)
-        @law = report.slice("holds", "total", "destination", "journal_bytes", "journal_bytes_max")
+      def read_sink_report
+        report = @service.sink.report(minutes: 0)
+        @sink_report = report.slice("holds", "total", "destination", "journal_bytes", "journal_bytes_max")
       rescue Elah::Error => e
         Elah.current_loop&.report(e)
       end

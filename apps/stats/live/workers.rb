@@ -9,22 +9,22 @@ module Stats
       TOP = 10
 
       # Nothing is stored.
-      def restore = @reports = {}
+      def restore = @figures = {}
 
       # @param worker [String] a process
-      # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`; on a cluster also `machine` and `law`
+      # @param figures [Hash{String=>Object}] `rate`, `per_second`, `paths`, `latency_us`; on a cluster also `machine` and `sink`
       # @param now [Float] seconds of this process's clock
       # @return [Hash{String=>Object}] the same of all workers together, their number as `workers`, and on a cluster `queued_elsewhere`: events
       #   that wait in the journals of other machines
       def exchange(worker, figures, now = Process.clock_gettime(Process::CLOCK_MONOTONIC))
-        @reports.delete(worker) # so that the latest one is the last
-        @reports[worker] = [now, figures]
-        @reports.delete_if { |_, (reported_at, _)| now - reported_at > SECONDS }
-        all = Workers.sum(@reports.values.map(&:last))
+        @figures.delete(worker) # so that the latest one is the last
+        @figures[worker] = [now, figures]
+        @figures.delete_if { |_, (reported_at, _)| now - reported_at > SECONDS }
+        all = Workers.sum(@figures.values.map(&:last))
         return all unless figures["machine"]
 
-        { **all, "law" => Workers.add_laws(laws.values),
-                 "queued_elsewhere" => laws.except(figures["machine"]).each_value.sum { |law| law["total"]["queued"] } }
+        { **all, "sink" => Workers.add_sink_reports(sink_reports.values),
+                 "queued_elsewhere" => sink_reports.except(figures["machine"]).each_value.sum { |report| report["total"]["queued"] } }
       end
 
       # @param all [Array<Hash{String=>Object}>] of each worker
@@ -35,14 +35,14 @@ module Stats
           "paths" => add(all, "paths").max_by(TOP) { |_, count| count }.to_h, "latency_us" => add(all, "latency_us") }
       end
 
-      # @param laws [Array<Hash{String=>Object}>] the conservation law of each machine, see {Ticker}
+      # @param reports [Array<Hash{String=>Object}>] the sink report of each machine, see {Ticker}
       # @return [Hash{String=>Object}, nil] of all together, with the destination of one that fails
-      def self.add_laws(laws)
-        return if laws.empty?
+      def self.add_sink_reports(reports)
+        return if reports.empty?
 
-        { "holds" => laws.all? { |law| law["holds"] }, "total" => add(laws, "total"),
-          "destination" => laws.map { |law| law["destination"] }.min_by { |state| state["ok"] ? 1 : 0 },
-          **%w[journal_bytes journal_bytes_max].to_h { |name| [name, laws.sum { |law| law[name] }] } }
+        { "holds" => reports.all? { |report| report["holds"] }, "total" => add(reports, "total"),
+          "destination" => reports.map { |report| report["destination"] }.min_by { |state| state["ok"] ? 1 : 0 },
+          **%w[journal_bytes journal_bytes_max].to_h { |name| [name, reports.sum { |report| report[name] }] } }
       end
 
       def self.add(all, name) = all.map { |figures| figures[name] }.reduce { |one, other| one.merge(other) { |_, a, b| a + b } }
@@ -50,8 +50,8 @@ module Stats
 
       private
 
-      # The latest law of each machine.
-      def laws = @reports.values.to_h { |_, figures| figures.values_at("machine", "law") }.compact
+      # The latest sink report of each machine.
+      def sink_reports = @figures.values.to_h { |_, figures| figures.values_at("machine", "sink") }.compact
     end
   end
 end

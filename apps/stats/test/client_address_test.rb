@@ -6,16 +6,16 @@ require_relative "../client_address"
 class ClientAddressTest < Minitest::Test
   def of(peer, forwarded, proxies = %w[10.0.0.0/8 fd00::/8]) = Stats::ClientAddress.new(proxies).of(peer, forwarded)
 
-  def test_without_trusted_proxies_the_header_means_nothing
+  def test_without_trusted_proxies_the_header_is_ignored
     assert_equal "203.0.113.7", of("203.0.113.7", "198.51.100.1", [])
   end
 
-  def test_a_stranger_cannot_name_another
+  def test_a_client_cannot_forge_its_address
     assert_equal "203.0.113.7", of("203.0.113.7", "198.51.100.1")
     assert_equal "203.0.113.7", of("203.0.113.7", "198.51.100.1, 10.0.0.1")
   end
 
-  def test_what_a_trusted_proxy_has_added_counts_and_what_the_client_had_sent_before_does_not
+  def test_only_addresses_added_by_trusted_proxies_count
     assert_equal "203.0.113.7", of("10.0.0.1", "203.0.113.7")
     assert_equal "203.0.113.7", of("10.0.0.1", "198.51.100.1, 203.0.113.7")
     assert_equal "203.0.113.7", of("10.0.0.1", "198.51.100.1, 203.0.113.7, 10.0.0.2")
@@ -24,7 +24,7 @@ class ClientAddressTest < Minitest::Test
     assert_equal "203.0.113.7", of("10.0.0.1", "203.0.113.7:4711")
   end
 
-  def test_nonsense_ends_the_way_at_who_sent_it
+  def test_an_invalid_entry_ends_at_its_sender
     assert_equal "10.0.0.1", of("10.0.0.1", "unknown")
     assert_equal "10.0.0.2", of("10.0.0.1", "<script>, 10.0.0.2")
     assert_equal "10.0.0.1", of("10.0.0.1", "203.0.113.7, #{'1' * 2000}")
@@ -36,7 +36,7 @@ class ClientAddressTest < Minitest::Test
     assert_equal "203.0.113.7", of(nil, "203.0.113.7", ["127.0.0.1"])
   end
 
-  def test_what_is_no_network_is_refused_at_boot
+  def test_invalid_networks_are_refused_at_boot
     assert_raises(Elah::OptionError) { Stats::ClientAddress.new(["10.0.0.0/99"]) }
   end
 end

@@ -29,7 +29,7 @@ class EventProcessorTest < SinkCase
 
   def rows(per, by) = @service.rollups.rows(per, by, from: 0, to: 1 << 32, limit: 5000).first
 
-  def test_an_event_counts_once_however_often_it_comes
+  def test_a_repeated_event_counts_once
     receipt = push([event("/a"), event("/b")])
     push([event("/a"), event("/b"), event("/c")], ids: [*receipt.ids, Elah::Sink.id_of("c")])
     push([event("/c")] * 2, ids: [Elah::Sink.id_of("c")] * 2)
@@ -38,7 +38,7 @@ class EventProcessorTest < SinkCase
     assert_equal [7, 7, 0, 0], account(@service.sink)
   end
 
-  def test_values_beyond_the_bound_are_counted_together
+  def test_values_beyond_the_limit_are_counted_together
     push(Array.new(Stats::Rollups::VALUES_MAX + 7) { |n| event("/#{n}") } + [event("/0"), event("/#{'x' * 300}")])
     found = rows("day", "path").to_h { |row| [row.value, row.events] }
     assert_equal [Stats::Rollups::VALUES_MAX + 1, 8, 2], [found.size, found["(other)"], found["/0"]]
@@ -64,7 +64,7 @@ class EventProcessorTest < SinkCase
     assert_equal [5, 2], rows("day", "total").first.to_a.values_at(2, 4)
   end
 
-  def test_events_are_gone_when_they_are_too_old_and_sums_stay
+  def test_events_expire_and_sums_stay
     push([event("/a", visitor: "1" * 32)])
     @clock.advance(31 * 86_400)
     assert_empty @service.archive.of_visitor("1" * 32)

@@ -44,7 +44,7 @@ class LiveCountersTest < Minitest::Test
     assert_equal({ "/b" => 1 }, @counters.snapshot["paths"])
   end
 
-  def test_one_in_sixteen_is_timed
+  def test_one_in_sixteen_is_measured
     timed = Array.new(64) { @counters.sample?.tap { @counters.count("/") } }
     assert_equal 4, timed.count(true)
   end
@@ -64,8 +64,8 @@ class LiveCountersTest < Minitest::Test
     assert_equal 1, @counters.snapshot["latency_us"]["more"]
   end
 
-  # As the native side counts: the first event of a minute is not let go with the minute before.
-  def test_paths_that_are_counted_elsewhere
+  # The first event of a minute is not dropped with the minute before.
+  def test_paths_that_a_caller_counts
     now = @counters.expire
     @counters.paths.add("/a", 1)
     @counters.add_counted(1, now)

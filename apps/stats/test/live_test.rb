@@ -8,7 +8,7 @@ require "support/patience"
 require_relative "../service"
 require_relative "../live/workers"
 
-# The live page: what it adds up, what it sends, and how it looks in a browser.
+# The live page: its sums, its stream, and its look in a browser.
 class StatsLiveTest < Minitest::Test
   include Patience
 
@@ -25,25 +25,25 @@ class StatsLiveTest < Minitest::Test
                    "latency_us" => { "50" => 3, "more" => 1 } }, sum)
   end
 
-  def test_a_worker_that_is_silent_counts_no_more
+  def test_a_silent_worker_no_longer_counts
     workers = Stats::Live::Workers.allocate.tap(&:restore)
     workers.exchange("one", figures(1.0, {}, {}, 0), 10.0)
     assert_equal 2, workers.exchange("two", figures(1.0, {}, {}, 0), 11.0)["workers"]
     assert_equal 1, workers.exchange("two", figures(1.0, {}, {}, 0), 17.0)["workers"]
   end
 
-  # A listener hears of the events of every worker, whichever it is connected to.
-  def test_the_stream_tells_of_all_workers
+  # A listener gets the events of every worker, whichever it is connected to.
+  def test_the_stream_reports_all_workers
     ElahServer.start(APP, workers: 2) do |server|
       20.times { |n| server.get("/stats?path=/p#{n % 2}") }
-      tick = first_tick(server) { |found| found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("law", "total", "accepted") == 20 }
+      tick = first_tick(server) { |found| found["workers"] == 2 && found["paths"].values.sum == 20 && found.dig("sink", "total", "accepted") == 20 }
       assert_equal({ "/p0" => 10, "/p1" => 10 }, tick["paths"])
-      assert_equal [true, true], [tick["law"]["holds"], tick["law"]["destination"]["ok"]]
+      assert_equal [true, true], [tick["sink"]["holds"], tick["sink"]["destination"]["ok"]]
       assert_operator tick["latency_us"].values.sum, :<=, 20
     end
   end
 
-  def test_the_files_have_a_strict_policy_and_name_no_other_place
+  def test_the_files_have_a_strict_policy_and_name_no_other_host
     ElahServer.start(APP) do |server|
       %w[/stats/live /stats/live/page.css /stats/live/page.js].each do |path|
         answer = server.get(path)
@@ -57,7 +57,7 @@ class StatsLiveTest < Minitest::Test
     end
   end
 
-  def test_with_a_key_it_asks_for_it
+  def test_with_a_key_the_browser_asks_for_it
     ElahServer.start(APP, arguments: ["--set", "stats_api_key=secret"]) do |server|
       ["", "/page.js", "/events"].each do |path|
         answer = server.get("/stats/live#{path}")
@@ -70,7 +70,7 @@ class StatsLiveTest < Minitest::Test
     end
   end
 
-  def test_it_shows_events_in_a_browser_and_comes_back_when_the_server_does
+  def test_it_shows_events_in_a_browser_and_reconnects_to_the_server
     data = Dir.mktmpdir("elah-live")
     server = ElahServer.start(APP, data: data)
     Chromium.open do |browser|
@@ -104,7 +104,7 @@ class StatsLiveTest < Minitest::Test
     wait_until("#{id} shows #{pattern.inspect}, not #{browser.text(id).inspect}") { pattern.match?(browser.text(id)) }
   end
 
-  # Nothing stands out of the page, wide or narrow. The pictures are kept where SCREENSHOTS says.
+  # Nothing overflows the page, wide or narrow. Screenshots are kept in the folder SCREENSHOTS.
   def look(browser, server)
     [[1200, false], [1200, true], [390, false], [390, true]].each do |width, dark|
       browser.visit("#{server.http_url}/stats/live", width: width, dark: dark)

@@ -40,7 +40,7 @@ class VisitorsTest < Minitest::Test
     refute_equal id, of.visitor
   end
 
-  def test_a_clock_that_jumps_back_over_midnight_meets_the_salt_of_that_day
+  def test_a_clock_that_jumps_back_over_midnight_uses_the_salt_of_that_day
     id = of.visitor
     @now += 1
     of
@@ -48,7 +48,7 @@ class VisitorsTest < Minitest::Test
     assert_equal id, of.visitor
   end
 
-  def test_an_id_can_be_found_again_until_its_salt_is_gone
+  def test_an_id_can_be_computed_until_its_salt_is_deleted
     day = @now / 86_400
     assert_equal of.visitor, @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day)
     assert_nil @visitors.id("203.0.113.77", "Mozilla/5.0 (X11)", day - 1)
@@ -68,12 +68,12 @@ class VisitorsTest < Minitest::Test
     store.close
   end
 
-  def test_remembered_visitors_are_bounded
+  def test_cached_visitors_are_bounded
     (Stats::Visitors::REMEMBERED_MAX + 10).times { |n| of("203.0.113.77", "agent #{n}") }
     assert_operator @visitors.instance_variable_get(:@remembered).sum { |_, agents| agents.size }, :<=, Stats::Visitors::REMEMBERED_MAX
   end
 
-  def test_robots_are_told_from_people
+  def test_bots_are_detected
     { "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" => "agent", "curl/7.88.1" => "agent", "" => "no_agent",
       "Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/126.0" => "agent", nil => "no_agent", "\xFF bot" => "agent",
       "Mozilla/5.0 (Linux; Android 9; CUBOT_X19) AppleWebKit/537.36" => nil,

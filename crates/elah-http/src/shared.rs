@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     /// Other workers accept from the same sockets, so a drain leaves them the backlog.
     pub(crate) leaves_backlog: Cell<bool>,
     /// The loop continues after the drain until this is reset.
-    pub(crate) lingers: Cell<bool>,
+    pub(crate) keeps_running: Cell<bool>,
     pub(crate) row: OnceCell<Row>,
     /// Requests whose handlers must be cancelled, with the reason.
     pub(crate) cancelled: RefCell<Vec<(RequestId, Cancelled)>>,
@@ -115,7 +115,7 @@ impl Shared {
             acceptors: RefCell::new(Vec::new()),
             draining: Cell::new(false),
             leaves_backlog: Cell::new(false),
-            lingers: Cell::new(false),
+            keeps_running: Cell::new(false),
             row: OnceCell::new(),
             cancelled: RefCell::new(Vec::new()),
             hijacked: RefCell::new(HashMap::new()),

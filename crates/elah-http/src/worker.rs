@@ -275,9 +275,9 @@ impl Worker {
         }
     }
 
-    /// Whether the loop continues after the drain, to serve calls of other workers.
-    pub fn linger(&self, lingers: bool) {
-        self.shared.lingers.set(lingers);
+    /// Sets whether the loop continues after the drain, to serve calls of other workers.
+    pub fn keep_running(&self, keeps_running: bool) {
+        self.shared.keeps_running.set(keeps_running);
         self.shared.local_waker.wake_iteration();
     }
 
@@ -296,9 +296,9 @@ impl Worker {
         }
     }
 
-    /// True when the worker drains, nothing is left to serve, and it does not linger.
+    /// True when the worker drains, nothing is left to serve, and nothing keeps it running.
     pub fn is_drained(&self) -> bool {
-        !self.shared.lingers.get() && self.has_served_all()
+        !self.shared.keeps_running.get() && self.has_served_all()
     }
 
     /// True when the worker drains and nothing is left to serve.

@@ -36,7 +36,7 @@ module Elah
       def check(name, value, type, min)
         return if value.is_a?(type) && value >= min
 
-        raise ArgumentError, "#{name}: is #{type == Integer ? 'a whole number' : 'a number'} of #{min} or more, not #{value.inspect}"
+        raise ArgumentError, "#{name}: must be #{type == Integer ? 'a whole number' : 'a number'} of #{min} or more, not #{value.inspect}"
       end
     end
   end

@@ -5,8 +5,8 @@ require_relative ".."
 
 module Elah
   module CLI
-    # The command `elah doctor [FILE]`: loads the app without serving it, and names what would block the loop, share state between requests, or keep
-    # the server from its limits.
+    # The command `elah doctor [FILE]`: loads the app without serving it, and reports what would block the loop, share state between requests, or
+    # prevent the server from reaching its limits.
     module Doctor
       autoload :Gems, "elah/cli/doctor/gems"
       autoload :Machine, "elah/cli/doctor/machine"

@@ -137,7 +137,7 @@ module Elah
         def checked(id)
           return id if id.valid_encoding? && id.match?(Elah::Sink::Id::UUID)
 
-          raise OptionError, "Invalid event ID #{Text.printable(id)}: an ID is a UUID."
+          raise OptionError, "Invalid event ID #{Text.printable(id)}: it must be a UUID."
         end
       end
     end

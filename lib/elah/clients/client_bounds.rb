@@ -16,7 +16,7 @@ module Elah
       return if is_number && (value.positive? || (zero && value.zero?))
 
       expected = "a #{is_count ? 'whole number' : 'number of seconds'} #{zero ? 'from' : 'above'} 0"
-      raise OptionError, "#{client}: #{name} is #{expected}, not #{value.inspect}."
+      raise OptionError, "#{client}: #{name} must be #{expected}, not #{value.inspect}."
     end
   end
 

@@ -75,7 +75,7 @@ module Elah
     def collection(name)
       name = name.to_s
       unless name.match?(/\A[^$\0.][^$\0]*\z/) && name.bytesize <= 255
-        raise InvalidValue, "A collection has a name of 1 to 255 bytes without $ and NUL that does not begin with a dot, not " \
+        raise InvalidValue, "The name of a collection must have 1 to 255 bytes, no $ and no NUL, and must not begin with a dot, not " \
                             "#{name.inspect}."
       end
 

@@ -61,7 +61,7 @@ module Elah
       end
 
       def refuse(name, expected, value)
-        raise OptionError, "Elah::Redis: #{name} is #{expected}, not #{value.inspect}."
+        raise OptionError, "Elah::Redis: #{name} must be #{expected}, not #{value.inspect}."
       end
     end
 

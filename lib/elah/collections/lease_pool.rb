@@ -228,7 +228,7 @@ module Elah
       size = items.size
       return items.to_a unless size && size > ITEMS_MAX
 
-      raise InvalidItem, "A pool has at most #{ITEMS_MAX} items, not #{size}."
+      raise InvalidItem, "A pool must have at most #{ITEMS_MAX} items, not #{size}."
     end
 
     def index(rows)

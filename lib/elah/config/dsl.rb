@@ -63,8 +63,8 @@ module Elah
         @values[:bind] = [*@values[:bind], *Options.fetch(:bind, source: place).check(one(:bind, url), source: place)].freeze
       end
 
-      # Runs the block at this moment: in the supervisor before it forks a worker, in each worker before it serves and when it has served its last
-      # request, in the supervisor after a worker has ended.
+      # Registers a block for a moment: in the supervisor before it forks a worker or after a worker has ended, in each worker before it serves or
+      # after its last request.
       #
       # @yieldparam arguments [Array<Object>]
       # @return [void]

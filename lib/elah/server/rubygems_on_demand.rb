@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Owns how a process that was started without RubyGems comes by it: when a library is not found without it, or a program names it
-# (`Gem`, `gem "x"`). An API that needs no gem does without its 2 MB. Where RubyGems is loaded already this file does nothing.
+# Owns the late loading of RubyGems, in a process that was started without it: when a library is not found, or when a program names it
+# (`Gem`, `gem "x"`). An API that needs no gem saves its 2 MB. If RubyGems is loaded already, this file does nothing.
 unless defined?(Gem)
   autoload :Gem, "rubygems"
 

@@ -44,9 +44,9 @@ class APIAdmissionTest < Minitest::Test
     {
       proc { behind } => "behind accepts a pool with connections_max, or max:",
       proc { behind Object.new } => "behind accepts a pool with connections_max, or max:",
-      proc { behind max: 0 } => "max: is a whole number of 1 or more, not 0",
-      proc { behind max: 1, queue_seconds: -1 } => "queue_seconds: is a number of 0 or more, not -1",
-      proc { behind max: 1, queue_max: 0.5 } => "queue_max: is a whole number of 0 or more, not 0.5"
+      proc { behind max: 0 } => "max: must be a whole number of 1 or more, not 0",
+      proc { behind max: 1, queue_seconds: -1 } => "queue_seconds: must be a number of 0 or more, not -1",
+      proc { behind max: 1, queue_max: 0.5 } => "queue_max: must be a whole number of 0 or more, not 0.5"
     }.each do |statement, message|
       assert_equal message, assert_raises(ArgumentError) { api(&statement) }.message
     end

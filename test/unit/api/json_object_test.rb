@@ -27,8 +27,8 @@ class JSONObjectTest < APICase
   def test_what_is_no_json_object_is_400
     ["[1]", "1", "null"].each do |text|
       problem = post_json(scores, "/scores/a", text).json
-      assert_equal [400, "invalid_body", "The body is a JSON object."], problem.values_at("status", "code", "detail"),
-                   text
+      expected = [400, "invalid_body", "The body must be a JSON object."]
+      assert_equal expected, problem.values_at("status", "code", "detail"), text
     end
     ["", "{", '{"a":NaN}', "\xFF", "#{'[' * 200}#{']' * 200}"].each do |text|
       problem = post(scores, "/scores/a", body: text, headers: FORM).json

@@ -247,7 +247,7 @@ module Leaderboards
           case reply.first
           when "new" then advance_season(nil) && run(script, *arguments)
           when "gone" then raise BoardNotFound, "There is no leaderboard #{@definition.key}."
-          when "no_season" then raise SeasonNotFound, "The leaderboard has no season #{arguments.first}, or not any more."
+          when "no_season" then raise SeasonNotFound, "The leaderboard has no season #{arguments.first}; it may have been deleted."
           else reply
           end
         end

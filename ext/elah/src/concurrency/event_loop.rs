@@ -239,7 +239,7 @@ impl EventLoop {
     }
 
     fn linger(ruby: &Ruby, _: Value, lingers: bool) -> Result<(), Error> {
-        worker(ruby)?.linger(lingers);
+        worker(ruby)?.keep_running(lingers);
         Ok(())
     }
 

@@ -88,7 +88,7 @@ module Elah
         # @raise [DefinitionError]
         def error_format(name)
           known = %i[grape problem]
-          raise DefinitionError, "error_format is one of #{known.join(', ')}, not #{name.inspect}." unless
+          raise DefinitionError, "error_format must be one of #{known.join(', ')}, not #{name.inspect}." unless
             known.include?(name)
 
           inherit(:error_format, name)

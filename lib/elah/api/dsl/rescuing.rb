@@ -58,7 +58,7 @@ module Elah
           case with
           when nil, Proc then with
           when Symbol, String then with.to_sym
-          else raise ArgumentError, "with: is a Proc or the name of a helper, not #{with.inspect}."
+          else raise ArgumentError, "with: must be a Proc or the name of a helper, not #{with.inspect}."
           end
         end
       end

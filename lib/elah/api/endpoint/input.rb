@@ -42,7 +42,7 @@ module Elah
         return @_document if @_document.is_a?(Hash)
 
         document = Elah::JSON.parse_within(@request.body, Elah.config.json_depth_max, Elah.config.json_names_max)
-        document.is_a?(Hash) ? document : error!("The body is a JSON object.", 400, code: "invalid_body")
+        document.is_a?(Hash) ? document : error!("The body must be a JSON object.", 400, code: "invalid_body")
       rescue Elah::JSON::ParseError => e
         error!(e.message, 400, code: "invalid_body")
       end

@@ -29,7 +29,7 @@ module Elah
       # @param bytes [String] twelve bytes
       # @raise [InvalidValue]
       def initialize(bytes)
-        raise InvalidValue, "An ObjectId has 12 bytes, not #{bytes.bytesize}." unless bytes.bytesize == 12
+        raise InvalidValue, "An ObjectId must have 12 bytes, not #{bytes.bytesize}." unless bytes.bytesize == 12
 
         @bytes = bytes.b.freeze
         freeze

@@ -62,7 +62,7 @@ module Elah
       def digits(digits)
         return digits if digits.is_a?(Integer) && digits.between?(0, 18)
 
-        raise InvalidOrder, "The decimals of a component are an Integer from 0 to 18, not #{digits.inspect}."
+        raise InvalidOrder, "The decimals of a component must be an Integer from 0 to 18, not #{digits.inspect}."
       end
 
       def refuse(name, value, known)

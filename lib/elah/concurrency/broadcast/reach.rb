@@ -4,8 +4,8 @@ require_relative "outlet"
 
 module Elah
   class Broadcast
-    # The other workers that named broadcasts of this one reach: those of its machine, and those of other machines, of which one passes the events
-    # on to the others there.
+    # The workers to which this one sends its named broadcasts: the other workers of its machine, and one worker of each other machine, which
+    # forwards the events to the others there.
     class Reach
       # @param event_loop [Elah::EventLoop]
       # @param placement [Placement::Supervised, Placement::Clustered]

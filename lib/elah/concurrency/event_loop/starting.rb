@@ -29,8 +29,8 @@ module Elah
 
       private
 
-      # When a switch from a blocking fiber fails, as the loop's own is one, Ruby forgets that this fiber is blocking, and from then on no wait of
-      # this thread reaches the scheduler. So another fiber makes the first switch there.
+      # The loop's own fiber is blocking. If a switch from a blocking fiber fails, Ruby forgets that the fiber is blocking, and no later wait of
+      # this thread reaches the scheduler. So another fiber makes the first switch.
       def prepare_starting
         @next_reclaim = 0.0
         @starting = @origin = @refusal = nil

@@ -98,7 +98,7 @@ module Elah
       # @raise [ArgumentError] when the name is empty or too long, or 32 others are shown already
       def publish(name, value)
         @scoreboard.publish(@row, name.to_s, value) or
-          raise ArgumentError, "#{name.inspect} cannot be shown: a name has 1 to 23 bytes, and a worker shows 32 numbers."
+          raise ArgumentError, "#{name.inspect} cannot be published: a name must have 1 to 23 bytes, and a worker publishes at most 32 numbers."
       end
     end
   end

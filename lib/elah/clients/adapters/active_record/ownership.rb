@@ -18,8 +18,8 @@ module Elah
           end
         end
 
-        # Prepended to IsolatedExecutionState, by which ActiveRecord 7.1 and later find the owner: a fiber that a handler makes has the state, and so
-        # the connection and the transaction, of the handler.
+        # Prepended to IsolatedExecutionState, by which ActiveRecord 7.1 and later find the owner of a connection. A fiber that a handler creates has
+        # the state of the handler, and so its connection and transaction.
         module OfState
           # @return [Fiber, Thread]
           def context = Elah.current_loop&.current_task&.fiber || super
