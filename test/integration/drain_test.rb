@@ -96,8 +96,8 @@ class DrainTest < Minitest::Test
     server&.kill
   end
 
-  # `rescue_from :all` took the end of the server for an error of the handler: clients got a 500, which no balancer sends
-  # elsewhere.
+  # `rescue_from :all` took the end of the server for an error of the handler: clients got a 500, and no balancer sends
+  # such a request elsewhere.
   def test_a_request_that_is_given_up_is_told_so_whatever_the_api_rescues
     app = <<~RUBY
       class Rescuing < Elah::API
