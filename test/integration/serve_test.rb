@@ -41,6 +41,26 @@ class ServeTest < Minitest::Test
     end
   end
 
+  # The old server removed the file of the new one as it stopped: nobody could connect any more.
+  def test_it_leaves_the_socket_of_a_server_that_has_taken_its_path_over
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "elah.sock")
+      [1, 2].each do |workers|
+        old = ElahServer.start(APP, bind: "unix://#{path}", workers: workers)
+        old.signal(:HUP)
+        old.wait_for(workers == 1 ? /listening.*listening/m : /Restarted/)
+        File.unlink(path)
+        serve(bind: "unix://#{path}") do |server|
+          old.stop
+          assert_equal "hello", server.get("/").body
+        end
+        refute_path_exists path
+      ensure
+        old&.kill
+      end
+    end
+  end
+
   # In the locale C, Ruby reads the command line and paths as ASCII.
   def test_paths_that_are_not_ascii
     app = <<~RUBY

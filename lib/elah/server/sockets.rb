@@ -33,36 +33,45 @@ module Elah
       !path.nil? && !File.exist?(path)
     end
 
+    # @param path [String, nil]
+    # @return [Array(Integer, Integer), nil] device and inode of the file of a Unix socket, which tell it from another server's with the same path
+    def self.file(path)
+      stat = path && File.lstat(path)
+      [stat.dev, stat.ino] if stat&.socket?
+    rescue SystemCallError
+      nil
+    end
+
     # @param addresses [Array<String>] to listen on; not used when a manager passes sockets
-    # @param inherited [Array<Array(String, Integer)>] address and descriptor, from {#state} of the previous image
+    # @param inherited [Array<Array(String, Integer, Array)>] address, descriptor and file, from {#state} of the previous image
     # @param given [Array<Integer>] descriptors from the manager
     # @raise [Elah::ListenError] when an address is in use or invalid, or a descriptor does not listen
     def initialize(addresses, inherited: [], given: [])
       inherited += given.map { |descriptor| [GIVEN, descriptor] }
       is_given = inherited.any? { |address, _| address == GIVEN }
       @entries = []
-      inherited.each { |address, descriptor| take(address, ListeningSocket.adopt(descriptor), is_given, addresses) }
-      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| @entries << [address, ListeningSocket.bind(address, BACKLOG)] }
+      inherited.each { |address, descriptor, file| take(address, ListeningSocket.adopt(descriptor), file, is_given, addresses) }
+      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| bind(address) }
     rescue Error
       close
       raise
     end
 
     # @return [Array<Elah::ListeningSocket>]
-    def all = @entries.map(&:last)
+    def all = @entries.map { |_, socket, _| socket }
 
     # @return [String] for the log
     def addresses = all.map(&:address).join(" and ")
 
-    # @return [Array<Array(String, Integer)>] for the next image of this process
-    def state = @entries.map { |address, socket| [address, socket.fileno] }
+    # @return [Array<Array(String, Integer, Array)>] for the next image of this process
+    def state = @entries.map { |address, socket, file| [address, socket.fileno, file] }
 
     # @return [Array<Integer>]
     def descriptors = all.map(&:fileno)
 
     # Stops listening in this process; keeps the files of Unix sockets for other processes.
     def close
-      @paths = paths
+      @files = files
       all.each(&:close)
       @entries = []
     end
@@ -76,18 +85,28 @@ module Elah
 
     # Stops listening and removes the files of Unix sockets that this server bound.
     def remove
-      close unless @paths
-      @paths.each { |path| File.unlink(path) if File.socket?(path) }
+      close unless @files
+      @files.each { |path, file| unlink(path, file) }
     end
 
     private
 
-    def take(address, socket, is_given, addresses)
-      return @entries << [address, socket] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
+    def bind(address)
+      socket = ListeningSocket.bind(address, BACKLOG)
+      @entries << [address, socket, Sockets.file(socket.socket_path)]
+    end
+
+    def take(address, socket, file, is_given, addresses)
+      return @entries << [address, socket, file] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
 
       path = socket.socket_path
+      unlink(path, file)
       socket.close
-      File.unlink(path) if path && File.socket?(path)
+    end
+
+    # Leaves the file of another server that has taken the path over.
+    def unlink(path, file)
+      File.unlink(path) if file && Sockets.file(path) == file
     end
 
     def link(descriptor)
@@ -96,6 +115,6 @@ module Elah
       nil
     end
 
-    def paths = @entries.filter_map { |address, socket| socket.socket_path unless address == GIVEN }
+    def files = @entries.filter_map { |address, socket, file| [socket.socket_path, file] unless address == GIVEN }
   end
 end
