@@ -77,6 +77,15 @@ class CancellationTest < Minitest::Test
     assert_equal "data: tick\n\n", @server.get("/ticks").body
   end
 
+  # Every client that disconnected before the stream was an error in the log, and in the reports.
+  def test_a_client_that_resets_before_its_event_stream_is_no_error
+    start
+    send_and_reset("/late_ticks", verb: "POST")
+    assert_event "late ticks done"
+    @server.stop
+    refute_match(/ERROR|RequestFinished/, @server.log)
+  end
+
   def test_the_option_cancels_every_method
     start(cancel_gone: "all")
     send_and_reset("/charges", verb: "POST")

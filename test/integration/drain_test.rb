@@ -95,4 +95,28 @@ class DrainTest < Minitest::Test
   ensure
     server&.kill
   end
+
+  # `rescue_from :all` took the end of the server for an error of the handler: clients got a 500, and no balancer sends
+  # such a request elsewhere.
+  def test_a_request_that_is_given_up_is_told_so_whatever_the_api_rescues
+    app = <<~RUBY
+      class Rescuing < Elah::API
+        rescue_from(:all) { |error| error!("rescued \#{error.class}", 500) }
+        get(:fails) { raise "on purpose" }
+        get(:never) { sleep }
+      end
+      run Rescuing
+    RUBY
+    server = ElahServer.start(app, drain_seconds: 0.2)
+    server.connect do |client|
+      client.write("GET /never HTTP/1.1\r\nHost: a\r\n\r\n")
+      assert_equal "rescued RuntimeError", server.get("/fails").body
+      server.signal(:TERM)
+      answer = client.read_answer
+      assert_equal 503, answer.status
+      assert_equal "server_stopped", answer.json["code"]
+    end
+  ensure
+    server&.kill
+  end
 end

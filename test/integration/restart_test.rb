@@ -232,6 +232,40 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # TERM ended the process, with what waited in its sockets, and left its run folder.
+  def test_term_while_the_next_image_loads_elah_is_obeyed_when_it_serves
+    [1, 2].each do |workers|
+      Dir.mktmpdir do |folder|
+        loading, gate, file = %w[loading gate first.rb].map { |name| File.join(folder, name) }
+        File.write(file, <<~RUBY)
+          module Gate
+            def require(name)
+              if name == "elah/cli" && ENV.key?("ELAH_RESTART") && !ENV["ELAH_RESTART"].include?("trial")
+                File.write(#{loading.dump}, "")
+                Thread.pass until File.exist?(#{gate.dump})
+              end
+              super
+            end
+          end
+          Object.prepend(Gate)
+        RUBY
+        server = ElahServer.start(format(APP_OF, "new"), workers: workers, env: { "RUBYOPT" => "-r#{file}" })
+        server.signal(:USR2)
+        wait_until("the next image loads Elah") { File.exist?(loading) }
+        server.connect do |client|
+          client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+          Process.kill(:TERM, server.pid)
+          File.write(gate, "")
+          assert_equal "new", client.read_answer.body, "#{workers} workers"
+        end
+        assert_predicate server.wait_until_ended, :success?
+        refute_path_exists File.join(server.folder, "run", server.pid.to_s)
+      ensure
+        server&.kill
+      end
+    end
+  end
+
   # TERM was ignored while one process drained for a restart.
   def test_term_ends_one_process_that_is_about_to_restart
     server = ElahServer.start(format(APP_OF, "old"))

@@ -29,21 +29,6 @@ class ServeTest < Minitest::Test
     end
   end
 
-  # The server that ended deleted the file of the one that had replaced it, which nobody could reach then.
-  def test_it_leaves_the_unix_socket_of_a_server_that_has_replaced_it
-    Dir.mktmpdir do |folder|
-      path = File.join(folder, "elah.sock")
-      serve(bind: "unix://#{path}") do |old|
-        File.unlink(path)
-        serve(bind: "unix://#{path}") do |server|
-          old.stop
-          assert_equal 200, server.get("/").status
-        end
-      end
-      refute_path_exists path
-    end
-  end
-
   def test_it_listens_on_a_unix_socket_and_removes_it
     Dir.mktmpdir do |folder|
       path = File.join(folder, "elah.sock")
@@ -53,6 +38,26 @@ class ServeTest < Minitest::Test
         assert File.socket?(path)
       end
       refute_path_exists path
+    end
+  end
+
+  # The old server removed the file of the new one as it stopped: nobody could connect any more.
+  def test_it_leaves_the_socket_of_a_server_that_has_taken_its_path_over
+    Dir.mktmpdir do |folder|
+      path = File.join(folder, "elah.sock")
+      [1, 2].each do |workers|
+        old = ElahServer.start(APP, bind: "unix://#{path}", workers: workers)
+        old.signal(:HUP)
+        old.wait_for(workers == 1 ? /listening.*listening/m : /Restarted/)
+        File.unlink(path)
+        serve(bind: "unix://#{path}") do |server|
+          old.stop
+          assert_equal "hello", server.get("/").body
+        end
+        refute_path_exists path
+      ensure
+        old&.kill
+      end
     end
   end
 

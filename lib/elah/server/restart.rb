@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../native"
+require_relative "held_stop"
 
 module Elah
   # The restart of a server: after a trial run in another process, the server process executes its command line again with new code and
@@ -39,18 +40,18 @@ module Elah
     # @param left [String, nil] the state as JSON
     def initialize(left)
       @state = left ? JSON.parse(left) : {}
-      @held = @state.delete(STOP)
+      HeldStop.signal ||= @state.delete(STOP)
       @folder = Options::Environment.working_folder
     end
 
     # Holds INT and TERM while the next image of a server loads the app, until {#release_stop}. The server would otherwise exit without serving the
     # connections that wait in its sockets. A second signal ends it at once.
     def hold_stop
-      hold unless @state.empty? || trial?
+      trial? ? HeldStop.let_through : @state.empty? || HeldStop.hold
     end
 
     # Sends the held signal to this process again, which handles it now.
-    def release_stop = @held && Process.kill(@held, Process.pid)
+    def release_stop = HeldStop.release
 
     # @return [Boolean] whether this process is a trial run
     def trial? = @state.key?(TRIAL)
@@ -102,9 +103,9 @@ module Elah
       @is_going = true
       # A signal that arrives before the next image handles it would end the process.
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
-      hold
+      HeldStop.hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      left = state.merge(STOP => @held, "pidfile" => Elah.config.pidfile)
+      left = state.merge(STOP => HeldStop.signal, "pidfile" => Elah.config.pidfile)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
       exec(Options::Environment.restart(JSON.generate(left)), *COMMAND, chdir: @folder, **kept)
@@ -137,10 +138,6 @@ module Elah
     rescue SystemCallError => e
       log.error("The trial process cannot be started: #{e.message}. Its command is #{COMMAND.join(' ')}, in #{@folder}")
       nil
-    end
-
-    def hold
-      %w[INT TERM].each { |signal| trap(signal) { @held ? Process.exit!(1) : @held = signal } }
     end
   end
 end

@@ -30,20 +30,20 @@ module Elah
     # @return [Boolean] whether it is a Unix socket whose file is gone, so that no client reaches it
     def self.lost?(address)
       path = Listener.parse(address)&.path
-      !path.nil? && !File.socket?(path)
+      !path.nil? && !File.exist?(path)
     end
 
-    # @param path [String]
-    # @return [Array(Integer, Integer), nil] device and inode of the file. Another server may have replaced the one that a socket was bound to
-    def self.identity(path)
-      stat = File.stat(path)
-      [stat.dev, stat.ino]
+    # @param path [String, nil]
+    # @return [Array(Integer, Integer), nil] device and inode of the file of a Unix socket, which tell it from another server's with the same path
+    def self.file(path)
+      stat = path && File.lstat(path)
+      [stat.dev, stat.ino] if stat&.socket?
     rescue SystemCallError
       nil
     end
 
     # @param addresses [Array<String>] to listen on; not used when a manager passes sockets
-    # @param inherited [Array<Array>] from {#state} of the previous image
+    # @param inherited [Array<Array(String, Integer, Array)>] address, descriptor and file, from {#state} of the previous image
     # @param given [Array<Integer>] descriptors from the manager
     # @raise [Elah::ListenError] when an address is in use or invalid, or a descriptor does not listen
     def initialize(addresses, inherited: [], given: [])
@@ -51,19 +51,19 @@ module Elah
       is_given = inherited.any? { |address, _| address == GIVEN }
       @entries = []
       inherited.each { |address, descriptor, file| take(address, ListeningSocket.adopt(descriptor), file, is_given, addresses) }
-      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| add(address, ListeningSocket.bind(address, BACKLOG)) }
+      (is_given ? [] : addresses - @entries.map(&:first)).each { |address| bind(address) }
     rescue Error
       close
       raise
     end
 
     # @return [Array<Elah::ListeningSocket>]
-    def all = @entries.map { |_, socket| socket }
+    def all = @entries.map { |_, socket, _| socket }
 
     # @return [String] for the log
     def addresses = all.map(&:address).join(" and ")
 
-    # @return [Array<Array(String, Integer, (Array, nil))>] for the next image of this process: address, descriptor, and the {.identity} of its file
+    # @return [Array<Array(String, Integer, Array)>] for the next image of this process
     def state = @entries.map { |address, socket, file| [address, socket.fileno, file] }
 
     # @return [Array<Integer>]
@@ -71,7 +71,7 @@ module Elah
 
     # Stops listening in this process; keeps the files of Unix sockets for other processes.
     def close
-      @paths = paths
+      @files = files
       all.each(&:close)
       @entries = []
     end
@@ -85,28 +85,29 @@ module Elah
 
     # Stops listening and removes the files of Unix sockets that this server bound.
     def remove
-      close unless @paths
-      @paths.each { |path| File.unlink(path) if File.socket?(path) }
+      close unless @files
+      @files.each { |path, file| unlink(path, file) }
     end
 
     private
+
+    def bind(address)
+      socket = ListeningSocket.bind(address, BACKLOG)
+      @entries << [address, socket, Sockets.file(socket.socket_path)]
+    end
 
     def take(address, socket, file, is_given, addresses)
       return @entries << [address, socket, file] if is_given || (addresses.include?(address) && !Sockets.lost?(address))
 
       path = socket.socket_path
-      is_own = path && own?(path, file)
+      unlink(path, file)
       socket.close
-      File.unlink(path) if is_own
     end
 
-    def add(address, socket)
-      path = socket.socket_path
-      @entries << [address, socket, path && Sockets.identity(path)]
+    # Leaves the file of another server that has taken the path over.
+    def unlink(path, file)
+      File.unlink(path) if file && Sockets.file(path) == file
     end
-
-    # The open socket keeps its inode from being used again.
-    def own?(path, file) = !file.nil? && Sockets.identity(path) == file
 
     def link(descriptor)
       File.readlink("/proc/self/fd/#{descriptor}")
@@ -114,11 +115,6 @@ module Elah
       nil
     end
 
-    def paths
-      @entries.filter_map do |address, socket, file|
-        path = address == GIVEN ? nil : socket.socket_path
-        path if path && own?(path, file)
-      end
-    end
+    def files = @entries.filter_map { |address, socket, file| [socket.socket_path, file] unless address == GIVEN }
   end
 end

@@ -32,6 +32,10 @@ class CancellationApp < Elah::API
     end
   end
   get(:ticks) { sse { |events| events.push("tick") } }
+  post(:late_ticks) do
+    CancellationApp.noting("late ticks") { sleep(0.6) }
+    sse { |events| events.push("tick") }
+  end
   get(:joins) { CancellationApp.noting("joins") { Elah.async { CancellationApp.noting("child") { sleep } }.value } }
 
   get(:shields) do

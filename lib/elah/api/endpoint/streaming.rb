@@ -109,6 +109,7 @@ module Elah
           return @request.stream(status, headers) { |sink| writer.call(Output.new(sink)) }
         end
         return @_broadcast.join(@request, status, headers) if @_broadcast
+        return unless @request.awaits_response? # the client has disconnected meanwhile, or has the response to a deadline
 
         sink = @request.start(status, headers)
         length = Integer(headers["content-length"], exception: false)
