@@ -94,10 +94,11 @@ class BankCluster
     @database.url.sub(@database.address, hosts.join(","))
   end
 
+  # @param app [String] source of the app
   # @param options [Hash{Symbol=>Object}] of Elah
   # @return [ElahServer] another server
-  def add(**options)
-    server = ElahServer.start(APP, cluster: url, **OPTIONS, **@options, **options)
+  def add(app: APP, **options)
+    server = ElahServer.start(app, cluster: url, **OPTIONS, **@options, **options)
     @servers << server
     server
   end
