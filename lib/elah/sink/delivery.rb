@@ -153,7 +153,7 @@ module Elah
       def until_stored
         yield
       rescue *LEDGER_ERRORS => e
-        @health.failed(e)
+        @health.stuck(e)
         @pause.call(@bounds.retry_max_seconds)
         retry
       end

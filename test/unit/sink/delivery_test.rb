@@ -48,6 +48,21 @@ class SinkDeliveryTest < SinkCase
     assert_equal :delivered, events.push("good", durability: :delivered).durability
   end
 
+  def test_a_ledger_that_fails_is_told_to_readiness_probes_until_it_works_again
+    events = sink { nil }
+    events.push("one", durability: :delivered)
+    ledger, away = %w[ledger away].map { |name| File.join(events.folder, name) }
+    File.rename(ledger, away)
+    events.push("two", durability: :disk)
+    wait_until("the ledger fails") { !events.health.ok? }
+    assert_predicate events.health, :stuck?
+    assert_match(/was removed or replaced/, assert_raises(Elah::Sink::Failed) { events.check_ready }.message)
+    File.rename(away, ledger)
+    assert events.flush(wait_seconds: patience_seconds)
+    assert_predicate events.health, :ok?
+    assert_nil events.check_ready
+  end
+
   # A client that gets no response sends its event again, while the first one waits.
   def test_two_that_wait_for_events_with_one_id_each_learn_the_fate_of_their_own
     id = "0b21b5e5-6f0b-4d0e-9d1c-2f1e3d4c5b6a"
