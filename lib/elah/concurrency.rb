@@ -40,12 +40,14 @@ module Elah
     # fails is reported, and the next one runs on time. Fibers that a call started end with that call. The repetition ends as {async} does; if
     # started at the boot of a worker, it ends with the worker.
     #
-    # With `once:`, one worker of the server makes the calls: see {Entity::Job}. Start it in the hook `before_worker_boot`, in every worker.
+    # With `once:`, one worker of the server, or of the cluster, makes the calls: see {Entity::Job}. Start it in the hook
+    # `before_worker_boot`, in every worker.
     #
     # @param seconds [Numeric]
     # @param detached [Boolean] see {async}
     # @param once [String, nil] name of the job, unique in the store
-    # @param store [Elah::Store, nil] keeps the time of the job's next call; nil uses the store in the folder `data`
+    # @param store [Elah::Store, nil] keeps the time of the job's next call; nil uses the database of the option `cluster`, or the store in
+    #   the folder `data`
     # @return [Async, Entity::Job::Participation] handle to cancel it
     # @raise [ArgumentError] when `seconds` is not positive
     # @raise [Elah::OutsideLoop] when this thread has no loop
@@ -64,7 +66,8 @@ module Elah
       end
     end
 
-    # Calls the block once a day, in one worker of the server: see {Entity::Job}. Start it in the hook `before_worker_boot`, in every worker.
+    # Calls the block once a day, in one worker of the server, or of the cluster: see {Entity::Job}. Start it in the hook
+    # `before_worker_boot`, in every worker.
     #
     # @param time [String] such as "03:30", in the time zone of the process
     # @param once [String] see {every}

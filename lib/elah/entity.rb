@@ -168,7 +168,8 @@ module Elah
     # Makes a call unless its result is stored under the idempotency key, see {Reference#once}.
     ruby2_keywords def __once__(idempotency_key, ttl, name, *arguments)
       once = @indexes[Once] ||= Once.new(@elah_collection, @key, @state)
-      once.result(idempotency_key, ttl, name, arguments) { __send__(name, *arguments) }
+      method_name = @elah_collection.method_named(name)
+      once.result(idempotency_key, ttl, name, arguments) { __send__(method_name, *arguments) }
     end
 
     # A subclass may have a method of the same name.

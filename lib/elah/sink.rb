@@ -6,6 +6,7 @@ require_relative "sink/errors"
 require_relative "sink/id"
 require_relative "sink/event"
 require_relative "sink/receipt"
+require_relative "sink/awaited_pushes"
 require_relative "sink/bounds"
 require_relative "sink/ledger"
 require_relative "sink/journals"
@@ -97,7 +98,7 @@ module Elah
       @delivery_worker = DeliveryWorker.new(self, destination, @bounds, backoff, pause)
       @lock = Mutex.new
       @ledger = @journal = @left = nil
-      @awaited = {}
+      @awaited = AwaitedPushes.new(@bounds.awaiting_max)
       @tickets = @waiting = 0
       Sink.add(self)
     end
@@ -217,10 +218,11 @@ module Elah
     def damaged(damages) = @notices.damaged(damages)
 
     # @api private
-    # @param letters [Array<DeadLetter>] letters to log, and to report to callers that wait for these events
-    def parked(letters)
+    # @param letters [Array<DeadLetter>] letters of a batch to log, and to report to callers that wait for these events
+    # @param batch [Array] the journal, and where the batch begins and ends
+    def parked(letters, *batch)
       @notices.parked(letters)
-      letters.each { |letter| @awaited[letter.raw_id] = letter.reason if @awaited.key?(letter.raw_id) }
+      @awaited.reject(letters, *batch)
     end
 
     # A block as a destination.
@@ -246,20 +248,19 @@ module Elah
       raise ArgumentError, "The name of a stream must be UTF-8 text, not #{stream.inspect}."
     end
 
-    # The block appends and returns the position. A caller that waits for a delivery is registered before that, so it misses no rejection.
+    # The block appends and returns the position.
     def await(journal, raw_ids, durability, wait_seconds)
       return yield && :memory if durability == :memory
 
-      is_awaited = durability == :delivered && @awaited.size < @bounds.awaiting_max
-      raw_ids.each { |raw_id| @awaited[raw_id] = nil } if is_awaited
+      push = @awaited.add(journal, raw_ids) if durability == :delivered
       position = yield
       journal.wait_synced(position)
-      return :disk unless is_awaited && released?(journal, position, wait_seconds)
+      return :disk unless push && released?(journal, position, wait_seconds)
 
-      reasons = raw_ids.filter_map { |raw_id| (reason = @awaited[raw_id]) && [Id.text(raw_id), reason] }
-      reasons.empty? ? :delivered : raise(Rejected, reasons.to_h)
+      reasons = push.reasons(position)
+      reasons.empty? ? :delivered : raise(Rejected, reasons)
     ensure
-      raw_ids.each { |raw_id| @awaited.delete(raw_id) } if is_awaited
+      @awaited.remove(push) if push
     end
 
     def released?(journal, position, seconds)

@@ -72,6 +72,15 @@ module Elah
         open_native(dir.to_s, bytes_max, (fold_seconds * 1000).round, (sweep_seconds * 1000).round, clock)
       end
 
+      # @param place [String] a directory, or the URL of a cluster's database
+      # @return [Elah::Store, Elah::Store::Cluster] the store that this process has open there, or opens
+      # @api private
+      def at(place)
+        return open(place) unless place.match?(URL)
+
+        clusters.find { |cluster| cluster.dir == Cluster.dir_of(place) } || open(place)
+      end
+
       # Checks every page of a store, whether other processes use it or not. {open} checks only the first 1024 pages.
       #
       # @param dir [String] a directory that this process does not have open

@@ -121,6 +121,27 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # Each has put a row that the other deletes, so PostgreSQL ends the batch of one. It is stored by a second statement.
+  def test_two_writers_whose_batches_deadlock_both_store
+    BankCluster.start do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      sql = Elah::SQL.new(cluster.database.url, connections_max: 2)
+      accounts = KEYS.group_by { |key| one.request("POST", "/#{key}/1").json["writer"] }.values.map(&:first)
+      exchange = ->(server, key, *rows) { server.request("POST", "/exchange/#{key}/#{rows.join('/')}").status }
+      accounts.each_with_index { |key, index| assert_equal 201, exchange.call(one, key, "row#{index}", "none") }
+      waiting = sql.transaction do |tx|
+        tx.execute("SELECT FROM elah_rows WHERE key = 'shared' FOR UPDATE")
+        calls = [one, two].zip(accounts, %w[row0 row1], %w[row1 row0]).map { |call| Thread.new { exchange.call(*call) } }
+        wait_until("both wait") { sql.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 2 }
+        calls
+      end
+      assert_equal [201, 201], waiting.map(&:value)
+      wait_until("there was a deadlock") { sql.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").positive? }
+      sql.close
+    end
+  end
+
   def test_a_server_whose_loop_hangs_keeps_no_shards
     with_two(hang_seconds: 1) do |cluster, one, two|
       hanging = Thread.new { one.get("/hang") }

@@ -71,6 +71,18 @@ class RedisTest < Minitest::Test
     assert_raises(ArgumentError) { @redis.pipelined { |batch| batch.call("WATCH", "x") } }
   end
 
+  # Each of these was once sent: others waited for its end, got no replies, or the replies of another state.
+  def test_commands_that_harm_the_others_by_an_option_are_refused
+    [%w[XREAD BLOCK 0 STREAMS s $], %w[xreadgroup group g c count 1 block 0 streams s >], %w[WAITAOF 1 1 0], %w[RESET], %w[client reply off],
+     %w[CLIENT TRACKING on], %w[CLIENT NO-TOUCH on], %w[SCRIPT DEBUG yes], %w[ASKING], %w[READONLY], %w[SUNSUBSCRIBE]].each do |words|
+      assert_match(/that share this connection|connection that others share/, assert_raises(ArgumentError) { @redis.call(*words) }.message)
+    end
+    assert_equal "PONG", @redis.ping
+    @redis.call("XADD", "BLOCK", "*", "a", 1)
+    assert_equal "BLOCK", @redis.call("XREAD", "COUNT", 1, "STREAMS", "BLOCK", 0).keys.first
+    assert_operator @redis.call("CLIENT", "ID"), :>, 0
+  end
+
   def test_options_are_checked
     { { time: 1 } => /no option time; there are connect_seconds/, { command_seconds: 0 } => /command_seconds must be a number of seconds above 0, not 0/,
       { in_flight_max: 1.5 } => /whole number/, { cluster: 1 } => /true or false/ }.each do |options, message|

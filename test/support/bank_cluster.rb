@@ -19,6 +19,12 @@ class BankCluster < AppCluster
       end
 
       def note(text) = index(:notes).put(key, text)
+
+      # Rows that accounts of several owners write.
+      def exchange(added, removed)
+        [added, "shared"].each { |row| index(:notes).put(row, key) }
+        index(:notes).delete(removed)
+      end
     end
     STORE = Elah::Store.open(Elah.config.state)
     ACCOUNTS = Account.in(STORE)
@@ -35,6 +41,7 @@ class BankCluster < AppCluster
       get("/history/:key") { { amounts: amounts(params[:key]) } }
       get("/:key") { { balance: ACCOUNTS[params[:key]].balance, pid: Process.pid } }
       post("/notes/:key/:text") { ACCOUNTS[params[:key]].note(params[:text]) }
+      post("/exchange/:key/:added/:removed") { ACCOUNTS[params[:key]].exchange(params[:added], params[:removed]) }
       post("/:key/:amount") { ACCOUNTS[params[:key]].deposit(params[:amount].to_i) }
     end
     run Bank

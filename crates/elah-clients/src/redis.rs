@@ -17,7 +17,7 @@ mod subscription;
 
 pub use client::{Client, Driver};
 pub use cluster::ClusterClient;
-pub use command::{Commands, Name, UnshareableCommand};
+pub use command::{Commands, Name, SharingCheck, UnshareableCommand};
 pub use error::{Error, Refusal};
 pub use in_flight::Waiter;
 pub use reply::{Item, Replies};

@@ -79,11 +79,11 @@ module Elah
         @once_max = Elah.config.entity_once_max
         @moving_seconds = Elah.config.entity_moving_seconds
         @request_seconds = Elah.config.request_seconds
-        @calls = entity_class.calls.to_h { |call| [call, true] }
+        @calls = entity_class.calls.to_h { |call| [call, call] }
         @references = Reference.for(@calls.keys)
         @deferred = Reference.for(@calls.keys, :defer)
         @once = Reference.for(@calls.keys)
-        @calls[:__once__] = true
+        @calls[Once::NAME] = :__once__
         reset
       end
 
@@ -104,11 +104,11 @@ module Elah
       # @raise [Moving] when no worker owned it for `entity_moving_seconds`
       # @raise [PeerUnavailable, PeerLimited, DeadlineExceeded] when its owner does not reply
       def call(key, name, arguments)
-        check_name(name)
+        method_name = method_named(name)
         task = current_task
         follow if @version != @placement.version
         activation = @here[key]
-        activation ? run_here(task, activation, name, arguments) : call_owner(task, key, name, arguments)
+        activation ? run_here(task, activation, method_name, arguments) : call_owner(task, key, name, arguments)
       rescue Moved, Store::Fenced
         call_owner(task, key, name, arguments)
       end
@@ -165,9 +165,10 @@ module Elah
       def safe?(batch) = !@is_durable || batch <= @commits.refresh
 
       # @api private
+      # @return [Symbol] the method of the entity that a call of this name runs
       # @raise [NoMethodError] unless the name is that of a callable method
-      def check_name(name)
-        @calls.key?(name) ? name : raise(NoMethodError.new("The entities #{@name} have no public method #{name.inspect}.", name))
+      def method_named(name)
+        @calls[name] or raise NoMethodError.new("The entities #{@name} have no public method #{name.inspect}.", name)
       end
 
       # @api private

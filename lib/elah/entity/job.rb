@@ -2,8 +2,9 @@
 
 module Elah
   class Entity
-    # A recurring job of a server, which one of its workers runs: the owner of this entity, by its timer. So a job runs at the times that the store
-    # has, whenever workers or the server start, and never twice at the same time. Every worker takes part, as it may become the owner.
+    # A recurring job of a server, or of all servers of a cluster, which one of the workers runs: the owner of this entity, by its timer. So a job
+    # runs at the times that the store has, whenever workers or the server start, and never twice at the same time. Every worker takes part, as it may
+    # become the owner.
     #
     # A job that is cut short, because its worker was killed, stops or hands over the job, runs again at once in the next owner. One that raises is
     # reported, and runs again at its next time. Times that have passed while no server ran, or while the job ran, lead to one run.
@@ -36,6 +37,7 @@ module Elah
       @blocks = {}
       @running = {}
       @ended = {}
+      @followed = {}.compare_by_identity
 
       class << self
         # @return [Hash{Array(String, String)=>Proc}] by the folder of the store and the name of the job
@@ -63,12 +65,12 @@ module Elah
           raise ArgumentError, %(once: needs the name of the job, such as "nightly report", not #{name.inspect}.) unless name.is_a?(String)
           raise ArgumentError, "The job #{name} needs a block." unless block
 
-          store ||= Store.open(Elah.config.data)
+          store ||= Store.at(Elah.config.state)
           id = [store.dir, name]
           raise ArgumentError, "The worker takes part in the job #{name} already." if blocks.key?(id)
 
           blocks[id] = block
-          follow_placement
+          follow(store.placement)
           jobs = self.in(store)
           event_loop.at_end { blocks.delete(id) }
           event_loop.post { event_loop.spawn(Task.transient) { plan(jobs[name], schedule) } }
@@ -78,10 +80,10 @@ module Elah
         # Runs a job until it ends, or this worker hands it over.
         #
         # @api private
-        def run(job, shard, block)
+        def run(job, placement, shard, block)
           event_loop = Elah.current_loop
           task = Task.transient
-          @running[job] = [shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
+          @running[job] = [placement, shard, async = Async.new(event_loop, parent: event_loop.current_task, task: task, &block)]
           async.value
         rescue Cancelled
           raise Moved, "The job #{job.key} has begun, and another worker owns it now." unless @running.key?(job)
@@ -94,12 +96,13 @@ module Elah
         private
 
         # Registered before the collection's own block, which waits for calls that run.
-        def follow_placement
-          return if @placement.equal?(Placement.current)
+        def follow(placement)
+          return if @followed.key?(placement)
 
-          @placement = Placement.current
-          @placement.before_release do |shards|
-            @running.select { |_, (shard, _)| shards.include?(shard) }.each_key { |job| @running.delete(job).last.cancel }
+          @followed[placement] = true
+          placement.before_release do |shards|
+            leaving = @running.select { |_, (other, shard)| other.equal?(placement) && shards.include?(shard) }
+            leaving.each_key { |job| @running.delete(job).last.cancel }
           end
         end
 
@@ -144,7 +147,7 @@ module Elah
       end
 
       def run(block)
-        Job.run(self, @elah_collection.shard_of(key), block)
+        Job.run(self, @elah_collection.store.placement, @elah_collection.shard_of(key), block)
       rescue Moved, EventLoop::Fatal
         raise
       rescue Exception => e # -- a job may raise any: NotImplementedError, SystemStackError, `exit`, the Cancelled of another fiber

@@ -17,7 +17,8 @@ module Elah
         @states = []
         @batches = []
         @last = @settled
-        @name = nil
+        @name = NONE
+        @method_name = nil
         @is_failed = false
       end
 
@@ -57,9 +58,9 @@ module Elah
 
       def run_one(task, index, call)
         key, name, = call
-        @name = @collection.check_name(name) unless name.equal?(@name)
+        (@method_name = @collection.method_named(name)) && @name = name unless name.equal?(@name)
         activation = @here[key] || @collection.resident!(key)
-        reply = activation.run(task, name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
+        reply = activation.run(task, @method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.run_batch
         note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
         @replies[index] = reply

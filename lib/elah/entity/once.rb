@@ -20,6 +20,20 @@ module Elah
       RECOUNT_SECONDS = 1
       private_constant :DIGEST_BYTES, :RECOUNT_SECONDS
 
+      # The name under which calls of {Reference#once} travel. It is no Symbol, so nothing that an app takes from a request names it.
+      class Name
+        # @return [Name] the same object in every process
+        def self._load(_bytes) = NAME
+
+        # @return [String]
+        def _dump(_level) = ""
+
+        # @return [String]
+        def to_s = "once"
+        alias inspect to_s
+      end
+      NAME = Name.new.freeze
+
       # @param collection [Collection]
       # @param key [String] of the entity
       # @param state [Elah::Shards::State]
@@ -171,7 +185,7 @@ module Elah
 
         # As {Collection#call}.
         def call(key, name, arguments)
-          @collection.call(key, :__once__, with_key(name, arguments))
+          @collection.call(key, NAME, with_key(name, arguments))
         rescue NotSerializable
           @collection.check_arguments(name, arguments) # raises with the method's own name
           raise
@@ -181,7 +195,7 @@ module Elah
         def deferred(key) = @collection.deferred(key, self)
 
         # @return [DeferredCall]
-        def defer(key, name, arguments) = @collection.defer(key, :__once__, with_key(name, arguments))
+        def defer(key, name, arguments) = @collection.defer(key, NAME, with_key(name, arguments))
 
         private
 

@@ -18,7 +18,7 @@ module Elah
       # @param bounds [Bounds]
       # @param pause [#call] waits for the given number of seconds
       # @param share [CpuBudget]
-      # @param parked [#call] receives the dead letters of a batch
+      # @param parked [#call] receives the dead letters of a batch, the journal, and where the batch begins and ends
       def initialize(journal, name, ledger:, attempts:, health:, bounds:, pause:, share:, parked:)
         @journal = journal
         @name = name
@@ -113,7 +113,7 @@ module Elah
         wait_for_room(dead.size)
         settle(position, following, events, dead)
         @health.settled
-        @parked.call(dead)
+        @parked.call(dead, @journal, position, following) if dead.any?
         @journal.release(following)
         following
       end
@@ -153,7 +153,7 @@ module Elah
       def until_stored
         yield
       rescue *LEDGER_ERRORS => e
-        @health.failed(e)
+        @health.stuck(e)
         @pause.call(@bounds.retry_max_seconds)
         retry
       end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../server/error_reports" # not when there is an error: the process may have no descriptor left to load it
+
 module Elah
   class Sink
     # Log lines and error reports of a sink: deliveries fail, deliveries work again, events became dead letters. Each kind is limited in frequency.

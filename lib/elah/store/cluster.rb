@@ -69,6 +69,11 @@ module Elah
         "#{url}#{url.include?('?') ? '&' : '?'}target_session_attrs=read-write"
       end
 
+      # @param url [String]
+      # @return [String] the URL without the password
+      # @api private
+      def self.dir_of(url) = url.sub(%r{\A(\w+://[^:/?#@]*):[^/?#]*@}, '\1@').freeze
+
       # @return [String] the URL without the password
       attr_reader :dir
 
@@ -89,7 +94,7 @@ module Elah
       def initialize(url, sweep_seconds, shards, bounds)
         @url = Cluster.primary(url)
         @shards = shards
-        @dir = url.sub(%r{\A(\w+://[^:/?#@]*):[^/?#]*@}, '\1@').freeze
+        @dir = Cluster.dir_of(url)
         @name = create(@url, shards, bounds)
         @database = Database.new(@url, bounds)
         @tables = Names.new(@database, "elah_tables")

@@ -22,6 +22,23 @@ class EntityBoundsTest < EntityCase
     assert_equal 1, @accounts.call("1", :deposit, [1])
   end
 
+  # The method behind `once` once took any name, and could be named itself.
+  def test_only_public_methods_of_the_class_are_called_by_the_method_behind_once
+    marker = File.join(@dir, "marker")
+    [:__once__, :__wake__, :__postpone__, "__once__"].each do |name|
+      assert_raises(NoMethodError) { @accounts.call("1", name, ["key", 60, :system, "touch #{marker}"]) }
+      calls = [["1", name, "key", 60, :system, "touch #{marker}"]]
+      assert_kind_of NoMethodError, @accounts.call_many(calls).first
+      Elah.run do
+        assert_kind_of NoMethodError, @accounts.call_many(calls, deadline: 60).first
+        gathered = Elah.gather { |gather| gather.call(:one, @accounts.defer("1", name, calls.first.drop(2))) }
+        assert_kind_of NoMethodError, gathered[:one].error
+      end
+    end
+    refute_path_exists marker
+    assert_equal [1, 1], Array.new(2) { @accounts["1"].once("key").deposit(1) }
+  end
+
   def test_a_line_that_is_too_long_is_refused
     accounts = with_config(entity_queue_max: 2) { accounts("short line") }
     Elah.run do

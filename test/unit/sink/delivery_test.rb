@@ -48,6 +48,46 @@ class SinkDeliveryTest < SinkCase
     assert_equal :delivered, events.push("good", durability: :delivered).durability
   end
 
+  def test_a_ledger_that_fails_is_told_to_readiness_probes_until_it_works_again
+    events = sink { nil }
+    events.push("one", durability: :delivered)
+    ledger, away = %w[ledger away].map { |name| File.join(events.folder, name) }
+    File.rename(ledger, away)
+    events.push("two", durability: :disk)
+    wait_until("the ledger fails") { !events.health.ok? }
+    assert_predicate events.health, :stuck?
+    assert_match(/was removed or replaced/, assert_raises(Elah::Sink::Failed) { events.check_ready }.message)
+    File.rename(away, ledger)
+    assert events.flush(wait_seconds: patience_seconds)
+    assert_predicate events.health, :ok?
+    assert_nil events.check_ready
+  end
+
+  # A client that gets no response sends its event again, while the first one waits.
+  def test_two_that_wait_for_events_with_one_id_each_learn_the_fate_of_their_own
+    id = "0b21b5e5-6f0b-4d0e-9d1c-2f1e3d4c5b6a"
+    [%i[bad bad], %i[bad good], %i[good bad]].each do |fates|
+      asked = Queue.new
+      verdicts = Queue.new
+      events = sink(fates.join, batch_events_max: 1) { |(event)| (asked << event) && verdicts.pop == :bad && raise(Poisoned) }
+      push = -> { Thread.new { fate { events.push("event", id: id, durability: :delivered, wait_seconds: patience_seconds).durability } } }
+      first = push.call
+      asked.pop
+      accepted = events.send(:journal).end
+      second = push.call
+      wait_until("both are accepted") { events.send(:journal).end > accepted }
+      met = [first, second].zip(fates).map { |thread, verdict| (verdicts << verdict) && thread.value }
+      assert_equal fates, met
+    end
+  end
+
+  def fate
+    yield == :delivered ? :good : :late
+  rescue Elah::Sink::Rejected => e
+    assert_match(/Poisoned/, e.reasons.values.first)
+    :bad
+  end
+
   def test_a_destination_may_say_itself_which_events_it_does_not_take
     calls = 0
     events = sink do |batch|

@@ -58,14 +58,21 @@ impl fmt::Display for UnshareableCommand {
 
 impl std::error::Error for UnshareableCommand {}
 
-const WAITING: [&str; 9] = ["BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "WAIT"];
-const CHANGING: [(&str, &str); 14] = [
+const WAITING: [&str; 10] =
+    ["BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP", "WAIT", "WAITAOF"];
+/// These wait with the option BLOCK.
+const STREAM_READS: [&str; 2] = ["XREAD", "XREADGROUP"];
+const CHANGING: [(&str, &str); 22] = [
     ("SUBSCRIBE", "`subscribe`"),
     ("PSUBSCRIBE", "`subscribe` with patterns:"),
     ("SSUBSCRIBE", "`subscribe`"),
     ("UNSUBSCRIBE", "`close` of the subscription"),
     ("PUNSUBSCRIBE", "`close` of the subscription"),
+    ("SUNSUBSCRIBE", "`close` of the subscription"),
     ("MONITOR", "redis-cli"),
+    ("SYNC", "redis-cli"),
+    ("PSYNC", "redis-cli"),
+    ("REPLCONF", "redis-cli"),
     ("MULTI", "`multi`"),
     ("EXEC", "`multi`"),
     ("DISCARD", "`multi`"),
@@ -73,8 +80,89 @@ const CHANGING: [(&str, &str); 14] = [
     ("SELECT", "the path of the URL"),
     ("AUTH", "the user and the password of the URL"),
     ("HELLO", "the URL"),
+    ("RESET", "a new client"),
     ("QUIT", "`close`"),
+    ("ASKING", "a `redis+cluster://` URL"),
+    ("READONLY", "a `redis+cluster://` URL"),
+    ("READWRITE", "a `redis+cluster://` URL"),
 ];
+/// Subcommands that change the connection.
+const CHANGING_SUBCOMMANDS: [(&str, &str, &str); 8] = [
+    ("CLIENT", "REPLY", "`post`"),
+    ("CLIENT", "TRACKING", "redis-cli"),
+    ("CLIENT", "CACHING", "redis-cli"),
+    ("CLIENT", "NO-EVICT", "redis-cli"),
+    ("CLIENT", "NO-TOUCH", "redis-cli"),
+    ("CLIENT", "CAPA", "redis-cli"),
+    ("CLIENT", "IMPORT-SOURCE", "redis-cli"),
+    ("SCRIPT", "DEBUG", "redis-cli"),
+];
+
+/// Checks a command, word by word, for whether it may share a connection.
+#[derive(Default)]
+pub struct SharingCheck(Expected);
+
+#[derive(Default, Clone, Copy)]
+enum Expected {
+    #[default]
+    Name,
+    /// A subcommand of the entry with this number in `CHANGING_SUBCOMMANDS`, and of those with the same command.
+    Subcommand(usize),
+    /// An option of a command that reads streams, after this many values of the option before.
+    StreamOption(Name, u8),
+    Anything,
+}
+
+impl SharingCheck {
+    /// Checks the next word.
+    pub fn word(&mut self, word: &[u8]) -> Result<(), UnshareableCommand> {
+        let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+        match self.0 {
+            Expected::Anything => {}
+            Expected::Name => self.0 = after_name(word)?,
+            Expected::Subcommand(number) => {
+                self.0 = Expected::Anything;
+                let command = CHANGING_SUBCOMMANDS[number].0;
+                if let Some((_, known, instead)) = CHANGING_SUBCOMMANDS.iter().find(|row| row.0 == command && is(row.1)) {
+                    let name = Name::new(format!("{command} {known}").as_bytes());
+                    return Err(UnshareableCommand::ChangesConnection(name, instead));
+                }
+            }
+            Expected::StreamOption(name, values @ 1..) => self.0 = Expected::StreamOption(name, values - 1),
+            Expected::StreamOption(name, 0) => {
+                self.0 = match () {
+                    () if is("BLOCK") => return Err(UnshareableCommand::Waits(name)),
+                    () if is("STREAMS") => Expected::Anything,
+                    () if is("GROUP") => Expected::StreamOption(name, 2),
+                    () if is("COUNT") || is("CLAIM") => Expected::StreamOption(name, 1),
+                    () => Expected::StreamOption(name, 0),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What follows a command's name; an error if no command of that name may share a connection.
+fn after_name(word: &[u8]) -> Result<Expected, UnshareableCommand> {
+    // The first letter and the length decide for most commands.
+    let first = word.first().map_or(0, u8::to_ascii_uppercase);
+    if !b"ABCDEHMPQRSUWX".contains(&first) || word.len() < 4 {
+        return Ok(Expected::Anything);
+    }
+    let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+    if WAITING.into_iter().any(is) {
+        return Err(UnshareableCommand::Waits(Name::new(word)));
+    }
+    if let Some((_, instead)) = CHANGING.into_iter().find(|(known, _)| is(known)) {
+        return Err(UnshareableCommand::ChangesConnection(Name::new(word), instead));
+    }
+    if STREAM_READS.into_iter().any(is) {
+        return Ok(Expected::StreamOption(Name::new(word), 0));
+    }
+    let subcommands = CHANGING_SUBCOMMANDS.iter().position(|(command, ..)| is(command));
+    Ok(subcommands.map_or(Expected::Anything, Expected::Subcommand))
+}
 
 /// Commands that are sent together, encoded, and the number of their replies.
 #[derive(Debug, Clone, Default)]
@@ -109,23 +197,6 @@ impl Commands {
     /// The number of replies to the commands.
     pub fn count(&self) -> u32 {
         self.count
-    }
-
-    /// Checks whether a command that begins with this word may share a connection.
-    pub fn check(word: &[u8]) -> Result<(), UnshareableCommand> {
-        // The first letter and the length decide for most commands.
-        let Some(first) = word.first().map(u8::to_ascii_uppercase) else { return Ok(()) };
-        if !matches!(first, b'B' | b'W' | b'S' | b'P' | b'U' | b'M' | b'E' | b'D' | b'A' | b'H' | b'Q') || word.len() < 4 {
-            return Ok(());
-        }
-        let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
-        if WAITING.into_iter().any(is) {
-            return Err(UnshareableCommand::Waits(Name::new(word)));
-        }
-        match CHANGING.into_iter().find(|(known, _)| is(known)) {
-            Some((_, instead)) => Err(UnshareableCommand::ChangesConnection(Name::new(word), instead)),
-            None => Ok(()),
-        }
     }
 
     /// Wraps the commands in `MULTI` and `EXEC`.
@@ -220,14 +291,64 @@ mod tests {
         assert_eq!(Name::new("é".as_bytes()).to_string(), "\\xc3\\xa9");
     }
 
+    fn check(command: &str) -> Result<(), String> {
+        let mut check = SharingCheck::default();
+        command.split(' ').try_for_each(|word| check.word(word.as_bytes())).map_err(|refusal| refusal.to_string())
+    }
+
     #[test]
     fn what_would_harm_the_others_is_refused() {
-        for shared in ["GET", "set", "BITCOUNT", "WAITAOF", "MGET", "EXISTS", "EVALSHA", "", "DEL"] {
-            assert_eq!(Commands::check(shared.as_bytes()), Ok(()), "{shared}");
+        for shared in [
+            "GET",
+            "set",
+            "BITCOUNT",
+            "MGET",
+            "EXISTS",
+            "EVALSHA",
+            "",
+            "DEL",
+            "UNWATCH",
+            "READ",
+            "CLIENT",
+            "client id",
+            "GET BLOCK",
+            "XREAD COUNT 1 STREAMS BLOCK 0",
+            "xreadgroup GROUP block streams COUNT 1 NOACK STREAMS s >",
+            "XRANGE BLOCK - +",
+            "SCRIPT LOAD debug",
+            "CLIENT SETNAME reply",
+        ] {
+            assert_eq!(check(shared), Ok(()), "{shared}");
         }
-        for harmful in ["blpop", "WAIT", "Select", "MULTI", "subscribe", "quit"] {
-            let refusal = Commands::check(harmful.as_bytes()).unwrap_err().to_string();
+        for harmful in [
+            "blpop",
+            "WAIT",
+            "waitaof",
+            "Select",
+            "MULTI",
+            "subscribe",
+            "SUNSUBSCRIBE",
+            "quit",
+            "RESET",
+            "asking",
+            "READONLY",
+            "READWRITE",
+            "PSYNC",
+        ] {
+            let refusal = check(harmful).unwrap_err();
             assert!(refusal.starts_with(&harmful.to_uppercase()), "{refusal}");
+        }
+        for (harmful, name) in [
+            ("xread block 0 streams s $", "XREAD"),
+            ("XREAD COUNT 1 BLOCK 0 STREAMS s $", "XREAD"),
+            ("XREADGROUP GROUP g c BLOCK 0 STREAMS s >", "XREADGROUP"),
+            ("XREADGROUP COUNT 1 GROUP streams c BLOCK 0 STREAMS s >", "XREADGROUP"),
+            ("client reply off", "CLIENT REPLY"),
+            ("CLIENT no-evict on", "CLIENT NO-EVICT"),
+            ("SCRIPT DEBUG YES", "SCRIPT DEBUG"),
+        ] {
+            let refusal = check(harmful).unwrap_err();
+            assert!(refusal.starts_with(&format!("{name} would ")), "{refusal}");
         }
     }
 }

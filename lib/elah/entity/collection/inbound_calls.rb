@@ -11,9 +11,9 @@ module Elah
         # @return [Object] the method's value
         # @raise [Moved] when another worker owns the entity
         def serve(callers, key, name, arguments)
-          return run_here(current_task, resident!(key), check_name(name), arguments) if callers.empty?
+          return run_here(current_task, resident!(key), method_named(name), arguments) if callers.empty?
 
-          called_by(callers) { |task| run_here(task, resident!(key), check_name(name), arguments) }
+          called_by(callers) { |task| run_here(task, resident!(key), method_named(name), arguments) }
         end
 
         # @api private

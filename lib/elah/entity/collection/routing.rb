@@ -158,7 +158,7 @@ module Elah
           return peer.call([@number, Chain.of(task), key, name, arguments], @request_seconds) if peer
 
           activation = resident(key) or raise not_here(shard)
-          run_here(task, activation, name, arguments)
+          run_here(task, activation, method_named(name), arguments)
         rescue TypeError # raised by the method, or because the arguments cannot be sent
           check_arguments(name, arguments) if peer
           raise

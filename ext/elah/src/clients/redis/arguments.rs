@@ -1,6 +1,6 @@
 //! Ruby objects as the words of commands.
 
-use elah_clients::redis::{Commands, Name};
+use elah_clients::redis::{Commands, Name, SharingCheck};
 use magnus::value::ReprValue;
 use magnus::{Error, Float, Integer, RArray, RHash, RString, Ruby, Symbol, Value};
 
@@ -41,13 +41,10 @@ fn add(ruby: &Ruby, commands: &mut Commands, len: usize, words: impl Iterator<It
         return Err(Error::new(ruby.exception_arg_error(), "a command has a name at least"));
     }
     commands.begin(len);
-    for (index, word) in words.enumerate() {
+    let mut check = SharingCheck::default();
+    for word in words {
         with_word(ruby, word, |bytes| {
-            if index == 0
-                && let Err(harm) = Commands::check(bytes)
-            {
-                return Err(Error::new(ruby.exception_arg_error(), harm.to_string()));
-            }
+            check.word(bytes).map_err(|harm| Error::new(ruby.exception_arg_error(), harm.to_string()))?;
             commands.word(bytes);
             Ok(())
         })?;
