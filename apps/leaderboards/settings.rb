@@ -18,7 +18,7 @@ module Leaderboards
         key = settings[:leaderboards_api_key]
         store = Elah::Store.open(config.state("leaderboards"), bytes_max: config.store_bytes_max)
         Service.new(store, scores: scores(settings, config, store), api_key: key && Elah::ApiKey.new(key),
-                           token_secret: token_secret(settings, key),
+                           token_secret: token_secret(settings, key), clock: Clock.new(config.cluster && store),
                            feed_seconds: settings.integer(:leaderboards_feed_seconds, Feeds::SECONDS, FEED_SECONDS))
       end
 

@@ -41,7 +41,7 @@ class JobClusterTest < Minitest::Test
         server = cluster.add(**options)
         [server.pid, [node, server]]
       end
-      cluster.wait_until_spread(servers.values[0].last, 2)
+      cluster.wait_until_spread(2)
       yield cluster, servers
     end
   end

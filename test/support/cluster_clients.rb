@@ -111,27 +111,6 @@ class ClusterClients
 
   def patience_seconds = 120
 
-  private
-
-  def work(number)
-    random = Random.new(number)
-    place = number % @cluster.servers.size
-    until @is_over || @left.include?(place)
-      result, is_write = step(number, place, random)
-      served(place) if is_write && !result.is_a?(Symbol)
-      back_off if result.is_a?(Symbol)
-    end
-  end
-
-  def back_off = IO.select(nil, nil, nil, BACK_OFF_SECONDS)
-
-  def served(place)
-    @lock.synchronize do
-      @returned[place] += 1
-      @grown.broadcast
-    end
-  end
-
   # Makes something at the first server.
   #
   # @return [String] its id
@@ -158,6 +137,27 @@ class ClusterClients
       @failures += 1 if result.is_a?(Symbol)
     end
     result
+  end
+
+  private
+
+  def work(number)
+    random = Random.new(number)
+    place = number % @cluster.servers.size
+    until @is_over || @left.include?(place)
+      result, is_write = step(number, place, random)
+      served(place) if is_write && !result.is_a?(Symbol)
+      back_off if result.is_a?(Symbol)
+    end
+  end
+
+  def back_off = IO.select(nil, nil, nil, BACK_OFF_SECONDS)
+
+  def served(place)
+    @lock.synchronize do
+      @returned[place] += 1
+      @grown.broadcast
+    end
   end
 
   def send_request(server, verb, path, body, headers)

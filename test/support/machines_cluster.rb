@@ -14,16 +14,19 @@ class MachinesCluster < AppCluster
   def self.obstacle = Machines.obstacle || History.obstacle
 
   # @param count [Integer] number of machines, each with a server
+  # @param more [Integer] number of machines without one
+  # @param under [Hash{Integer=>Array<String>}] commands that run the servers of these machines
   # @param options [Hash] see {AppCluster.start}
   # @yieldparam cluster [MachinesCluster]
-  def self.start(count, **options)
+  def self.start(count, more: 0, under: {}, database: {}, **options)
     Dir.mktmpdir("elah-machines") do |folder|
-      Machines.start(count) do |machines|
+      Machines.start(count + more) do |machines|
         host = machines.address(Machines::HOST)
         # Whoever kills the database does not want to lose what it has confirmed.
-        database = { settings: { "listen_addresses" => "127.0.0.1,#{host}", "synchronous_commit" => "on" } }
+        settings = { "listen_addresses" => "127.0.0.1,#{host}", "synchronous_commit" => "on" }
+        database = { settings: settings, **database }
         super(servers: 0, host: host, database: database, **options) do |cluster|
-          cluster.join(machines, ClusterCertificates.new(folder))
+          cluster.join(machines, ClusterCertificates.new(folder), under)
           (1..count).each { |number| cluster.boot(number) }
           cluster.wait_until_spread(count)
           yield cluster
@@ -33,22 +36,22 @@ class MachinesCluster < AppCluster
   end
 
   # @api private
-  def join(machines, certificates)
+  def join(machines, certificates, under)
     @machines = machines
     @certificates = certificates
+    @under = under
     admit(machines.network)
   end
 
   # Starts the server of a machine, with an empty disk, in the place of one that has ended.
   #
   # @param number [Integer] of the machine, from 1
-  # @param under [Array<String>] a command that runs the server's command on the machine
   # @return [ElahServer]
-  def boot(number, under: [], **options)
+  def boot(number, **options)
     address = machines.address(number)
     files = @certificates.issue("node#{number}").map { |name, path| "#{name}=#{path}" }.join(",")
     server = add(cluster_node: "node#{number}", cluster_listen: "#{address}:9400-9463", bind: "tcp://#{address}:0",
-                 cluster_tls: files, under: [*machines.on(number), *under], **options)
+                 cluster_tls: files, under: [*machines.on(number), *@under[number]], **options)
     return server if servers.size <= number && servers[number - 1].equal?(server)
 
     servers.pop

@@ -6,7 +6,8 @@ module Elah
     # clock, no hold ends early, and every hold ends; {#offset} returns the difference.
     #
     # A clock with a table keeps its start in the table. All processes of the app then have the same time, also after a restart of the app. When
-    # the machine itself restarts, the clock starts with the machine's time again.
+    # the machine itself restarts, the clock starts with the machine's time again. With a table of a cluster the clock is that of the database, on all
+    # machines.
     #
     # @example
     #   clock = Elah::LeasePool::Clock.new(Elah::Store.open("data").table("clock"))
@@ -26,14 +27,18 @@ module Elah
       # @param table [Elah::Store::Table, nil] table that keeps the start of the clock, under the key "clock"
       # @param boot [String] identifies this boot of the machine
       def initialize(table = nil, boot: File.read(BOOT_ID).strip)
-        @difference = (table && kept(table, boot)) || start(table, boot)
+        @cluster = table.store if !Store.autoload?(:Cluster) && table.is_a?(Store::Cluster::Table)
+        @difference = (table && kept(table, boot)) || start(table, boot) unless @cluster
       end
 
       # @return [Integer] microseconds since 1970
-      def now = since_boot + @difference
+      # @raise [Store::Error] when the cluster's database does not say
+      def now = @cluster ? @cluster.now_ms * 1000 : since_boot + @difference
 
-      # @return [Float] seconds by which the machine's clock is ahead of this one, because it was set
+      # @return [Float] seconds by which the machine's clock is ahead of this one, because it was set; 0 on a cluster
       def offset
+        return 0.0 if @cluster
+
         difference = wall - now
         difference.abs < SET_FROM ? 0.0 : difference / 1e6
       end
