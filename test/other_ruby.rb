@@ -28,8 +28,8 @@ class OtherRuby
       "test/conformance/#{name}_test.rb"
     end,
     *%w[active_record api cancellation entity_workers mongo ordinary_gems rack_body_end rack_env rack_hijack rack_input
-        rack_response rack_sinatra rackup rails_api rails_features rails_pool rails_server redis request_isolation scheduler
-        serve setup shutdown sink_destinations sql_postgresql supervisor waits].map do |name|
+        rack_response rack_sinatra rackup rails_api rails_features rails_pool rails_server redis request_isolation
+        scheduler serve setup shutdown sink_destinations sql_postgresql supervisor waits].map do |name|
       "test/integration/#{name}_test.rb"
     end
   ].freeze
@@ -80,7 +80,8 @@ class OtherRuby
   # @return [Array<String>] a command that runs the command in the clone
   def enter(*command, target: "target", environment: {})
     DebianRoot.enter(@root, "sh", "-c", 'cd /elah; exec "$@"', "sh", *command,
-                     mounts: { File.join(@folder, target) => "/elah/target" }, environment: { **@environment, **environment })
+                     mounts: { File.join(@folder, target) => "/elah/target" },
+                     environment: { **@environment, **environment })
   end
 
   private

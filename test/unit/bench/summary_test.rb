@@ -82,9 +82,12 @@ class SummaryTest < Minitest::Test
 
   # The first Ruby is what the others are compared with; those with YJIT have no target.
   def test_a_page_shows_the_rubies_and_a_target_is_judged
-    runs = { "3.1.2": [{ rate: 50_000.0, cpu_us: 10.0 }], "3.1.2 with YJIT": [{ rate: 60_000.0, cpu_us: 9.0 }], "3.3.8": [{ rate: 49_000.0, cpu_us: 10.1 }] }
-    contest = { contest: "text", title: "Text", runs: runs, ratios: { "3.1.2": spread(1), "3.1.2 with YJIT": spread(0.9), "3.3.8": spread(1.01) }, targets: ["3.3.8"] }
-    found = summary("rubies" => { machine: MACHINE, contests: [contest], options: { rounds: 5, seconds: 4, warmup: 2, only: ["text"] } })
+    runs = { "3.1.2": [{ rate: 50_000.0, cpu_us: 10.0 }], "3.1.2 with YJIT": [{ rate: 60_000.0, cpu_us: 9.0 }],
+             "3.3.8": [{ rate: 49_000.0, cpu_us: 10.1 }] }
+    ratios = { "3.1.2": spread(1), "3.1.2 with YJIT": spread(0.9), "3.3.8": spread(1.01) }
+    contest = { contest: "text", title: "Text", runs: runs, ratios: ratios, targets: ["3.3.8"] }
+    options = { rounds: 5, seconds: 4, warmup: 2, only: ["text"] }
+    found = summary("rubies" => { machine: MACHINE, contests: [contest], options: options })
     assert_includes found.brief, "- Text: CPU on Ruby 3.3.8 ÷ 3.1.2: 1.0 (target: ≤ 1.0)\n"
     page = found.page("rubies")
     assert_includes page, "| Text | 3.1.2 with YJIT | 60,000 | 9.0 | 0.90 (0.90–0.90) |  |\n"
