@@ -98,7 +98,8 @@ module Bench
     def prepare(other)
       build = "cargo build --release --quiet -p elah --features sql && " if @build
       release = DebianRoot::QUICK_BUILD.transform_values { nil }
-      Bench.run(*other.enter("sh", "-c", "#{build}install #{RELEASE_DIRECTORY}/libelah.so lib/elah/elah.so", target: TARGET, environment: release))
+      command = ["sh", "-c", "#{build}install #{RELEASE_DIRECTORY}/libelah.so lib/elah/elah.so"]
+      DebianRoot.run("Elah was not built on another Ruby", *other.enter(*command, target: TARGET, environment: release))
     end
 
     def serve(side, contest)
