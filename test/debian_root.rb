@@ -123,10 +123,11 @@ class DebianRoot
   def lend_network(root) = %w[/etc/resolv.conf /etc/hosts].each { |file| FileUtils.cp(file, File.join(root, file)) }
 
   # @param mounts [Hash{String=>String}] folders there by folders here
+  # @param environment [Hash{String=>String, nil}] beside what every root has, or nil in place of it
   # @return [Array<String>] a command that runs the command in the root
   def self.enter(root, *command, mounts: {}, environment: {})
     path = "/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    variables = { "HOME" => "/root", "PATH" => path, **ENV.slice(*NETWORK), **QUICK_BUILD, **environment }
+    variables = { "HOME" => "/root", "PATH" => path, **ENV.slice(*NETWORK), **QUICK_BUILD, **environment }.compact
     cargo = ENV.fetch("CARGO_HOME", File.join(Dir.home, ".cargo"))
     places = { rust => "/rust", cargo => "/root/.cargo", **mounts }.to_a.flatten
     ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", IN_NAMESPACES, "debian", root, *places, "--",

@@ -28,8 +28,8 @@ class OtherRuby
       "test/conformance/#{name}_test.rb"
     end,
     *%w[active_record api cancellation entity_workers mongo ordinary_gems rack_body_end rack_env rack_hijack rack_input
-        rack_response rack_sinatra rackup rails_api rails_features rails_pool rails_server redis request_isolation scheduler
-        serve setup shutdown sink_destinations sql_postgresql supervisor waits].map do |name|
+        rack_response rack_sinatra rackup rails_api rails_features rails_pool rails_server redis request_isolation
+        scheduler serve setup shutdown sink_destinations sql_postgresql supervisor waits].map do |name|
       "test/integration/#{name}_test.rb"
     end
   ].freeze
@@ -60,29 +60,43 @@ class OtherRuby
   # @param words [Array<String>] as `bin/try` accepts them
   def try(words) = inside("bin/try failed on Ruby #{@version}", "bin/try", *words)
 
-  private
-
-  def inside(failure, *command)
+  # @yield while no other process uses this Ruby, and it has a clone of the last commit
+  def exclusively
     obstacle = DebianRoot.obstacle and raise DebianRoot::Failure, "This cannot run here: #{obstacle}."
     @debian.exclusively do
       @root = @debian.root
       @debian.lend_network(@root)
       FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby"))
       clone
+      yield
+    end
+  end
+
+  # @return [String] the clone, as this machine names it
+  def checkout = File.join(@root, "elah")
+
+  # @param target [String] a folder of cargo's, beside the root
+  # @param environment [Hash{String=>String, nil}]
+  # @return [Array<String>] a command that runs the command in the clone
+  def enter(*command, target: "target", environment: {})
+    DebianRoot.enter(@root, "sh", "-c", 'cd /elah; exec "$@"', "sh", *command,
+                     mounts: { File.join(@folder, target) => "/elah/target" },
+                     environment: { **@environment, **environment })
+  end
+
+  private
+
+  def inside(failure, *command)
+    exclusively do
       bring_record
       DebianRoot.run(failure, *enter(*command))
     ensure
-      keep_record if @root && command.include?("--record")
+      keep_record if command.include?("--record")
     end
   end
 
   # In a checkout.
   def record = File.join(RubyRecord::FOLDER, "#{@version}.json")
-
-  def enter(*command)
-    DebianRoot.enter(@root, "sh", "-c", 'cd /elah; exec "$@"', "sh", *command,
-                     mounts: { File.join(@folder, "target") => "/elah/target" }, environment: @environment)
-  end
 
   def test_packages
     out, status = Open3.capture2(File.join(ROOT, "bin/setup"), "--packages", SUITE)
@@ -94,7 +108,6 @@ class OtherRuby
   # The files that are as they were stay untouched, so that cargo builds what has changed.
   def clone
     FileUtils.rm_rf(Dir.children(File.join(@root, "tmp")).map { |name| File.join(@root, "tmp", name) })
-    checkout = File.join(@root, "elah")
     git = ["git", "-C", checkout, "-c", "advice.detachedHead=false"]
     failure = "The checkout could not be cloned"
     DebianRoot.run(failure, "git", "init", "--quiet", checkout)
@@ -107,12 +120,12 @@ class OtherRuby
   def bring_record
     return unless Dir.exist?(RubyRecord::FOLDER)
 
-    FileUtils.cp_r(RubyRecord::FOLDER, File.join(@root, "elah/test"))
-    RubyRecord.fill_readme(File.join(@root, "elah"))
+    FileUtils.cp_r(RubyRecord::FOLDER, File.join(checkout, "test"))
+    RubyRecord.fill_readme(checkout)
   end
 
   def keep_record
-    made = File.join(@root, "elah", record)
+    made = File.join(checkout, record)
     FileUtils.mkdir_p(RubyRecord::FOLDER)
     FileUtils.cp(made, record) if File.file?(made)
     RubyRecord.fill_readme(ROOT)

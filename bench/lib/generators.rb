@@ -42,10 +42,11 @@ module Bench
     end
 
     # Offers a fixed rate, whether the server keeps up or not.
+    # @param arrivals [String] as {#pace}
     # @return [Hash] the report of elah-load, failures included
     # @raise [GeneratorProcess::Failure] when elah-load did not end
-    def offer(url, rate:, seconds:, warmup:)
-      run(pace_command(url, rate, seconds, warmup, 200), seconds + warmup, [0, 1])
+    def offer(url, rate:, seconds:, warmup:, arrivals: "constant")
+      run([*pace_command(url, rate, seconds, warmup, 200), "--arrivals", arrivals], seconds + warmup, [0, 1])
     end
 
     # Sends one request on each of `connections` connections at the same moment.

@@ -9,10 +9,11 @@ module Bench
   class Summary
     # What commands record, in the order of their tables; the noise is a part of its own.
     COMMANDS = %w[ratios sleeping connections memory link_creation redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit
-                  instructions].freeze
+                  rubies rails instructions].freeze
     # Of the commands whose contests are recorded one by one: their list, and what names a contest.
     CONTESTS = { "ratios" => %i[duels workload], "noise" => %i[duels workload], "items" => %i[duels workload], "stats" => %i[duels workload],
-                 "ring_pools" => %i[results name], "leaderboards" => %i[results name], "yjit" => %i[contests contest] }.freeze
+                 "ring_pools" => %i[results name], "leaderboards" => %i[results name], "yjit" => %i[contests contest],
+                 "rubies" => %i[contests contest], "rails" => %i[contests milliseconds] }.freeze
     private_constant :COMMANDS, :CONTESTS
 
     # @param record [Record]
@@ -37,6 +38,16 @@ module Bench
       facts = @machine.map { |name, value| [name, value] }
       ["# Benchmark until #{date}\n", *tables, missed_table, "## Machine and versions\n", Tables.table(["", ""], facts), times, noise, runs, commands]
         .compact.join("\n")
+    end
+
+    # @param name [String] of a command with contests
+    # @return [String] its table for a page of the docs, with date, machine and command
+    def page(name)
+      record = @records[name] or return "Not recorded yet: `bench/#{name} --record`.\n"
+      machine = record[:machine]
+      options = record[:options].slice(:rounds, :seconds, :warmup).map { |option, value| "--#{option} #{value}" }.join(" ")
+      "#{Tables.public_send(name, record[:contests])}\n" \
+        "#{machine[:date][0, 10]}, #{machine[:cpu]}, #{machine[:system]}: `bench/#{name} #{options}`.\n"
     end
 
     private

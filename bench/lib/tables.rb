@@ -160,6 +160,31 @@ module Bench
       table(["A worker with YJIT and one without", "requests/s with", "without", "ratio", "CPU ratio", "private memory with", "without"], rows)
     end
 
+    # @param contests [Array<Hash>] what bench/rubies records
+    # @return [String] one row per contest and Ruby
+    def rubies(contests)
+      rows = contests.flat_map do |contest|
+        contest[:runs].map do |ruby, runs|
+          ruby = ruby.to_s
+          [contest[:title], ruby, *%i[rate cpu_us].map { |key| rounded(median_of(runs, key)) }, spread(contest[:ratios].transform_keys(&:to_s)[ruby]),
+           (contest[:targets].include?(ruby) ? "≤ #{RUBY_FACTOR_MAX}" : "")]
+        end
+      end
+      table(["One worker", "Ruby", "requests/s", "µs CPU per request", "÷ the first Ruby's", "target"], rows)
+    end
+
+    # @param contests [Array<Hash>] what bench/rails records
+    # @return [String] one row per query and server
+    def rails(contests)
+      rows = contests.flat_map do |contest|
+        contest[:runs].map do |server, runs|
+          rates = %i[steady_rate rate cpu_us].map { |key| rounded(median_of(runs, key)) }
+          ["#{contest[:milliseconds]} ms", server, "< #{contest[:bound_ms]} ms", *rates, megabytes(runs.map { |run| run[:private_bytes] }.max)]
+        end
+      end
+      table(["Query", "server", "p99", "requests/s within it", "requests/s of 200 connections", "µs CPU per request", "private memory"], rows)
+    end
+
     # @param result [Hash] what bench/links records
     # @return [String] one row per kind of request
     def peer_requests(result)
@@ -189,6 +214,9 @@ module Bench
       duel[:target] ? format("≥ %.2f", duel[:target]) : ""
     end
     private_class_method :stats_target
+
+    def median_of(runs, key) = Statistics.median(runs.map { |run| run[key] })
+    private_class_method :median_of
 
     def medians(result, side) = %i[rate cpu_us].map { |key| rounded(Statistics.median(result[:runs][side].map { |run| run[key] })) }
     private_class_method :medians

@@ -80,6 +80,14 @@ module Bench
       end
     end
 
+    def rubies(record)
+      record[:contests].flat_map do |contest|
+        contest[:targets].map do |ruby|
+          ["#{contest[:title]}: CPU on Ruby #{ruby} ÷ #{contest[:runs].keys.first}", contest[:ratios][ruby.to_sym][:median], "≤ #{RUBY_FACTOR_MAX}"]
+        end
+      end
+    end
+
     def items(record)
       record[:duels].map { |duel| ["apps/items, #{duel[:title]}: requests/s", duel[:ratios][:rate][:median], at_least(duel[:target])] }
     end
@@ -116,7 +124,7 @@ module Bench
                "ring_pools" => method(:results), "leaderboards" => method(:results), "ranked_set" => method(:ranked_set),
                "sleeping" => method(:sleeping), "link_creation" => method(:link_creation), "instructions" => method(:instructions),
                "connections" => method(:connections), "broadcast" => method(:broadcast), "memory" => method(:memory),
-               "long_run" => method(:memory) }.freeze
+               "long_run" => method(:memory), "rubies" => method(:rubies) }.freeze
     private_class_method(*CHECKS.values.map(&:name).uniq)
     private_constant :CHECKS
   end

@@ -57,6 +57,9 @@ module Bench
   # How many instructions a route without `format` may take, in multiples of the same route with `format :txt`.
   UNTYPED_FACTOR_MAX = 1.03
 
+  # CPU time of a request on another Ruby than the first of bench/rubies, both without YJIT.
+  RUBY_FACTOR_MAX = 1.0
+
   # A request whose handler sleeps for 50 ms may cost so much CPU time when so many connections send one after the other.
   SLEEPING_CPU_MAX_US = 15
   SLEEPING_CONNECTIONS = 500

@@ -36,7 +36,8 @@ class RailsPoolTest < Minitest::Test
 
     define_method(:"test_the_deadline_ends_a_request_that_waits_for_a_connection_of_#{adapter}") do
       with_pool(adapter, checkout_timeout: 600, request_seconds: 2) do |server|
-        assert_equal({ 504 => POOL * 3 }, RequestBurst.new(server, ["/slow?seconds=#{HELD_SECONDS}"] * POOL * 3).statuses)
+        burst = RequestBurst.new(server, ["/slow?seconds=#{HELD_SECONDS}"] * POOL * 3)
+        assert_equal({ 504 => POOL * 3 }, burst.statuses)
         assert_pool_works(server)
       end
     end
@@ -47,7 +48,8 @@ class RailsPoolTest < Minitest::Test
   def with_pool(adapter, checkout_timeout:, **options)
     Dir.mktmpdir do |folder|
       @log = File.join(folder, "rails.log")
-      serve(adapter, database: { pool: POOL, checkout_timeout: checkout_timeout }, env: { "LOG_FILE" => @log }, **options) do |server|
+      database = { pool: POOL, checkout_timeout: checkout_timeout }
+      serve(adapter, database: database, env: { "LOG_FILE" => @log }, **options) do |server|
         # The first request asks for the columns of the table, and others wait for its reply instead of the pool.
         server.get("/widgets")
         yield server

@@ -80,6 +80,31 @@ class SummaryTest < Minitest::Test
     assert_includes text, "| Fastify and LMDB | 10,000 | 110 | 0.98 (0.98–0.98) | 1.2 (1.2–1.2) | ≥ 1 |"
   end
 
+  # The first Ruby is what the others are compared with; those with YJIT have no target.
+  def test_a_page_shows_the_rubies_and_a_target_is_judged
+    runs = { "3.1.2": [{ rate: 50_000.0, cpu_us: 10.0 }], "3.1.2 with YJIT": [{ rate: 60_000.0, cpu_us: 9.0 }],
+             "3.3.8": [{ rate: 49_000.0, cpu_us: 10.1 }] }
+    ratios = { "3.1.2": spread(1), "3.1.2 with YJIT": spread(0.9), "3.3.8": spread(1.01) }
+    contest = { contest: "text", title: "Text", runs: runs, ratios: ratios, targets: ["3.3.8"] }
+    options = { rounds: 5, seconds: 4, warmup: 2, only: ["text"] }
+    found = summary("rubies" => { machine: MACHINE, contests: [contest], options: options })
+    assert_includes found.brief, "- Text: CPU on Ruby 3.3.8 ÷ 3.1.2: 1.0 (target: ≤ 1.0)\n"
+    page = found.page("rubies")
+    assert_includes page, "| Text | 3.1.2 with YJIT | 60,000 | 9.0 | 0.90 (0.90–0.90) |  |\n"
+    assert_includes page, "| Text | 3.3.8 | 49,000 | 10 | 1.0 (1.0–1.0) | ≤ 1.0 |\n"
+    assert_includes page, "\n2026-11-21, one, Linux: `bench/rubies --rounds 5 --seconds 4 --warmup 2`.\n"
+    assert_equal "Not recorded yet: `bench/rails --record`.\n", found.page("rails")
+  end
+
+  def test_a_page_shows_rails_under_each_server
+    runs = { Elah: [{ steady_rate: 900.0, rate: 1000.0, cpu_us: 800.0, private_bytes: 80_000_000 }],
+             "Puma, 5 threads": [{ steady_rate: 80.0, rate: 99.0, cpu_us: 850.0, private_bytes: 70_000_000 }] }
+    record = { machine: MACHINE, options: { rounds: 1 }, contests: [{ milliseconds: 50, bound_ms: 200, runs: runs }] }
+    page = summary("rails" => record).page("rails")
+    assert_includes page, "| 50 ms | Elah | < 200 ms | 900 | 1,000 | 800 | 80.0 MB |\n"
+    assert_includes page, "| 50 ms | Puma, 5 threads | < 200 ms | 80 | 99 | 850 | 70.0 MB |\n"
+  end
+
   def test_a_route_without_a_format_is_judged_by_its_instructions
     counts = { text: 20_000.0, untyped: 20_620.0 }
     missed = ["Route without `format` ÷ with `format :txt`: instructions", "1.0", "≤ 1.03"]
