@@ -5,9 +5,9 @@ require_relative "../store"
 
 module Elah
   module CLI
-    # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, and checks the database.
+    # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, checks the database, and imports a folder.
     module Cluster
-      ACTIONS = %w[status drain check].freeze
+      ACTIONS = %w[status drain check import].freeze
       COLUMNS = %w[writer node state version shards address].freeze
       WRITERS = <<~SQL
         SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards
@@ -39,16 +39,47 @@ module Elah
           flags = argv.drop(words.size)
           is_json = !flags.delete("--json").nil?
           arguments = Arguments.new(flags)
+          words << arguments.file if arguments.file
           return Help.run(["cluster"], out: out) if arguments.help? || words.empty?
 
           action, *names = words
           ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
                                                          "Actions: #{ACTIONS.join(', ')}."
           url = arguments.config.cluster or raise OptionError, "Set --cluster to the URL of the cluster's database, or ELAH_CLUSTER."
+          return import(arguments.config, url, names, out) if action == "import"
+
           with_database(url) { |sql| action == "status" ? status(sql, is_json, out) : send(action, sql, names, out) }
         end
 
         private
+
+        def import(config, url, paths, out)
+          raise OptionError, "elah cluster import needs the folder of one store, or the data folder of an app with one." unless paths.size == 1
+
+          Elah.config = config
+          folder, identity = store_in(Text.path(paths.first), config.data)
+          import = Elah::Store::Cluster::Import.new(folder, identity, url, config.shards)
+          report = import.run { |name, done, total| out.puts "#{Text.printable(name)}: #{done} of #{total} entries" }
+          out.puts "Imported #{report.tables} tables with #{report.entries} entries (#{report.bytes} bytes), and #{report.counters} counters with " \
+                   "#{report.counts} counts. The database has as many."
+        rescue Elah::Store::InUse => e
+          users = FolderUsers.of(folder)
+          raise Error, users.empty? ? e.message : "#{e.message} It is in use by #{users.join(', ')}."
+        end
+
+        # The folder of the store, and its identity for the app.
+        def store_in(path, data)
+          dir = File.realpath(path)
+          return [dir, Elah::Store.identity_of(dir, data)] if File.file?(File.join(dir, "data.mdb"))
+
+          found = Elah::Store::Backup::Contents.stores(dir).reject { |store| File.basename(store) == "ledger" }
+          return [File.join(dir, found[0]), found[0]] if found.size == 1
+
+          names = found.empty? ? "no store" : "several stores (#{found.join(', ')}): name the folder of one"
+          raise Error, "#{path} has #{names}. The ledgers of sinks stay with their machine."
+        rescue SystemCallError => e
+          raise Error, "#{path} cannot be read: #{e.message}."
+        end
 
         def with_database(url)
           sql = SQL.new(Elah::Store::Cluster.primary(url), connections_max: 1)

@@ -14,6 +14,7 @@ require_relative "cluster/commit"
 require_relative "cluster/transaction"
 require_relative "cluster/sweeper"
 require_relative "cluster/membership"
+require_relative "cluster/import"
 
 module Elah
   class Store
