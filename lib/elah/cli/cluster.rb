@@ -8,11 +8,18 @@ module Elah
     # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, checks the database, and imports a folder.
     module Cluster
       ACTIONS = %w[status drain check import].freeze
-      COLUMNS = %w[writer node state version shards address].freeze
+      FIGURES = %w[lag_ms losses restores drops moves].freeze
+      COLUMNS = ["writer", "node", "state", "version", "shards", *FIGURES.map { |name| name.tr("_", " ") }, "address"].freeze
       WRITERS = <<~SQL
-        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards
-        FROM elah_writers w LEFT JOIN elah_shards s USING (writer) WHERE NOT w.fenced GROUP BY w.writer ORDER BY w.node, w.started
+        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards,
+          coalesce(f.lag_ms, 0) AS lag_ms, coalesce(f.losses, 0) AS losses, coalesce(f.restores, 0) AS restores,
+          coalesce(f.drops, 0) AS drops, coalesce(f.moves, 0) AS moves
+        FROM elah_writers w LEFT JOIN elah_shards s USING (writer) LEFT JOIN elah_figures f USING (writer)
+        WHERE NOT w.fenced GROUP BY w.writer, f.writer ORDER BY w.node, w.started
       SQL
+      VERSION = "SELECT version FROM elah_cluster"
+      STANDBYS = "SELECT application_name AS name, sync_state AS state, extract(epoch FROM coalesce(replay_lag, '0'))::float8 AS lag_seconds " \
+                 "FROM pg_stat_replication ORDER BY 1"
       FREE = <<~SQL
         SELECT count(*) FROM elah_shards s WHERE NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)
       SQL
@@ -28,7 +35,7 @@ module Elah
         "SELECT current_setting('statement_timeout') = '0'" =>
           "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."
       }.freeze
-      private_constant :WRITERS, :FREE, :DRAIN, :CHECKS
+      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :DRAIN, :CHECKS
 
       class << self
         # @param argv [Array<String>]
@@ -93,17 +100,27 @@ module Elah
         def status(sql, is_json, out)
           writers = sql.query(WRITERS)
           free = sql.value(FREE)
-          return out.puts(JSON.generate("writers" => writers, "shards_without_owner" => free)) if is_json
+          version = sql.value(VERSION)
+          standbys = sql.query(STANDBYS)
+          if is_json
+            return out.puts(JSON.generate("writers" => writers, "shards_without_owner" => free, "version" => version, "standbys" => standbys))
+          end
 
           out.puts "#{writers.size} processes on #{writers.map { |writer| writer['node'] }.uniq.size} machines, #{free} shards without an owner"
+          out.puts "All work by version #{version} of the protocol" if writers.any? { |writer| writer["version"] != version }
+          standbys.each { |standby| out.puts format("standby %<name>s: %<state>s, %<lag>.3f s behind", **of_standby(standby)) }
           Status.print_table([COLUMNS, *writers.map { |writer| row(writer) }], out) if writers.any?
         end
 
         def row(writer)
           ready = writer["ready"] ? "ready" : "joining"
           address = writer["address"].empty? ? "-" : writer["address"]
-          [*writer.values_at("writer", "node"), writer["draining"] ? "draining" : ready, *writer.values_at("version", "shards"), address].map(&:to_s)
+          state = writer["draining"] ? "draining" : ready
+          [*writer.values_at("writer", "node"), state, *writer.values_at("version", "shards", *FIGURES), address].map(&:to_s)
         end
+
+        # A user who may not see them has no names and times.
+        def of_standby(standby) = { name: standby["name"] || "?", state: standby["state"] || "?", lag: standby["lag_seconds"] || 0 }
 
         # Its processes hand over their shards, and go on to serve requests, until they are restarted.
         def drain(sql, nodes, out)
