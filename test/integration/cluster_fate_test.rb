@@ -124,7 +124,9 @@ class ClusterLeavingTest < Minitest::Test
         calls = Array.new(2) { |place| Thread.new { cluster.deposit(two, known[place], 10) } }
         calls += new_keys_of(known).map { |key| Thread.new { cluster.deposit(two, key, 10) } }
         wait_until("a write and a read wait") do
-          [ClusterFateTest::BATCHES, ClusterFateTest::READS].all? { |what| ClusterFateTest.waiting(sql, what).positive? }
+          [ClusterFateTest::BATCHES, ClusterFateTest::READS].all? do |what|
+            ClusterFateTest.waiting(sql, what).positive?
+          end
         end
         one.stop
         @calls = calls

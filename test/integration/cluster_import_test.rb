@@ -37,16 +37,22 @@ class ClusterImportTest < Minitest::Test
     class Bank < Elah::API
       format :json
       get("/links/:key") { { value: LINKS.get(params[:key]), visits: VISITS.get(params[:key]) } }
-      post("/links/:key") { { new: LINKS.put_new(params[:key], "x" * 2000, ttl: 3600), visits: VISITS.increment(params[:key]) } }
+      post("/links/:key") do
+        { new: LINKS.put_new(params[:key], "x" * 2000, ttl: 3600), visits: VISITS.increment(params[:key]) }
+      end
       get("/:key/friend") { { key: ACCOUNTS[params[:key]].once("friend").friend("other").key } }
       get("/:key/wakes") { { wakes: ACCOUNTS[params[:key]].wakes } }
       post("/:key/remind") { { set: ACCOUNTS[params[:key]].remind(1).nil? } }
-      get("/:key") { { balance: ACCOUNTS[params[:key]].balance, history: ACCOUNTS.index(:history).range(prefix: params[:key] + " ") } }
+      get("/:key") do
+        history = ACCOUNTS.index(:history).range(prefix: params[:key] + " ")
+        { balance: ACCOUNTS[params[:key]].balance, history: history }
+      end
       post("/:key/once/:amount") { { balance: ACCOUNTS[params[:key]].once("deposit").deposit(params[:amount].to_i) } }
       post("/:key/:amount") { { balance: ACCOUNTS[params[:key]].deposit(params[:amount].to_i) } }
     end
     run Bank
   RUBY
+  EXPIRIES = "SELECT min(expires_at), max(expires_at) FROM elah_rows JOIN elah_tables USING (tbl) WHERE name = 'links'"
   END_OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity " \
                "WHERE pid <> pg_backend_pid() AND datname = current_database()"
   KEYS = Array.new(20) { |number| "account#{number}" }.freeze
@@ -77,7 +83,7 @@ class ClusterImportTest < Minitest::Test
     end
     out = import(@data)
     assert_match(/^links: 5 of 5 entries$/, out)
-    assert_match(/^Imported \d+ tables with \d+ entries \(\d+ bytes\), and 1 counters with 5 counts. The database has as many.$/, out)
+    assert_match(/^Imported 5 tables with \d+ entries \(\d+ bytes\), and 1 counters with 5 counts\. The database/, out)
     assert_expiry_between(began + 3600, Time.now + 3600)
     ElahServer.start(APP, cluster: @url, **OPTIONS) do |server|
       assert_equal before, responses(server)
@@ -91,7 +97,8 @@ class ClusterImportTest < Minitest::Test
   def test_a_folder_in_use_and_a_cluster_in_use_are_refused
     ElahServer.start(APP, data: @data, **OPTIONS) do |server|
       fill(server)
-      assert_match(/has the store in .* open: stop every process that uses it to import it\. It is in use by process #{server.pid} /, refused(@data))
+      users = /open: stop every process that uses it to import it\. It is in use by process #{server.pid} /
+      assert_match(users, refused(@data))
     end
     ElahServer.start(APP, cluster: @url, **OPTIONS) do |server|
       assert_equal({ "balance" => 0, "history" => [] }, server.get("/account1").json)
@@ -108,7 +115,8 @@ class ClusterImportTest < Minitest::Test
     assert_match(/has several stores \(bank, other\): name the folder of one/, refused(@data))
     assert_match(/1 of 1/, import(File.join(@data, "bank")))
     ElahServer.start(APP.sub('state("bank")', 'state("third")'), data: @data, **OPTIONS) { |server| fill(server) }
-    assert_match(/divided into 32 shards for good, and the option shards is 64/, refused(File.join(@data, "third"), shards: 64))
+    error = refused(File.join(@data, "third"), shards: 64)
+    assert_match(/divided into 32 shards for good, and the option shards is 64/, error)
   end
 
   # Whatever ends it, nothing of it is there, and it can be repeated.
@@ -142,7 +150,7 @@ class ClusterImportTest < Minitest::Test
 
   def assert_expiry_between(from, til)
     sql = Elah::SQL.new(@url, connections_max: 1)
-    lowest, highest = sql.rows("SELECT min(expires_at), max(expires_at) FROM elah_rows JOIN elah_tables USING (tbl) WHERE name = 'links'").first
+    lowest, highest = sql.rows(EXPIRIES).first
     assert_operator (from.to_r * 1000).floor, :<=, lowest
     assert_operator highest, :<=, (til.to_r * 1000).ceil
   ensure
@@ -171,7 +179,8 @@ class ClusterImportTest < Minitest::Test
   def elah(path, shards: 32)
     config = Elah.config
     out, err = StringIO.new, StringIO.new
-    status = Elah::CLI.start(["cluster", "import", path, "--cluster", @url, "--data", @data, "--shards", shards.to_s], out: out, err: err)
+    flags = ["--cluster", @url, "--data", @data, "--shards", shards.to_s]
+    status = Elah::CLI.start(["cluster", "import", path, *flags], out: out, err: err)
     [status, out.string, err.string]
   ensure
     Elah.config = config

@@ -52,7 +52,11 @@ class PeerLinksStrangersTest < PeerLinksCase
       next_version = HELLO.dup.tap { |hello| hello.setbyte(13, HELLO.getbyte(13) + 1) }
       socket.write(next_version + call_frame(7, Marshal.dump("newer")))
       received = "".b
-      wait_until("it has a reply") { turn && (received << socket.read_nonblock(1000, exception: false).to_s) && received.include?("newer") }
+      wait_until("it has a reply") do
+        turn
+        received << socket.read_nonblock(1000, exception: false).to_s
+        received.include?("newer")
+      end
       assert_empty @complaints
       socket.close
     end

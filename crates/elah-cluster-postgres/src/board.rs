@@ -89,19 +89,18 @@ impl Looks {
         }
         self.seen.replace(board.writers.iter().map(|row| (row.writer, row.seen)).collect());
         board.shards = self.shards().await?;
-        self.raise_version(&board).await?;
+        self.raise_version(&board).await;
         members.owners = board.shards.iter().map(|row| row.writer.unwrap_or(0)).collect();
         self.shared.set_members(members);
         Ok(board)
     }
 
-    /// All work by the highest version that each of them speaks.
-    async fn raise_version(&self, board: &Board) -> Result<(), Error> {
+    /// All work by the highest version that each of them speaks. If it cannot be raised now, the next look tries again.
+    async fn raise_version(&self, board: &Board) {
         let lowest = board.writers.iter().filter(|row| !row.is_fenced).map(|row| row.version).min();
         if let Some(lowest) = lowest.filter(|lowest| *lowest == self.version && self.shared.spoken() < *lowest) {
-            self.reader.rows(&statements::raise(lowest), &[]).await?;
+            let _ = self.reader.rows(&statements::raise(lowest), &[]).await;
         }
-        Ok(())
     }
 
     /// Tells others what this process has counted: `elah cluster status` shows it.

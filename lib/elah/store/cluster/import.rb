@@ -5,6 +5,8 @@ module Elah
     class Cluster
       # Copies the tables and counters of a store in a folder to the database of a cluster that has no data. It is one transaction: after a failure
       # nothing of it is there. Its locks let no process open the cluster meanwhile. The folder stays as it is.
+      #
+      # @api private
       class Import
         # Bytes of the rows, and number of the counts, that one statement copies.
         ROWS_BYTES = 1024**2
