@@ -3,6 +3,7 @@
 require "test_helper"
 require "support/elah_server"
 require "support/patience"
+require "support/ring_pools_server"
 require "support/servers"
 require "elah/cli"
 require "elah/entity"
@@ -94,6 +95,23 @@ class ClusterImportTest < Minitest::Test
     assert_match(/has data already/, refused(@data))
   end
 
+  # No number that was lent in the folder is lent again on the cluster.
+  def test_ring_pools_go_on_on_the_cluster_with_their_leases
+    numbers = Array.new(40) { |number| format("+1888555%04d", number) }
+    one = RingPoolsServer.new({}, OPTIONS)
+    pools = [numbers[0, 20], numbers[20, 20]].map { |of_pool| one.create(of_pool) }
+    lent = Array.new(8) { one.bulk(pools) }
+    pool = stored(one, pools[0])
+    one.kill
+    assert_match(/^Imported \d+ tables/, import(one.data))
+    two = RingPoolsServer.new({ ring_pools_deadline_ms: 20_000 }, { cluster: @url, **OPTIONS })
+    assert_equal pool, stored(two, pools[0])
+    lent = (lent + Array.new(8) { two.bulk(pools) }).flatten(1).map { |row| row.fetch("promo_number") }
+    assert_equal 32, lent.uniq.size, lent.inspect
+  ensure
+    [one, two].each { |server| server&.remove }
+  end
+
   def test_a_folder_in_use_and_a_cluster_in_use_are_refused
     ElahServer.start(APP, data: @data, **OPTIONS) do |server|
       fill(server)
@@ -136,6 +154,9 @@ class ClusterImportTest < Minitest::Test
   end
 
   private
+
+  # What a pool is without the figures of its process.
+  def stored(server, pool) = server.get("/pools/#{pool['id']}").json.except("next_free_at", "last_hour", "forecast")
 
   def fill(server)
     KEYS.each_with_index { |key, index| assert_equal 201, server.request("POST", "/#{key}/#{index}").status }
