@@ -143,6 +143,12 @@ module Elah
       #   URL without the password
       def troubles = troubles_native(false).to_h.update(clusters.dup.filter_map(&:trouble).to_h)
 
+      # @param dir [String] of a store, without symbolic links
+      # @param data [String] the data folder
+      # @return [String] what tells the store from others, also when the data folder was moved or restored elsewhere
+      # @api private
+      def identity_of(dir, data) = Text.of_bytes(dir.b.delete_prefix("#{data}/".b))
+
       # @return [Array<Elah::Store::Cluster>] those that this process has open
       # @api private
       def clusters = @clusters ||= []
@@ -215,7 +221,7 @@ module Elah
 
     # @return [String] what tells it from other stores, also when the data folder was moved or restored elsewhere
     # @api private
-    def identity = Text.of_bytes(dir.b.delete_prefix("#{Elah.config.data}/".b))
+    def identity = Store.identity_of(dir, Elah.config.data)
 
     # @return [Elah::Entity::Servers] the other servers on this folder
     # @api private

@@ -44,11 +44,41 @@ class ClusterEntitiesTest < Minitest::Test
       KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
       wait_until("one owns nothing") { cluster.shards(two).sort == [0, BankCluster::OPTIONS[:shards]] }
       assert_match(/ one +draining +1 +0 /, elah("status", cluster))
+      moved = / one +draining +1 +0 +\d+ +0 +\d+ +\d+ +[1-9]\d* /
+      wait_until("the moves show") { elah("status", cluster).match?(moved) }
       wait_until("the figures of two say so") { gauges(two) == [2, BankCluster::OPTIONS[:shards], 0, 0] }
       assert_equal cluster.confirmed, cluster.balances(two)
       assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"],
                    failing("drain", cluster, "three")
       assert_match(/fsync is off/, failing("check", cluster).last + elah_output)
+    end
+  end
+
+  # The database loses a number of the writer: what the process has in memory is given up and read again. Then a write
+  # waits for a lock.
+  def test_figures_say_what_has_happened_to_a_process
+    BankCluster.start(servers: 1) do |cluster|
+      server = cluster.servers[0]
+      cluster.wait_until_spread(server, 1)
+      assert_equal 201, cluster.deposit(server, "account", 1)
+      sql = Elah::SQL.new(cluster.database.url, connections_max: 1)
+      shards = BankCluster::OPTIONS[:shards]
+      sql.execute("UPDATE elah_writers SET sequence = 0")
+      expected = { losses: 1, restores: 2 * shards, drops: shards, moves: 0 }
+      wait_until("the loss is noticed") { figures(server) == expected }
+      sql.transaction do |tx|
+        tx.execute("LOCK TABLE elah_rows IN SHARE MODE")
+        waiting = Thread.new { cluster.deposit(server, "account", 1) }
+        wait_until("the lag shows") { figure(server, :lag_ms).positive? }
+        @waiting = waiting
+      end
+      assert_equal 201, @waiting.value
+      wait_until("nothing waits") { figure(server, :lag_ms).zero? }
+      assert_match(/^writer .* shards +lag ms +losses +restores +drops +moves +address$/, elah("status", cluster))
+      wait_until("the command shows it") { elah("status", cluster).match?(/ ready +1 +32 +0 +1 +\d\d+ +\d\d+ +0 +-$/) }
+      assert_match(/^elah_app_cluster_losses\{.*\} 1$/, Elah::Metrics.text(scoreboard(server)))
+    ensure
+      sql&.close
     end
   end
 
@@ -193,10 +223,14 @@ class ClusterEntitiesTest < Minitest::Test
 
   # @return [Array<Integer, nil>] living processes, own shards, shards without an owner, whether the database is away
   def gauges(server)
-    scoreboard = Elah::Scoreboard.open(File.join(server.folder, "run", server.pid.to_s, "scoreboard"))
-    shown = Elah::Status.new(scoreboard).workers.first[:app]
-    %w[processes shards unowned_shards unreachable].map { |name| shown["cluster_#{name}"] }
+    %i[processes shards unowned_shards unreachable].map { |name| figure(server, name) }
   end
+
+  def figures(server) = %i[losses restores drops moves].to_h { |name| [name, figure(server, name)] }
+
+  def figure(server, name) = Elah::Status.new(scoreboard(server)).workers.first[:app].fetch("cluster_#{name}", 0)
+
+  def scoreboard(server) = Elah::Scoreboard.open(File.join(server.folder, "run", server.pid.to_s, "scoreboard"))
 
   # A call that was on its way to who is gone, or stands still, may have run there; the others wait for the new owner.
   def deposit_all_but_one(cluster, server)

@@ -45,6 +45,23 @@ class PeerLinksStrangersTest < PeerLinksCase
     as_worker { |links| assert_equal 1, links.peer(peer.path).call([:echo, 1], 5) }
   end
 
+  # It speaks the earlier version, too: workers are replaced one by one.
+  def test_a_worker_of_the_next_version_is_served
+    as_worker do
+      socket = UNIXSocket.new(File.join(@folder, "test.sock"))
+      next_version = HELLO.dup.tap { |hello| hello.setbyte(13, HELLO.getbyte(13) + 1) }
+      socket.write(next_version + call_frame(7, Marshal.dump("newer")))
+      received = "".b
+      wait_until("it has a reply") do
+        turn
+        received << socket.read_nonblock(1000, exception: false).to_s
+        received.include?("newer")
+      end
+      assert_empty @complaints
+      socket.close
+    end
+  end
+
   def test_bytes_that_come_one_by_one_are_a_call
     as_worker do |links|
       socket = UNIXSocket.new(File.join(@folder, "test.sock"))

@@ -5,6 +5,10 @@ require_relative "app_cluster"
 # A cluster of servers with accounts, and what a test does to them: it notes what was confirmed and compares.
 class BankCluster < AppCluster
   APP = <<~RUBY
+    if (version = ENV["PLANTED_VERSION"]) # a process of another version of Elah
+      Elah::Store::Cluster::Membership.send(:remove_const, :VERSION)
+      Elah::Store::Cluster::Membership.const_set(:VERSION, Integer(version))
+    end
     class Account < Elah::Entity
       index :history
       index :notes # nobody uses it before a test does
@@ -36,6 +40,7 @@ class BankCluster < AppCluster
         end
       end
       get("/ready") { Elah::Store.check_ready }
+      get("/spoken") { { version: STORE.membership.native.spoken } }
       get("/members") { STORE.membership.native.members.transform_keys(&:to_s) }
       get("/hang") { nil until File.exist?(File.join(Elah.config.data, "go on")) }
       get("/history/:key") { { amounts: amounts(params[:key]) } }
@@ -55,6 +60,13 @@ class BankCluster < AppCluster
     @unsure = Hash.new(0)
     super
   end
+
+  # @param version [Integer] of the protocol
+  # @return [ElahServer] another server, as of another version of Elah
+  def add_version(version) = add(env: { "PLANTED_VERSION" => version.to_s })
+
+  # @return [Integer] the version by which all work, as a server knows it
+  def spoken(server) = server.get("/spoken").json["version"]
 
   # A deposit through a server. What it confirms is noted, and what it does not.
   #

@@ -11,17 +11,22 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
 use crate::error::Error;
+use crate::figures::Figures;
 use crate::input::Input;
 use crate::life;
 use crate::members::{Member, Members};
 use crate::reader::Reader;
-use crate::sequence::unsigned;
+use crate::sequence::{signed, unsigned};
 use crate::shared::Shared;
 use crate::statements;
+
+/// Looks between two reports of the figures.
+const LOOKS_PER_FIGURES: u64 = 4;
 
 /// What is known of the last look.
 pub(crate) struct Looks {
     node: String,
+    version: u32,
     reader: Rc<Reader>,
     shared: Arc<Shared>,
     shards: RefCell<((i64, i64), Vec<ShardRow>)>,
@@ -29,18 +34,26 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    pub(crate) fn new(node: String, reader: Rc<Reader>, shared: Arc<Shared>) -> Looks {
-        Looks { node, reader, shared, shards: RefCell::default(), seen: RefCell::default() }
+    pub(crate) fn new(node: String, version: u32, reader: Rc<Reader>, shared: Arc<Shared>) -> Looks {
+        Looks { node, version, reader, shared, shards: RefCell::default(), seen: RefCell::default() }
     }
 
     /// Looks until nobody takes what is seen.
     pub(crate) async fn run(&self, pause: Duration, inputs: UnboundedSender<Input>) {
-        while !inputs.is_closed() {
+        let mut told = Figures::default();
+        for number in 0_u64.. {
+            if inputs.is_closed() {
+                return;
+            }
             let input = match self.look(&inputs).await {
                 Ok(board) => Input::Board(board),
                 Err(error) => Input::BoardFailed(error),
             };
             let _ = inputs.send(input);
+            let figures = self.shared.figures();
+            if number % LOOKS_PER_FIGURES == 0 && figures != told && self.tell(&figures).await.is_ok() {
+                told = figures;
+            }
             sleep(pause).await;
         }
     }
@@ -76,9 +89,27 @@ impl Looks {
         }
         self.seen.replace(board.writers.iter().map(|row| (row.writer, row.seen)).collect());
         board.shards = self.shards().await?;
+        self.raise_version(&board).await;
         members.owners = board.shards.iter().map(|row| row.writer.unwrap_or(0)).collect();
         self.shared.set_members(members);
         Ok(board)
+    }
+
+    /// All work by the highest version that each of them speaks. If it cannot be raised now, the next look tries again.
+    async fn raise_version(&self, board: &Board) {
+        let lowest = board.writers.iter().filter(|row| !row.is_fenced).map(|row| row.version).min();
+        if let Some(lowest) = lowest.filter(|lowest| *lowest == self.version && self.shared.spoken() < *lowest) {
+            let _ = self.reader.rows(&statements::raise(lowest), &[]).await;
+        }
+    }
+
+    /// Tells others what this process has counted: `elah cluster status` shows it.
+    async fn tell(&self, figures: &Figures) -> Result<(), Error> {
+        let writer = signed(self.shared.writer());
+        let Figures { lag_ms, losses, restores, drops, moves } = figures;
+        let [lag_ms, losses, restores, drops, moves] = [lag_ms, losses, restores, drops, moves].map(|number| signed(*number));
+        self.reader.rows(statements::FIGURES, &[&writer, &lag_ms, &losses, &restores, &drops, &moves]).await?;
+        Ok(())
     }
 
     /// Whether a writer of this machine, silent since the last look, is known to have no process any more.
@@ -90,7 +121,10 @@ impl Looks {
     /// The owners; read again only when one has changed.
     async fn shards(&self) -> Result<Vec<ShardRow>, Error> {
         let version = match self.reader.rows(statements::SHARDS_VERSION, &[]).await?.first() {
-            Some(row) => (row.try_get(0)?, row.try_get(1)?),
+            Some(row) => {
+                self.shared.set_spoken(row.try_get::<_, i32>(2)?.unsigned_abs());
+                (row.try_get(0)?, row.try_get(1)?)
+            }
             None => (0, 0),
         };
         let known = self.shards.borrow().clone();

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use elah_clock::Clock;
 use elah_cluster::{Action, Config, Event, Held, Machine, Seen, Statement};
-use elah_store::{Claim, Entry, Error as StoreError, Range, TableName, Told};
+use elah_store::{Claim, Error as StoreError, Range, TableName, Told};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
@@ -17,16 +18,15 @@ use tokio::time::{sleep, timeout};
 use crate::Options;
 use crate::board::Looks;
 use crate::error::Error;
+use crate::figures::count;
 use crate::input::Input;
+use crate::job::{Job, Pending, Rows};
 use crate::life::Life;
 use crate::reader::Reader;
 use crate::rows::{Group, Waiting};
-use crate::sequence::{Registration, Sequence, signed};
+use crate::sequence::{Registration, Sequence, signed, unsigned};
 use crate::shared::{Shared, now_ms};
 use crate::statements;
-
-/// The version of the protocol and of the stored rows.
-const VERSION: u32 = 1;
 
 /// The pauses between attempts to reach the database.
 const RETRY_FIRST: Duration = Duration::from_millis(50);
@@ -37,29 +37,6 @@ const LOOKS_PER_LEASE: u32 = 10;
 
 /// Terms of one machine are numbered below this, so that those of two machines of a process differ.
 const TERMS: u64 = 1 << 40;
-
-/// What the process asks of its writer.
-pub(crate) enum Job {
-    Batch(Waiting),
-    Read { claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>> },
-    Released(Vec<u16>),
-    Leave(Told),
-}
-
-impl Job {
-    /// The thread has ended.
-    pub(crate) fn refuse(self) {
-        match self {
-            Job::Batch(waiting) => {
-                waiting.batch.fail(&StoreError::Closed);
-                (waiting.done)(());
-            }
-            Job::Read { done, .. } => done(Err(StoreError::Closed)),
-            Job::Leave(done) => done(()),
-            Job::Released(_) => {}
-        }
-    }
-}
 
 pub(crate) fn start(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> std::io::Result<()> {
     shared.set_writer(new_writer());
@@ -93,6 +70,10 @@ struct Driver {
     last_group: u64,
     /// Shards whose calls are to end.
     stopping: Vec<Held>,
+    /// Shards whose calls have ended.
+    handed_over: Vec<Held>,
+    /// The writer with another version that the log knows.
+    incompatible: u64,
     events: VecDeque<Event>,
     /// Who waits for the end, and until when the database is waited for.
     leaving: Option<(Told, u64)>,
@@ -107,7 +88,7 @@ impl Driver {
             node: options.node.clone(),
             address,
             socket: options.socket.clone(),
-            version: VERSION,
+            version: options.version,
         };
         let mut driver = Driver {
             machine: Machine::new(Config::new(0, options.shards, 1)),
@@ -126,6 +107,8 @@ impl Driver {
             groups: BTreeMap::new(),
             last_group: 0,
             stopping: Vec::new(),
+            handed_over: Vec::new(),
+            incompatible: 0,
             events: VecDeque::new(),
             leaving: None,
         };
@@ -143,14 +126,16 @@ impl Driver {
     fn begin(&mut self) {
         let lease = u64::try_from(self.options.lease.as_millis()).unwrap_or(u64::MAX / 4);
         let config = Config::new(self.own.writer, self.options.shards, lease);
-        self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: VERSION, ..config });
+        self.machine = Machine::new(Config { calm: config.calm.min(2 * lease), version: self.options.version, ..config });
         self.terms_from += TERMS;
         self.stopping.clear();
+        self.handed_over.clear();
         self.connect(Duration::ZERO);
     }
 
     async fn run(mut self) {
-        let looks = Looks::new(self.options.node.clone(), Rc::clone(&self.reader), Arc::clone(&self.shared));
+        let looks =
+            Looks::new(self.options.node.clone(), self.options.version, Rc::clone(&self.reader), Arc::clone(&self.shared));
         let (pause, report) = (self.options.lease / LOOKS_PER_LEASE, self.report.clone());
         let looking = spawn_local(async move { looks.run(pause, report).await });
         while !self.is_over() {
@@ -170,6 +155,8 @@ impl Driver {
                 self.want();
             }
             self.carry_out();
+            let since_ms = self.groups.values().next().and_then(Group::since_ms);
+            self.shared.counts.waiting_since_ms.store(since_ms.unwrap_or(0), Ordering::Relaxed);
         }
         looking.abort();
         self.end().await;
@@ -191,25 +178,34 @@ impl Driver {
         self.shared.drop_all();
         self.shared.close_releases();
         let writer = signed(self.own.writer);
+        // On another connection than the reads that still wait.
+        self.reader = Rc::new(Reader::new(Arc::clone(&self.options.settings)));
         // Without the database its lease ends by itself.
-        let _ = timeout(self.options.lease, self.reader.rows(statements::FENCE, &[&writer])).await;
+        let stored = timeout(self.options.lease, self.last_stored(writer)).await.ok().flatten();
         self.jobs.close();
         while let Ok(job) = self.jobs.try_recv() {
-            match job {
-                // Others own the shards: their calls are made again there.
-                Job::Batch(waiting) => Group::from(waiting).fail_not_stored(),
-                job => job.refuse(),
-            }
+            job.refuse();
         }
         // What was not sent is not stored.
         self.waiting.drain(..).for_each(|waiting| Group::from(waiting).fail_not_stored());
-        let why = "The cluster's database did not come back before the process ended: nobody knows whether this was stored.";
         for group in std::mem::take(&mut self.groups).into_values() {
-            group.fail(&StoreError::Unavailable { why: why.to_owned() });
+            match (group.serial, stored) {
+                (Some(_), None) => group.fail(&unknown("did not come back before the process ended")),
+                (Some(serial), Some(stored)) if serial <= stored => group.settle(),
+                _ => group.fail_not_stored(),
+            }
         }
         if let Some((done, _)) = self.leaving.take() {
             done(());
         }
+    }
+
+    /// Fences the writer. Its statements up to the returned one are stored, and no other ever will be.
+    async fn last_stored(&self, writer: i64) -> Option<u64> {
+        self.reader.rows(statements::FENCE, &[&writer]).await.ok()?;
+        let rows = self.reader.rows(statements::FATE, &[&writer]).await.ok()?;
+        let row = rows.first().filter(|row| row.get(1))?;
+        Some(unsigned(row.get(0)))
     }
 
     fn take(&mut self, job: Job) {
@@ -291,6 +287,7 @@ impl Driver {
         }
         for held in shards {
             self.shared.disown(held.shard, self.terms_from + held.term);
+            self.handed_over.push(*held);
             self.events.push_back(Event::Stopped(*held));
         }
     }
@@ -317,28 +314,39 @@ impl Driver {
             Action::Stored { id } => self.settled(id, Group::settle),
             Action::NotStored { id } => self.settled(id, Group::fail_not_stored),
             Action::Unknown { id } => {
-                let why = "The cluster's database has lost this process: nobody knows whether this was stored.".to_owned();
-                self.settled(id, |group| group.fail(&StoreError::Unavailable { why }));
+                self.settled(id, |group| group.fail(&unknown("has lost this process")));
             }
             Action::LeaseUntil { time } => self.shared.set_lease_end(time),
             Action::Restore(held) => {
                 // Rows are read as they are asked for.
+                count(&self.shared.counts.restores);
                 self.shared.own(held.shard, self.terms_from + held.term);
                 self.events.push_back(Event::Restored(held));
             }
             Action::Drop(held) => {
                 self.stopping.retain(|stopping| *stopping != held);
+                let counts = &self.shared.counts;
+                let is_handed_over = self.handed_over.extract_if(.., |handed| handed.shard == held.shard).count() > 0;
+                count(if is_handed_over { &counts.moves } else { &counts.drops });
                 self.shared.disown(held.shard, self.terms_from + held.term);
             }
             Action::Stop(held) => self.stop(held),
             // Each looks a few times per lease.
             Action::Offer { .. } => {}
-            Action::Lost { writer } => self.shared.note(format!(
-                "The cluster's database has lost confirmed writes of the writer {writer}, as a failover to an asynchronous standby does."
-            )),
-            Action::Incompatible { writer, version } => self.shared.note(format!(
-                "This process takes no shards: the writer {writer} speaks version {version} of the protocol, and this one {VERSION}."
-            )),
+            Action::Lost { writer } => {
+                count(&self.shared.counts.losses);
+                self.shared.note(format!(
+                    "The cluster's database has lost confirmed writes of the writer {writer}, as a failover to an asynchronous standby does."
+                ));
+            }
+            Action::Incompatible { writer, version } if writer != self.incompatible => {
+                self.incompatible = writer;
+                let own = self.options.version;
+                self.shared.note(format!(
+                    "This process takes no shards: the writer {writer} speaks version {version} of the protocol, and this one {own}."
+                ));
+            }
+            Action::Incompatible { .. } => {}
             Action::Fenced => {
                 self.shared.note(format!(
                     "The writer {} was declared dead: it had given no sign of life for {} s. The process goes on as another one.",
@@ -363,7 +371,7 @@ impl Driver {
     fn refused(&mut self, error: &Error) {
         let refusal = match error {
             Error::Refused { cause, is_full: true } => StoreError::Full { what: format!("the cluster's database ({cause})") },
-            other => StoreError::Unavailable { why: other.to_string() },
+            other => StoreError::Unavailable { why: other.to_string(), may_have_run: false },
         };
         if let Some(mut first) = self.groups.first_entry() {
             first.get_mut().refuse(refusal);
@@ -400,8 +408,11 @@ impl Driver {
 
     fn send(&mut self, serial: u64, statement: Statement) {
         let Some(sequence) = self.sequence.clone() else { return };
-        let group = if let Statement::Batch { id, .. } = &statement { self.groups.get(id) } else { None };
-        let columns = group.map(|group| group.columns(&Clock::System));
+        let group = if let Statement::Batch { id, .. } = &statement { self.groups.get_mut(id) } else { None };
+        let columns = group.map(|group| {
+            group.serial = Some(serial);
+            group.columns(&Clock::System)
+        });
         let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
         let patience = self.options.lease;
         let server = Arc::clone(&self.options.settings.server);
@@ -441,17 +452,25 @@ impl Driver {
         }));
     }
 
-    fn read(&mut self, claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Told<Result<Vec<Entry>, StoreError>>) {
-        let moved = StoreError::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 };
-        let Some(witness) = self.machine.witness() else { return done(Err(moved)) };
+    fn read(&mut self, claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Rows) {
+        let pending = Pending::new(claim, done);
+        let Some(witness) = self.machine.witness() else { return };
         let (reader, writer) = (Rc::clone(&self.reader), self.own.writer);
         drop(spawn_local(async move {
-            done(match reader.range(writer, witness, table.name(), &range).await {
-                Ok(Some(rows)) => Ok(rows),
-                Ok(None) => Err(moved),
-                Err(error) => Err(StoreError::Unavailable { why: error.to_string() }),
-            });
+            match reader.range(writer, witness, table.name(), &range).await {
+                Ok(Some(rows)) => pending.reply(Ok(rows)),
+                Ok(None) => drop(pending),
+                Err(error) => pending.reply(Err(StoreError::Unavailable { why: error.to_string(), may_have_run: false })),
+            }
         }));
+    }
+}
+
+/// The error of a batch that was sent, and of which the database says no more.
+fn unknown(what: &str) -> StoreError {
+    StoreError::Unavailable {
+        why: format!("The cluster's database {what}: nobody knows whether this was stored."),
+        may_have_run: true,
     }
 }
 

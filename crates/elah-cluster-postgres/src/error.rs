@@ -10,11 +10,18 @@ pub enum Error {
     Database { cause: String },
     /// The database has refused a statement and undone it.
     Refused { cause: String, is_full: bool },
+    /// All work by a later version of the protocol than this process speaks.
+    Later { spoken: u32, own: u32 },
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Later { spoken, own } => write!(
+                f,
+                "The cluster works by version {spoken} of its protocol, and this process speaks version {own}: install the version of \
+                 Elah that the other machines have"
+            ),
             Error::Refused { cause, .. } | Error::Database { cause } => {
                 write!(f, "The cluster's database cannot be used: {cause}")
             }

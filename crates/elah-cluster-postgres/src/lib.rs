@@ -7,7 +7,9 @@
 mod board;
 mod driver;
 mod error;
+mod figures;
 mod input;
+mod job;
 mod life;
 mod members;
 mod reader;
@@ -24,8 +26,9 @@ use elah_clock::Clock;
 use elah_store::{Batch, BatchStore, Claim, Entry, Error as StoreError, Own, Range, TableName, Takeover, Told};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use driver::Job;
 pub use error::Error;
+pub use figures::Figures;
+use job::Job;
 pub use members::{Member, Members};
 pub use shared::ReleaseTold;
 use shared::Shared;
@@ -47,6 +50,8 @@ pub struct Options {
     pub handover: Duration,
     /// The number of shards of the cluster.
     pub shards: u32,
+    /// The version of the protocol and of the stored rows that it speaks, beside the one before.
+    pub version: u32,
 }
 
 /// This process in the cluster.
@@ -80,6 +85,16 @@ impl Cluster {
     /// Changes whenever a shard has another owner, or a writer comes or goes.
     pub fn version(&self) -> u64 {
         self.shared.version()
+    }
+
+    /// The version of the protocol by which all processes work: none speaks only an earlier one. 0 while that is not known.
+    pub fn spoken(&self) -> u32 {
+        self.shared.spoken()
+    }
+
+    /// What this process has counted.
+    pub fn figures(&self) -> Figures {
+        self.shared.figures()
     }
 
     /// The writers and owners.
@@ -136,7 +151,7 @@ impl Cluster {
 
 impl BatchStore for Cluster {
     fn store(&self, batch: Batch, done: Told) {
-        self.send(Job::Batch(rows::Waiting { batch, done }));
+        self.send(Job::Batch(rows::Waiting { batch, done, since_ms: shared::now_ms() }));
     }
 
     fn claim(&self, takeover: Takeover, done: Told<Result<Vec<Arc<Claim>>, StoreError>>) {

@@ -13,12 +13,16 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 pub(crate) struct Waiting {
     pub(crate) batch: Batch,
     pub(crate) done: elah_store::Told,
+    /// When it came, in milliseconds since the machine's start.
+    pub(crate) since_ms: u64,
 }
 
 /// Batches that share a statement.
 #[derive(Default)]
 pub(crate) struct Group {
     batches: Vec<Waiting>,
+    /// The statement in which it was sent, if it was.
+    pub(crate) serial: Option<u64>,
     /// Why the database refuses it, if it does.
     refusal: Option<elah_store::Error>,
 }
@@ -54,7 +58,7 @@ impl Columns {
 
 impl From<Waiting> for Group {
     fn from(waiting: Waiting) -> Group {
-        Group { batches: vec![waiting], refusal: None }
+        Group { batches: vec![waiting], ..Group::default() }
     }
 }
 
@@ -71,6 +75,11 @@ impl Group {
             group.batches.extend(queue.pop_front());
         }
         group
+    }
+
+    /// When its first batch came.
+    pub(crate) fn since_ms(&self) -> Option<u64> {
+        self.batches.first().map(|waiting| waiting.since_ms)
     }
 
     /// The claims of the calls that count.
@@ -150,6 +159,7 @@ impl Group {
     }
 }
 
-fn fenced(claim: &Arc<Claim>) -> elah_store::Error {
+/// Another writer owns the shard, or soon does: nothing is stored.
+pub(crate) fn fenced(claim: &Claim) -> elah_store::Error {
     elah_store::Error::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 }
 }

@@ -124,6 +124,10 @@ impl Sequence {
             let version = i32::try_from(own.version).unwrap_or(i32::MAX);
             let params: [&(dyn ToSql + Sync); 5] = [&writer, &own.node, &own.address, &own.socket, &version];
             self.client.execute(statements::REGISTER, &params).await?;
+            let spoken: i32 = self.client.query_one(statements::SPOKEN, &[]).await?.try_get(0)?;
+            if spoken > version {
+                return Err(Error::Later { spoken: spoken.unsigned_abs(), own: own.version });
+            }
         }
         let Some(row) = self.client.query_opt(statements::OPEN, &[&writer, &serial]).await? else {
             return Ok(match self.client.query_opt(statements::FATE, &[&writer]).await? {

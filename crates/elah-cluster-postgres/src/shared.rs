@@ -1,11 +1,12 @@
 //! What the writer's thread and the threads that use the cluster both see.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use elah_store::{Claim, Told};
 
+use crate::figures::{Counts, Figures};
 use crate::members::Members;
 
 /// Notes that wait to be logged.
@@ -30,6 +31,9 @@ pub(crate) struct Shared {
     notes: Mutex<Vec<String>>,
     /// When the process last came back, in milliseconds since the machine's start; 0 if it never did.
     came_back_ms: AtomicU64,
+    /// The version by which all work; 0 while it is not known.
+    spoken: AtomicU32,
+    pub(crate) counts: Counts,
 }
 
 #[derive(Default)]
@@ -51,6 +55,8 @@ impl Shared {
             trouble: Mutex::default(),
             notes: Mutex::default(),
             came_back_ms: AtomicU64::new(0),
+            spoken: AtomicU32::new(0),
+            counts: Counts::default(),
         }
     }
 
@@ -64,6 +70,18 @@ impl Shared {
 
     pub(crate) fn changed(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn spoken(&self) -> u32 {
+        self.spoken.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_spoken(&self, version: u32) {
+        self.spoken.store(version, Ordering::Release);
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        self.counts.figures(now_ms())
     }
 
     pub(crate) fn members(&self) -> Arc<Members> {

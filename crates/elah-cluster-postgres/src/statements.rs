@@ -1,9 +1,33 @@
 //! The statements of a writer, and of what others do to it. Each is one statement in autocommit, so that a client that is paused never
 //! holds a lock. `elah-cluster` has the reasons.
 
-/// Makes the writer's row, once.
+/// Makes the writer's row, once, unless the cluster works by a later version. It waits while somebody raises that version, so that one of
+/// the two sees the other.
 pub(crate) const REGISTER: &str = "
-INSERT INTO elah_writers (writer, node, address, socket, version) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+WITH cluster AS MATERIALIZED (SELECT version FROM elah_cluster FOR SHARE)
+INSERT INTO elah_writers (writer, node, address, socket, version)
+SELECT $1::bigint, $2::text, $3::text, $4::text, $5::int FROM cluster WHERE version <= $5::int ON CONFLICT DO NOTHING";
+
+/// The version of the protocol by which all work.
+pub(crate) const SPOKEN: &str = "SELECT version FROM elah_cluster";
+
+/// Raises the version by which all work, unless a writer speaks only an earlier one. The block takes each of its statements by itself, so
+/// that the second one sees who has registered before the first one had the lock.
+pub(crate) fn raise(version: u32) -> String {
+    format!(
+        "DO $$ BEGIN
+           PERFORM FROM elah_cluster FOR UPDATE;
+           UPDATE elah_cluster SET version = {version} WHERE version < {version}
+             AND NOT EXISTS (SELECT FROM elah_writers WHERE NOT fenced AND version < {version});
+         END $$"
+    )
+}
+
+/// What the process of the writer `$1` has counted.
+pub(crate) const FIGURES: &str = "
+INSERT INTO elah_figures (writer, lag_ms, losses, restores, drops, moves) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (writer) DO UPDATE SET lag_ms = EXCLUDED.lag_ms, losses = EXCLUDED.losses, restores = EXCLUDED.restores,
+  drops = EXCLUDED.drops, moves = EXCLUDED.moves";
 
 /// Ends every statement of an earlier session of the writer: none of them is stored after this.
 pub(crate) const OPEN: &str = "
@@ -84,9 +108,10 @@ pub(crate) const FENCE: &str = "
 WITH dead AS (UPDATE elah_writers SET fenced = true, fenced_at = now() WHERE writer = $1 AND NOT fenced RETURNING 1) SELECT count(*) FROM dead";
 
 /// The sum grows whenever a shard has another owner, or none. After a failover that has lost claims it comes to the same numbers again,
-/// but from another server.
+/// but from another server. With it comes the version by which all work.
 pub(crate) const SHARDS_VERSION: &str = "
-SELECT coalesce(sum(epoch), 0)::bigint, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint FROM elah_shards";
+SELECT coalesce(sum(epoch), 0)::bigint, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
+  (SELECT version FROM elah_cluster) FROM elah_shards";
 
 /// All owners.
 pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards ORDER BY shard";

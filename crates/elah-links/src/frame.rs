@@ -17,6 +17,11 @@ use bytes::{Buf, Bytes, BytesMut};
 
 pub(crate) const VERSION: u16 = 1;
 
+/// Whether the two ends understand each other: the later version speaks the earlier one, too, so that workers are replaced one by one.
+pub(crate) fn is_understood(version: u16) -> bool {
+    version.abs_diff(VERSION) <= 1
+}
+
 const MAGIC: &[u8; 8] = b"ELAHLINK";
 const LENGTH_BYTES: usize = 4;
 /// The most bytes between a frame's length and its payload.

@@ -115,7 +115,7 @@ pub(crate) async fn exchange(stream: &mut impl Stream, own: &Identity) -> Result
         }
     };
     let theirs = match first {
-        Frame::Hello { version: VERSION, rest } => Identity::read(rest).ok_or(Unaccepted::Nameless)?,
+        Frame::Hello { version, rest } if frame::is_understood(version) => Identity::read(rest).ok_or(Unaccepted::Nameless)?,
         Frame::Hello { version, .. } => return Err(Unaccepted::Malformed(Malformed::OtherVersion(version))),
         _ => return Err(Unaccepted::Malformed(Malformed::NoHello)),
     };

@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use tokio::time::{Sleep, sleep};
 
-use super::frame::{self, Frame, Malformed, VERSION};
+use super::frame::{self, Frame, Malformed};
 use super::outbox::Outbox;
 use super::stream::{CLOSED, Stream, cause_of};
 
@@ -149,7 +149,7 @@ impl<'a, E: End, S: Stream, const FLUSHES: bool> Pump<'a, E, S, FLUSHES> {
     fn deliver(&mut self) -> Result<(), Malformed> {
         while let Some(frame) = frame::take(&mut self.incoming, self.payload_bytes_max)? {
             match (frame, self.until_hello.is_some()) {
-                (Frame::Hello { version: VERSION, .. }, true) => {
+                (Frame::Hello { version, .. }, true) if frame::is_understood(version) => {
                     self.until_hello = None;
                     self.end.greeted();
                 }

@@ -84,6 +84,20 @@ pub(super) fn open_existing(dir: &Path, pages_max: u64) -> Result<(Env, Tree, In
     Ok((env, tree, in_use, checked))
 }
 
+/// Opens a store that must exist and that no process has open, after a check of every page. `what` says why nobody else may.
+pub(super) fn open_alone(dir: &Path, what: &str) -> Result<(Env, Tree, InUse), Error> {
+    if !dir.join(DATA_FILE).exists() {
+        return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));
+    }
+    let alone = InUse::alone(dir, Duration::ZERO)?;
+    let alone = alone.ok_or_else(|| Error::InUse { path: dir.to_owned(), what: what.to_owned() })?;
+    let access = if is_read_only(dir) { Access::Read } else { Access::Write };
+    let (env, _) = open_checked(dir, 0, u64::MAX, access)?;
+    let tree = open_tree(&env).map_err(|error| refusal(dir, error))?;
+    found(&env, tree, dir, FORMATS)?;
+    Ok((env, tree, alone))
+}
+
 fn open_unread(dir: &Path, pages_max: u64) -> Result<(Env, InUse, Checked), Error> {
     if !dir.join(DATA_FILE).exists() {
         return Err(Error::cannot_open(dir, format!("there is no {DATA_FILE}")));

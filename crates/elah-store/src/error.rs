@@ -39,8 +39,9 @@ pub enum Error {
     Conflict,
     /// Another owner has claimed the shard; the write under the older epoch was not stored.
     Fenced { shard: u16, epoch: u64, stored: u64 },
-    /// The database of a cluster does not take part at the moment.
-    Unavailable { why: String },
+    /// The database of a cluster does not take part at the moment. With `may_have_run`, it has received the write, and nobody knows
+    /// whether it is stored.
+    Unavailable { why: String, may_have_run: bool },
     /// The store has the number of shards of its first owner.
     OtherShards { stored: u32, asked: u32 },
     /// The store was closed.
@@ -93,7 +94,7 @@ impl fmt::Display for Error {
                     "Shard {shard} has another owner: its epoch is {stored}, not {epoch}. Nothing of this operation was stored."
                 )
             }
-            Error::Unavailable { why } => f.write_str(why),
+            Error::Unavailable { why, .. } => f.write_str(why),
             Error::OtherShards { stored, asked } => {
                 write!(f, "The store is divided into {stored} shards for good, and cannot be used with {asked}.")
             }

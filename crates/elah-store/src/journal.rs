@@ -22,7 +22,7 @@ use memmap2::{MmapMut, MmapOptions};
 use super::env::write_zeros;
 use super::error::{Error, means_no_room};
 use super::layout::TableId;
-pub(super) use recovery::{forget_finished, names, orphans, reaches_beyond, recover};
+pub(super) use recovery::{forget_finished, names, orphans, reaches_beyond, recover, sums_beyond};
 pub(super) use segment::Sum;
 use segment::{SEGMENT_BYTES, Segment};
 

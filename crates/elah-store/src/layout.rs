@@ -49,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn tag(self) -> u8 {
+    pub(super) fn tag(self) -> u8 {
         match self {
             Kind::Table => b't',
             Kind::Counter => b'c',

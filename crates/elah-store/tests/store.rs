@@ -4,6 +4,7 @@
 mod store {
     pub mod compact;
     pub mod disk_full;
+    pub mod export;
     pub mod fence;
     pub mod foreign;
     pub mod fuzz;

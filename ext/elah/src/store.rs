@@ -3,6 +3,7 @@
 mod clock;
 mod counter;
 pub(crate) mod errors;
+mod export;
 mod snapshot;
 pub(crate) mod table;
 mod transaction;
@@ -224,6 +225,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("closed?", method!(RubyStore::is_closed, 0))?;
     clock::init(ruby, class)?;
     snapshot::init(ruby, class)?;
+    export::init(ruby, class)?;
     table::init(ruby, class)?;
     counter::init(ruby, class)?;
     transaction::init(ruby, class)

@@ -5,14 +5,21 @@ require_relative "../store"
 
 module Elah
   module CLI
-    # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, and checks the database.
+    # The command `elah cluster ACTION`: shows the processes of a cluster, empties a machine, checks the database, and imports a folder.
     module Cluster
-      ACTIONS = %w[status drain check].freeze
-      COLUMNS = %w[writer node state version shards address].freeze
+      ACTIONS = %w[status drain check import].freeze
+      FIGURES = %w[lag_ms losses restores drops moves].freeze
+      COLUMNS = ["writer", "node", "state", "version", "shards", *FIGURES.map { |name| name.tr("_", " ") }, "address"].freeze
       WRITERS = <<~SQL
-        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards
-        FROM elah_writers w LEFT JOIN elah_shards s USING (writer) WHERE NOT w.fenced GROUP BY w.writer ORDER BY w.node, w.started
+        SELECT w.writer, w.node, w.address, w.version, w.ready, w.draining, count(s.shard) AS shards,
+          coalesce(f.lag_ms, 0) AS lag_ms, coalesce(f.losses, 0) AS losses, coalesce(f.restores, 0) AS restores,
+          coalesce(f.drops, 0) AS drops, coalesce(f.moves, 0) AS moves
+        FROM elah_writers w LEFT JOIN elah_shards s USING (writer) LEFT JOIN elah_figures f USING (writer)
+        WHERE NOT w.fenced GROUP BY w.writer, f.writer ORDER BY w.node, w.started
       SQL
+      VERSION = "SELECT version FROM elah_cluster"
+      STANDBYS = "SELECT application_name AS name, sync_state AS state, extract(epoch FROM coalesce(replay_lag, '0'))::float8 AS lag_seconds " \
+                 "FROM pg_stat_replication ORDER BY 1"
       FREE = <<~SQL
         SELECT count(*) FROM elah_shards s WHERE NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)
       SQL
@@ -28,7 +35,7 @@ module Elah
         "SELECT current_setting('statement_timeout') = '0'" =>
           "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."
       }.freeze
-      private_constant :WRITERS, :FREE, :DRAIN, :CHECKS
+      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :DRAIN, :CHECKS
 
       class << self
         # @param argv [Array<String>]
@@ -39,16 +46,47 @@ module Elah
           flags = argv.drop(words.size)
           is_json = !flags.delete("--json").nil?
           arguments = Arguments.new(flags)
+          words << arguments.file if arguments.file
           return Help.run(["cluster"], out: out) if arguments.help? || words.empty?
 
           action, *names = words
           ACTIONS.include?(action) or raise OptionError, "Unknown action #{action}.#{Options.did_you_mean(action, ACTIONS)} " \
                                                          "Actions: #{ACTIONS.join(', ')}."
           url = arguments.config.cluster or raise OptionError, "Set --cluster to the URL of the cluster's database, or ELAH_CLUSTER."
+          return import(arguments.config, url, names, out) if action == "import"
+
           with_database(url) { |sql| action == "status" ? status(sql, is_json, out) : send(action, sql, names, out) }
         end
 
         private
+
+        def import(config, url, paths, out)
+          raise OptionError, "elah cluster import needs the folder of one store, or the data folder of an app with one." unless paths.size == 1
+
+          Elah.config = config
+          folder, identity = store_in(Text.path(paths.first), config.data)
+          import = Elah::Store::Cluster::Import.new(folder, identity, url, config.shards)
+          report = import.run { |name, done, total| out.puts "#{Text.printable(name)}: #{done} of #{total} entries" }
+          out.puts "Imported #{report.tables} tables with #{report.entries} entries (#{report.bytes} bytes), and #{report.counters} counters with " \
+                   "#{report.counts} counts. The database has as many."
+        rescue Elah::Store::InUse => e
+          users = FolderUsers.of(folder)
+          raise Error, users.empty? ? e.message : "#{e.message} It is in use by #{users.join(', ')}."
+        end
+
+        # The folder of the store, and its identity for the app.
+        def store_in(path, data)
+          dir = File.realpath(path)
+          return [dir, Elah::Store.identity_of(dir, data)] if File.file?(File.join(dir, "data.mdb"))
+
+          found = Elah::Store::Backup::Contents.stores(dir).reject { |store| File.basename(store) == "ledger" }
+          return [File.join(dir, found[0]), found[0]] if found.size == 1
+
+          names = found.empty? ? "no store" : "several stores (#{found.join(', ')}): name the folder of one"
+          raise Error, "#{path} has #{names}. The ledgers of sinks stay with their machine."
+        rescue SystemCallError => e
+          raise Error, "#{path} cannot be read: #{e.message}."
+        end
 
         def with_database(url)
           sql = SQL.new(Elah::Store::Cluster.primary(url), connections_max: 1)
@@ -62,17 +100,27 @@ module Elah
         def status(sql, is_json, out)
           writers = sql.query(WRITERS)
           free = sql.value(FREE)
-          return out.puts(JSON.generate("writers" => writers, "shards_without_owner" => free)) if is_json
+          version = sql.value(VERSION)
+          standbys = sql.query(STANDBYS)
+          if is_json
+            return out.puts(JSON.generate("writers" => writers, "shards_without_owner" => free, "version" => version, "standbys" => standbys))
+          end
 
           out.puts "#{writers.size} processes on #{writers.map { |writer| writer['node'] }.uniq.size} machines, #{free} shards without an owner"
+          out.puts "All work by version #{version} of the protocol" if writers.any? { |writer| writer["version"] != version }
+          standbys.each { |standby| out.puts format("standby %<name>s: %<state>s, %<lag>.3f s behind", **of_standby(standby)) }
           Status.print_table([COLUMNS, *writers.map { |writer| row(writer) }], out) if writers.any?
         end
 
         def row(writer)
           ready = writer["ready"] ? "ready" : "joining"
           address = writer["address"].empty? ? "-" : writer["address"]
-          [*writer.values_at("writer", "node"), writer["draining"] ? "draining" : ready, *writer.values_at("version", "shards"), address].map(&:to_s)
+          state = writer["draining"] ? "draining" : ready
+          [*writer.values_at("writer", "node"), state, *writer.values_at("version", "shards", *FIGURES), address].map(&:to_s)
         end
+
+        # A user who may not see them has no names and times.
+        def of_standby(standby) = { name: standby["name"] || "?", state: standby["state"] || "?", lag: standby["lag_seconds"] || 0 }
 
         # Its processes hand over their shards, and go on to serve requests, until they are restarted.
         def drain(sql, nodes, out)

@@ -14,6 +14,7 @@ require_relative "cluster/commit"
 require_relative "cluster/transaction"
 require_relative "cluster/sweeper"
 require_relative "cluster/membership"
+require_relative "cluster/import"
 
 module Elah
   class Store
@@ -95,7 +96,7 @@ module Elah
         @url = Cluster.primary(url)
         @shards = shards
         @dir = Cluster.dir_of(url)
-        @name = create(@url, shards, bounds)
+        @name, @identity = create(@url, shards, bounds)
         @database = Database.new(@url, bounds)
         @tables = Names.new(@database, "elah_tables")
         @counters = Names.new(@database, "elah_counters")
@@ -174,9 +175,9 @@ module Elah
       # @api private
       def clustered? = true
 
-      # @return [String] the same whatever URL a process has
+      # @return [String] the same whatever URL a process has; of an imported folder that of the folder, by which stored references find their class
       # @api private
-      def identity = name
+      attr_reader :identity
 
       # Hands the entities of this process over. Their writes are stored first.
       # @api private
@@ -194,9 +195,10 @@ module Elah
       # @api private
       def gauges
         members = membership.native.members.reject { |_, member| member[:fenced] }
+        figures = membership.native.figures.transform_keys { |name| :"cluster_#{name}" }
         { cluster_processes: members.size, cluster_shards: members.dig(membership.native.writer, :shards) || 0,
           cluster_unowned_shards: membership.placement.shards - members.sum { |_, member| member[:shards] },
-          cluster_unreachable: trouble ? 1 : 0 }
+          cluster_unreachable: trouble ? 1 : 0, cluster_version: membership.native.spoken, **figures }
       end
 
       # @return [Membership] of this process

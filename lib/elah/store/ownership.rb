@@ -12,7 +12,7 @@ module Elah
       TAKEN = "Another process has opened it since, and only one can write it."
       FORK = "This process is a fork of the one that opened it: open it in before_worker_boot, or keep it in an entity, which all workers can call."
       CLUSTER = "A lease pool or a ranked set in a table needs a store in a folder. On a cluster, keep it in an entity."
-      private_constant :TABLE, :TAKEN, :FORK, :CLUSTER
+      private_constant :TAKEN, :FORK, :CLUSTER
 
       # Takes the ownership from its current owner, and runs a block that reads the rows: no other process writes them any more. If the block
       # raises, the former owner gets it back.

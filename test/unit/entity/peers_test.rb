@@ -3,6 +3,7 @@
 require "test_helper"
 require "elah/entity"
 require "elah/entity/peer_links"
+require "support/entity_case"
 require "tmpdir"
 
 # Which worker a slot leads to, as the board changes.
@@ -32,5 +33,26 @@ class EntityPeersTest < Minitest::Test
         links&.close
       end
     end
+  end
+end
+
+# Calls of other workers that reach one which has closed the store already.
+class EntityLeavingTest < EntityCase
+  def setup
+    super
+    @accounts["1"].deposit(1)
+    @store.close
+  end
+
+  # Nothing of them is stored, so the caller makes them again at the next owner.
+  def test_they_have_not_run
+    assert_raises(Elah::Entity::Moved) { @accounts.serve([], "1", :deposit, [1]) }
+    assert_raises(Elah::Entity::Moved) { @accounts.serve(["others"], "2", :balance, []) }
+    replies = @accounts.serve_many([], [["1", :deposit, 1], ["2", :balance]])
+    assert_equal [Elah::Entity::Moved] * 2, replies.map(&:class)
+  end
+
+  def test_an_own_call_says_that_the_store_is_closed
+    assert_raises(Elah::Store::Closed) { @accounts["1"].deposit(1) }
   end
 end

@@ -205,7 +205,7 @@ fn strangers_are_refused_with_a_reason_and_leave_nothing_behind() {
             (client(&authority, sign("node2"), &[]), frames.clone(), "another protocol"),
             (client(&authority, sign("node2"), &[b"h2"]), frames.clone(), "another protocol"),
             (client(&authority, sign("node2"), &[ALPN]), hello(9, 7, "shop", "node2"), "it speaks version 9, and this worker 1"),
-            (client(&authority, sign("node2"), &[ALPN]), hello(1, 7, "bank", "node2"), "the cluster \"bank\""),
+            (client(&authority, sign("node2"), &[ALPN]), hello(2, 7, "bank", "node2"), "the cluster \"bank\""),
             (client(&authority, sign("node2"), &[ALPN]), b"\x0b\0\0\0\0ELAHLINK\x01\0".to_vec(), "it did not say who it is"),
             (client(&authority, sign("node2"), &[ALPN]), b"GET / HTTP/1.1\r\n\r\n".to_vec(), "frame of 542393671 bytes"),
         ];

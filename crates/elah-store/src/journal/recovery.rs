@@ -30,10 +30,15 @@ pub(crate) fn names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
+/// The sums of a journal that a store lacks that has folded it up to the generation `folded`.
+pub(crate) fn sums_beyond(content: &[u8], folded: u64) -> impl Iterator<Item = Sum<'_>> {
+    let segments = content.chunks_exact(SEGMENT_BYTES);
+    segments.filter(move |segment| generation(segment).is_some_and(|number| number > folded)).flat_map(sums)
+}
+
 /// Whether a journal has sums that a store lacks that has folded it up to the generation `folded`.
 pub(crate) fn reaches_beyond(content: &[u8], folded: u64) -> bool {
-    let mut segments = content.chunks_exact(SEGMENT_BYTES);
-    segments.any(|segment| generation(segment).is_some_and(|number| number > folded) && sums(segment).next().is_some())
+    sums_beyond(content, folded).next().is_some()
 }
 
 /// The journals in `dir` whose owner is dead and that no other process is recovering.

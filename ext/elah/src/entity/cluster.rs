@@ -38,6 +38,7 @@ impl RubyCluster {
             hang: seconds("hang_seconds")?,
             handover: seconds("handover_seconds")?,
             shards: fetch(ruby, own, "shards")?,
+            version: fetch(ruby, own, "version")?,
         };
         Ok(RubyCluster { cluster: Arc::new(Cluster::new(options)), node })
     }
@@ -105,6 +106,23 @@ impl RubyCluster {
         self.cluster.take_notes()
     }
 
+    /// The version of the protocol by which all processes work; 0 while it is not known.
+    fn spoken(&self) -> u32 {
+        self.cluster.spoken()
+    }
+
+    /// What this process has counted.
+    fn figures(ruby: &Ruby, cluster: &Self) -> Result<RHash, Error> {
+        let figures = cluster.cluster.figures();
+        let hash = ruby.hash_new();
+        hash.aset(ruby.to_symbol("lag_ms"), figures.lag_ms)?;
+        hash.aset(ruby.to_symbol("losses"), figures.losses)?;
+        hash.aset(ruby.to_symbol("restores"), figures.restores)?;
+        hash.aset(ruby.to_symbol("drops"), figures.drops)?;
+        hash.aset(ruby.to_symbol("moves"), figures.moves)?;
+        Ok(hash)
+    }
+
     /// Of each writer: its number, node, address, version, whether it is ready, whether it is fenced, and its shards.
     fn members(ruby: &Ruby, cluster: &Self) -> Result<RHash, Error> {
         let members = cluster.cluster.members();
@@ -139,6 +157,8 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("leave", method!(RubyCluster::leave, 0))?;
     class.define_method("trouble", method!(RubyCluster::trouble, 0))?;
     class.define_method("take_notes", method!(RubyCluster::take_notes, 0))?;
+    class.define_method("spoken", method!(RubyCluster::spoken, 0))?;
+    class.define_method("figures", method!(RubyCluster::figures, 0))?;
     class.define_method("members", method!(RubyCluster::members, 0))?;
     Ok(())
 }

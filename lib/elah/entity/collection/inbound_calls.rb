@@ -14,13 +14,16 @@ module Elah
           return run_here(current_task, resident!(key), method_named(name), arguments) if callers.empty?
 
           called_by(callers) { |task| run_here(task, resident!(key), method_named(name), arguments) }
+        rescue Store::Closed => e
+          raise moved(e)
         end
 
         # @api private
         # @param calls [Array<Array>]
         # @return [Array] results and exceptions
         def serve_many(callers, calls)
-          called_by(callers) { run_many(calls) }
+          replies = called_by(callers) { run_many(calls) }
+          @store.closed? ? replies.map { |reply| reply.is_a?(Store::Closed) ? moved(reply) : reply } : replies
         end
 
         # @api private
@@ -28,6 +31,9 @@ module Elah
         def message_of_many(calls) = [@number, Chain.of(current_task), nil, nil, calls]
 
         private
+
+        # This process has closed the store, so nothing of the call is stored: the caller asks the next owner.
+        def moved(error) = @store.closed? ? Moved.new(error.message) : error
 
         def called_by(callers)
           task = current_task

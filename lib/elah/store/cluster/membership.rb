@@ -11,6 +11,10 @@ module Elah
       # process of its own.
       # @api private
       class Membership
+        # The version of the protocol and of the stored rows that this process speaks, beside the one before. The processes of a cluster work by the
+        # highest that all of them speak, which only grows.
+        VERSION = 1
+
         # Limits of the connections of the writer and the reader.
         BOUNDS = { connections_max: 1, waiters_max: 0, statements_max: 64, pool_seconds: 5.0, connect_seconds: 5.0, query_seconds: 30.0,
                    idle_seconds: 300.0 }.freeze
@@ -78,7 +82,7 @@ module Elah
         private
 
         def own(config, shards, socket)
-          { node: config.cluster_node || Etc.uname[:nodename], socket: socket, shards: shards,
+          { node: config.cluster_node || Etc.uname[:nodename], socket: socket, shards: shards, version: VERSION,
             lease_seconds: config.lease_seconds.to_f, hang_seconds: config.hang_seconds.to_f, handover_seconds: config.handover_seconds.to_f }
         end
       end

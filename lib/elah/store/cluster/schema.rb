@@ -4,7 +4,7 @@ module Elah
   class Store
     class Cluster
       # The tables of a cluster in its database. They are created once, by the first process that opens it. A later version of Elah that needs other
-      # tables raises {FORMAT}.
+      # tables raises {FORMAT}. The row of `elah_cluster` also has the version of the protocol by which all processes work: see {Membership::VERSION}.
       module Schema
         # Of these tables and functions.
         FORMAT = 1
@@ -34,6 +34,8 @@ module Elah
             format int NOT NULL,
             name text NOT NULL,
             shards int NOT NULL,
+            version int NOT NULL,
+            identity text,
             the_only_row bool PRIMARY KEY DEFAULT true CHECK (the_only_row)
           );
           CREATE TABLE elah_tables (
@@ -58,6 +60,14 @@ module Elah
             fenced_at timestamptz,
             started timestamptz NOT NULL DEFAULT now()
           ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+          CREATE TABLE elah_figures (
+            writer bigint PRIMARY KEY REFERENCES elah_writers ON DELETE CASCADE,
+            lag_ms bigint NOT NULL,
+            losses bigint NOT NULL,
+            restores bigint NOT NULL,
+            drops bigint NOT NULL,
+            moves bigint NOT NULL
+          );
           CREATE TABLE elah_shards (
             shard int PRIMARY KEY,
             epoch bigint NOT NULL DEFAULT 0,
@@ -174,29 +184,46 @@ module Elah
           #
           # @param sql [Elah::SQL]
           # @param shards [Integer] of the entities
-          # @return [String] the name of the cluster
+          # @return [Array(String, String)] the name of the cluster, and what its entities are told apart by from those of other stores
           # @raise [OtherShards]
-          # @raise [CannotOpen] when the tables are of a later version, or the database's settings do not fit
+          # @raise [CannotOpen] when the tables or the protocol are of a later version, or the database's settings do not fit
           def create(sql, shards)
             check_server(sql)
-            found = read(sql) || sql.transaction(isolation: :read_committed) do |tx|
-              tx.execute("SELECT pg_advisory_xact_lock(#{CREATION})")
-              read(tx) || write(tx, shards)
-            end
+            found = read(sql) || sql.transaction(isolation: :read_committed) { |tx| read_or_write(tx, shards) }
             check(found, shards, sql.server)
-            found["name"]
+            found.values_at("name", "identity")
+          end
+
+          # As {create}, in the transaction of the block. Nobody else creates the tables meanwhile.
+          #
+          # @param (see create)
+          # @yieldparam transaction [Elah::SQL::Transaction]
+          # @return [Object] the block's value
+          # @raise (see create)
+          def create_alone(sql, shards)
+            check_server(sql)
+            sql.transaction(isolation: :read_committed) do |tx|
+              check(read_or_write(tx, shards), shards, sql.server)
+              yield tx
+            end
           end
 
           private
 
           def read(sql)
-            sql.first("SELECT format, name, shards FROM elah_cluster") if sql.value(EXISTS)
+            sql.first("SELECT format, name, shards, version, coalesce(identity, name) AS identity FROM elah_cluster") if sql.value(EXISTS)
+          end
+
+          def read_or_write(transaction, shards)
+            transaction.execute("SELECT pg_advisory_xact_lock(#{CREATION})")
+            read(transaction) || write(transaction, shards)
           end
 
           def write(sql, shards)
             [*TABLES.split(";\n"), COMMIT].each { |statement| sql.execute(statement) }
             sql.execute("INSERT INTO elah_shards (shard) SELECT generate_series(0, $1::int - 1)", shards)
-            sql.execute("INSERT INTO elah_cluster (format, name, shards) VALUES ($1, gen_random_uuid(), $2)", FORMAT, shards)
+            sql.execute("INSERT INTO elah_cluster (format, name, shards, version) VALUES ($1, gen_random_uuid(), $2, $3)", FORMAT, shards,
+                        Membership::VERSION)
             read(sql)
           end
 
@@ -217,6 +244,10 @@ module Elah
             if found["format"] > FORMAT
               raise CannotOpen, "The tables of the cluster in #{server} have format #{found['format']}, and this version of Elah knows formats up " \
                                 "to #{FORMAT}: install the version that the other nodes have."
+            end
+            if found["version"] > Membership::VERSION
+              raise CannotOpen, "The cluster in #{server} works by version #{found['version']} of its protocol, and this version of Elah speaks up " \
+                                "to #{Membership::VERSION}: install the version that the other nodes have."
             end
             return if found["shards"] == shards
 

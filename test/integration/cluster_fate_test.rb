@@ -1,0 +1,160 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/bank_cluster"
+require "support/cluster_case"
+require "support/cutting_proxy"
+
+# What the caller of an entity learns when the connection to the database breaks after its write was sent.
+class ClusterFateTest < ClusterCase
+  # How often it was counted.
+  class Tally < Elah::Entity
+    entity_name "tallies"
+    def count
+      state.put("count", (state.get("count").to_i + 1).to_s)
+      nil
+    end
+  end
+
+  # What waits for a lock of the rows: batches, and ranges that entities read.
+  WAITING = "SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE datid = (SELECT oid FROM pg_database WHERE " \
+            "datname = current_database()) AND wait_event_type = 'Lock' AND query LIKE '%s'"
+  BATCHES = format(WAITING, "WITH fence%elah_rows%")
+  READS = format(WAITING, "%s.stands%")
+
+  # A transaction sees the activity as it was at its first look, unless it forgets that.
+  def self.waiting(sql, what)
+    sql.execute("SELECT pg_stat_clear_snapshot()")
+    sql.value(what)
+  end
+
+  def setup
+    super
+    @sql.execute("UPDATE elah_writers SET fenced = true") # of the test before
+    @config = Elah.config
+    Elah.config = Elah::Config.build(lease_seconds: 2.5, entity_moving_seconds: 30)
+  end
+
+  def teardown
+    Elah.config = @config
+    super
+  end
+
+  def test_a_write_may_have_run_when_the_database_has_lost_the_writer
+    error = failure { @sql.execute("DELETE FROM elah_writers") }
+    assert_match(/has lost this process/, error.message)
+    assert_predicate error, :may_have_run?
+  end
+
+  def test_a_write_may_have_run_when_the_process_ends_before_the_database_replies
+    error = failure(&:leave)
+    assert_match(/did not come back before the process ended/, error.message)
+    assert_predicate error, :may_have_run?
+  end
+
+  def test_a_process_that_ends_asks_what_became_of_its_writes
+    through_proxy do |proxy, store, tally|
+      cutting(proxy) do
+        proxy.bytes_max = nil
+        store.leave
+      end
+      assert_nil tally.count
+    end
+  end
+
+  private
+
+  # What a count raises whose reply was cut off, although it is stored.
+  def failure(&after)
+    through_proxy do |proxy, store, tally|
+      cutting(proxy) { after.call(store) }
+      return assert_raises(Elah::Store::Unavailable) { tally.count }
+    end
+  end
+
+  def through_proxy
+    CuttingProxy.start(server.port) do |proxy|
+      store = Elah::Store.open(url.sub(server.address, "127.0.0.1:#{proxy.port}"), sweep_seconds: 3600)
+      tally = Tally.in(store)["1"]
+      tally.count
+      yield proxy, store, tally
+    ensure
+      proxy.bytes_max = nil
+      @interference&.join
+      store&.close
+    end
+  end
+
+  # Cuts the next write's reply off, and runs the block when the write is stored.
+  def cutting(proxy)
+    holds = Queue.new
+    @interference = Thread.new do
+      hold_rows(holds) { proxy.bytes_max = 0 }
+      wait_until("it is stored") { @sql.value("SELECT EXISTS (SELECT FROM elah_rows WHERE value = '2')") }
+      yield
+    ensure
+      proxy.bytes_max = nil
+    end
+    holds.pop
+  end
+
+  def hold_rows(holds)
+    @sql.transaction do |tx|
+      tx.execute("LOCK TABLE elah_rows IN SHARE MODE")
+      holds << true
+      wait_until("the write was sent") { ClusterFateTest.waiting(tx, BATCHES).positive? }
+      yield
+    end
+  end
+end
+
+# Calls of another process that reach one which leaves: nothing of them is stored there, and the next owner runs them.
+class ClusterLeavingTest < Minitest::Test
+  include Patience
+
+  KEYS = Array.new(24) { |number| "account#{number}" }.freeze
+
+  def test_calls_that_wait_for_the_database_are_made_again_at_the_next_owner
+    BankCluster.start(drain_seconds: 50) do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(two, 2)
+      known = keys_of(one)
+      known.each { |key| cluster.deposit(two, key, 1) }
+      while_rows_are_held(cluster) do |sql|
+        calls = Array.new(2) { |place| Thread.new { cluster.deposit(two, known[place], 10) } }
+        calls += new_keys_of(known).map { |key| Thread.new { cluster.deposit(two, key, 10) } }
+        wait_until("a write and a read wait") do
+          [ClusterFateTest::BATCHES, ClusterFateTest::READS].all? do |what|
+            ClusterFateTest.waiting(sql, what).positive?
+          end
+        end
+        one.stop
+        @calls = calls
+      end
+      assert_equal [201], @calls.map(&:value).uniq
+      assert_equal cluster.confirmed, cluster.balances(two)
+    end
+  end
+
+  private
+
+  def keys_of(server) = KEYS.select { |key| server.get("/#{key}").json["pid"] == server.pid }
+
+  # Keys of the same shards, which nobody has in memory.
+  def new_keys_of(known)
+    shards = known.map { |key| shard(key) }
+    Array.new(500) { |number| "new#{number}" }.select { |key| shards.include?(shard(key)) }.first(2)
+  end
+
+  def shard(key) = Elah::Shards.of(key, BankCluster::OPTIONS[:shards])
+
+  def while_rows_are_held(cluster)
+    sql = Elah::SQL.new(cluster.database.url, connections_max: 1)
+    sql.transaction do |tx|
+      tx.execute("LOCK TABLE elah_rows IN ACCESS EXCLUSIVE MODE")
+      yield tx
+    end
+  ensure
+    sql&.close
+  end
+end
