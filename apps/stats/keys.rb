@@ -11,17 +11,16 @@ module Stats
     FORM = /\A([\x21-\x7e&&[^:,]]{1,200}):([\w.-]{1,100})(?::([1-9]\d{0,8}))?\z/
     BASIC = /\ABasic +([A-Za-z0-9+\/=]+)\s*\z/i
 
-    # @param text [String] `KEY:NAME` or `KEY:NAME:EVENTS_PER_MINUTE`, separated by commas
-    # @return [Keys, nil] nil if anybody may send events
+    # @param text [String, nil] `KEY:NAME` or `KEY:NAME:EVENTS_PER_MINUTE`, separated by commas
+    # @return [Keys, nil] nil if there is no text: anybody may send events
     # @raise [Elah::OptionError]
-    def self.parse(text)
-      parts = text.to_s.split(/[,\s]+/)
-      new(parts) unless parts.empty?
-    end
+    def self.parse(text) = text && new(text.split(/[,\s]+/))
 
     # @param parts [Array<String>]
     # @raise [Elah::OptionError]
     def initialize(parts)
+      raise Elah::OptionError, "stats_keys is set, but lists no key." if parts.empty?
+
       @keys = parts.each_with_index.to_h do |part, index|
         key, name, per_minute = part.match(FORM)&.captures
         raise Elah::OptionError, "stats_keys must list KEY:NAME or KEY:NAME:EVENTS_PER_MINUTE; the #{index + 1}. is neither." unless key

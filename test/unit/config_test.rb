@@ -168,6 +168,12 @@ class ConfigTest < Minitest::Test
     refute_includes flagged.inspect, "flag"
   end
 
+  # It was as if it were not set, so an API key from a variable without a value protected nothing.
+  def test_an_empty_variable_is_the_value_of_a_setting
+    settings = load(file: 'set :links_api_key, "file"', env: { "LINKS_API_KEY" => "" }).settings
+    assert_equal ["", true], [settings["links_api_key"], settings.key?("links_api_key")]
+  end
+
   def test_a_missing_setting_says_how_to_give_it
     settings = load.settings
     assert_equal 4, settings.fetch(:links_size, 4)

@@ -113,7 +113,8 @@ class EventProcessorTest < SinkCase
 
   def test_settings_that_are_wrong_are_refused_at_boot
     ["a b", "key", "key:", "key:name:0", "key:name:1:2", ":name"].each { |text| assert_raises(Elah::OptionError, text) { Stats::Keys.parse("#{text},k") } }
-    assert_nil Stats::Keys.parse("")
+    ["", " "].each { |text| assert_raises(Elah::OptionError, text) { Stats::Keys.parse(text) } }
+    assert_nil Stats::Keys.parse(nil)
     assert_raises(Elah::OptionError) { Stats::CORS.new(["example.com"]) }
     assert_raises(Elah::OptionError) { Stats::CORS.new(["*"]) }
     error = assert_raises(Elah::OptionError) { Stats::Destination.of("redis://127.0.0.1") }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::response_stream::{StreamState, Written};
+use crate::response_stream::StreamState;
 
 /// The listeners of one broadcast on this worker.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Audience {
                 self.missed.set(self.missed.get() + 1);
                 return !listener.is_reader_gone();
             }
-            listener.write(piece.clone()) != Written::ClientGone
+            listener.push(piece.clone())
         });
         Pushed { listeners: listeners.len(), missed: self.missed.get() }
     }

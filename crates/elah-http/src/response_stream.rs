@@ -56,12 +56,11 @@ impl StreamEnd {
 }
 
 /// The result of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There is room for more.
-    Room,
-    /// Accepted, but the buffer is full: wait before the next write.
-    Full,
+    Accepted,
+    /// Not accepted, because the client has too much unread: wait for room and write it again.
+    Full(Bytes),
     /// The client has disconnected; nothing was accepted.
     ClientGone,
 }
@@ -83,15 +82,23 @@ impl StreamState {
     }
 
     pub(crate) fn write(&self, chunk: Bytes) -> Written {
+        if self.buffered_bytes.get() > self.buffer_bytes_max && !self.reader_is_gone.get() {
+            return Written::Full(chunk);
+        }
+        if self.push(chunk) { Written::Accepted } else { Written::ClientGone }
+    }
+
+    /// Accepts a piece, however much the client has unread. False if it has disconnected.
+    pub(crate) fn push(&self, chunk: Bytes) -> bool {
         if self.reader_is_gone.get() || self.end.get() != End::Open {
-            return Written::ClientGone;
+            return false;
         }
         if !chunk.is_empty() {
             self.buffered_bytes.set(self.buffered_bytes.get() + chunk.len());
             self.chunks.borrow_mut().push_back(chunk);
             self.wake_reader();
         }
-        if self.buffered_bytes.get() > self.buffer_bytes_max { Written::Full } else { Written::Room }
+        true
     }
 
     /// Ends the wait `id` as soon as there is room, or the client has disconnected.

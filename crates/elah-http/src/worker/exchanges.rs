@@ -125,7 +125,7 @@ impl Worker {
         }
     }
 
-    /// Writes to a stream. After `Full`, wait with `wait_for_room` before the next write.
+    /// Writes to a stream. After `Full`, wait with `wait_for_room` and write the piece again.
     pub fn write(&self, stream: usize, chunk: Bytes) -> Written {
         self.streams.borrow().get(stream).map_or(Written::ClientGone, |stream| stream.write(chunk))
     }

@@ -36,19 +36,24 @@ impl ResponseStream {
             let taken = rb_self.write_pieces(ruby, RString::new_frozen(chunk))?;
             return if taken { Ok(chunk.len()) } else { Err(client_gone(ruby)) };
         }
-        let worker = worker(ruby)?;
         // SAFETY: the bytes are copied before Ruby runs again.
         let bytes = Bytes::copy_from_slice(unsafe { chunk.as_slice() });
         let length = bytes.len();
-        match worker.write(rb_self.key.get(), bytes) {
-            Written::Room => return Ok(length),
-            Written::Full => park(ruby, worker.wait_for_room(rb_self.key.get()))?,
-            Written::ClientGone => {}
+        if rb_self.write_piece(ruby, bytes)? { Ok(length) } else { Err(client_gone(ruby)) }
+    }
+
+    /// Waits until the client has read enough, and then accepts the piece: a wait that is cut short has sent nothing. False if the
+    /// client has disconnected.
+    fn write_piece(&self, ruby: &Ruby, mut piece: Bytes) -> Result<bool, Error> {
+        let worker = worker(ruby)?;
+        loop {
+            match worker.write(self.key.get(), piece) {
+                Written::Accepted => return Ok(true),
+                Written::ClientGone => return Ok(false),
+                Written::Full(refused) => piece = refused,
+            }
+            park(ruby, worker.wait_for_room(self.key.get()))?;
         }
-        if worker.is_client_gone(rb_self.key.get()) {
-            return Err(client_gone(ruby));
-        }
-        Ok(length)
     }
 
     /// Sends a whole body and ends the stream. False if the client has disconnected.
@@ -60,17 +65,14 @@ impl ResponseStream {
     }
 
     fn write_pieces(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
-        let worker = worker(ruby)?;
         let mut sent = 0;
         while sent < body.len() {
             // SAFETY: the bytes are copied before Ruby runs again.
             let rest = unsafe { &body.as_slice()[sent..] };
             let piece = Bytes::copy_from_slice(&rest[..rest.len().min(PIECE_BYTES)]);
             sent += piece.len();
-            match worker.write(self.key.get(), piece) {
-                Written::Room => {}
-                Written::Full => park(ruby, worker.wait_for_room(self.key.get()))?,
-                Written::ClientGone => return Ok(false),
+            if !self.write_piece(ruby, piece)? {
+                return Ok(false);
             }
         }
         Ok(true)

@@ -39,11 +39,8 @@ module Elah
       def variable(name) = name.to_s.upcase
 
       # @param name [String, Symbol] of a setting
-      # @return [String, nil] nil when the variable is unset or empty
-      def setting(name, env = ENV)
-        value = env[variable(name)]
-        value if present?(value)
-      end
+      # @return [String, nil] nil when the variable is unset. An empty one is a value: as an API key it must not be taken for none
+      def setting(name, env = ENV) = env[variable(name)]
 
       # Tells the app which environment it runs in, for the frameworks that read RACK_ENV as they are loaded.
       #
