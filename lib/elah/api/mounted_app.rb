@@ -17,7 +17,7 @@ module Elah
         begin
           response = @app.call(request.env)
         rescue Exception => e # -- it is raised again
-          raise Elah::Rack::ResponseSender.fail(request, e)
+          raise Elah::Rack::ResponseSender.failed(request, e)
         end
         Elah::Rack::ResponseSender.deliver(request, response)
       end

@@ -36,7 +36,7 @@ module Elah
         begin
           status, headers, body = @app.call(env)
         rescue Exception => e # -- it is raised again
-          raise ResponseSender.fail(request, e)
+          raise ResponseSender.failed(request, e)
         end
         request.respond_to_rack(status, headers, body) or ResponseSender.new(request, status, headers, body).give
       end

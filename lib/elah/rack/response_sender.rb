@@ -28,7 +28,7 @@ module Elah
       # @param request [Elah::Request]
       # @param exception [Exception]
       # @return [Exception] the one to raise
-      def self.fail(request, exception)
+      def self.failed(request, exception)
         request.env["rack.hijack_io"]&.close
         is_async = exception.is_a?(UncaughtThrowError) && exception.tag == :async
         exception = InvalidRackResponse.new("The app threw :async. #{NO_ASYNC}") if is_async

@@ -14,8 +14,8 @@ class APICookiesTest < APICase
     assert_equal "%zz", Cookies.new("a=%zz")[:a]
   end
 
-  # A comma began another cookie: a sister domain could set `theme=dark,__Host-session=stolen`, while browsers do not let
-  # it set `__Host-session`.
+  # A comma began another cookie: a sister domain could set `theme=dark,__Host-session=stolen`, while browsers refuse
+  # its `__Host-session`.
   def test_a_comma_belongs_to_the_value
     cookies = Cookies.new("theme=dark,__Host-session=stolen; __Host-session=own;last=1")
     assert_equal({ "theme" => "dark,__Host-session=stolen", "__Host-session" => "own", "last" => "1" }, cookies.to_h)
