@@ -148,6 +148,9 @@ class BankCluster
     end
   end
 
+  # Shards move only when the processes have been the same for a while, which they are not on a machine that is loaded.
+  def patience_seconds = 180
+
   def remove
     @servers.each(&:kill)
     [@standby, @database].each { |server| server&.remove }

@@ -13,7 +13,7 @@ module Patience
   def wait_until(what = "it is so")
     give_up_at = monotonic + patience_seconds
     until yield
-      flunk "Waited #{patience_seconds} s until #{what}." if monotonic > give_up_at
+      raise Minitest::Assertion, "Waited #{patience_seconds} s until #{what}." if monotonic > give_up_at
       Thread.pass
     end
   end
