@@ -14,6 +14,7 @@ module Patience
     give_up_at = monotonic + patience_seconds
     until yield
       raise Minitest::Assertion, "Waited #{patience_seconds} s until #{what}." if monotonic > give_up_at
+
       Thread.pass
     end
   end
