@@ -10,7 +10,7 @@ class ClusterUpgradeTest < Minitest::Test
   include Patience
 
   def test_servers_are_replaced_by_those_of_the_next_version_under_load
-    BankCluster.start do |cluster|
+    BankCluster.start(lease_seconds: 5) do |cluster|
       one, two = cluster.servers
       cluster.wait_until_spread(one, 2)
       clients = BankClients.run(cluster) do |running|

@@ -85,6 +85,9 @@ class AppCluster
   # @return [Array<Integer>] number of shards of each living process
   def shards = members.values.map { |member| member["shards"] }
 
+  # Shards move only when the processes have been the same for a while, which they are not on a machine that is loaded.
+  def patience_seconds = 180
+
   # Waits until each of so many processes owns its part.
   def wait_until_spread(count)
     wait_until("#{count} processes own shards") { spread?(shards, count) }

@@ -55,7 +55,10 @@ struct Driver {
     jobs: UnboundedReceiver<Job>,
     inputs: UnboundedReceiver<Input>,
     report: UnboundedSender<Input>,
+    /// For rows.
     reader: Rc<Reader>,
+    /// For the board and for fences: they wait for no read of rows.
+    board: Rc<Reader>,
     machine: Machine,
     own: Registration,
     /// What the terms of this machine begin with.
@@ -82,7 +85,7 @@ struct Driver {
 impl Driver {
     fn new(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
-        let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
+        let [reader, board] = [(); 2].map(|()| Rc::new(Reader::new(Arc::clone(&options.settings))));
         let own = Registration {
             writer: shared.writer(),
             node: options.node.clone(),
@@ -98,6 +101,7 @@ impl Driver {
             inputs,
             report,
             reader,
+            board,
             own,
             terms_from: 0,
             connection: 0,
@@ -134,8 +138,7 @@ impl Driver {
     }
 
     async fn run(mut self) {
-        let looks =
-            Looks::new(self.options.node.clone(), self.options.version, Rc::clone(&self.reader), Arc::clone(&self.shared));
+        let looks = Looks::new(self.options.node.clone(), self.options.version, Rc::clone(&self.board), Arc::clone(&self.shared));
         let (pause, report) = (self.options.lease / LOOKS_PER_LEASE, self.report.clone());
         let looking = spawn_local(async move { looks.run(pause, report).await });
         while !self.is_over() {
@@ -178,8 +181,6 @@ impl Driver {
         self.shared.drop_all();
         self.shared.close_releases();
         let writer = signed(self.own.writer);
-        // On another connection than the reads that still wait.
-        self.reader = Rc::new(Reader::new(Arc::clone(&self.options.settings)));
         // Without the database its lease ends by itself.
         let stored = timeout(self.options.lease, self.last_stored(writer)).await.ok().flatten();
         self.jobs.close();
@@ -200,12 +201,15 @@ impl Driver {
         }
     }
 
-    /// Fences the writer. Its statements up to the returned one are stored, and no other ever will be.
+    /// Fences the writer. Its statements up to the returned one are stored, and no other ever will be. `None` if that is not certain: a
+    /// deposed primary knows less than the writer.
     async fn last_stored(&self, writer: i64) -> Option<u64> {
-        self.reader.rows(statements::FENCE, &[&writer]).await.ok()?;
-        let rows = self.reader.rows(statements::FATE, &[&writer]).await.ok()?;
+        self.board.rows(statements::FENCE, &[&writer]).await.ok()?;
+        let rows = self.board.rows(statements::FATE, &[&writer]).await.ok()?;
         let row = rows.first().filter(|row| row.get(1))?;
-        Some(unsigned(row.get(0)))
+        let (sequence, session) = (unsigned(row.get(0)), unsigned(row.get(2)));
+        let is_known = |seen: Seen| session == seen.session && sequence >= seen.sequence;
+        self.machine.witness().is_none_or(is_known).then_some(sequence)
     }
 
     fn take(&mut self, job: Job) {
@@ -436,7 +440,7 @@ impl Driver {
     }
 
     fn fence(&mut self, writer: u64, seen: Option<Seen>) {
-        let (reader, report) = (Rc::clone(&self.reader), self.report.clone());
+        let (reader, report) = (Rc::clone(&self.board), self.report.clone());
         drop(spawn_local(async move {
             let number = signed(writer);
             let rows = match seen {

@@ -37,7 +37,7 @@ UPDATE elah_writers SET session = $2 WHERE writer = $1 AND session < $2 AND NOT 
 pub(crate) const OWN_SHARDS: &str = "SELECT shard, epoch FROM elah_shards WHERE writer = $1";
 
 /// What became of a writer that cannot open a session.
-pub(crate) const FATE: &str = "SELECT sequence, fenced FROM elah_writers WHERE writer = $1";
+pub(crate) const FATE: &str = "SELECT sequence, fenced, session FROM elah_writers WHERE writer = $1";
 
 /// What each numbered statement begins with: of the writer `$1` the statement `$2` of the session `$3`, after the statement `$4`.
 macro_rules! fenced {

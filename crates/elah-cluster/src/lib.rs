@@ -44,9 +44,9 @@
 //! The connection goes to the primary (`target_session_attrs=read-write`). A pooler that can carry a statement over to another
 //! primary must not stand in between.
 //!
-//! **Another connection to the primary** carries all that is not numbered: [`Action::Fence`], the board twice a second, and the
-//! reads of [`Action::Restore`]. Read the board ([`Event::Board`]) when the previous read has been answered, and report
-//! [`Event::BoardFailed`] when a read failed. One worker of each machine can read for all.
+//! **Two other connections to the primary** carry all that is not numbered: one [`Action::Fence`] and the board twice a second, the
+//! other the reads of [`Action::Restore`], which may take long. Read the board ([`Event::Board`]) when the previous read has been
+//! answered, and report [`Event::BoardFailed`] when a read failed. One worker of each machine can read for all.
 //!
 //! Every read of rows, for a restore and later, checks in the same statement that it is not late: `EXISTS (SELECT FROM elah_writers
 //! WHERE writer = $writer AND session = $session AND sequence >= $sequence)`, with [`Machine::witness`] as it was when the read was

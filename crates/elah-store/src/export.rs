@@ -139,7 +139,7 @@ fn read_head(dir: &Path, env: &Env, tree: Tree) -> Result<Head, Error> {
         tables.push(Exported { name, is_counter: *tag == Kind::Counter.tag(), entries, id });
     }
     tables.sort_by_key(|table| table.id);
-    for ((id, key), _) in &sums {
+    for (id, key) in sums.keys() {
         let Some(counter) = tables.iter_mut().find(|table| table.id == *id) else { continue };
         let stored = [&id.0.to_be_bytes(), key.as_slice()].concat();
         counter.entries += u64::from(tree.get(&pin, &stored)?.is_none());
