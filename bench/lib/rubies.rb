@@ -14,6 +14,7 @@ module Bench
     # The libraries that the Rails API loads.
     RAILS = "-rrails -ractive_record -rpg"
     PRODUCT = "/products/1"
+    POOL = 20
 
     # app:: as `elah serve` takes it
     # path:: what is asked for; nil asks for another link each time
@@ -105,7 +106,8 @@ module Bench
     def serve(side, contest)
       data = File.join(WORK_DIRECTORY, "rubies-#{side.name.tr(" ", "-")}-#{contest.name}")
       FileUtils.rm_rf(File.join(side.checkout, data))
-      environment = { "DATABASE_URL" => @url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+      url = contest.name == "rails" ? "#{@url}?pool=#{POOL}" : @url
+      environment = { "DATABASE_URL" => url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
       Server.new("rubies-#{contest.name}-#{side.name.tr(" ", "-")}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
         side.enter.call(["exe/elah", "serve", contest.app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
                          "--store-bytes-max", STORE_BYTES_MAX.to_s], environment)
