@@ -15,6 +15,7 @@ module Bench
     RAILS = "-rrails -ractive_record -rpg"
     PRODUCT = "/products/1"
     POOL = 20
+    CONNECT_SECONDS_MAX = 60
 
     # app:: as `elah serve` takes it
     # path:: what is asked for; nil asks for another link each time
@@ -114,9 +115,15 @@ module Bench
       end
     end
 
+    # Lets a pool connect, which takes longer than many requests.
+    def connect(server, path)
+      report = Bench.generators.once(server.url(path), connections: CONNECTIONS, timeout: CONNECT_SECONDS_MAX)
+      report["failed"].zero? or raise "#{server.name} failed: #{report["failures"]}"
+    end
+
     def measure(contest, servers)
       servers.each_value(&:start)
-      servers.each_value { |server| @links.import(server) } unless contest.path
+      servers.each_value { |server| contest.path ? connect(server, contest.path) : @links.import(server) }
       saturation = Saturation.new(Bench.generators, paths_file: (@links.paths_file unless contest.path), **@timing)
       Turns.take(servers.keys, @rounds) do |name|
         saturation.run(servers[name], servers[name].url(contest.path || "/")).tap { |run| @progress.call(Saturation.line(contest.name, name, run)) }
