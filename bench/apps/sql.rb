@@ -2,7 +2,7 @@
 
 # The record of `bench/apps/rails_queries.ru` through Elah::SQL, for `bench/rubies`.
 class Products < Elah::API
-  SQL = Elah::SQL.new(ENV.fetch("DATABASE_URL"), connections_max: 5)
+  SQL = Elah::SQL.new(ENV.fetch("DATABASE_URL"), connections_max: 20)
 
   format :json
 

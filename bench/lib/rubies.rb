@@ -14,6 +14,8 @@ module Bench
     # The libraries that the Rails API loads.
     RAILS = "-rrails -ractive_record -rpg"
     PRODUCT = "/products/1"
+    POOL = 20
+    CONNECT_SECONDS_MAX = 60
 
     # app:: as `elah serve` takes it
     # path:: what is asked for; nil asks for another link each time
@@ -105,16 +107,23 @@ module Bench
     def serve(side, contest)
       data = File.join(WORK_DIRECTORY, "rubies-#{side.name.tr(" ", "-")}-#{contest.name}")
       FileUtils.rm_rf(File.join(side.checkout, data))
-      environment = { "DATABASE_URL" => @url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
+      url = contest.name == "rails" ? "#{@url}?pool=#{POOL}" : @url
+      environment = { "DATABASE_URL" => url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
       Server.new("rubies-#{contest.name}-#{side.name.tr(" ", "-")}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
         side.enter.call(["exe/elah", "serve", contest.app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
                          "--store-bytes-max", STORE_BYTES_MAX.to_s], environment)
       end
     end
 
+    # Lets a pool connect, which takes longer than many requests.
+    def connect(server, path)
+      report = Bench.generators.once(server.url(path), connections: CONNECTIONS, timeout: CONNECT_SECONDS_MAX)
+      report["failed"].zero? or raise "#{server.name} failed: #{report["failures"]}"
+    end
+
     def measure(contest, servers)
       servers.each_value(&:start)
-      servers.each_value { |server| @links.import(server) } unless contest.path
+      servers.each_value { |server| contest.path ? connect(server, contest.path) : @links.import(server) }
       saturation = Saturation.new(Bench.generators, paths_file: (@links.paths_file unless contest.path), **@timing)
       Turns.take(servers.keys, @rounds) do |name|
         saturation.run(servers[name], servers[name].url(contest.path || "/")).tap { |run| @progress.call(Saturation.line(contest.name, name, run)) }
