@@ -82,13 +82,14 @@ class Gate
   end
 
   # Steps that no whole run includes: the first proves nothing and takes as long as the tests that it measures, the
-  # second depends on packages that change from day to day, the third builds the extension for each Ruby, and the last
-  # takes as long as ELAH_CLUSTER_SECONDS says.
+  # second depends on packages that change from day to day, the third builds the extension for each Ruby, the fourth
+  # needs packages that nothing else does, and the last takes as long as ELAH_CLUSTER_SECONDS says.
   def self.steps_apart
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
       Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle }),
       Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle }, PACKAGE_SECONDS),
+      Step.new("cluster-patroni", ruby_tests("test/cluster/patroni/**/*_test.rb")),
       Step.new("cluster-long", ruby_tests("test/cluster/long/**/*_test.rb"))
     ]
   end

@@ -30,6 +30,7 @@ class AppCluster
   # @param app [String] the path of an app file, or the source of one
   # @param settings [Hash] of the app, by name
   # @param host [String] where the servers reach the database
+  # @param database [Hash, #url] options of the database, or one that runs
   # @param standby [Symbol, nil] `:synchronous` or `:asynchronous`
   # @param options [Hash{Symbol=>Object}] of Elah, for each server
   def self.start(app:, settings: {}, servers: 2, database: {}, host: "127.0.0.1", standby: nil, **options)
@@ -46,7 +47,7 @@ class AppCluster
     @host = host
     @options = options
     @servers = []
-    @database = Servers::PostgreSQL.start(**database)
+    @database = database.is_a?(Hash) ? Servers::PostgreSQL.start(**database) : database
     @standby = Servers::Standby.start(@database, synchronous: standby == :synchronous, **database) if standby
   end
 
@@ -61,6 +62,8 @@ class AppCluster
 
   # @return [String] of the database, with its standby
   def url
+    return @database.url unless @database.is_a?(Servers::PostgreSQL)
+
     hosts = [@database, @standby].compact.map { |server| "#{@host}:#{server.port}" }
     @database.url.sub(@database.address, hosts.join(","))
   end
