@@ -6,8 +6,10 @@ require "support/machines_cluster"
 require "support/pool_clients"
 
 # The checks find a fault of a real cluster: a machine stands still until the others have taken over, then somebody
-# takes its fence away and gives its shards back, so that it goes on with what it had in memory.
+# takes its fence away and gives its shards back, so that it goes on with what it had in memory. A machine that had a
+# statement on its way looks up what became of it, drops its memory, and does no harm: then the fault is planted again.
 class ClusterPlantedFaultsTest < Minitest::Test
+  ATTEMPTS = 5
   SHARDS = "SELECT epoch, shard FROM elah_shards WHERE writer = ?"
   GIVE_BACK = "UPDATE elah_shards SET writer = ?, epoch = ? WHERE shard = ?"
 
@@ -17,7 +19,9 @@ class ClusterPlantedFaultsTest < Minitest::Test
 
   { accounts: BankClients, pools: PoolClients, boards: BoardClients }.each do |name, kind|
     define_method(:"test_the_check_of_#{name}_finds_an_owner_without_a_fence") do
-      assert_match(/no order of its \d+ calls explains/, violation(kind).to_s)
+      found = nil
+      ATTEMPTS.times { found ||= violation(kind) }
+      assert_match(/no order of its \d+ calls explains/, found.to_s)
     end
   end
 

@@ -13,7 +13,7 @@ class AppCluster
 
   MEMBERS = <<~SQL
     SELECT w.writer::text, w.node, count(s.shard) AS shards FROM elah_writers w LEFT JOIN elah_shards s USING (writer)
-    WHERE NOT w.fenced GROUP BY w.writer
+    WHERE NOT w.fenced GROUP BY w.writer ORDER BY w.writer
   SQL
 
   # @return [Servers::PostgreSQL]

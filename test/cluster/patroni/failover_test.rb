@@ -4,8 +4,8 @@ require "test_helper"
 require "support/bank_clients"
 require "support/bank_cluster"
 
-# A cluster on three members of Patroni, whose leader is killed under load: with a strict synchronous standby nothing that
-# was confirmed is lost, and no server is restarted.
+# A cluster on three members of Patroni, whose leader is killed under load: with a strict synchronous standby nothing
+# that was confirmed is lost, and no server is restarted.
 class ClusterPatroniTest < Minitest::Test
   include Patience
 

@@ -6,8 +6,8 @@ require "socket"
 require "tmpdir"
 
 module Servers
-  # Owns three members of Patroni on 127.0.0.1, each with its PostgreSQL, which agree by Patroni's own Raft. Synchronous mode is
-  # strict: without a synchronous standby nothing is committed.
+  # Owns three members of Patroni on 127.0.0.1, each with its PostgreSQL, which agree by Patroni's own Raft. Synchronous
+  # mode is strict: without a synchronous standby nothing is committed.
   class Patroni
     PROGRAM = "/usr/bin/patroni"
     NAMES = %w[one two three].freeze
@@ -15,6 +15,11 @@ module Servers
     TIMES = { ttl: 20, loop_wait: 1, retry_timeout: 3 }.freeze
     START_SECONDS = 180
     SUPERUSER = { username: PostgreSQL::USER, password: PostgreSQL::PASSWORD }.freeze
+    REPLICATION = { username: "replicator", password: PostgreSQL::PASSWORD }.freeze
+    PARAMETERS = { max_connections: 100, synchronous_commit: "on", shared_buffers: "32MB" }.freeze
+    HBA = ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256",
+           "host replication all 127.0.0.1/32 scram-sha-256"].freeze
+    AS_POSTGRES = %w[setpriv --reuid=postgres --regid=postgres --init-groups].freeze
 
     # @return [String, nil] why it cannot run here
     def self.obstacle
@@ -101,20 +106,19 @@ module Servers
 
     def bootstrap
       { dcs: { **TIMES, synchronous_mode: true, synchronous_mode_strict: true,
-               postgresql: { parameters: { max_connections: 100, synchronous_commit: "on", shared_buffers: "32MB" } } },
+                        postgresql: { parameters: PARAMETERS } },
         initdb: [{ encoding: "UTF8" }, { locale: "C" }] }
     end
 
     def postgresql(name, address)
       { listen: address, connect_address: address, data_dir: data(name), bin_dir: PostgreSQL::BIN,
         pgpass: File.join(@folder, "#{name}.pgpass"),
-        authentication: { superuser: SUPERUSER, replication: { username: "replicator", password: PostgreSQL::PASSWORD } },
-        pg_hba: ["local all all trust", *%w[all replication].map { |database| "host #{database} all 127.0.0.1/32 scram-sha-256" }],
+        authentication: { superuser: SUPERUSER, replication: REPLICATION }, pg_hba: HBA,
         parameters: { unix_socket_directories: @folder } }
     end
 
     def launch(name)
-      command = ["setpriv", *%w[--reuid=postgres --regid=postgres --init-groups], PROGRAM, File.join(@folder, "#{name}.json")]
+      command = [*AS_POSTGRES, PROGRAM, File.join(@folder, "#{name}.json")]
       Process.detach(Process.spawn(*command, in: File::NULL, %i[out err] => [log_path(name), "a"], chdir: @folder))
     end
 
