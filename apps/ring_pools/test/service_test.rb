@@ -158,6 +158,20 @@ class ServiceTest < Minitest::Test
     assert_equal 3, create.numbers.size
   end
 
+  # The pool was in no worker's memory when it was changed, so the numbers that it lost had no end, for ever.
+  def test_numbers_removed_right_after_a_restart_go_to_other_pools
+    pool = create
+    lease = allocate(pool)
+    held, free = NUMBERS.partition { |number| number == RingPools::E164.format(lease[:number]) }
+    @service.pools.flush
+    @service.pools.reset
+    @service.update(pool.id, { "numbers" => ["+12025550008", "+12025550009"] })
+    assert_equal 2, create(numbers: free).numbers.size
+    assert_raises(RingPools::Conflict) { create(numbers: [*held, "+12025550007"]) }
+    later(61)
+    assert_equal 2, create(numbers: [*held, "+12025550007"]).numbers.size
+  end
+
   # As if the process had been killed there.
   def kill_before(step, &)
     @service.directory.define_singleton_method(step) { |*| raise Interrupt }
