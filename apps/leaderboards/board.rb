@@ -114,7 +114,10 @@ module Leaderboards
       @tops = Boards::Tops.new
     end
 
-    # The banned members, loaded at their first use.
+    # Whether a member is in no list of this season. In an ended season, the bans at its end count, not those of today.
+    def hidden?(member) = @seasons ? @member_data.banned?(member) : shadow.set.member?(member)
+
+    # The hidden members, loaded at their first use.
     def shadow
       @shadow ||= Boards::Standings.new(@rows, Boards::Standings.shadow(prefix), @definition, @shadow_table)
     end

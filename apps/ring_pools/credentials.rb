@@ -47,7 +47,8 @@ module RingPools
       def check(definition, offered, api_key)
         return if offered && (Elah::ApiKey.new(definition.api_key).match?(offered) || api_key&.match?(offered))
 
-        raise Failure.new("InvalidKey", "API Key '#{offered.to_s[0, 64]}' is not valid for resource '#{definition.id}'")
+        shown = offered.to_s.byteslice(0, 64).force_encoding(Encoding::UTF_8).scrub
+        raise Failure.new("InvalidKey", "API Key '#{shown}' is not valid for resource '#{definition.id}'")
       end
 
       # @param request [Elah::Request]

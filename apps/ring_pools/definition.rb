@@ -75,6 +75,7 @@ module RingPools
     # @raise [Invalid] when the fields do not fit together
     def check
       invalid!(:numbers, "must have #{NUMBERS.begin} to #{NUMBERS.end} numbers") unless NUMBERS.cover?(numbers.to_a.size) || (draining && numbers)
+      invalid!(:overflow_number, "must not be one of the numbers that the pool lends") if numbers.to_a.include?(overflow)
       return unless allow_overflow && overflow.nil?
 
       invalid!(:overflow_number, "must be a telephone number, unless allow_overflow is false")

@@ -200,7 +200,7 @@ module RingPools
 
     def put(tx, definition, now)
       definition.numbers.each { |number| claim(tx, number, definition.id, now) }
-      tx.put(@overflows, overflow_key(definition), "") if definition.overflow
+      claim_overflow(tx, definition, now) if definition.overflow
       tx.put(@definitions, key(definition.id), Elah::JSON.generate(definition.to_h))
       change_version(tx)
     end
@@ -209,16 +209,29 @@ module RingPools
 
     def claim(tx, number, id, now)
       tenure, owner, gone_at = last_tenure(tx, number)
-      if owner.to_i == id
-        tx.put(@tenures, tenure, "#{id} 0") unless gone_at == "0"
-      elsif owner.nil? || (gone_at != "0" && gone_at.to_i <= now)
-        tx.put(@tenures, "#{format('%015d', number)}#{format('%016d', now)}", "#{id} 0")
-      else
-        raise Unsettled.new(owner.to_i, number) if gone_at == "0" && !numbers(tx.get(@definitions, key(owner.to_i))).include?(number)
+      return (tx.put(@tenures, tenure, "#{id} 0") unless gone_at == "0") if owner.to_i == id
 
-        raise Conflict.new("number_taken", "#{E164.format(number)} belongs to pool #{owner}.")
-      end
+      refuse_owned(tx, number, owner, gone_at, now)
+      (overflow, _), = tx.range(@overflows, prefix: format("%015d", number), limit: 1)
+      refuse(number, "is the overflow number of pool #{overflow.byteslice(15, 10).to_i}") if overflow
+      tx.put(@tenures, "#{format('%015d', number)}#{format('%016d', now)}", "#{id} 0")
     end
+
+    # Several pools may have the same overflow number, but no pool lends it.
+    def claim_overflow(tx, definition, now)
+      _, owner, gone_at = last_tenure(tx, definition.overflow)
+      refuse_owned(tx, definition.overflow, owner, gone_at, now)
+      tx.put(@overflows, overflow_key(definition), "")
+    end
+
+    def refuse_owned(tx, number, owner, gone_at, now)
+      return if owner.nil? || (gone_at != "0" && gone_at.to_i <= now)
+      raise Unsettled.new(owner.to_i, number) if gone_at == "0" && !numbers(tx.get(@definitions, key(owner.to_i))).include?(number)
+
+      refuse(number, "belongs to pool #{owner}")
+    end
+
+    def refuse(number, reason) = raise(Conflict.new("number_taken", "#{E164.format(number)} #{reason}."))
 
     def end_tenure(tx, id, number, at)
       tenure, owner = last_tenure(tx, number)

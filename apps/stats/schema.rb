@@ -58,8 +58,8 @@ module Stats
     end
 
     def check_values(rules, where)
-      types = Array(rules["type"])
-      wrong = { "type" => types.all? { |type| TYPES.key?(type) }, "enum" => rules.fetch("enum", []).is_a?(Array),
+      types = rules.fetch("type", "object").then { |type| type.is_a?(Array) ? type : [type] }
+      wrong = { "type" => types.any? && types.all? { |type| TYPES.key?(type) }, "enum" => rules.fetch("enum", []).is_a?(Array),
                 "properties" => rules.fetch("properties", {}).is_a?(Hash), "required" => strings?(rules.fetch("required", [])),
                 "additionalProperties" => [true, false].include?(rules.fetch("additionalProperties", true)),
                 "minimum" => rules.fetch("minimum", 0).is_a?(Numeric), "maximum" => rules.fetch("maximum", 0).is_a?(Numeric) }

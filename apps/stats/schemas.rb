@@ -7,8 +7,14 @@ module Stats
   # checks.
   class Schemas
     NAME = /\A[[:print:]]{1,100}\z/
+    # The beginning of every fault.
+    FAULT = "schema "
     # The most schemas.
     MAX = 500
+
+    # @param reasons [Hash{String=>String}] why events were rejected
+    # @return [String, nil] the first that a sender may read: a fault, not the words of a destination, which may name servers and statements
+    def self.shown(reasons) = reasons.each_value.find { |reason| reason.start_with?(FAULT) }
 
     # @param store [Elah::Store]
     def initialize(store)
@@ -67,7 +73,7 @@ module Stats
 
     def fault(schema, name)
       fault = schema&.fault(yield) or return
-      "schema #{name.inspect} version #{schema.version}: #{fault}"
+      "#{FAULT}#{name.inspect} version #{schema.version}: #{fault}"
     end
 
     def read(name, text)

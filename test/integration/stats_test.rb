@@ -170,7 +170,8 @@ class StatsTest < Minitest::Test
     server.put("/schemas/Strict", { required: ["sum"] })
     server.post("/stats", { event: "Strict" }, headers: { "User-Agent" => agent })
     wait_until("it is parked") { server.get("/parked").body.include?(visitor) }
-    answer = server.delete("/visitors/#{visitor}")
+    assert_equal stored, server.get("/visitors/#{visitor.upcase}").json["events"]
+    answer = server.delete("/visitors/#{visitor.upcase}")
     assert_equal({ "stored" => 1, "parked" => 1, "delivered" => 0 }, answer.json["erased"])
     assert_empty stored
     refute_includes server.get("/parked").body, visitor
@@ -209,7 +210,7 @@ class StatsTest < Minitest::Test
   end
 
   def test_a_schema_that_says_what_nobody_checks_is_refused
-    { { pattern: "x" } => /pattern/, { type: "strange" } => /type/, { properties: [] } => /properties/, [] => /object/,
+    { { pattern: "x" } => /pattern/, { type: "strange" } => /type/, { type: nil } => /type/, { type: {} } => /type/, { type: [] } => /type/, { properties: [] } => /properties/, [] => /object/,
       { minLength: -1 } => /minLength/ }.each do |schema, words|
       answer = server.put("/schemas/Bad", schema)
       assert_equal [422, "invalid_schema"], [answer.status, answer.json["code"]], schema.inspect

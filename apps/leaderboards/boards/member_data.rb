@@ -42,9 +42,6 @@ module Leaderboards
         @metadata.put(@stem + member, json)
       end
 
-      # @return [Boolean] whether anybody is banned
-      def banned_any? = !@banned.empty?
-
       # @param member [String]
       # @return [Boolean]
       def banned?(member) = @banned.key?(member)

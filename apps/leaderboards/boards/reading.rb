@@ -147,6 +147,13 @@ module Leaderboards
         @seasons.list(limit)
       end
 
+      # @return [Array<Integer>] the ended seasons that have rows, also those that {Seasons#prune} has not reached yet
+      def ended_seasons
+        refresh
+        Board.region.flush
+        @seasons.ended
+      end
+
       # @param number [Integer]
       # @return [Boolean] whether the season is over, once that is on disk
       def over?(number)
@@ -181,9 +188,9 @@ module Leaderboards
 
       private
 
-      # The set as a member sees it: a banned member is included in it.
+      # The set as a member sees it: a hidden member is included in it.
       def among(member)
-        return yield @set unless @member_data.banned_any? && @member_data.banned?(member)
+        return yield @set unless hidden?(member)
 
         score = shadow.set.score(member) or return
         @standings.with(member, score) { |set| yield set }

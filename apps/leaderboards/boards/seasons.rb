@@ -35,6 +35,11 @@ module Leaderboards
 
         # @param table [Elah::Store::Table]
         # @param board [String]
+        # @return [Array<Season>] all that have ended, the oldest first
+        def ended(table, board) = table.each(prefix: "#{board}/").map { |key, row| read(key, row) }.select(&:ended?)
+
+        # @param table [Elah::Store::Table]
+        # @param board [String]
         # @return [Season, nil] the oldest
         def first(table, board) = table.range(prefix: "#{board}/", limit: 1).map { |key, row| read(key, row) }.first
 
@@ -87,12 +92,15 @@ module Leaderboards
       end
 
       # @param limit [Integer]
-      # @return [Array<Season>] the current one and those before it, the latest first
+      # @return [Array<Season>] the current one and the kept ones before it, the latest first
       def list(limit)
         known = [@current, @last].compact
-        older = Seasons.list(@table, @board, limit).select { |season| season.number < known.last.number }
+        older = Seasons.list(@table, @board, limit).select { |season| season.number.between?(@current.number - @kept, known.last.number - 1) }
         (known + older).first(limit)
       end
+
+      # @return [Array<Integer>] numbers of the ended seasons on disk, also of those that are not kept
+      def ended = Seasons.ended(@table, @board).map(&:number)
 
       # @return [Boolean] whether nothing is too old
       def pruned? = @pruned

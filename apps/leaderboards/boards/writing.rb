@@ -80,7 +80,7 @@ module Leaderboards
       # @return [Boolean] whether the member was there
       def delete(member, erase)
         refresh
-        was_there = [@standings, *shadow_if_any].map { |standings| standings.delete(member) }.any?
+        was_there = [@standings, shadow].map { |standings| standings.delete(member) }.any?
         @member_data.delete(member) if erase
         was_there
       end
@@ -146,7 +146,7 @@ module Leaderboards
 
       # @return [String] the result of the submission
       def enter(member, score, operator, style, is_decided: false)
-        return enter_hidden(member, score, operator, style, is_decided: is_decided) if @member_data.banned_any? && @member_data.banned?(member)
+        return enter_hidden(member, score, operator, style, is_decided: is_decided) if @member_data.banned?(member)
         return @standings.submit_json(member, score, operator, style, is_decided: is_decided) unless @changes
 
         version = @standings.version
@@ -162,8 +162,6 @@ module Leaderboards
         submission.previous_rank &&= @standings.with(member, submission.previous_score) { |set| set.rank(member, style: style) }
         @text.submission(submission)
       end
-
-      def shadow_if_any = @member_data.banned_any? ? [shadow] : []
     end
   end
 end

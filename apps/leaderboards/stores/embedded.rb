@@ -59,7 +59,8 @@ module Leaderboards
         was_there = board(definition).delete(member, erase)
         return was_there unless erase
 
-        past(definition).map { |board| board.delete(member, false) }.push(was_there).any?
+        past = board(definition).ended_seasons.map { |number| @boards["#{definition.key}@#{number}"] }
+        past.map { |season| delete_from_past(season, member) }.push(was_there).any?
       end
 
       def ban(definition, member) = board(definition).ban(member)
@@ -125,16 +126,22 @@ module Leaderboards
 
       def board_of_season(definition, number)
         board = board(definition)
-        season = Boards::Seasons.find(@seasons, definition.key, number)
-        return @boards["#{definition.key}@#{number}"] if season&.ended? || board.over?(number)
-        return board if board.seasons(1).first.number == number
+        if Boards::Seasons.find(@seasons, definition.key, number)&.ended? || board.over?(number)
+          return @boards["#{definition.key}@#{number}"] if number >= oldest_kept(definition)
+        elsif board.seasons(1).first.number == number
+          return board
+        end
 
         raise SeasonNotFound, "The leaderboard has no season #{number}; it may have been deleted."
       end
 
-      # The boards of past seasons.
-      def past(definition)
-        board(definition).seasons(Definition::SEASONS_KEPT.end + 2).drop(1).map { |season| @boards["#{definition.key}@#{season.number}"] }
+      def oldest_kept(definition) = Boards::Seasons.list(@seasons, definition.key, 1).first&.number.to_i - definition.seasons_kept
+
+      # @return [Boolean] whether the member was there
+      def delete_from_past(season, member)
+        season.delete(member, false)
+      rescue SeasonNotFound # it was pruned meanwhile
+        false
       end
     end
   end

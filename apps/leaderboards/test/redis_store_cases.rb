@@ -24,9 +24,8 @@ module RedisStoreCases
   class Model
     include Leaderboards::Boards::Reading
 
-    # Nobody has metadata, nobody is banned.
+    # Nobody has metadata.
     module Alone
-      def self.banned_any? = false
       def self.metadata(_) = nil
       def self.metadata_any? = false
     end
@@ -54,6 +53,7 @@ module RedisStoreCases
     def delete(member, _) = !@set.delete(member).nil?
     def season = 1
     def refresh = nil
+    def hidden?(_) = false
   end
 
   # A clock that the test sets.

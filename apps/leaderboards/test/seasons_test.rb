@@ -70,6 +70,63 @@ class SeasonsTest < BoardCase
     assert_equal [[["bob", 2]], [["ann", 1]]], [top(board), top(board, 1)]
   end
 
+  # A ban moves a member out of the current season only, and the season looked for it among its banned members after a restart.
+  def test_a_ban_leaves_ended_seasons_as_they_are
+    board = create
+    submit(board, "eve", 7)
+    @scores.begin_season(board)
+    seen = -> { [top(board, 1), json(@scores.show(board, "eve", :ordinal, 1))["rank"], json(@scores.percentile(board, "eve", 1))["percentile"]] }
+    before = seen.call
+    @scores.ban(board, "eve")
+    assert_equal before, seen.call
+    reopen
+    assert_equal before, seen.call
+  end
+
+  # Only members who are banned today were looked for among the hidden ones of an ended season.
+  def test_an_ended_season_hides_who_was_banned_at_its_end
+    board = create
+    { "eve" => 7, "bob" => 3 }.each { |member, score| submit(board, member, score) }
+    @scores.ban(board, "eve")
+    @scores.begin_season(board)
+    seen = -> { [top(board, 1), json(@scores.show(board, "eve", :ordinal, 1)).values_at("rank", "score")] }
+    assert_equal [[["bob", 3]], [1, 7]], seen.call
+    @scores.pardon(board, "eve")
+    assert_equal [[["bob", 3]], [1, 7]], seen.call
+    reopen
+    assert_equal [[["bob", 3]], [1, 7]], seen.call
+  end
+
+  # The row of a member who was banned then and is not banned now stayed, and a later ban showed it again.
+  def test_an_erasure_reaches_seasons_in_which_the_member_was_banned
+    board = create
+    submit(board, "eve", 7)
+    @scores.ban(board, "eve")
+    @scores.begin_season(board)
+    @scores.pardon(board, "eve")
+    reopen
+    assert @scores.delete(board, "eve", true)
+    assert_equal [0], rows(:members)
+    @scores.ban(board, "eve")
+    reopen
+    assert_raises(Leaderboards::MemberNotFound) { @scores.show(board, "eve", :ordinal, 1) }
+  end
+
+  # A season that is no longer kept could be read as long as it was in memory, or until somebody submitted a score.
+  def test_a_season_that_is_not_kept_is_gone_at_once
+    board = create(seasons_kept: 1)
+    submit(board, "ann", 1)
+    @scores.begin_season(board)
+    assert_equal [["ann", 1]], top(board, 1)
+    2.times { @scores.begin_season(board) && @scores.boards.flush }
+    assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
+    assert_equal [4, 3], @scores.seasons(board, 9).map(&:number)
+    @scores.delete(board, "ann", true)
+    assert_equal [0], rows(:members), "an erasure reaches what is not deleted yet"
+    4.times { submit(board, "bob", 1) && @scores.boards.flush }
+    assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
+  end
+
   def test_old_seasons_are_deleted_with_all_rows
     board = create(season: "day", seasons_kept: 1)
     450.times { |n| submit(board, "m#{n}", n) }

@@ -158,6 +158,46 @@ class ServiceTest < Minitest::Test
     assert_equal 3, create.numbers.size
   end
 
+  # The pool was in no worker's memory when it was changed, so the numbers that it lost had no end, for ever.
+  def test_numbers_removed_right_after_a_restart_go_to_other_pools
+    pool = create
+    lease = allocate(pool)
+    held, free = NUMBERS.partition { |number| number == RingPools::E164.format(lease[:number]) }
+    @service.pools.flush
+    @service.pools.reset
+    @service.update(pool.id, { "numbers" => ["+12025550008", "+12025550009"] })
+    assert_equal 2, create(numbers: free).numbers.size
+    assert_raises(RingPools::Conflict) { create(numbers: [*held, "+12025550007"]) }
+    later(61)
+    assert_equal 2, create(numbers: [*held, "+12025550007"]).numbers.size
+  end
+
+  # The number was lent to one caller while another pool gave it to everybody.
+  def test_an_overflow_number_is_lent_by_no_pool
+    pool = create
+    other = create(numbers: ["+12025550008", "+12025550009"])
+    lends = { "numbers" => ["+12025550008", "+18885550000"] }
+    assert_match(/is the overflow number of pool 1\.\z/, assert_raises(RingPools::Conflict) { @service.update(other.id, { **lends, "overflow_number" => "+18885550001" }) }.message)
+    assert_equal "invalid_overflow_number", assert_raises(RingPools::Invalid) { @service.update(other.id, lends) }.code
+    assert_equal "number_taken", assert_raises(RingPools::Conflict) { @service.update(other.id, { "overflow_number" => NUMBERS.first }) }.code
+    assert_equal [pool.id, other.id], @service.directory.overflow_pools(18_885_550_000)
+    lease = allocate(pool)
+    swapped = { "numbers" => ["+12025550006", "+12025550007"], "overflow_number" => RingPools::E164.format(lease[:number]) }
+    assert_raises(RingPools::Conflict) { @service.update(pool.id, swapped) }
+    @service.update(pool.id, swapped.slice("numbers"))
+    assert_raises(RingPools::Conflict, "a caller holds it") { @service.update(pool.id, swapped) }
+    later(61)
+    assert_equal lease[:number], @service.update(pool.id, swapped).overflow
+  end
+
+  # JSON has no bytes that are not UTF-8, so one such row was a 500 for all rows.
+  def test_a_key_that_is_not_text_fails_its_own_row
+    pool = create
+    rows = ["?a=1", "?ring_pool_key=#{pool.api_key}&a=1"].map { |query| { api_suffix: "#{pool.id}/allocate_number.json#{query}" } }
+    request = RingPools::BulkRequest.new(@service, RingPools::BulkRequest.rows(Elah::JSON.generate({ requests: rows })), "\xff".b)
+    assert_equal ["InvalidKey", nil], Elah::JSON.parse(request.response)["responses"].map { |row| row["error_class"] }
+  end
+
   # As if the process had been killed there.
   def kill_before(step, &)
     @service.directory.define_singleton_method(step) { |*| raise Interrupt }

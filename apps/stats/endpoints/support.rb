@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "../schemas"
 
 module Stats
   module Endpoints
@@ -26,7 +27,7 @@ module Stats
         api.rescue_from(Elah::Unavailable, Elah::Overloaded) { |e| error!(e.message, 503, RETRY, code: "destination_unavailable") }
         api.rescue_from(Elah::Sink::TooLarge) { |e| error!(e.message, 413, Support.cors(request), code: "event_too_large") }
         api.rescue_from(Elah::Sink::Rejected) do |e|
-          error!("#{e.message} #{e.reasons.values.first}", 422, Support.cors(request), code: "event_rejected")
+          error!([e.message, *Schemas.shown(e.reasons)].join(" "), 422, Support.cors(request), code: "event_rejected")
         end
       end
 

@@ -20,7 +20,8 @@ module Stats
           named = params[:visitor]
           return Visitors.of_user(named.delete_prefix("user:")) if named.start_with?("user:")
 
-          Archive::VISITOR.match?(named) ? named : raise(Refused.new("invalid_visitor", "A visitor must be 32 hexadecimal digits, or user:NAME."))
+          Archive::VISITOR.match?(named) or raise Refused.new("invalid_visitor", "A visitor must be 32 hexadecimal digits, or user:NAME.")
+          named.downcase
         end
       end
 
