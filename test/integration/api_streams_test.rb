@@ -27,7 +27,11 @@ class APIStreamsTest < Minitest::Test
     end
   RUBY
   NATIVE = "#{API}\nrun Streaming\n"
-  BEHIND_RACK = "#{API}\nuse Class.new { def initialize(app) = @app = app; def call(env) = @app.call(env) }\nrun Streaming\n"
+  BEHIND_RACK = <<~RUBY
+    #{API}
+    use Struct.new(:app) { def call(env) = app.call(env) }
+    run Streaming
+  RUBY
 
   def each_server(**options)
     ElahServer.start(NATIVE, **options) { |server| yield server }
@@ -67,6 +71,19 @@ class APIStreamsTest < Minitest::Test
       assert_equal 500, server.get("/missing").status
       assert_equal [200, ""], server.get("/empty").then { |answer| [answer.status, answer.body] }
       assert_raises(HttpClient::Closed) { server.get("/fails_later") }
+    end
+  end
+
+  # Behind a middleware the block used a connection that `finally` had returned.
+  def test_finally_runs_after_the_stream
+    each_server do |server|
+      assert_equal "the connection is open", server.get("/rows").body
+      assert_equal "data: only\n\n", server.get("/short_events").body
+      assert_raises(HttpClient::Closed) { server.get("/fails_later") }
+      assert_equal 200, server.request("HEAD", "/rows").status
+      assert_equal 200, server.get("/empty").status
+      wait_until("the last hook has run") { server.log.include?("finally /empty") }
+      assert_equal %w[/rows /short_events /fails_later /rows /empty], server.log.scan(/^finally (.*)/).flatten
     end
   end
 end

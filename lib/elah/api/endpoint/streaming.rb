@@ -107,18 +107,23 @@ module Elah
         end
       end
 
-      # Under Rack the server runs the writer later. Natively it runs here. If it fails after the first piece, the connection is closed, so that the
+      # Under Rack the server runs the writer later, and `finally` runs after that.
+      def _rack_stream(status, headers)
+        writer = @_stream
+        response = @request.stream(status, headers, method(:_run_finally)) { |sink| writer.call(Output.new { sink }) }
+        @_finally_later = true
+        response
+      end
+
+      # Natively the writer runs here. If it fails after the first piece, the connection is closed, so that the
       # client sees an incomplete response. A client that disconnects is not a failure.
       def _send_stream(status, headers)
-        writer = @_stream
-        if @request.is_a?(RackRequest)
-          return @request.stream(status, headers) { |sink| writer.call(Output.new { sink }) }
-        end
+        return _rack_stream(status, headers) if @request.is_a?(RackRequest)
         return @_broadcast.join(@request, status, headers) if @_broadcast
 
         sink = nil
         output = Output.new { sink = _start(status, headers) }
-        writer.call(output)
+        @_stream.call(output)
         output.sink.close
       rescue ClientGone
         nil
