@@ -104,6 +104,10 @@ module Elah
           def _run_after
             #{event("filters(:after)", hook_calls(:after))}
           end
+
+          def _run_finally
+            #{event("filters(:finally)", hook_calls(:finally))}
+          end
         RUBY
       end
 
@@ -114,7 +118,7 @@ module Elah
 
       def around(version_of, steps)
         finally = event("filters(:finally)", hook_calls(:finally))
-        guarded = finally ? "begin\n#{steps}\nensure\n#{finally}\nend" : steps
+        guarded = finally ? "begin\n#{steps}\nensure\n_run_finally unless @_finally_later\nend" : steps
         <<~RUBY
           #{preparation(version_of)}
           #{guarded}

@@ -129,12 +129,12 @@ module Elah
 
       # Responds with the output of the block, when the server asks for it.
       #
+      # @param ended [#call] called once, after the output or without any
       # @yieldparam out [#write] sends each piece to the server
       # @return [Array(Integer, Hash, #each)]
       # @api private
-      def stream(status, headers, &writer)
-        body = request_method == "HEAD" ? [] : StreamedBody.new(writer)
-        [status, RackHeaders.for(status, headers), body]
+      def stream(status, headers, ended, &writer)
+        [status, RackHeaders.for(status, headers), StreamedBody.new(request_method == "HEAD" ? ->(_out) {} : writer, ended)]
       end
 
       private
@@ -149,11 +149,23 @@ module Elah
       # A Rack body that runs a block.
       # @api private
       class StreamedBody
-        def initialize(writer)
+        def initialize(writer, ended)
           @writer = writer
+          @ended = ended
         end
 
-        def each(&block) = @writer.call(Pieces.new(block))
+        def each(&block)
+          @writer.call(Pieces.new(block))
+        ensure
+          close
+        end
+
+        # The server closes the body, also one that it does not send.
+        def close
+          ended = @ended
+          @ended = nil
+          ended&.call
+        end
 
         # Output of the block. If the client has disconnected, the server raises and the block ends.
         Pieces = Struct.new(:sink) do

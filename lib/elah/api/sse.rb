@@ -10,15 +10,17 @@ module Elah
       private_constant :LINE_BREAK
 
       # Runs the block with the events of a stream, until the server drains. Under a fiber scheduler a second fiber sends the comments that
-      # keep the stream open; elsewhere the block calls {#keep_alive}.
+      # keep the stream open; elsewhere the block calls {#keep_alive}. The head is sent before the first event, but after that fiber has begun:
+      # without a fiber the response is a 503.
       #
-      # @param out [#write]
+      # @param out [Streaming::Output]
       # @param keepalive_seconds [Numeric, nil]
       # @yieldparam events [ServerSentEvents]
       # @api private
       def self.run(out, keepalive_seconds)
         events = new(out)
         events.keep_alive_every(keepalive_seconds) if keepalive_seconds && Fiber.scheduler
+        out.sink
         until_drain { yield events }
       ensure
         events&.finish

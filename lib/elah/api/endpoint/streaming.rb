@@ -10,13 +10,19 @@ module Elah
       CHUNK_BYTES = 16_384
       private_constant :CHUNK_BYTES
 
-      # The output of a stream.
+      # The output of a stream. It sends the head with the first piece, so that an exception before that can have a response.
       class Output
-        # @param sink [#write] of the server
+        # @yieldreturn [#write] the sink of the server, once it has the head
         # @api private
-        def initialize(sink)
-          @sink = sink
+        def initialize(&start)
+          @start = start
         end
+
+        # Sends the head now.
+        #
+        # @return [#write]
+        # @api private
+        def sink = @sink ||= @start.call
 
         # Sends a piece. Waits while the client is slow.
         #
@@ -25,7 +31,7 @@ module Elah
         # @raise [Elah::ClientGone]
         def write(piece)
           text = piece.to_s
-          @sink.write(text) unless text.empty?
+          sink.write(text) unless text.empty?
           text.bytesize
         end
 
@@ -38,7 +44,7 @@ module Elah
       end
 
       # Streams the response: from a block that writes to `out`, from an object with `each`, or from the file at a path. The handler ends first;
-      # then the headers are sent and the block runs.
+      # then the block runs. The headers are sent with the first piece.
       #
       # @example
       #   stream { |out| rows.each { |row| out << row.to_json << "\n" } }
@@ -101,26 +107,38 @@ module Elah
         end
       end
 
-      # Under Rack the server runs the writer later. Natively it runs here. If it fails, the connection is closed, so that the client sees an
-      # incomplete response. A client that disconnects is not a failure.
-      def _send_stream(status, headers)
+      # Under Rack the server runs the writer later, and `finally` runs after that.
+      def _rack_stream(status, headers)
         writer = @_stream
-        if @request.is_a?(RackRequest)
-          return @request.stream(status, headers) { |sink| writer.call(Output.new(sink)) }
-        end
-        return @_broadcast.join(@request, status, headers) if @_broadcast
-        return unless @request.awaits_response? # the client has disconnected meanwhile, or has the response to a deadline
+        response = @request.stream(status, headers, method(:_run_finally)) { |sink| writer.call(Output.new { sink }) }
+        @_finally_later = true
+        response
+      end
 
-        sink = @request.start(status, headers)
-        length = Integer(headers["content-length"], exception: false)
-        sink = MeasuredStream.new(sink, @request, length) if length
-        @_streaming = true
-        writer.call(Output.new(sink))
-        sink.close
+      # Natively the writer runs here. If it fails after the first piece, the connection is closed, so that the
+      # client sees an incomplete response. A client that disconnects is not a failure.
+      def _send_stream(status, headers)
+        return _rack_stream(status, headers) if @request.is_a?(RackRequest)
+        return @_broadcast.join(@request, status, headers) if @_broadcast
+
+        sink = nil
+        output = Output.new { sink = _start(status, headers) }
+        @_stream.call(output)
+        output.sink.close
       rescue ClientGone
         nil
       ensure
         sink&.break_off
+      end
+
+      # The request may have lost its client meanwhile, or have the response to a deadline.
+      def _start(status, headers)
+        raise ClientGone, "The client closed the connection before the response had begun." unless @request.awaits_response?
+
+        sink = @request.start(status, headers)
+        @_streaming = true
+        length = Integer(headers["content-length"], exception: false)
+        length ? MeasuredStream.new(sink, @request, length) : sink
       end
     end
   end

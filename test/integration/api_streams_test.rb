@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/elah_server"
+require "support/patience"
+
+# The beginning and the end of streams of an Elah::API, over real sockets, as an app of its own and behind a Rack middleware.
+class APIStreamsTest < Minitest::Test
+  include Patience
+
+  API = <<~RUBY
+    class Streaming < Elah::API
+      rescue_from(ArgumentError) { |e| error!("rescued: \#{e.message}", 422) }
+      before { @connection = "open" }
+      finally { @connection = "returned"; warn "finally \#{request.path}" }
+
+      get(:events) { sse(keepalive_seconds: 0.02) { |events| events.push("first"); sleep } }
+      get(:short_events) { sse { |events| events.push("only") } }
+      get(:silent_events) { sse { |_events| sleep } }
+      get(:spawned) { Elah.async { "a word" }.value }
+      get(:rows) { stream { |out| out << "the connection is " << @connection } }
+      get(:empty) { stream { |_out| nil } }
+      get(:fails) { stream { |_out| raise ArgumentError, "no rows" } }
+      get(:halts) { stream { |_out| error!("no such row", 404) } }
+      get(:fails_later) { stream { |out| out << "first"; raise ArgumentError, "no more rows" } }
+      get(:missing) { sendfile "/there/is/no/such/file" }
+    end
+  RUBY
+  NATIVE = "#{API}\nrun Streaming\n"
+  BEHIND_RACK = <<~RUBY
+    #{API}
+    use Struct.new(:app) { def call(env) = app.call(env) }
+    run Streaming
+  RUBY
+
+  def each_server(**options)
+    ElahServer.start(NATIVE, **options) { |server| yield server }
+    ElahServer.start(BEHIND_RACK, extension: ".ru", **options) { |server| yield server }
+  end
+
+  # The client got a 200 and a broken stream, to which an EventSource connects again at once.
+  def test_an_event_stream_for_which_there_is_no_fiber_gets_a_503
+    each_server(spawned_max: 1) do |server|
+      server.connect do |listener|
+        listener.write("GET /events HTTP/1.1\r\nHost: a\r\n\r\n").read_head
+        listener.read_chunk
+        answer = server.get("/events")
+        assert_equal [503, "overloaded", "1"], [answer.status, answer.json["code"], answer["retry-after"]]
+        assert_equal 503, server.get("/spawned").status
+      end
+      refute_match(/ERROR/, server.log)
+      wait_until("the fiber of the stream has ended") { server.get("/spawned").body == "a word" }
+      2.times { assert_equal "data: only\n\n", server.get("/short_events").body }
+    end
+  end
+
+  # An EventSource is open when it has the head.
+  def test_the_head_of_an_event_stream_is_sent_before_the_first_event
+    ElahServer.start(NATIVE) do |server|
+      server.connect do |listener|
+        assert_equal 200, listener.write("GET /silent_events HTTP/1.1\r\nHost: a\r\n\r\n").read_head.status
+      end
+    end
+  end
+
+  # The connection was closed without any response.
+  def test_an_exception_before_the_first_piece_has_a_response
+    ElahServer.start(NATIVE) do |server|
+      assert_equal [422, "rescued: no rows"], server.get("/fails").then { |answer| [answer.status, answer.body] }
+      assert_equal [404, "no such row"], server.get("/halts").then { |answer| [answer.status, answer.body] }
+      assert_equal 500, server.get("/missing").status
+      assert_equal [200, ""], server.get("/empty").then { |answer| [answer.status, answer.body] }
+      assert_raises(HttpClient::Closed) { server.get("/fails_later") }
+    end
+  end
+
+  # Behind a middleware the block used a connection that `finally` had returned.
+  def test_finally_runs_after_the_stream
+    each_server do |server|
+      assert_equal "the connection is open", server.get("/rows").body
+      assert_equal "data: only\n\n", server.get("/short_events").body
+      assert_raises(HttpClient::Closed) { server.get("/fails_later") }
+      assert_equal 200, server.request("HEAD", "/rows").status
+      assert_equal 200, server.get("/empty").status
+      wait_until("the last hook has run") { server.log.include?("finally /empty") }
+      assert_equal %w[/rows /short_events /fails_later /rows /empty], server.log.scan(/^finally (.*)/).flatten
+    end
+  end
+end
