@@ -23,26 +23,37 @@ class ApiFuzz
   # What a place in JSON may have to bear, as JSON: other types, numbers beyond any range, text that is hardly any, and
   # what is no JSON.
   ODD_JSON = [
-    *[nil, true, false, 0, -1, 1.5, -0.0, 1e308, 5e-324, 2**31, 2**53, 2**63, 2**64, -(2**63), -(2**64), 10**400, "", " ", "\0", "a\0b", "\n", "\u202E", TEXT,
-      "x" * 300, "ß" * 300, "x" * 5000, "0", "-1", "1e400", "NaN", "null", "true", "99999999999999999999", "2026-13-45T99:99:99Z", "0000-01-01T00:00:00Z",
-      "9999-12-31T23:59:59Z", "../..", "a/b", "%00", "http://", "https://[::1", "http://example.com:99999/", [], {}, [nil], [[]], [1, "a", nil, {}], ["x" * 300],
+    *[nil, true, false, 0, -1, 1.5, -0.0, 1e308, 5e-324, 2**31, 2**53, 2**63, 2**64, -(2**63), -(2**64), 10**400, "",
+      " ", "\0", "a\0b", "\n", "\u202E", TEXT,
+      "x" * 300, "ß" * 300, "x" * 5000, "0", "-1", "1e400", "NaN", "null", "true", "99999999999999999999",
+      "2026-13-45T99:99:99Z", "0000-01-01T00:00:00Z",
+      "9999-12-31T23:59:59Z", "../..", "a/b", "%00", "http://", "https://[::1", "http://example.com:99999/", [], {},
+      [nil], [[]], [1, "a", nil, {}], ["x" * 300],
       ["a"] * 1100, { "" => "" }, { "a" => { "b" => [1] } }, { "\0" => "\0" }].map { |value| JSON.generate(value) },
-    "NaN", "-Infinity", "1e400", "01", '"\\ud800"', "\"\xFF\"", "\"\xF0\x9F\"", "{", "[1,", "tru", "#{'[' * 99}1#{']' * 99}", "#{'[' * 5000}", "#{'{"a":' * 150}1#{'}' * 150}"
+    "NaN", "-Infinity", "1e400", "01", '"\\ud800"', "\"\xFF\"", "\"\xF0\x9F\"", "{", "[1,", "tru",
+    "#{'[' * 99}1#{']' * 99}", "#{'[' * 5000}", "#{'{"a":' * 150}1#{'}' * 150}"
   ].map(&:b).freeze
   # The same for a place in a path or a query, already encoded.
-  ODD_TEXT = ["", "%20", "%00", "a%00b", "%0A", "%FF", "%F0%9F", "%C0%80", "%ED%A0%80", "%", "%zz", "%2F", "%2e%2e", "..", ".", "+", "a+b", "&", "=", "a=b", "%25",
-              "%F0%9D%9B%91%20gr%C3%B6%C3%9Fe", "x" * 256, "x" * 481, "x" * 5000, "%C3%9F" * 300, "0", "-1", "-0", "1.5", "1e3", "1e400", "NaN", "Infinity",
-              "0x10", "1_000", "9" * 18, "9" * 20, "9" * 400, "18446744073709551616", "true", "null", "1..2", "2..1", "..", "1,2", ",", "AAAA", "a.json", "2026-02-30",
+  ODD_TEXT = ["", "%20", "%00", "a%00b", "%0A", "%FF", "%F0%9F", "%C0%80", "%ED%A0%80", "%", "%zz", "%2F", "%2e%2e",
+              "..", ".", "+", "a+b", "&", "=", "a=b", "%25",
+              "%F0%9D%9B%91%20gr%C3%B6%C3%9Fe", "x" * 256, "x" * 481, "x" * 5000, "%C3%9F" * 300, "0", "-1", "-0",
+              "1.5", "1e3", "1e400", "NaN", "Infinity",
+              "0x10", "1_000", "9" * 18, "9" * 20, "9" * 400, "18446744073709551616", "true", "null", "1..2", "2..1",
+              "..", "1,2", ",", "AAAA", "a.json", "2026-02-30",
               "2026-11-23T10:00:00%2B99:99", "[]", "a[b]"].freeze
   # The same for a header. The server refuses control characters itself.
-  ODD_HEADERS = ["", " ", "\xFF", "größe", TEXT, "x" * 300, "x" * 5000, "a,b", "a=b", '"', "=", ";", "gzip", "text/html", "application/json; charset=\xFF", "application/xml",
-                 "multipart/form-data", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "Basic \xFF", "Bearer \xFF", "Basic 4pyT", "*/*;q=\xFF", "0", "-1",
+  ODD_HEADERS = ["", " ", "\xFF", "größe", TEXT, "x" * 300, "x" * 5000, "a,b", "a=b", '"', "=", ";", "gzip",
+                 "text/html", "application/json; charset=\xFF", "application/xml",
+                 "multipart/form-data", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
+                 "Basic \xFF", "Bearer \xFF", "Basic 4pyT", "*/*;q=\xFF", "0", "-1",
                  "durability=delivered, wait=0", "durability=\xFF"].map(&:b).freeze
   HEADERS = %w[Accept Content-Type Content-Encoding Authorization X-Api-Key Idempotency-Key Prefer User-Agent Origin X-Forwarded-For X-Write-Token
                Last-Event-ID DNT Cookie If-None-Match Accept-Language].freeze
   FORM = "application/x-www-form-urlencoded"
-  BODIES = Fuzz::Mutator.new(['{"a":[1,"b",{"c":null}]}', "a=b&c[]=d&e[f]=g", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n", "{\"a\":1}\n{\"b\":2}\n"],
-                             ['"', "{", "[", "&", "=", "[]", "%FF", "\xFF", "\0", "\n", "1e999", "\\u0000", "--x--", "\xF0\x9F\x8E\x89"])
+  BODIES = Fuzz::Mutator.new(['{"a":[1,"b",{"c":null}]}', "a=b&c[]=d&e[f]=g",
+                              "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n", "{\"a\":1}\n{\"b\":2}\n"],
+                             ['"', "{", "[", "&", "=", "[]", "%FF", "\xFF", "\0", "\n", "1e999", "\\u0000", "--x--",
+                              "\xF0\x9F\x8E\x89"])
 
   # @param server [AppServer]
   # @param spec [String] the name of the specification
