@@ -40,8 +40,9 @@ class SinkTest < SinkCase
   def test_a_time_that_nobody_can_wait_is_refused_before_the_event_is_accepted
     events = sink { |_| nil }
     [-1, Float::NAN, Float::INFINITY, nil, "1"].each do |seconds|
-      assert_raises(ArgumentError, seconds.inspect) { events.push({ n: 1 }, durability: :delivered, wait_seconds: seconds) }
-      assert_raises(ArgumentError, seconds.inspect) { events.push_all([{ n: 1 }], durability: :delivered, wait_seconds: seconds) }
+      wait = { durability: :delivered, wait_seconds: seconds }
+      assert_raises(ArgumentError, seconds.inspect) { events.push({ n: 1 }, **wait) }
+      assert_raises(ArgumentError, seconds.inspect) { events.push_all([{ n: 1 }], **wait) }
     end
     assert_equal [0, 0, 0, 0], account(events)
   end
