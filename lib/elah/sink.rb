@@ -186,8 +186,8 @@ module Elah
       self
     end
 
-    # Checks, for a readiness probe, that the sink would accept an event as large as the last one and that the delivery works. A destination that is
-    # down does not count.
+    # Checks, for a readiness probe, that the sink would accept an event as large as the last one and that the delivery works: the ledger and the
+    # journal, and room for dead letters. A destination that is down does not count.
     #
     # @return [void]
     # @raise [Full, Failed, CannotOpen]
