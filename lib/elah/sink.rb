@@ -51,7 +51,9 @@ module Elah
     # Durabilities of {#push}: the event survives the end of this process, a power loss, or has reached its destination.
     DURABILITIES = %i[memory disk delivered].freeze
     NAME = /\A[a-zA-Z0-9][\w.-]{0,99}\z/.freeze
-    private_constant :NAME
+    # Seconds that a caller may wait for a delivery: up to a year.
+    WAITS = (0..31_536_000).freeze
+    private_constant :NAME, :WAITS
 
     include Refill
     include DeadLetters
@@ -125,7 +127,7 @@ module Elah
     # @raise [Full, TooLarge, Failed]
     # @raise [Rejected] when the caller waits for `:delivered` and the destination rejects the event
     def push(event, durability: :memory, id: nil, stream: nil, wait_seconds: 10)
-      check(durability, stream)
+      check(durability, stream, wait_seconds)
       journal = self.journal
       raw_id = id ? Id.raw(id) : journal.next_id
       met = await(journal, [raw_id], durability, wait_seconds) { journal.append(event, stream, raw_id, nil) }
@@ -140,7 +142,7 @@ module Elah
     # @return [BatchReceipt]
     # @raise (see #push)
     def push_all(events, durability: :memory, ids: nil, stream: nil, wait_seconds: 10)
-      check(durability, stream)
+      check(durability, stream, wait_seconds)
       journal = self.journal
       raise ArgumentError, "#{events.size} events need as many ids, not #{ids.size}." if ids && ids.size != events.size
 
@@ -184,8 +186,8 @@ module Elah
       self
     end
 
-    # Checks, for a readiness probe, that the sink would accept an event as large as the last one and that the delivery works. A destination that is
-    # down does not count.
+    # Checks, for a readiness probe, that the sink would accept an event as large as the last one and that the delivery works: the ledger and the
+    # journal, and room for dead letters. A destination that is down does not count.
     #
     # @return [void]
     # @raise [Full, Failed, CannotOpen]
@@ -240,9 +242,12 @@ module Elah
       @lock.synchronize { @journal ||= @delivery_worker.open(ledger, @clock) }
     end
 
-    def check(durability, stream)
+    # Before anything is accepted.
+    def check(durability, stream, wait_seconds = 0)
       DURABILITIES.include?(durability) or
         raise ArgumentError, "durability: must be #{DURABILITIES.map(&:inspect).join(', ')}, not #{durability.inspect}."
+      WAITS.cover?(wait_seconds) or
+        raise ArgumentError, "wait_seconds: must be a number from #{WAITS.begin} to #{WAITS.end}, not #{wait_seconds.inspect}."
       return if stream.nil? || (stream.is_a?(String) && Text.utf8?(stream))
 
       raise ArgumentError, "The name of a stream must be UTF-8 text, not #{stream.inspect}."

@@ -23,6 +23,14 @@ class ItemsBadDaysTest < Minitest::Test
     end
   end
 
+  # Two workers on MongoDB's protocol undid each other's changes.
+  def test_several_workers_on_mongodb_do_not_start
+    error = assert_raises(ElahServer::Failure) do
+      ElahServer.start(APP, store: "mongodb://127.0.0.1:1/items", workers: 2).kill
+    end
+    assert_match(/A mongodb:\/\/ store needs --workers 1, not 2/, error.message)
+  end
+
   def test_what_was_answered_outlives_a_kill
     Dir.mktmpdir do |folder|
       server = ElahServer.start(APP, data: folder)

@@ -72,7 +72,7 @@ class StatsDestinationsTest < Minitest::Test
     def test_a_sender_does_not_see_the_words_of_the_database
       StatsServer.start(settings: { destination: server.url }) do |stats|
         answer = stats.post("/stats", { x: "\0" }, headers: { "Prefer" => "durability=delivered, wait=60" })
-        assert_equal [422, "event_rejected", "The destination rejected the event."], [answer.status, *answer.json.values_at("code", "detail")]
+        assert_equal [422, "The destination rejected the event."], [answer.status, answer.json["detail"]]
         assert_match(/stats_events/, stats.get("/parked").json["events"].first["reason"])
       end
     end

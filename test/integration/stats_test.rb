@@ -210,7 +210,8 @@ class StatsTest < Minitest::Test
   end
 
   def test_a_schema_that_says_what_nobody_checks_is_refused
-    { { pattern: "x" } => /pattern/, { type: "strange" } => /type/, { type: nil } => /type/, { type: {} } => /type/, { type: [] } => /type/, { properties: [] } => /properties/, [] => /object/,
+    { { pattern: "x" } => /pattern/, { type: "strange" } => /type/, { type: nil } => /type/,
+      { type: {} } => /type/, { type: [] } => /type/, { properties: [] } => /properties/, [] => /object/,
       { minLength: -1 } => /minLength/ }.each do |schema, words|
       answer = server.put("/schemas/Bad", schema)
       assert_equal [422, "invalid_schema"], [answer.status, answer.json["code"]], schema.inspect

@@ -36,6 +36,17 @@ class SinkTest < SinkCase
     assert_equal [1, 0, 1, 0], account(events)
   end
 
+  # The event was accepted before its caller got the error, and was sent again.
+  def test_a_time_that_nobody_can_wait_is_refused_before_the_event_is_accepted
+    events = sink { |_| nil }
+    [-1, Float::NAN, Float::INFINITY, nil, "1"].each do |seconds|
+      wait = { durability: :delivered, wait_seconds: seconds }
+      assert_raises(ArgumentError, seconds.inspect) { events.push({ n: 1 }, **wait) }
+      assert_raises(ArgumentError, seconds.inspect) { events.push_all([{ n: 1 }], **wait) }
+    end
+    assert_equal [0, 0, 0, 0], account(events)
+  end
+
   def test_more_than_awaiting_max_do_not_wait_for_a_delivery
     events = sink(awaiting_max: 0) { |_| raise Elah::Unavailable, "gone" }
     assert_equal(:disk, events.push({ n: 1 }, durability: :delivered, wait_seconds: 1000).durability)

@@ -14,11 +14,16 @@ module Items
     #     slots  _id: tag, space, position within the tag; t: tag, i: id
     #
     # A draw reads State and item in one query, which {SharedDraws} shares among draws. One process may use the items while some
-    # are added or deleted.
+    # are added or deleted, so a server has one worker.
     class Mongo
       # @param config [Elah::Config]
       # @return [Mongo]
-      def self.open(config) = new(Elah::Mongo.new(config.store))
+      # @raise [Elah::OptionError] for a server with several workers, each of which would change items
+      def self.open(config)
+        return new(Elah::Mongo.new(config.store)) unless config.respond_to?(:workers) && config.workers > 1
+
+        raise Elah::OptionError, "A mongodb:// store needs --workers 1, not #{config.workers}: one process at a time may change the items."
+      end
 
       # @param mongo [Elah::Mongo]
       def initialize(mongo)

@@ -62,8 +62,9 @@ module Links
         details && Record.read(code, redirect, details)
       end
 
-      # Counts a visit at memory speed: kill -9 loses none, a machine failure may lose those of the last second. While the store
-      # is full, a visit that cannot be counted is reported as lost rather than refused.
+      # Counts a visit at memory speed: kill -9 loses none, a machine failure may lose those of the last second. The {#take_visit} of
+      # other workers sees it after a second, and it is added also if the link was deleted meanwhile (specs/links.md, "Counts"). While
+      # the store is full, a visit that cannot be counted is reported as lost rather than refused.
       #
       # @param code [String]
       def count_visit(code)

@@ -235,7 +235,7 @@ module Elah
       option :sink_retry_seconds, :float, "Waits up to this long before the first retry; the limit doubles with each further one.",
              unit: "seconds", default: 0.1, range: SECONDS
       option :sink_retry_max_seconds, :float, "Limits the wait before a retry.", unit: "seconds", default: 30.0, range: SECONDS
-      option :sink_dead_max, :integer, "Keeps this many dead letters of a sink; further rejected events stay in the journal.",
+      option :sink_dead_max, :integer, "Keeps this many dead letters of a sink; with more rejected events the sink delivers nothing.",
              default: 100_000, range: 1..100_000_000
       option :sink_awaiting_max, :integer, "Limits how many callers wait for the delivery of their events; further pushes return `:disk`.",
              default: 10_000, range: 0..1_000_000

@@ -131,10 +131,11 @@ module Elah
         @pause.call(@bounds.linger_seconds) if @bounds.linger_seconds.positive?
       end
 
-      # Dead letters are limited too: if there is no room for more, events stay in the journal.
+      # Dead letters are limited too: if there is no room for more, this event and all after it stay in the journal.
       def wait_for_room(letters)
         while letters.positive? && @ledger.dead_count + letters > @bounds.dead_max && @ledger.dead_count.positive?
-          @health.failed(Full.new("There are #{@ledger.dead_count} dead letters already: replay or discard some."))
+          @health.stuck(Full.new("The sink has #{@ledger.dead_count} of at most #{@bounds.dead_max} dead letters (sink_dead_max), and no room " \
+                                 "for #{letters} more. Until you replay or discard some, it delivers nothing."))
           @pause.call(@bounds.retry_max_seconds)
         end
       end

@@ -43,7 +43,7 @@ module Elah
       # @return [void]
       def refused(error, event) = @notices.refused(error, event.id)
 
-      # Records that the delivery itself has failed, through no fault of the destination or an event. Nothing leaves the journal until it succeeds.
+      # Records that the delivery itself has failed, or that there is no room for a dead letter. Nothing leaves the journal until it succeeds.
       #
       # @param error [Exception]
       # @return [void]

@@ -33,7 +33,7 @@ module Elah
           return push(event, durability: durability, id: id, stream: stream, wait_seconds: wait_seconds)
         end
 
-        check(durability, stream)
+        check(durability, stream, wait_seconds)
         journal = @journal || open
         raw_id = id ? Id.raw(id) : journal.next_id
         met = await(journal, [raw_id], durability, wait_seconds) do

@@ -224,13 +224,17 @@ class SinkDeliveryTest < SinkCase
     assert_equal [1, 0, 1, 0], account(hung)
   end
 
-  def test_with_as_many_dead_letters_as_it_keeps_the_rest_stays_in_the_journal
+  # Nothing but the health of the destination said so: readiness was fine, while the journal filled.
+  def test_with_as_many_dead_letters_as_it_keeps_it_delivers_nothing_and_is_not_ready
     events = sink(to: Picky.new("a"), dead_max: 1, batch_events_max: 1)
     events.push_all(%w[a a b], durability: :disk)
     wait_until("it has stopped") { !events.health.ok? }
     assert_equal [3, 0, 2, 1], account(events)
+    error = assert_raises(Elah::Sink::Failed) { events.check_ready }
+    [error.message, @log.string].each { |text| assert_match(/1 dead letter.*sink_dead_max.*delivers nothing/, text) }
     events.discard(events.dead_letters.map(&:id))
     assert events.flush
+    assert_nil events.check_ready
     assert_equal [2, 1, 0, 1], account(events)
   end
 
