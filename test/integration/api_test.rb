@@ -19,6 +19,8 @@ class APIIntegrationTest < Minitest::Test
       get(:smuggle) { header "X-Name", "a\r\nX-Evil: 1"; {} }
       get(:slow) { sleep 0.05; { slept: true } }
 
+      get(:reset) { status 205; "never" }
+
       get(:rows) do
         content_type "text/csv"
         stream { |out| 3.times { |n| out << "#{n},#{n * n}\n" } }
@@ -210,6 +212,12 @@ class APIIntegrationTest < Minitest::Test
       assert_equal "", client.request("HEAD", "/rows").body
       assert_equal 200, client.get("/hello").status
     end
+  end
+
+  # RFC 9110 15.3.6
+  def test_reset_content_has_no_content
+    answer = server.get("/reset")
+    assert_equal [205, "0", "", nil], [answer.status, answer["content-length"], answer.body, answer["content-type"]]
   end
 
   def test_a_stream_that_fails_is_cut

@@ -66,6 +66,17 @@ class RackResponseTest < Minitest::Test
     end
   end
 
+  # RFC 9110 15.3.6: there is no content, and the head says so.
+  def test_reset_content_has_a_length_of_zero
+    %w[reset_content reset_content_each].each do |form|
+      connect do |client|
+        answer = client.get("/#{form}")
+        assert_equal [205, "0", ""], [answer.status, answer["content-length"], answer.body], form
+        assert_equal "one", client.get("/one").body, "the connection goes on"
+      end
+    end
+  end
+
   def test_head_has_the_length_of_get_and_no_body
     { "array" => "3", "one" => "3", "head_length" => "11", "each_sized" => "4", "file" => "300000", "each" => nil, "nothing" => nil,
       "long" => "1000000", "call" => nil }.each do |form, length|

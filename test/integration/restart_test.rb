@@ -11,6 +11,7 @@ class RestartTest < Minitest::Test
     class Api < Elah::API
       get("/") { %p }
       get("/sleep/:ms") { sleep(params[:ms].to_i / 1000.0) && "slept" }
+      get("/held") { (sleep(0.01) until File.exist?("released")) || "released" }
     end
     run Api
   RUBY
@@ -188,14 +189,15 @@ class RestartTest < Minitest::Test
   # TERM was forgotten: the server had closed its sockets, executed itself and served on another port.
   def test_term_ends_one_process_during_a_trial_run
     with_gated_trials do |server, gate, loads|
-      client = server.connect.write("GET /sleep/1000 HTTP/1.1\r\nHost: a\r\n\r\n")
+      client = server.connect.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
       wait_until("it runs") { workers(server).sum { |worker| worker[:fibers] } == 1 }
       server.signal(:USR2)
       wait_until("the trial loads") { loads.call == 2 }
       server.signal(:TERM)
       wait_until("it drains") { status(server).workers.first[:state] == :draining }
       File.write(gate, "")
-      assert_equal "slept", client.read_answer.body
+      File.write(File.join(server.folder, "released"), "")
+      assert_equal "released", client.read_answer.body
       assert_predicate server.wait_until_ended, :success?
       assert_equal 1, server.log.scan("listening on").size
     ensure

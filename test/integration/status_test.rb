@@ -73,6 +73,19 @@ class StatusTest < Minitest::Test
     end
   end
 
+  # With one worker nothing appeared. `a.b` and `a_b` became two metrics of one name, which no scrape may have.
+  def test_numbers_of_the_app_appear_under_their_names
+    [1, 2].each do |count|
+      ElahServer.start(APP, workers: count) do |server|
+        assert_equal 200, server.get("/publish/queue_length/3").status
+        assert_match(/^elah_app_queue_length\{worker="\d",pid="\d+"\} 3$/, server.get("/metrics").body)
+        assert_match(/queue_length/, elah_status(server).first)
+        assert_equal 500, server.get("/publish/queue-length/3").status
+        server.wait_for(/ArgumentError: "queue-length" cannot be published: a name has 1 to 23 letters, digits and underscores/)
+      end
+    end
+  end
+
   def test_what_a_worker_counted_stays_counted_when_it_ends
     supervised do |server|
       pids = worker_pids(server)

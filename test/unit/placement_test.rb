@@ -20,4 +20,16 @@ class PlacementTest < Minitest::Test
     end)
     assert_operator Integer(output.gets), :>, here
   end
+
+  # A number that only some processes refuse fails in production.
+  def test_what_cannot_be_shown_is_refused_without_a_server_too
+    placement = Elah::Placement.current
+    ["a.b", "a-b", "é", "a b", "y\n", "", "x" * 24, nil].each do |name|
+      assert_raises(ArgumentError, name.inspect) { placement.publish(name, 1) }
+    end
+    [-5, "7", nil, 1.5, 2**64].each do |value|
+      assert_raises(ArgumentError, value.inspect) { placement.publish("n", value) }
+    end
+    assert_nil placement.publish(:queue_length, 0)
+  end
 end

@@ -28,11 +28,28 @@ module Elah
 
       # `<error><message>...</message></error>`; a Hash by its keys.
       module Xml
-        def self.call(message, backtrace, options = {}, _env = nil, original = nil)
-          document = message.is_a?(Hash) ? message : { message: message.to_s }
-          document = ErrorFormats.detailed(document, backtrace, options, original)
-          elements = document.map { |name, value| "  <#{name}>#{CGI.escapeHTML(value.to_s)}</#{name}>\n" }
-          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<error>\n#{elements.join}</error>\n"
+        # The characters of XML 1.0, and those with which names begin and go on there. A name has no colon, since no namespace is declared.
+        CHARACTERS = '\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}'
+        NAME_START = 'A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C\u200D\u2070-\u218F\u2C00-\u2FEF' \
+                     '\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\u{10000}-\u{EFFFF}'
+        NO_CHARACTER = /[^#{CHARACTERS}]/
+        NO_NAME_CHARACTER = /[^#{NAME_START}.0-9\u00B7\u0300-\u036F\u203F\u2040-]/
+        NO_NAME_START = /\A(?![#{NAME_START}])/
+        private_constant :CHARACTERS, :NAME_START, :NO_CHARACTER, :NO_NAME_CHARACTER, :NO_NAME_START
+
+        class << self
+          def call(message, backtrace, options = {}, _env = nil, original = nil)
+            document = message.is_a?(Hash) ? message : { message: message.to_s }
+            document = ErrorFormats.detailed(document, backtrace, options, original)
+            elements = document.map { |name, value| element(name_of(name), Elah::Text.utf8(value)) }
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<error>\n#{elements.join}</error>\n"
+          end
+
+          private
+
+          def element(name, text) = "  <#{name}>#{CGI.escapeHTML(text.gsub(NO_CHARACTER, "\uFFFD"))}</#{name}>\n"
+
+          def name_of(key) = Elah::Text.utf8(key).gsub(NO_NAME_CHARACTER, "_").sub(NO_NAME_START, "_")
         end
       end
 

@@ -33,7 +33,7 @@ module Elah
 
       # @param status [Integer]
       # @return [Boolean] whether a response with this status never has a body
-      def self.bodiless?(status) = status == 204 || status == 304 || status < 200
+      def self.bodiless?(status) = status == 204 || status == 205 || status == 304 || status < 200
 
       # @param name [Symbol] e.g. :not_found
       # @return [Integer]

@@ -10,7 +10,7 @@ module Elah
 
       NO_ASYNC = "Elah does not serve asynchronous responses as Thin did: every request has a fiber of its own, so wait in it " \
                  "and return the response."
-      BODILESS = [204, 304].freeze
+      BODILESS = [204, 205, 304].freeze
       private_constant :BODILESS
 
       # Sends a whole response, in one step if possible.

@@ -91,7 +91,7 @@ module Elah
         names.flat_map do |name|
           shown = workers.select { |worker| worker[:app].key?(name) }
           samples = shown.map { |worker| [labels(worker), worker[:app][name]] }
-          family("elah_app_#{name.gsub(/[^a-zA-Z0-9_]/, '_')}", "gauge", "Published by the app.", samples)
+          family("elah_app_#{name}", "gauge", "Published by the app.", samples)
         end
       end
 

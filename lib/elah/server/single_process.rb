@@ -67,7 +67,7 @@ module Elah
     def state(name) = @scoreboard&.set_state(0, name)
 
     def fill(placement)
-      Scoreboard.current = @scoreboard
+      Scoreboard.current = placement.scoreboard = @scoreboard
       now = Scoreboard.now_ms
       { slots: 1, rows_used: 1, generation: 1, map_version: 1, started_ms: now }.each { |cell, value| @scoreboard.set_server(cell, value) }
       @scoreboard.set_slot(0, :generation, placement.generation)

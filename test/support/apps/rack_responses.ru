@@ -84,6 +84,8 @@ FORMS = {
   "numbers" => ->(_) { [200, TEXT, [1, nil, "2"]] },
   "wrong_length" => ->(_) { [200, { "Content-Length" => "99" }, ["three"]] },
   "no_content" => ->(_) { [204, { "Content-Length" => "5", "X-Kept" => "1" }, ["never"]] },
+  "reset_content" => ->(_) { [205, { "Content-Length" => "5" }, ["never"]] },
+  "reset_content_each" => ->(_) { [205, { "Content-Length" => "5" }, ["never"].each] },
   "not_modified" => ->(_) { [304, { "Content-Length" => "5", "ETag" => '"e"' }, ["never"]] },
   "head_length" => ->(_) { [200, { "Content-Length" => "11" }, []] },
   "rack_2_headers" => ->(_) { [200, { "Set-Cookie" => "a=1\nb=2", "X-Server" => "rack.internal", "rack.internal" => "secret", "Status" => "9" }, ["h"]] },

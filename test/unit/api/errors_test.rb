@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "support/api_case"
+require "rexml/document"
 
 # Errors as problem documents, and how exceptions travel.
 class APIErrorsTest < APICase
@@ -207,6 +208,16 @@ class APIErrorsTest < APICase
     assert_equal "a < b", get(plain, "/told.txt").body
     assert_equal "a < b", get(plain, "/told.json").json["error"]
     assert_includes get(plain, "/told.xml").body, "<message>a &lt; b</message>"
+  end
+
+  # The key of a Hash was a tag of the client, and a control character is none of XML.
+  def test_an_error_in_xml_is_well_formed_whatever_its_text
+    hostile = api { format :xml; get(:x) { error!({ params[:name] => params[:text], größe: 1, "1st" => 2 }, 400) } }
+    body = get(hostile, "/x?name=%3Cscript%3E%00a:b%20%C3%97&text=%3Cb%3E%00%1B%0A%EF%BF%BE").body
+    elements = REXML::Document.new(body).root.elements.map { |element| [element.name, element.text] }
+    assert_equal [["_script__a_b__", "<b>\uFFFD\uFFFD\n\uFFFD"], %w[größe 1], %w[_1st 2]], elements
+    broken = api { format :xml; get(:x) { error!("a\xFFb\xC3".b, 400) } }
+    assert_equal "a\uFFFDb\uFFFD", REXML::Document.new(get(broken, "/x").body).root.elements["message"].text
   end
 
   def test_rescue_from_takes_a_block_or_with

@@ -22,6 +22,18 @@ class APIParamsTest < APICase
     assert_equal 200, check("5") { optional :v, type: Integer, length: { max: 0 } }, "an Integer has no length"
   end
 
+  # false became nil.
+  def test_a_json_document_is_no_boolean
+    [JSON, Array[JSON]].each do |type|
+      strict = api { params { requires :a, type: type }; post(:x) { params[:a].inspect } }
+      [false, true, 1].each do |value|
+        answer = post_json(strict, "/x", { a: value })
+        assert_equal [400, "a is invalid"], [answer.status, answer.body], [type, value].inspect
+      end
+      assert_equal %w[nil nil nil], [nil, "", " "].map { |value| post_json(strict, "/x", { a: value }).body }
+    end
+  end
+
   # The client would look for a fault in its value.
   def test_a_database_that_is_down_is_no_fault_of_the_value
     down = ->(*) { raise Elah::Unavailable, "down" }

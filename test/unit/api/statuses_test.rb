@@ -21,6 +21,6 @@ class APIStatusesTest < Minitest::Test
   end
 
   def test_which_have_no_body
-    assert_equal [100, 204, 304], [100, 200, 204, 304, 404].select { |status| Statuses.bodiless?(status) }
+    assert_equal [100, 204, 205, 304], [100, 200, 204, 205, 304, 404].select { |status| Statuses.bodiless?(status) }
   end
 end

@@ -49,6 +49,26 @@ class APITypesTest < Minitest::Test
     assert_equal INVALID, coerce(Set, "x")
   end
 
+  # The members of an object became a Set of pairs.
+  def test_a_set_is_a_list
+    assert_equal INVALID, coerce(Set, { "k" => 1 })
+    assert_equal [Set[1], Set[2]], [coerce(Set, [1, 1]), coerce(Set, Set[2])]
+  end
+
+  # 5 MB of spaces before a letter held the loop for a second: the search went back over all of them.
+  def test_a_long_text_of_spaces_is_searched_once
+    text = "#{" " * 2_000_000}x"
+    seconds = [-> { Elah::API::Blank.blank?(text) }, -> { text.match?(/\A[[:space:]]*\z/) }].map do |search|
+      Array.new(5) do
+        start = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+        refute search.call
+        Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) - start
+      end.min
+    end
+    assert_operator seconds.first, :<, seconds.last * 0.6
+    assert(["", " \t\n", "\u3000 "].all? { |blank| Elah::API::Blank.blank?(blank) })
+  end
+
   def test_a_list_that_is_coerced_is_a_new_one
     given = %w[1]
     coerce(Array[Integer], given)

@@ -168,9 +168,9 @@ fn is_final(status: u16) -> bool {
     (200..600).contains(&status)
 }
 
-/// 204 and 304 end with their head.
+/// 204, 205 and 304 have no content.
 fn is_bodiless(status: u16) -> bool {
-    matches!(status, 204 | 304)
+    matches!(status, 204..=205 | 304)
 }
 
 /// `HeaderSet.from_rack(headers, length)`: the headers of a Rack response, with this `content-length` or, for nil, without.

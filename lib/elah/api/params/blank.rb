@@ -5,7 +5,8 @@ module Elah
   class API
     # nil, false, white space and empty collections are blank.
     module Blank
-      BLANK_TEXT = /\A[[:space:]]*\z/
+      # It does not go back over the spaces of a text that is not blank.
+      BLANK_TEXT = /\A[[:space:]]*+\z/
       private_constant :BLANK_TEXT
 
       # @return [Boolean]

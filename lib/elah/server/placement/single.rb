@@ -1,9 +1,13 @@
 # frozen_string_literal: true
 
+require_relative "publishing"
+
 module Elah
   module Placement
     # The placement of a process without a supervisor: one slot, which owns every shard as long as the process lives.
     class Single
+      include Publishing
+
       # @return [Integer] of the process that it was made in
       attr_reader :process_id
 
@@ -13,12 +17,17 @@ module Elah
       # @return [Integer] how many shards there are
       attr_reader :shards
 
+      # @return [Elah::Scoreboard] that of the server that this process is; it has one row
+      # @api private
+      attr_writer :scoreboard
+
       # @param shards [Integer]
       # @api private
       def initialize(shards: Elah.config.shards)
         @shards = shards
         @process_id = Process.pid
         @generation = Placement.first_generation
+        @row = 0
       end
 
       # @return [Integer] the number of this worker's slot
@@ -60,12 +69,6 @@ module Elah
       # @yieldparam shards [Array<Integer>]
       # @api private
       def before_release = nil
-
-      # Shows a number of this worker in `elah status` and the metrics.
-      #
-      # @param _name [String, Symbol] up to 23 bytes
-      # @param _value [Integer] 0 or more
-      def publish(_name, _value) = nil
     end
 
     # A generation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.

@@ -4,6 +4,8 @@ module Elah
   module Placement
     # The placement of a worker under a supervisor, read from the scoreboard at each call. See {Placement}.
     class Supervised
+      include Publishing
+
       # @return [Integer] of this worker's process
       attr_reader :process_id
 
@@ -89,16 +91,6 @@ module Elah
         rescue StandardError => e
           yield e
         end
-      end
-
-      # Shows a number of this worker in `elah status` and the metrics.
-      #
-      # @param name [String, Symbol] up to 23 bytes
-      # @param value [Integer] 0 or more
-      # @raise [ArgumentError] when the name is empty or too long, or 32 others are shown already
-      def publish(name, value)
-        @scoreboard.publish(@row, name.to_s, value) or
-          raise ArgumentError, "#{name.inspect} cannot be published: a name must have 1 to 23 bytes, and a worker publishes at most 32 numbers."
       end
     end
   end

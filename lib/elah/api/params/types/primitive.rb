@@ -83,7 +83,7 @@ module Elah
           end,
           "Hash" => ->(value) { value.nil? || value.is_a?(Hash) ? value : INVALID },
           "Array" => absent_as_nil { |value| value.is_a?(Array) ? value : INVALID },
-          "Set" => absent_as_nil { |value| value.is_a?(Enumerable) ? Set.new(value) : INVALID }
+          "Set" => absent_as_nil { |value| value.is_a?(Array) || value.is_a?(Set) ? Set.new(value) : INVALID }
         }.freeze
 
         # @return [Boolean] whether the type is a built-in one

@@ -12,7 +12,7 @@ module Elah
           def self.parse(value)
             return value if parsed?(value)
 
-            return if value.nil? || Blank.blank?(value)
+            return if value.nil? || (value.is_a?(String) && Blank.blank?(value))
 
             Params.wrap(Elah::JSON.parse_within(value, Elah.config.json_depth_max, Elah.config.json_names_max))
           end
