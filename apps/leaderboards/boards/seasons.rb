@@ -95,8 +95,8 @@ module Leaderboards
       # @return [Array<Season>] the current one and the kept ones before it, the latest first
       def list(limit)
         known = [@current, @last].compact
-        older = Seasons.list(@table, @board, limit).select { |season| season.number.between?(@current.number - @kept, known.last.number - 1) }
-        (known + older).first(limit)
+        older = Seasons.list(@table, @board, limit).select { |season| season.number < known.last.number }
+        (known + older).first(limit).select { |season| season.number >= @current.number - @kept }
       end
 
       # @return [Array<Integer>] numbers of the ended seasons on disk, also of those that are not kept

@@ -128,6 +128,18 @@ class SeasonsTest < BoardCase
     assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
   end
 
+  def test_a_board_that_keeps_no_ended_season_shows_none
+    board = create(seasons_kept: 0)
+    submit(board, "ann", 1)
+    @scores.begin_season(board)
+    @scores.boards.flush
+    assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
+    assert_equal [2], @scores.seasons(board, 9).map(&:number)
+    reopen
+    assert_raises(Leaderboards::SeasonNotFound) { top(board, 1) }
+    assert_equal [2], @scores.seasons(board, 9).map(&:number)
+  end
+
   def test_old_seasons_are_deleted_with_all_rows
     board = create(season: "day", seasons_kept: 1)
     450.times { |n| submit(board, "m#{n}", n) }
