@@ -27,7 +27,8 @@ class APIUploadsTest < Minitest::Test
   BEHIND_RACK = "#{API}\nuse Struct.new(:app) { def call(env) = app.call(env) }\nrun Uploads\n"
 
   BODY = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhello\r\n--b--\r\n"
-  RESPONSES = { "size" => "5", "size_in_a_fiber" => "5hello", "content" => "hello", "keep" => "kept", "delete" => "deleted" }.freeze
+  RESPONSES = { "size" => "5", "size_in_a_fiber" => "5hello", "content" => "hello", "keep" => "kept",
+                "delete" => "deleted" }.freeze
 
   # They stayed open and on disk until the garbage collector found them, which an idle server does not run.
   def test_the_files_of_an_upload_end_with_its_request
