@@ -4,7 +4,7 @@ require "test_helper"
 require "support/elah_server"
 require "support/patience"
 
-# The beginning and the end of streams of an Elah::API, over real sockets, as an app of its own and behind a Rack middleware.
+# The beginning and the end of streams of an Elah::API, over real sockets: as an app of its own, and behind Rack.
 class APIStreamsTest < Minitest::Test
   include Patience
 

@@ -165,10 +165,24 @@ module Elah
         return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body]
 
         if MULTIPART.include?(@_media_type)
-          FormParameters.parse_multipart(@request.body, @request.header("content-type"))
+          _keep_files(FormParameters.parse_multipart(@request.body, @request.header("content-type")))
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
           FormParameters.parse(@request.body)
         end
+      end
+
+      # Closes and deletes uploaded files at the end of the request. Under another server Rack::TempfileReaper does.
+      def _keep_files(document)
+        files = FormParameters.files_in(document)
+        return document if files.empty?
+
+        if (task = Elah.current_loop&.current_task)
+          task = task.parent while task.parent
+          task.at_end { files.each(&:close!) }
+        else
+          (@request.env["rack.tempfiles"] ||= []).concat(files)
+        end
+        document
       end
     end
   end

@@ -23,6 +23,16 @@ module Elah
       rescue Multipart::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end
+
+      # @param value [Object] of a multipart document. Its names are Strings; only the Hash of a file has symbols
+      # @return [Array<Tempfile>]
+      def self.files_in(value)
+        case value
+        when Hash then value.key?(:tempfile) ? [value[:tempfile]] : value.each_value.flat_map { |member| files_in(member) }
+        when Array then value.flat_map { |element| files_in(element) }
+        else []
+        end
+      end
     end
   end
 end
