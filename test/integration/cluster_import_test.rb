@@ -97,7 +97,7 @@ class ClusterImportTest < Minitest::Test
 
   # No number that was lent in the folder is lent again on the cluster.
   def test_ring_pools_go_on_on_the_cluster_with_their_leases
-    numbers = Array.new(40) { |number| format("+1888555%04d", number) }
+    numbers = Array.new(40) { |number| format("+1888666%04d", number) }
     one = RingPoolsServer.new({}, OPTIONS)
     pools = [numbers[0, 20], numbers[20, 20]].map { |of_pool| one.create(of_pool) }
     lent = Array.new(8) { one.bulk(pools) }
