@@ -139,7 +139,7 @@ class MongoTest < Minitest::Test
     assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", tls_ca_file: "/nowhere") }
     [{ connections_max: 0 }, { connections_max: 1.5 }, { query_seconds: 0 }, { pool_seconds: -1 }, { connect_seconds: "1" }].each do |options|
       error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://127.0.0.1/x", **options) }
-      assert_match(/\AElah::Mongo: #{options.keys.first} is a .* (above|from) 0, not /, error.message)
+      assert_match(/\AElah::Mongo: #{options.keys.first} must be .* (above|from) 0, not /, error.message)
     end
     assert_equal "x", Mongo.new("mongodb://127.0.0.1", database: "x").database
     error = assert_raises(Elah::OptionError) { Mongo.new("mongodb://user:top%secret@127.0.0.1/x") }

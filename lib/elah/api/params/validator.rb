@@ -113,7 +113,7 @@ module Elah
       # The fault of a parameter. Built-in rules override it; the app's own define `validate_param!` instead.
       #
       # @param name [String]
-      # @param values [Params]
+      # @param values [Params, Object] what is no Params has no parameters
       # @return [Symbol, String, Proc, Exceptions::Validation, nil]
       def fault(name, values)
         validate_param!(@attrs[@names.index(name)], values) if values.is_a?(Hash)
