@@ -18,7 +18,7 @@ module RingPools
     # IDs are never reused.
     ID_MAX = 9_999_999
 
-    # A number that a pool has lost, while nothing says when: the process that changed the pool was killed before {#let_go}.
+    # A pool has lost a number, and its end is not stored: the process was killed before {#let_go}, or it loaded the pool after the change.
     class Unsettled < StandardError
       # @return [Integer]
       attr_reader :pool
@@ -30,7 +30,7 @@ module RingPools
       def initialize(pool, number)
         @pool = pool
         @number = number
-        super("Nothing says when #{E164.format(number)} left pool #{pool}.")
+        super("It is not stored when #{E164.format(number)} left pool #{pool}.")
       end
     end
 
@@ -209,8 +209,10 @@ module RingPools
 
     def claim(tx, number, id, now)
       tenure, owner, gone_at = last_tenure(tx, number)
-      return (tx.put(@tenures, tenure, "#{id} 0") unless gone_at == "0") if owner.to_i == id
-
+      if owner.to_i == id
+        tx.put(@tenures, tenure, "#{id} 0") unless gone_at == "0"
+        return
+      end
       refuse_owned(tx, number, owner, gone_at, now)
       (overflow, _), = tx.range(@overflows, prefix: format("%015d", number), limit: 1)
       refuse(number, "is the overflow number of pool #{overflow.byteslice(15, 10).to_i}") if overflow

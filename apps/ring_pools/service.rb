@@ -104,7 +104,7 @@ module RingPools
 
     private
 
-    # Runs the block again when it needs a number that a killed process has left without an end.
+    # Runs the block. If it needs a number whose end is not stored, stores the end and runs the block again.
     def settling
       yield
     rescue Directory::Unsettled => e

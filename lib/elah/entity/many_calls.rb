@@ -58,7 +58,10 @@ module Elah
 
       def run_one(task, index, call)
         key, name, = call
-        (@method_name = @collection.method_named(name)) && @name = name unless name.equal?(@name)
+        unless name.equal?(@name)
+          @method_name = @collection.method_named(name)
+          @name = name
+        end
         activation = @here[key] || @collection.resident!(key)
         reply = activation.run(task, @method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.run_batch
