@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "open3"
 require "rbconfig"
 require_relative "bare"
@@ -38,9 +39,12 @@ class Gate
   FUZZ = "fuzz"
   FUZZ_THREADS = 16
 
-  # A step: its name, its commands by what they check, whether they run at once (each takes a fixed time), a block
-  # that returns why a whole run skips it, or nil, and the time of a command where it differs.
-  Step = Struct.new(:name, :commands, :runs_at_once, :reason_to_skip, :seconds)
+  # How many files of Ruby tests run at once. Most of them wait for servers of their own longer than they compute.
+  FILES_AT_ONCE = ENV.fetch("ELAH_TEST_FILES_AT_ONCE") { [Etc.nprocessors, 2].max }.to_i
+
+  # A step: its name, its commands by what they check, how many of them run at once, a block that returns why a whole
+  # run skips it, or nil, and the time of a command where it differs.
+  Step = Struct.new(:name, :commands, :at_once, :reason_to_skip, :seconds)
 
   # A command that ended badly: the end of its process, and its output.
   Failure = Struct.new(:title, :status, :output) do
@@ -69,18 +73,18 @@ class Gate
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
       Step.new("lint", { "rubocop" => %w[rubocop --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
       Step.new("core", { "cargo test" => [*CARGO_TEST, "--", "--skip", FUZZ] }),
-      Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS)),
-      Step.new("gc", ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }),
-      Step.new(FUZZ, { "cargo test" => [*CARGO_TEST, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"], **ruby_tests("test/fuzz/**/*_test.rb") }, true),
+      Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS), FILES_AT_ONCE),
+      Step.new("gc", gc_stress_tests, FILES_AT_ONCE),
+      Step.new(FUZZ, fuzz_tests, fuzz_tests.size),
       Step.new("architecture", ruby_tests("test/architecture_test.rb")),
-      Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb")),
-      Step.new("integration", ruby_tests("test/integration/**/*_test.rb")),
-      Step.new("cluster", ruby_tests("test/cluster/*_test.rb")),
-      Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb")),
-      Step.new("docs", ruby_tests("test/{docs,signatures}_test.rb")),
-      Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, false,
+      Step.new("conformance", ruby_tests("test/conformance/**/*_test.rb"), FILES_AT_ONCE),
+      Step.new("integration", ruby_tests("test/integration/**/*_test.rb"), FILES_AT_ONCE),
+      Step.new("cluster", ruby_tests("test/cluster/*_test.rb"), FILES_AT_ONCE),
+      Step.new("apps", ruby_tests("apps/*/test/**/*_test.rb"), FILES_AT_ONCE),
+      Step.new("docs", ruby_tests("test/{docs,signatures}_test.rb"), FILES_AT_ONCE),
+      Step.new("ruby-3.3", { "a Debian with Ruby 3.3" => other_ruby("check", "3.3") }, 1,
                -> { OtherRuby.obstacle }),
-      Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, false, -> { Bare.reason_to_skip })
+      Step.new("bare", { "a bare machine" => [RbConfig.ruby, "test/bare.rb"] }, 1, -> { Bare.reason_to_skip })
     ]
   end
 
@@ -90,12 +94,21 @@ class Gate
   def self.steps_apart
     [
       Step.new("coverage", { "coverage" => [RbConfig.ruby, "test/coverage_report.rb"] }),
-      Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, false, -> { OtherRuby.obstacle }),
-      Step.new("package", PackageProof.commands, false, -> { DebianRoot.obstacle }, PACKAGE_SECONDS),
+      Step.new("ruby-3.4", { "a Debian with Ruby 3.4" => other_ruby("test", "3.4") }, 1, -> { OtherRuby.obstacle }),
+      Step.new("package", PackageProof.commands, 1, -> { DebianRoot.obstacle }, PACKAGE_SECONDS),
       Step.new("cluster-patroni", ruby_tests("test/cluster/patroni/**/*_test.rb")),
       Step.new("cluster-long", ruby_tests("test/cluster/long/**/*_test.rb")),
-      Step.new("rails-long", rails_load, false, nil, COMMAND_SECONDS + LOAD_SECONDS.to_i)
+      Step.new("rails-long", rails_load, 1, nil, COMMAND_SECONDS + LOAD_SECONDS.to_i)
     ]
+  end
+
+  def self.gc_stress_tests
+    ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }
+  end
+
+  # Each takes a fixed time.
+  def self.fuzz_tests
+    { "cargo test" => [*CARGO_TEST, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"], **ruby_tests("test/fuzz/**/*_test.rb") }
   end
 
   def self.other_ruby(*words) = [RbConfig.ruby, "test/other_ruby.rb", *words]
@@ -150,29 +163,30 @@ class Gate
 
   def run_step(step)
     puts "\n#{step.name}"
-    seconds = step.seconds || COMMAND_SECONDS
-    if step.runs_at_once
-      threads = step.commands.map { |title, command| Thread.new { run_command(title, command, seconds, "\n  #{title} ") } }
-      return threads.map(&:value)
+    waiting = step.commands.to_a
+    runners = Array.new([step.at_once || 1, waiting.size].min) do |_, tallies = []|
+      Thread.new do
+        while (title, command = waiting.shift)
+          tallies << run_command(title, command, step.seconds || COMMAND_SECONDS)
+        end
+        tallies
+      end
     end
-
-    step.commands.map do |title, command|
-      print "  #{title} "
-      run_command(title, command, seconds)
-    end
+    runners.flat_map(&:value)
   end
 
-  # Shows a line for each command; what those that failed have said comes at the end.
-  def run_command(title, command, seconds, heading = "")
+  # Prints a line when the command has ended; what those that failed have said comes after the last step.
+  def run_command(title, command, seconds)
     started_at = monotonic
     output, status = capture(command, seconds)
     tally = tally(output, status)
-    puts "#{heading}#{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    puts "\n  #{title} #{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
     @failures << Failure.new(title, status, output) unless status.success?
     tally
   end
 
-  # Runs a command in a process group of its own, ends it when it hangs, and prints a dot now and then.
+  # Runs a command in a process group of its own, ends it when it hangs or this run is interrupted, and prints a dot now
+  # and then.
   def capture(command, seconds)
     Open3.popen2e(*command, pgroup: true) do |input, output, process|
       input.close
@@ -184,6 +198,8 @@ class Gate
         Process.kill(:KILL, -process.pid) if waited >= seconds
       end
       [reader.value, process.value]
+    ensure
+      Process.kill(:TERM, -process.pid) if process.alive?
     end
   end
 
@@ -210,5 +226,9 @@ if words == ["--list"]
 elsif words.first == "coverage"
   exec(RbConfig.ruby, "test/coverage_report.rb", *words.drop(1))
 else
-  exit Gate.new.run(words, record: words != ARGV)
+  begin
+    exit Gate.new.run(words, record: words != ARGV)
+  rescue Interrupt
+    exit 130
+  end
 end

@@ -12,6 +12,9 @@ class Machines
 
   HOST = 254
 
+  # Of them each process takes one.
+  NETS = (64...128).flat_map { |second| (0...250).map { |third| "10.#{second}.#{third}" } }.freeze
+
   # @return [String, nil] why this system cannot have them
   def self.obstacle
     return "network namespaces need root" unless Process.uid.zero?
@@ -41,7 +44,7 @@ class Machines
   end
 
   def initialize(count)
-    @net = "10.77.#{Process.pid % 250}"
+    @net = NETS.fetch(Process.pid % NETS.size)
     @bridge = "elah#{Process.pid % 100_000}"
     @names = []
     ip("link", "add", @bridge, "type", "bridge")
