@@ -40,6 +40,5 @@ module Leaderboards
   NotInParts = Refused.with(422, "not_in_parts")
   PartUnavailable = Refused.with(503, "part_unavailable")
   InvalidCursor = Refused.with(400, "invalid_cursor")
-  LineTooLong = Refused.with(413, "line_too_long")
   BoardFull = Refused.with(409, "leaderboard_full")
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../line_reader"
 require_relative "errors"
 
 module Leaderboards
@@ -31,14 +32,7 @@ module Leaderboards
     # @param chunks [#each_body_chunk]
     # @return [Hash{Symbol=>Object}] the summary
     def import(chunks)
-      rest = "".b
-      chunks.each_body_chunk do |chunk|
-        *lines, rest = (rest << chunk).split("\n", -1)
-        lines.each { |line| read(line) }
-        rest = rest.to_s
-        raise LineTooLong, "Line #{@summary[:lines] + 1} has more than #{LINE_BYTES_MAX} bytes." if rest.bytesize > LINE_BYTES_MAX
-      end
-      read(rest) unless rest.empty?
+      LineReader.new(chunks, LINE_BYTES_MAX).each { |line| read(line) }
       store
       @summary
     end
@@ -47,9 +41,8 @@ module Leaderboards
 
     def read(line)
       @summary[:lines] += 1
-      line = line.delete_suffix("\r").force_encoding(Encoding::UTF_8)
-      return if line.empty?
-      return failed(@summary[:lines], "line_too_long") if line.bytesize > LINE_BYTES_MAX
+      return if line == ""
+      return failed(@summary[:lines], "line_too_long") if line == LineReader::TOO_LONG
 
       given = Elah::JSON.parse(line)
       return failed(@summary[:lines], "invalid_line") unless given.is_a?(Hash)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../line_reader"
 require_relative "import_report"
-require_relative "line_reader"
 require_relative "order"
 
 module Links
@@ -10,6 +10,7 @@ module Links
   class Import
     # This many lines occupy the loop for a few milliseconds.
     BATCH = 100
+    LINE_BYTES_MAX = 65_536
 
     # @param service [Service]
     # @param own [Array<Targets::Authority>] where no target may lead
@@ -41,7 +42,7 @@ module Links
 
     # @return [Order, Array] an order, or the status, code and detail of an error
     def read(line)
-      return [413, "line_too_long", "A line has at most #{LineReader::LINE_BYTES_MAX} bytes."] if line == LineReader::TOO_LONG
+      return [413, "line_too_long", "A line has at most #{LINE_BYTES_MAX} bytes."] if line == LineReader::TOO_LONG
 
       given = Elah::JSON.parse(line)
       return [422, "invalid_line", "A line is a JSON object."] unless given.is_a?(Hash)

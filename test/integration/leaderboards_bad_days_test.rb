@@ -50,6 +50,17 @@ class LeaderboardsBadDaysTest < Minitest::Test
     end
   end
 
+  # It arrives in pieces, and ended the import of all that came after it.
+  def test_an_import_goes_on_behind_a_line_that_is_too_long
+    LeaderboardsServer.start do |server|
+      board = server.create
+      lines = [%({"member":"ann","score":1}), %({"member":"bob","score":2,"metadata":"#{'x' * 1_000_000}"}), %({"member":"cid","score":3})]
+      answer = server.process.request("POST", "#{board}/import", body: lines.join("\n"), headers: { "Content-Type" => "application/x-ndjson" })
+      assert_equal({ "lines" => 3, "imported" => 2, "failed" => 1, "failures" => [{ "line" => 2, "code" => "line_too_long" }] }, answer.json)
+      assert_equal [["cid", 3], ["ann", 1]], server.top(board)
+    end
+  end
+
   def test_the_key_is_asked_of_who_writes
     LeaderboardsServer.start(settings: { leaderboards_api_key: "secret" }) do |server|
       key = { "X-Api-Key" => "secret" }

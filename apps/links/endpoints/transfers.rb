@@ -5,7 +5,6 @@ require_relative "support"
 module Links
   autoload :Import, File.expand_path("../import", __dir__)
   autoload :ImportReport, File.expand_path("../import_report", __dir__)
-  autoload :LineReader, File.expand_path("../line_reader", __dir__)
 
   module Endpoints
     # The import and export of many links, as lines of JSON.
@@ -23,7 +22,7 @@ module Links
         post :import, stream_body: true do
           report = ImportReport.new
           import = Import.new(service, own: own_places, presenter: presenter, report: report, reuse: params["find_if_exists"])
-          import.run(LineReader.new(request))
+          import.run(LineReader.new(request, Import::LINE_BYTES_MAX))
           status 200
           content_type NDJSON
           stream { |out| report.copy_to(out) }

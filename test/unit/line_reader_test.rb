@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "../../../test/test_helper"
-require_relative "../cursor"
-require_relative "../line_reader"
+require_relative "../test_helper"
+require_relative "../../apps/line_reader"
 
-# Lines of a body that arrives in pieces, and cursors.
+# Lines of a body that arrives in pieces.
 class LineReaderTest < Minitest::Test
+  BYTES_MAX = 1000
+
   # A body in the pieces of an Array.
   Pieces = Struct.new(:pieces) do
     def each_body_chunk(&block) = pieces.each { |piece| block.call(piece.b) }
@@ -27,24 +28,14 @@ class LineReaderTest < Minitest::Test
   end
 
   def test_a_line_that_is_too_long_is_reported_and_not_stored
-    long = "x" * (Links::LineReader::LINE_BYTES_MAX + 1)
+    long = "x" * (BYTES_MAX + 1)
     assert_equal [:too_long, "a"], lines(["#{long}\na"])
     assert_equal ["b", :too_long, "a"], lines(["b\n", long, long, long, "\na\n"])
     assert_equal ["b", :too_long], lines(["b\n#{long}", "x"])
     assert_equal [long[1..]], lines([long[1..]])
   end
 
-  def test_cursors_decode_to_their_place_only
-    200.times do |length|
-      place = Random.new(length).bytes(length + 1)
-      text = Links::Cursor.encode(place)
-      assert_match(/\A[A-Za-z0-9_-]+\z/, text)
-      assert_equal place, Links::Cursor.decode(text)
-    end
-    ["", "!", "a", "a=", "ab cd", "%"].each { |text| assert_nil Links::Cursor.decode(text), text }
-  end
-
   private
 
-  def lines(pieces) = [].tap { |all| Links::LineReader.new(Pieces.new(pieces)).each { |line| all << line } }
+  def lines(pieces) = [].tap { |all| LineReader.new(Pieces.new(pieces), BYTES_MAX).each { |line| all << line } }
 end
