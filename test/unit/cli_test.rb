@@ -81,6 +81,11 @@ class CliTest < Minitest::Test
     assert_includes refuse("serve", "--body-bytes-max", "10Q"), "such as 64K, 10M or 1G, not \"10Q\""
   end
 
+  # It used to show all servers, whichever process was named.
+  def test_the_status_refuses_what_it_would_ignore
+    assert_equal "elah: elah status accepts flags only: remove 4711. --pidfile chooses a server.\n", refuse("status", "4711")
+  end
+
   def test_an_unknown_command_is_answered_with_the_nearest_and_all
     assert_includes refuse("srve"),
                     "Did you mean serve? Commands: serve, status, routes, doctor, sink, store, cluster, version, help."

@@ -14,10 +14,12 @@ module Elah
       # @param argv [Array<String>]
       # @param out [IO]
       # @raise [Elah::Error] when no server runs
+      # @raise [Elah::OptionError]
       def self.run(argv, out:)
         is_json = !argv.delete("--json").nil?
         arguments = Arguments.new(argv)
         return Help.run(["status"], out: out) if arguments.help?
+        raise OptionError, "elah status accepts flags only: remove #{arguments.file}. --pidfile chooses a server." if arguments.file
 
         found = servers(arguments.config)
         return out.puts(JSON.generate(found.map { |dir, status| values(dir, status) })) if is_json
