@@ -47,7 +47,7 @@ module Links
       given = Elah::JSON.parse(line)
       return [422, "invalid_line", "A line is a JSON object."] unless given.is_a?(Hash)
 
-      Order.read_imported(given, own: @own, reuse: @reuse)
+      Order.read_imported(given, own: @own, now: @service.store.now, reuse: @reuse)
     rescue Elah::JSON::ParseError => e
       [422, "invalid_line", e.message]
     rescue Invalid => e

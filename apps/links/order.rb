@@ -18,11 +18,11 @@ module Links
     class << self
       # @param given [Hash{String=>Object}] fields by name
       # @param own [Array<Targets::Authority>] where no target may lead
+      # @param now [Integer] milliseconds since 1970
       # @param request [StoredRequest, nil]
       # @return [Order]
       # @raise [Invalid]
-      def read(given, own:, request: nil)
-        now = Timestamp.now
+      def read(given, own:, now:, request: nil)
         link = new_link(given, own, now)
         raise Invalid.new("invalid_expiry", "expires_at must be in the future.") if link.expired?(now)
 
@@ -33,11 +33,12 @@ module Links
       #
       # @param given [Hash{String=>Object}] fields by name
       # @param own [Array<Targets::Authority>] where no target may lead
+      # @param now [Integer] milliseconds since 1970
       # @param reuse [Boolean]
       # @return [Order]
       # @raise [Invalid]
-      def read_imported(given, own:, reuse:)
-        link = new_link(given, own, Timestamp.now)
+      def read_imported(given, own:, now:, reuse:)
+        link = new_link(given, own, now)
         link.created_at = Fields.time("created_at", given["created_at"]) || link.created_at
         visits = given["visits"] || 0
         unless visits.is_a?(Integer) && VISITS.cover?(visits)

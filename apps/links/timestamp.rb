@@ -11,6 +11,10 @@ module Links
       # @return [Integer] milliseconds
       def now = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
 
+      # @param time [Time]
+      # @return [Integer] milliseconds
+      def of(time) = (time.to_i * 1000) + (time.usec / 1000)
+
       # @param text [String]
       # @return [Integer, nil] milliseconds, nil when the text is no time
       def parse(text)

@@ -76,7 +76,7 @@ module Links
             use :fields
           end
           post do
-            order = Order.read(params, own: own_places, request: stored_request)
+            order = Order.read(params, own: own_places, now: store.now, request: stored_request)
             send_creation(service.creation.run([order]).first, order)
           end
 
@@ -99,7 +99,7 @@ module Links
             use :fields
           end
           patch ":code" do
-            fields = Fields.new(params, own: own_places, now: Timestamp.now)
+            fields = Fields.new(params, own: own_places, now: store.now)
             shown(store.update(code) { |link| fields.apply(link) } || no_link!(code))
           end
 

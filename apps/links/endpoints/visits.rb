@@ -31,7 +31,7 @@ module Links
         # @param redirect [String] see Record
         def visit(code, redirect, count:)
           link = Record.read_redirect(code, redirect)
-          now = Timestamp.now
+          now = store.now
           refuse_untimely(link, now)
           if link.max_visits
             used_up! unless count ? store.take_visit(code, link.max_visits) : store.visits(code) < link.max_visits
@@ -50,7 +50,7 @@ module Links
 
         def preview(code)
           link = store.find(code) or no_link!(code)
-          refuse_untimely(link, Timestamp.now)
+          refuse_untimely(link, store.now)
           Preview.new(link, Presenter.new(Links.service.base_url(request.header("host")))).send_to(request)
         end
 

@@ -29,12 +29,15 @@ module Links
       # @param config [Elah::Config]
       # @return [Embedded] in the folder of the app's data, or on the database of the option `cluster`
       def self.open(config)
-        new(Elah::Store.open(config.state("links"), bytes_max: config.store_bytes_max, fold_seconds: 1))
+        store = Elah::Store.open(config.state("links"), bytes_max: config.store_bytes_max, fold_seconds: 1)
+        new(store, clock: (store if config.cluster))
       end
 
       # @param store [Elah::Store]
-      def initialize(store)
+      # @param clock [#now, nil] of all machines that share the links; nil for that of this machine
+      def initialize(store, clock: nil)
         @store = store
+        @clock = clock
         @links = store.table("links")
         @newest = store.table("newest")
         @tagged = store.table("tagged")
@@ -45,6 +48,9 @@ module Links
         @visits = store.counter("visits", durability: :memory)
         @numbers = store.counter("numbers")
       end
+
+      # @return [Integer] milliseconds since 1970, by the clock by which links expire
+      def now = @clock ? Timestamp.of(@clock.now) : Timestamp.now
 
       # @param code [String] of any length
       # @return [String, nil] see Record

@@ -63,6 +63,9 @@ module Links
 
       # Counts a visit before its redirect.
       #
+      # @return [Integer] milliseconds since 1970, by the clock by which links expire
+      def now = Timestamp.now
+
       # @param code [String]
       def count_visit(code) = @links.update_one({ "_id" => code }, VISIT)
 

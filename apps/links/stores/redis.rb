@@ -40,6 +40,9 @@ module Links
         @take_visit = redis.script(Scripts::TAKE_VISIT)
       end
 
+      # @return [Integer] milliseconds since 1970, by the clock by which links expire
+      def now = Timestamp.now
+
       # @param code [String]
       # @return [String, nil] see Record
       def redirect(code) = @redis.call("HGET", link_key(code), "redirect")

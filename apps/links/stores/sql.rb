@@ -45,6 +45,9 @@ module Links
 
       # Counts a visit, on disk.
       #
+      # @return [Integer] milliseconds since 1970, by the clock by which links expire
+      def now = Timestamp.now
+
       # @param code [String]
       def count_visit(code)
         @sql.execute("UPDATE visits SET visits = visits + 1 WHERE code = ?", code.b)

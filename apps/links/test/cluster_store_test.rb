@@ -2,6 +2,7 @@
 
 require_relative "store_cases"
 require_relative "../stores/embedded"
+require "minitest/mock"
 require "support/servers"
 
 # The store of the shortener on the database of a cluster.
@@ -18,7 +19,13 @@ class ClusterStoreTest < Minitest::Test
 
   def teardown = @elah_store.close
 
+  # It used to be that of each machine.
+  def test_links_expire_by_the_clock_of_the_database
+    right = Links::Timestamp.now
+    Links::Timestamp.stub(:now, 0) { assert_in_delta right, @store.now, 60_000 }
+  end
+
   private
 
-  def open_store = Links::Stores::Embedded.new(@elah_store)
+  def open_store = Links::Stores::Embedded.new(@elah_store, clock: @elah_store)
 end
