@@ -39,6 +39,13 @@ class HttpEarlyResponseTest < Minitest::Test
         readers = Array.new(2) { Elah.async { [].tap { |chunks| request.each_body_chunk { |chunk| chunks << chunk } } } }
         readers.flat_map(&:value).sort.join
       end
+      post("/keep", stream_body: true) { @@kept = request and "kept" }
+      get("/kept") do
+        @@kept.each_body_chunk { |chunk| chunk }
+        "the end of the body"
+      rescue Elah::RequestFinished => e
+        e.class
+      end
       post("/body") { request.body.bytesize.to_s }
       get("/next") { "next" }
       get("/echo/:word") { params[:word] }
@@ -69,6 +76,12 @@ class HttpEarlyResponseTest < Minitest::Test
       client.write("0\r\n\r\n")
       assert_equal "abc", client.read_answer.body
     end
+  end
+
+  # It had the end of the body, as if everything had come.
+  def test_a_body_cannot_be_read_after_its_request
+    connect { |client| assert_equal "kept", client.request("POST", "/keep", body: "x" * 300_000).body }
+    assert_equal "Elah::RequestFinished", self.class.server.get("/kept").body
   end
 
   def test_an_answer_before_the_body_says_that_the_connection_closes

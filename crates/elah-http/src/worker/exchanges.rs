@@ -157,20 +157,23 @@ impl Worker {
         }
     }
 
-    /// A wait that ends when the next piece of a streamed request body has arrived. Fetch it with `take_chunk`, also after the
-    /// wait was cancelled.
+    /// A wait that ends when the next piece of a streamed request body has arrived, or at once if the request is finished. Fetch the
+    /// piece with `take_chunk`, also after the wait was cancelled.
     pub fn read_chunk(&self, id: RequestId) -> WaitId {
         let wait = self.new_wait();
-        let exchange = self.shared.admission.get(id);
-        let Some(exchange) = exchange.filter(|exchange| matches!(*exchange.body.borrow(), RequestBody::Streamed(_))) else {
-            let bytes = match self.shared.admission.get(id).map(|exchange| exchange.body.replace(RequestBody::Empty)) {
-                Some(RequestBody::Memory(bytes)) => Some(bytes),
+        let Some(exchange) = self.shared.admission.get(id) else {
+            self.shared.local_waker.end_wait(wait);
+            return wait;
+        };
+        if !matches!(*exchange.body.borrow(), RequestBody::Streamed(_)) {
+            let bytes = match exchange.body.replace(RequestBody::Empty) {
+                RequestBody::Memory(bytes) => Some(bytes),
                 _ => None,
             };
             self.shared.body_reads.borrow_mut().insert(wait, BodyRead::Done(Ok(bytes)));
             self.shared.local_waker.end_wait(wait);
             return wait;
-        };
+        }
         let shared = Rc::clone(&self.shared);
         let task = self.tasks.spawn_local(async move {
             let chunk = next_chunk(&exchange).await;
@@ -184,7 +187,8 @@ impl Worker {
         wait
     }
 
-    /// The piece for which `wait` waited: `None` at the end of the body. An unfinished read is dropped; its bytes stay unread.
+    /// The piece for which `wait` waited, `Ok(None)` at the end of the body. `None` for a finished request, and for an unfinished read,
+    /// which is dropped: its bytes stay unread.
     pub fn take_chunk(&self, wait: WaitId) -> Option<Result<Option<Bytes>, Problem>> {
         match self.shared.body_reads.borrow_mut().remove(&wait)? {
             BodyRead::Done(chunk) => Some(chunk),
