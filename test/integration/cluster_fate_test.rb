@@ -16,8 +16,8 @@ class ClusterFateTest < ClusterCase
     end
   end
 
-  # What waits for a lock of the rows: batches, and ranges that entities read.
-  WAITING = "SELECT count(*) FROM pg_stat_get_activity(NULL) WHERE datid = (SELECT oid FROM pg_database WHERE " \
+  # From which ports comes what waits for a lock of the rows: batches, and ranges that entities read.
+  WAITING = "SELECT client_port FROM pg_stat_get_activity(NULL) WHERE datid = (SELECT oid FROM pg_database WHERE " \
             "datname = current_database()) AND wait_event_type = 'Lock' AND query LIKE '%s'"
   BATCHES = format(WAITING, "WITH fence%elah_rows%")
   READS = format(WAITING, "%s.stands%")
@@ -25,7 +25,7 @@ class ClusterFateTest < ClusterCase
   # A transaction sees the activity as it was at its first look, unless it forgets that.
   def self.waiting(sql, what)
     sql.execute("SELECT pg_stat_clear_snapshot()")
-    sql.value(what)
+    sql.rows(what).flatten
   end
 
   def setup
@@ -89,8 +89,9 @@ class ClusterFateTest < ClusterCase
   def cutting(proxy)
     holds = Queue.new
     @interference = Thread.new do
-      hold_rows(holds) { proxy.bytes_max = 0 }
+      ports = hold_rows(holds) { proxy.bytes_max = 0 }
       wait_until("it is stored") { @sql.value("SELECT EXISTS (SELECT FROM elah_rows WHERE value = '2')") }
+      wait_until("the reply is cut off") { ports.any? { |port| proxy.cut?(port) } }
       yield
     ensure
       proxy.bytes_max = nil
@@ -102,8 +103,10 @@ class ClusterFateTest < ClusterCase
     @sql.transaction do |tx|
       tx.execute("LOCK TABLE elah_rows IN SHARE MODE")
       holds << true
-      wait_until("the write was sent") { ClusterFateTest.waiting(tx, BATCHES).positive? }
+      ports = nil
+      wait_until("the write was sent") { (ports = ClusterFateTest.waiting(tx, BATCHES)).any? }
       yield
+      ports
     end
   end
 end
@@ -122,7 +125,7 @@ class ClusterLeavingTest < Minitest::Test
       calls = nil
       while_rows_are_held(cluster) do |sql|
         calls = keys.map { |key| Thread.new { cluster.deposit(two, key, 10) } }
-        wait_until("a read waits") { ClusterFateTest.waiting(sql, ClusterFateTest::READS).positive? }
+        wait_until("a read waits") { ClusterFateTest.waiting(sql, ClusterFateTest::READS).any? }
         one.stop
       end
       assert_equal [201], calls.map(&:value).uniq, two.log

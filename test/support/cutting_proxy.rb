@@ -24,9 +24,14 @@ class CuttingProxy
     @listener = TCPServer.new("127.0.0.1", 0)
     @port = @listener.addr[1]
     @sockets = Queue.new
+    @cut = {}
     @acceptor = Thread.new { loop { serve(@listener.accept, TCPSocket.new("127.0.0.1", server_port)) } }
     @acceptor.report_on_exception = false
   end
+
+  # @param port [Integer] from which the proxy has connected to the server
+  # @return [Boolean] whether this connection was cut
+  def cut?(port) = @cut.key?(port)
 
   def close
     @acceptor.kill
@@ -38,11 +43,13 @@ class CuttingProxy
   def serve(client, server)
     [client, server].each { |socket| @sockets << socket }
     passed = 0
+    port = server.local_address.ip_port
     pump(client, server)
     pump(server, client) do |bytes|
       left = bytes_max ? bytes_max - passed : bytes.bytesize
       passed += bytes.bytesize
       client.write(bytes.byteslice(0, [left, 0].max))
+      @cut[port] = true if left < bytes.bytesize
       left >= bytes.bytesize
     end
   end
