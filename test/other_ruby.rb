@@ -23,7 +23,7 @@ class OtherRuby
   # integration tests those of the scheduler and of what comes in other versions with the other Debian: frameworks, gems
   # and servers.
   CHOSEN = [
-    "unit", "gc", "docs",
+    "unit", "docs",
     *%w[http_corpus items_contract links_contract native_parity rack_3 rails_json text].map do |name|
       "test/conformance/#{name}_test.rb"
     end,
