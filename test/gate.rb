@@ -71,7 +71,7 @@ class Gate
   def self.steps
     [
       Step.new("format", { "rustfmt" => %w[cargo fmt --all --check] }),
-      Step.new("lint", { "rubocop" => %w[rubocop --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
+      Step.new("lint", { "rubocop" => %w[rubocop --parallel --format simple], "clippy" => %w[cargo clippy --locked --workspace --all-targets --all-features --quiet -- -D warnings] }),
       Step.new("core", { "cargo test" => [*CARGO_TEST, "--", "--skip", FUZZ] }),
       Step.new("unit", ruby_tests("test/unit/**/*_test.rb", "--exclude", GC_STRESS), FILES_AT_ONCE),
       Step.new("gc", gc_stress_tests, FILES_AT_ONCE),
