@@ -180,7 +180,8 @@ class Gate
     started_at = monotonic
     output, status = capture(command, seconds)
     tally = tally(output, status)
-    puts "\n  #{title} #{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    puts "#{"\n" if @has_dots}  #{title} #{status.success? ? '' : 'FAILED '}#{tally} in #{(monotonic - started_at).round(1)} s"
+    @has_dots = false
     @failures << Failure.new(title, status, output) unless status.success?
     tally
   end
@@ -193,7 +194,8 @@ class Gate
       reader = Thread.new { output.read.scrub }
       waited = 0
       until process.join(DOT_SECONDS)
-        print "."
+        print @has_dots ? "." : "  ."
+        @has_dots = true
         waited += DOT_SECONDS
         Process.kill(:KILL, -process.pid) if waited >= seconds
       end
