@@ -40,7 +40,7 @@ class Gate
   FUZZ_THREADS = 16
 
   # How many files of Ruby tests run at once. Most of them wait for servers of their own longer than they compute.
-  FILES_AT_ONCE = ENV.fetch("ELAH_TEST_FILES_AT_ONCE") { [Etc.nprocessors, 2].max }.to_i
+  FILES_AT_ONCE = [Integer(ENV.fetch("ELAH_TEST_FILES_AT_ONCE", [Etc.nprocessors, 2].max)), 1].max
 
   # A step: its name, its commands by what they check, how many of them run at once, a block that returns why a whole
   # run skips it, or nil, and the time of a command where it differs.
@@ -164,15 +164,17 @@ class Gate
   def run_step(step)
     puts "\n#{step.name}"
     waiting = step.commands.to_a
-    runners = Array.new([step.at_once || 1, waiting.size].min) do |_, tallies = []|
-      Thread.new do
-        while (title, command = waiting.shift)
-          tallies << run_command(title, command, step.seconds || COMMAND_SECONDS)
-        end
-        tallies
-      end
-    end
+    runners = Array.new(step.at_once || 1) { Thread.new { run_waiting(waiting, step.seconds || COMMAND_SECONDS) } }
     runners.flat_map(&:value)
+  end
+
+  # Runs commands until none waits. Several threads may take from the same list.
+  def run_waiting(commands, seconds)
+    tallies = []
+    while (title, command = commands.shift)
+      tallies << run_command(title, command, seconds)
+    end
+    tallies
   end
 
   # Prints a line when the command has ended; what those that failed have said comes after the last step.

@@ -12,7 +12,7 @@ class Machines
 
   HOST = 254
 
-  # Of them each process takes one.
+  # Each process takes one of them.
   NETS = (64...128).flat_map { |second| (0...250).map { |third| "10.#{second}.#{third}" } }.freeze
 
   # @return [String, nil] why this system cannot have them

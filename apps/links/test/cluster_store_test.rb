@@ -27,5 +27,5 @@ class ClusterStoreTest < Minitest::Test
 
   private
 
-  def open_store = Links::Stores::Embedded.new(@elah_store, clock: @elah_store)
+  def open_store = Links::Stores::Embedded.open(Elah::Config.build(cluster: Servers::PostgreSQL.shared.url))
 end

@@ -107,6 +107,7 @@ module Elah
     # @yieldparam piece [String] binary
     # @return [void]
     # @raise [BadRequest] when the client breaks off or is silent for too long, or the body is over its bound
+    # @raise [RequestFinished] when the request is over
     def each_body_chunk
       while (piece = read_chunk)
         yield piece
