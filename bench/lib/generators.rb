@@ -43,10 +43,12 @@ module Bench
 
     # Offers a fixed rate, whether the server keeps up or not.
     # @param arrivals [String] as {#pace}
+    # @param closing [Boolean] whether each request has a connection of its own
     # @return [Hash] the report of elah-load, failures included
     # @raise [GeneratorProcess::Failure] when elah-load did not end
-    def offer(url, rate:, seconds:, warmup:, arrivals: "constant")
-      run([*pace_command(url, rate, seconds, warmup, 200), "--arrivals", arrivals], seconds + warmup, [0, 1])
+    def offer(url, rate:, seconds:, warmup:, arrivals: "constant", closing: false)
+      command = [*pace_command(url, rate, seconds, warmup, 200), "--arrivals", arrivals, *(["--header", "Connection: close"] if closing)]
+      run(command, seconds + warmup, [0, 1])
     end
 
     # Sends one request on each of `connections` connections at the same moment.

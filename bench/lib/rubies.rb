@@ -1,16 +1,13 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require_relative "../../test/other_ruby"
+require_relative "ruby_side"
 require_relative "saturation"
 require_relative "turns"
 
 module Bench
   # Owns the sides of `bench/rubies`: the Ruby of this machine and those of the tests' Debians, each with YJIT where it has it, and their contests.
   class Rubies
-    YJIT = "--yjit --yjit-exec-mem-size=16"
-    # Where cargo builds for them, beside what it builds for the tests in less time.
-    TARGET = "target-bench"
     # The libraries that the Rails API loads.
     RAILS = "-rrails -ractive_record -rpg"
     PRODUCT = "/products/1"
@@ -30,9 +27,6 @@ module Bench
       Contest.new("rails", "A record through Rails", "bench/apps/rails_queries.ru", PRODUCT, false)
     ].freeze
 
-    # A Ruby as it runs here: `enter` makes a command of it out of a command and variables.
-    Side = Struct.new(:name, :ruby, :checkout, :enter, :has_rails, keyword_init: true)
-
     # @param versions [Array<String>] of OtherRuby
     # @param build [Boolean]
     # @param url [String] of the database
@@ -50,68 +44,40 @@ module Bench
     end
 
     # @yield with all Rubies at hand
-    def open(versions = @versions, sides = here, &block)
-      return with(sides, &block) if versions.empty?
-
-      other = OtherRuby.new(versions.first)
-      other.exclusively do
-        prepare(other)
-        enter = ->(command, environment) { other.enter(*command, target: TARGET, environment: environment) }
-        open(versions.drop(1), sides + sides_of(other.checkout, enter), &block)
+    def open(versions = @versions, sides = named(RubySide.here), &block)
+      if versions.empty?
+        @sides = sides
+        return yield(self)
       end
+      RubySide.open(versions.first, build: @build) { |side| open(versions.drop(1), sides.merge(named(side)), &block) }
     end
 
     # @param name [String] of a contest
     # @return [Hash] runs and the CPU time of each, divided by the first Ruby's
     def contest(name)
       contest = CONTESTS.find { |one| one.name == name }
-      sides = @sides.select { |side| side.has_rails || name != "rails" }
-      servers = sides.to_h { |side| [side.name, serve(side, contest)] }
+      sides = @sides.select { |_, side| name != "rails" || side.ask("ruby", *RAILS.split, "-e", "puts 1") == "1" }
+      servers = sides.to_h { |title, side| [title, serve(title, side, contest)] }
       runs = measure(contest, servers)
-      { contest: name, title: contest.title, rubies: sides.to_h { |side| [side.name, side.ruby] }, runs: runs,
+      { contest: name, title: contest.title, rubies: sides.transform_values(&:ruby), runs: runs,
         ratios: runs.transform_values { |one| Turns.ratio(one, runs.values.first, :cpu_us) },
-        targets: contest.target ? sides.drop(1).map(&:name).grep_v(/YJIT/) : [] }
+        targets: contest.target ? sides.keys.drop(1).grep_v(/YJIT/) : [] }
     end
 
     private
 
-    def with(sides)
-      @sides = sides
-      yield self
-    end
+    # Each Ruby without YJIT, and with it where it has it.
+    def named(side) = { side.version => side, "#{side.version} with YJIT" => side.with_yjit }.compact
 
-    def here = sides_of(".", ->(command, environment) { ["env", *environment.map { |pair| pair.join("=") }, *command] })
-
-    def sides_of(checkout, enter)
-      asked = ->(*words, **environment) { ask(enter.call(["ruby", *words], environment)) }
-      ruby = asked.call("--version")
-      has_rails = !asked.call(*RAILS.split, "-e", "puts 1").empty?
-      version = ruby[/\d+\.\d+\.\d+/]
-      plain = Side.new(name: version, ruby: ruby, checkout: checkout, enter: enter, has_rails: has_rails)
-      return [plain] if asked.call(*YJIT.split, "-e", "puts RubyVM::YJIT.enabled?") != "true"
-
-      faster = ->(command, environment) { enter.call(command, { **environment, "RUBYOPT" => YJIT }) }
-      [plain, Side.new(**plain.to_h, name: "#{version} with YJIT", enter: faster)]
-    end
-
-    def ask(command) = IO.popen(command, err: File::NULL, &:read).strip
-
-    # In release, as it is built here.
-    def prepare(other)
-      build = "cargo build --release --quiet -p elah --features sql && " if @build
-      release = DebianRoot::QUICK_BUILD.transform_values { nil }
-      command = ["sh", "-c", "#{build}install #{RELEASE_DIRECTORY}/libelah.so lib/elah/elah.so"]
-      DebianRoot.run("Elah was not built on another Ruby", *other.enter(*command, target: TARGET, environment: release))
-    end
-
-    def serve(side, contest)
-      data = File.join(WORK_DIRECTORY, "rubies-#{side.name.tr(" ", "-")}-#{contest.name}")
+    def serve(title, side, contest)
+      name = "rubies-#{contest.name}-#{title.tr(" ", "-")}"
+      data = File.join(WORK_DIRECTORY, name)
       FileUtils.rm_rf(File.join(side.checkout, data))
       url = contest.name == "rails" ? "#{@url}?pool=#{POOL}" : @url
       environment = { "DATABASE_URL" => url, "RAILS_ENV" => "production", "RACK_ENV" => "production" }
-      Server.new("rubies-#{contest.name}-#{side.name.tr(" ", "-")}", core: SERVER_CORE, directory: Bench.work_directory) do |port|
-        side.enter.call(["exe/elah", "serve", contest.app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
-                         "--store-bytes-max", STORE_BYTES_MAX.to_s], environment)
+      Server.new(name, core: SERVER_CORE, directory: Bench.work_directory) do |port|
+        side.enter("exe/elah", "serve", contest.app, "--bind", "tcp://127.0.0.1:#{port}", "--workers", "1", "--data", data,
+                   "--store-bytes-max", STORE_BYTES_MAX.to_s, environment: environment)
       end
     end
 

@@ -45,9 +45,9 @@ module Bench
     def page(name)
       record = @records[name] or return "Not recorded yet: `bench/#{name} --record`.\n"
       machine = record[:machine]
-      options = record[:options].slice(:rounds, :seconds, :warmup).map { |option, value| "--#{option} #{value}" }.join(" ")
-      "#{Tables.public_send(name, record[:contests])}\n" \
-        "#{machine[:date][0, 10]}, #{machine[:cpu]}, #{machine[:system]}: `bench/#{name} #{options}`.\n"
+      options = record[:options].slice(:rounds, :seconds, :warmup, :ruby).compact.map { |option, value| "--#{option} #{value}" }.join(" ")
+      facts = [machine[:date][0, 10], machine[:cpu], machine[:system], record[:contests].first[:versions]].compact.join(", ")
+      "#{Tables.public_send(name, record[:contests])}\n#{facts}: `bench/#{name} #{options}`.\n"
     end
 
     private
