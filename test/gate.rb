@@ -23,8 +23,8 @@ class Gate
   # Of the mixed load on a Rails API in `bin/test rails-long`.
   LOAD_SECONDS = ENV.fetch("LOAD_SECONDS", "600")
 
-  # A command that runs longer hangs. The crates' fuzz tests run file by file, for the time that is wanted each. A gem
-  # for a platform is a release build for each Ruby.
+  # A command that runs longer hangs. The fuzz tests within crates run crate by crate, for the time that is wanted each. A
+  # gem for a platform is a release build for each Ruby.
   COMMAND_SECONDS = 1800 + (20 * ENV.fetch("ELAH_FUZZ_SECONDS", "0").to_i)
   PACKAGE_SECONDS = 4 * 3600
   DOT_SECONDS = 10
@@ -106,9 +106,13 @@ class Gate
     ruby_tests("test/unit/**/*_test.rb", "--name", GC_STRESS).select { |file, _| File.read(file).include?("gc_stress") }
   end
 
-  # Each takes a fixed time.
+  # Each takes a fixed time, so they run at once. Cargo alone would run the crates' files one by one.
   def self.fuzz_tests
-    { "cargo test" => [*CARGO_TEST, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"], **ruby_tests("test/fuzz/**/*_test.rb") }
+    files = Dir["crates/*/tests/**/*.rs"].select { |file| File.read(file).include?("fn #{FUZZ}") }
+    names = files.map { |file| File.basename(file.split("/")[3], ".rs") }.uniq
+    targets = { "cargo test --lib" => ["--lib"], **names.to_h { |name| ["cargo test --test #{name}", ["--test", name]] } }
+    targets.transform_values { |target| [*CARGO_TEST, *target, FUZZ, "--", "--test-threads=#{FUZZ_THREADS}"] }
+           .merge(ruby_tests("test/fuzz/**/*_test.rb"))
   end
 
   def self.other_ruby(*words) = [RbConfig.ruby, "test/other_ruby.rb", *words]
