@@ -51,6 +51,7 @@ impl Home {
 
 impl Home {
     /// Runs `future` here while the caller continues.
+    #[cfg_attr(not(feature = "redis"), expect(dead_code))]
     pub(crate) fn start(self, ruby: &Ruby, future: impl Future<Output = ()> + Send + 'static) -> Result<Task, Error> {
         let work: Work = Box::pin(future);
         match self.event_loop {
