@@ -52,6 +52,24 @@ class ClusterFateTest < ClusterCase
     assert_predicate error, :may_have_run?
   end
 
+  # A write that was not sent, and that failed first, took the failure of the one before it away: that one was confirmed.
+  def test_a_write_without_a_reply_is_not_confirmed_when_another_one_waits_as_the_process_ends
+    through_proxy do |proxy, store, tally|
+      sent = Queue.new
+      cutting(proxy) do
+        sent << true
+        store.leave
+      end
+      error = Elah.run do
+        waiting = Elah.async { sent.pop && tally.count }
+        assert_raises(Elah::Store::Unavailable) { tally.count }
+      ensure
+        waiting.cancel
+      end
+      assert_predicate error, :may_have_run?
+    end
+  end
+
   def test_a_process_that_ends_asks_what_became_of_its_writes
     through_proxy do |proxy, store, tally|
       cutting(proxy) do

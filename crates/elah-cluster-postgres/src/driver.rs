@@ -184,17 +184,18 @@ impl Driver {
         // Without the database its lease ends by itself.
         let stored = timeout(self.options.lease, self.last_stored(writer)).await.ok().flatten();
         self.jobs.close();
-        while let Ok(job) = self.jobs.try_recv() {
-            job.refuse();
-        }
-        // What was not sent is not stored.
-        self.waiting.drain(..).for_each(|waiting| Group::from(waiting).fail_not_stored());
+        // In the order of the batches: whoever waits for one is woken by a later one.
         for group in std::mem::take(&mut self.groups).into_values() {
             match (group.serial, stored) {
                 (Some(_), None) => group.fail(&unknown("did not come back before the process ended")),
                 (Some(serial), Some(stored)) if serial <= stored => group.settle(),
                 _ => group.fail_not_stored(),
             }
+        }
+        // What was not sent is not stored.
+        self.waiting.drain(..).for_each(|waiting| Group::from(waiting).fail_not_stored());
+        while let Ok(job) = self.jobs.try_recv() {
+            job.refuse();
         }
         if let Some((done, _)) = self.leaving.take() {
             done(());
@@ -272,7 +273,11 @@ impl Driver {
             group.leave_out(|claim| self.shared.holds(claim));
             let mut shards: Vec<_> = group.claims().map(|claim| self.held(claim)).collect();
             if shards.is_empty() {
-                group.settle();
+                // Nobody is told of it before earlier batches are stored.
+                match self.groups.last_entry() {
+                    Some(mut last) => last.get_mut().append(group),
+                    None => group.settle(),
+                }
                 continue;
             }
             shards.sort_unstable();

@@ -77,6 +77,11 @@ impl Group {
         group
     }
 
+    /// Adds batches whose calls have all failed.
+    pub(crate) fn append(&mut self, later: Group) {
+        self.batches.extend(later.batches);
+    }
+
     /// When its first batch came.
     pub(crate) fn since_ms(&self) -> Option<u64> {
         self.batches.first().map(|waiting| waiting.since_ms)
@@ -84,14 +89,15 @@ impl Group {
 
     /// The claims of the calls that count.
     pub(crate) fn claims(&self) -> impl Iterator<Item = &Arc<Claim>> {
-        let calls = self.batches.iter().flat_map(|waiting| waiting.batch.calls());
-        calls.map(|(claim, _)| claim).filter(|claim| !claim.has_lost_writes())
+        self.batches
+            .iter()
+            .flat_map(|Waiting { batch, .. }| batch.calls().map(|(claim, _)| claim).filter(|claim| counts(claim, batch)))
     }
 
     /// Leaves out the calls whose claims do not hold. They fail nothing but themselves.
     pub(crate) fn leave_out(&self, holds: impl Fn(&Claim) -> bool) {
         for Waiting { batch, .. } in &self.batches {
-            for (claim, _) in batch.calls().filter(|(claim, _)| !claim.has_lost_writes() && !holds(claim)) {
+            for (claim, _) in batch.calls().filter(|(claim, _)| counts(claim, batch) && !holds(claim)) {
                 claim.fail(batch.number, &fenced(claim));
             }
         }
@@ -106,7 +112,7 @@ impl Group {
     pub(crate) fn columns(&self, clock: &Clock) -> Columns {
         let mut last: BTreeMap<(&str, &[u8]), Packed<'_>> = BTreeMap::new();
         for Waiting { batch, .. } in &self.batches {
-            for (_, writes) in batch.calls().filter(|(claim, _)| !claim.has_lost_writes()) {
+            for (_, writes) in batch.calls().filter(|(claim, _)| counts(claim, batch)) {
                 for write in writes {
                     if let Some(table) = batch.tables.get(usize::from(write.table)) {
                         last.insert((table.name(), write.key), write);
@@ -157,6 +163,11 @@ impl Group {
         }
         self.settle();
     }
+}
+
+/// Whether calls of the batch under the claim build on no lost one.
+fn counts(claim: &Claim, batch: &Batch) -> bool {
+    claim.failure(batch.number).is_none()
 }
 
 /// Another writer owns the shard, or soon does: nothing is stored.

@@ -31,7 +31,9 @@ pub const SHARDS_MAX: u32 = 65_536;
 pub struct Claim {
     shard: u16,
     epoch: u64,
-    failure: OnceLock<(u64, Error)>,
+    failure: OnceLock<Error>,
+    /// The number of the earliest batch that was not stored.
+    failed_at: AtomicU64,
     /// The number of takeovers at the last check that found the epoch valid.
     checked_at: AtomicU64,
     /// Whether another owner is known to have claimed the shard.
@@ -45,6 +47,7 @@ impl Claim {
             shard,
             epoch,
             failure: OnceLock::new(),
+            failed_at: AtomicU64::new(u64::MAX),
             checked_at: AtomicU64::new(0),
             is_taken: AtomicBool::new(false),
         })
@@ -62,17 +65,12 @@ impl Claim {
 
     /// Why the batch `number`, or an earlier one, was not stored.
     pub fn failure(&self, number: u64) -> Option<&Error> {
-        self.failure.get().filter(|(failed_at, _)| *failed_at <= number).map(|(_, error)| error)
+        self.failure.get().filter(|_| self.failed_at.load(Ordering::Acquire) <= number)
     }
 
     /// Whether nothing can be stored under the claim any more.
     pub fn has_failed(&self) -> bool {
-        self.has_lost_writes() || self.is_taken.load(Ordering::Acquire)
-    }
-
-    /// Whether a batch under the claim was lost.
-    pub fn has_lost_writes(&self) -> bool {
-        self.failure.get().is_some()
+        self.failure.get().is_some() || self.is_taken.load(Ordering::Acquire)
     }
 
     /// Records that another owner has the shard.
@@ -94,15 +92,16 @@ impl Claim {
     /// The same right for batches that do not build on lost ones. `None` if another owner has the shard.
     pub fn renewed(&self) -> Option<Arc<Self>> {
         match self.failure.get() {
-            Some((_, Error::Fenced { .. })) => None,
+            Some(Error::Fenced { .. }) => None,
             _ if self.is_taken.load(Ordering::Acquire) => None,
             _ => Some(Claim::new(self.shard, self.epoch)),
         }
     }
 
-    /// Records that the batch `number` was not stored, unless an earlier one was lost already.
+    /// Records that the batch `number` was not stored, in whatever order batches fail. The first error stays.
     pub fn fail(&self, number: u64, error: &Error) {
-        let _ = self.failure.set((number, error.clone()));
+        let _ = self.failure.set(error.clone());
+        self.failed_at.fetch_min(number, Ordering::AcqRel);
     }
 }
 

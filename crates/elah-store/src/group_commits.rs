@@ -1,5 +1,6 @@
 //! Group commits: gathers the writes of many calls into numbered batches, and reports when each is settled.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub struct GroupCommits {
 struct Progress {
     /// Every batch up to this number is stored, or has failed its claims.
     settled: u64,
+    /// The numbers of others that are: a batch that is refused is settled while earlier ones wait.
+    ahead: BTreeSet<u64>,
     /// Total size of the unsettled batches.
     bytes: usize,
     waiting: Vec<(u64, Told)>,
@@ -183,11 +186,15 @@ fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Batches are settled in order, because the writer keeps it.
+/// Whoever waits for a batch is told when all up to it are settled.
 fn settle(progress: &Mutex<Progress>, number: u64, bytes: usize) {
     let due = {
         let mut progress = lock(progress);
-        progress.settled = progress.settled.max(number);
+        progress.ahead.insert(number);
+        while progress.ahead.first() == Some(&(progress.settled + 1)) {
+            progress.settled += 1;
+            progress.ahead.pop_first();
+        }
         progress.bytes = progress.bytes.saturating_sub(bytes);
         let settled = progress.settled;
         let (due, later) = std::mem::take(&mut progress.waiting).into_iter().partition(|(number, _)| *number <= settled);

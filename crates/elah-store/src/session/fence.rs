@@ -97,7 +97,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         for (claim, gathered) in batch.calls() {
-            if !claim.has_lost_writes() && self.admits(claim, batch.number)? {
+            if claim.failure(batch.number).is_none() && self.admits(claim, batch.number)? {
                 writes.extend(gathered.filter_map(|write| Some(Admitted::new(*ids.get(usize::from(write.table))?, write))));
             }
         }

@@ -189,3 +189,21 @@ fn what_builds_on_a_batch_that_did_not_fit_is_not_stored_either() {
     owner.settle(batch);
     assert_eq!(get(&owner.own, b"a"), Some(b"3".to_vec()));
 }
+
+#[test]
+fn a_batch_that_waits_is_stored_when_a_later_one_is_refused() {
+    // The refused one was settled first, so that the waiting one was confirmed and left out.
+    let opened = Opened::new();
+    let owner = Owner::with_delay(&opened, &[3], Duration::from_secs(600));
+    let waiting = owner.gather(0, b"a", b"1");
+    owner.commits.submit();
+    let megabyte = vec![b'x'; 1024 * 1024];
+    let refused = (0..65u8).map(|key| owner.gather(0, &[key], &megabyte)).last().expect("a batch");
+    owner.commits.submit();
+    assert!(owner.commits.settled() < waiting);
+    owner.settle(refused);
+    assert_eq!(None, owner.claims[0].failure(waiting));
+    assert!(matches!(owner.claims[0].failure(refused), Some(Error::Overloaded { .. })));
+    assert_eq!(Some(b"1".to_vec()), get(&owner.own, b"a"));
+    assert_eq!(None, get(&owner.own, &[0]));
+}
