@@ -106,6 +106,18 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # A shard that was handed over and came back before anybody had called was refused for ever.
+  def test_shards_that_come_back_unnoticed_are_served
+    supervised(APP) do |server|
+      KEYS.each { |key| server.get("/deposit/#{key}/1") }
+      server.signal(:TTIN)
+      wait_for_workers(server, 3)
+      server.signal(:TTOU)
+      wait_for_workers(server, 2)
+      assert_equal [1] * KEYS.size, KEYS.map { |key| balance(server, key) }
+    end
+  end
+
   # The hand-over failed before it stored anything: the changes of the last moments were lost with each change of the
   # number of workers.
   def test_changes_in_memory_are_stored_before_the_next_owner_reads_them

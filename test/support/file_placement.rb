@@ -35,6 +35,8 @@ class FilePlacement
 
   def owner_of(shard) = numbers[shard.even? ? 1 : 2]
 
+  def term_of(_shard) = version
+
   def generation_of(slot) = numbers[3 + slot]
 
   def link_path(slot, generation) = "#{@path}.#{slot}.#{generation}.sock"

@@ -111,6 +111,11 @@ impl Cluster {
         }
     }
 
+    /// The term under which this process owns the shard; 0 if it does not.
+    pub fn term_of(&self, shard: u16) -> u64 {
+        self.shared.term(u32::from(shard))
+    }
+
     /// What has happened since the last call, as sentences for the log. From the first call on, the process has to come back in time:
     /// one that hangs must not keep its shards.
     pub fn take_notes(&self) -> Vec<String> {

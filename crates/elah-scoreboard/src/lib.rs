@@ -2,7 +2,7 @@
 //! even while a writer hangs.
 //!
 //! It consists of unsigned 64-bit cells: a header; a slot for each place of a worker; a row for each worker process; for each
-//! shard the slot that owns it; and for each row what its worker reports about the workers in all slots. Every cell has one
+//! shard its term and the slot that owns it; and for each row what its worker reports about the workers in all slots. Every cell has one
 //! writer at a time, so a plain store is enough.
 
 mod map;
@@ -22,7 +22,7 @@ use names::{PEER_CELLS, SERVER_CELLS, place};
 pub use row::{Report, Row};
 
 /// "ELAHBRD" and the layout's version: a reader of another version refuses the file.
-const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x02");
+const MAGIC: u64 = u64::from_be_bytes(*b"ELAHBRD\x03");
 
 const HEADER_CELLS: usize = 64;
 const SLOT_CELLS_MAX: usize = 16;
@@ -35,6 +35,9 @@ const EXTRA_NAME_CELLS: usize = 3;
 const EXTRA_NAME_BYTES: usize = EXTRA_NAME_CELLS * 8 - 1;
 const EXTRA_CELLS: usize = EXTRA_NAME_CELLS + 1;
 const ROW_STRIDE: usize = ROW_CELLS_MAX + EXTRAS_MAX * EXTRA_CELLS;
+
+/// A shard's cell holds its term above the slot.
+const TERM_SHIFT: u32 = 32;
 
 /// The header's first cells hold the sizes, before the named cells.
 const MAGIC_CELL: usize = 0;
@@ -138,12 +141,20 @@ impl Scoreboard {
 
     /// The slot that owns a shard; `None` for a shard that does not exist.
     pub fn owner_of(&self, shard: usize) -> Option<u64> {
-        self.shard(shard).map(|cell| cell.load(Ordering::Acquire))
+        self.shard(shard).map(|cell| cell.load(Ordering::Acquire) & u64::from(u32::MAX))
     }
 
-    /// Assigns a shard to a slot; false for a shard that does not exist.
-    pub fn assign(&self, shard: usize, slot: u64) -> bool {
-        self.shard(shard).map(|cell| cell.store(slot, Ordering::Release)).is_some()
+    /// How often a shard was assigned, so that an owner notices that it is one again; `None` for a shard that does not exist.
+    pub fn term_of(&self, shard: usize) -> Option<u64> {
+        self.shard(shard).map(|cell| cell.load(Ordering::Acquire) >> TERM_SHIFT)
+    }
+
+    /// Assigns a shard to a slot, for a new term; false for a shard that does not exist.
+    pub fn assign(&self, shard: usize, slot: u32) -> bool {
+        let Some(cell) = self.shard(shard) else { return false };
+        let term = (cell.load(Ordering::Relaxed) >> TERM_SHIFT) + 1;
+        cell.store(term << TERM_SHIFT | u64::from(slot), Ordering::Release);
+        true
     }
 
     /// Empties a row for the next process.

@@ -23,6 +23,7 @@ fn what_one_mapping_writes_another_reads() {
     let read = |area, name| other.cell(area, name).unwrap().load(Ordering::Relaxed);
     assert_eq!((42, 43, 44), (read(Area::Row(7), "pid"), read(Area::WorkerSlot(3), "generation"), read(Area::Server, "slots")));
     assert_eq!((Some(3), Some(0), None), (other.owner_of(15), other.owner_of(14), other.owner_of(16)));
+    assert_eq!((Some(1), Some(0), None), (other.term_of(15), other.term_of(14), other.term_of(16)));
 }
 
 #[test]

@@ -67,6 +67,11 @@ impl RubyCluster {
         self.cluster.owner_of(shard).unwrap_or(0)
     }
 
+    /// The term under which this process owns a shard; 0 if it does not.
+    fn term_of(&self, shard: u16) -> u64 {
+        self.cluster.term_of(shard)
+    }
+
     /// Whether the writer lives, as far as this process knows.
     fn is_alive(&self, writer: u64) -> bool {
         writer == self.cluster.writer() || self.cluster.members().writers.get(&writer).is_some_and(|member| !member.is_fenced)
@@ -150,6 +155,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("writer", method!(RubyCluster::writer, 0))?;
     class.define_method("version", method!(RubyCluster::version, 0))?;
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;
+    class.define_method("term_of", method!(RubyCluster::term_of, 1))?;
     class.define_method("alive?", method!(RubyCluster::is_alive, 1))?;
     class.define_method("address_of", method!(RubyCluster::address_of, 1))?;
     class.define_method("next_release", method!(RubyCluster::next_release, 0))?;

@@ -129,7 +129,11 @@ impl RubyScoreboard {
         scoreboard.scoreboard.owner_of(shard).ok_or_else(|| no_shard(ruby, shard))
     }
 
-    fn assign(ruby: &Ruby, scoreboard: &Self, shard: usize, slot: u64) -> Result<(), Error> {
+    fn term_of(ruby: &Ruby, scoreboard: &Self, shard: usize) -> Result<u64, Error> {
+        scoreboard.scoreboard.term_of(shard).ok_or_else(|| no_shard(ruby, shard))
+    }
+
+    fn assign(ruby: &Ruby, scoreboard: &Self, shard: usize, slot: u32) -> Result<(), Error> {
         if scoreboard.scoreboard.assign(shard, slot) { Ok(()) } else { Err(no_shard(ruby, shard)) }
     }
 }
@@ -160,6 +164,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("publish", method!(RubyScoreboard::publish, 3))?;
     class.define_method("clear_row", method!(RubyScoreboard::clear_row, 1))?;
     class.define_method("owner_of", method!(RubyScoreboard::owner_of, 1))?;
+    class.define_method("term_of", method!(RubyScoreboard::term_of, 1))?;
     class.define_method("assign", method!(RubyScoreboard::assign, 2))?;
     Ok(())
 }

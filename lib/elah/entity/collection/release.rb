@@ -8,12 +8,14 @@ module Elah
       module Release
         private
 
-        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns.
+        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns. The shards may come back before anybody calls
+        # this collection: what is released is their term.
         def release(shards)
           return unless @claims
 
-          shards.each { |shard| @released[shard] = true }
-          leaving = @residents.of(@released)
+          released = shards.to_h { |shard| [shard, @placement.term_of(shard)] }
+          @released.update(released)
+          leaving = @residents.of(released)
           leaving.each { |activation| @residents.delete(activation) }
           leaving.each(&:wait_until_idle)
           flush

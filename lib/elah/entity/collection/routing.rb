@@ -88,7 +88,7 @@ module Elah
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.
         def follow
           @version = @placement.version
-          @released.delete_if { |shard, _| !@claims.owned?(shard) }
+          @released.delete_if { |shard, term| term != @placement.term_of(shard) }
           @routes.clear
           @owners.clear
           lost = @claims.lost

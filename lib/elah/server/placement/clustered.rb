@@ -41,6 +41,10 @@ module Elah
       # @return [Integer] the writer that owns it; 0 for none
       def owner_of(shard) = @native.owner_of(shard)
 
+      # @param shard [Integer]
+      # @return [Integer] the term under which this process owns it; 0 if it does not
+      def term_of(shard) = @native.term_of(shard)
+
       # @param slot [Integer] a writer
       # @return [Integer] the writer if it lives, else 0
       def generation_of(slot) = slot.positive? && @native.alive?(slot) ? slot : 0

@@ -64,6 +64,9 @@ module Elah
       # @api private
       def network? = false
 
+      # @return [Integer] always the same
+      def term_of(_shard) = 1
+
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
       # @yieldparam shards [Array<Integer>]

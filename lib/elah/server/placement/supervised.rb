@@ -49,6 +49,10 @@ module Elah
       # @raise [IndexError] when there is no such shard
       def owner_of(shard) = @scoreboard.owner_of(shard)
 
+      # @param shard [Integer]
+      # @return [Integer] another one whenever it gets an owner, also one that it had before
+      def term_of(shard) = @scoreboard.term_of(shard)
+
       # @param slot [Integer]
       # @return [Integer] which generation owns the slot's shards, 0 while none does
       def generation_of(slot) = @scoreboard.slot_value(slot, :generation)
