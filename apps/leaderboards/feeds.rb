@@ -61,11 +61,12 @@ module Leaderboards
     # Whether the listener has missed changes before this one.
     def missed(change, seen) = change[4] && (change[2] != seen[0] || change[3] - change[4].size != seen[1])
 
+    # The first one starts the poller. Others may enter before it has begun.
     def enter(definition)
       feed = @feeds[definition.key] ||= Feed.new([], nil, nil, 0)
       listener = Listener.new(Queue.new, monotonic + @seconds)
       feed.listeners << listener
-      feed.poller ||= Elah.every(EVERY_SECONDS, detached: true) { poll(definition, feed) }
+      feed.poller = Elah.every(EVERY_SECONDS, detached: true) { poll(definition, feed) } if feed.listeners.one?
       listener
     end
 

@@ -45,6 +45,18 @@ class BroadcastTest < Minitest::Test
     end
   end
 
+  # All but one of those who came before the first event, in one iteration of the loop, were told nothing for ever.
+  def test_the_first_listeners_come_at_once_and_are_told
+    ElahServer.start(APP) do |server|
+      clients = Array.new(20) { server.connect }
+      server.signal(:STOP)
+      clients.each { |client| client.write("GET /news HTTP/1.1\r\nHost: a\r\n\r\n") }
+      server.signal(:CONT)
+      clients.each(&:read_head)
+      assert_equal 20, server.get("/seen").json["listeners"]
+    end
+  end
+
   def test_who_comes_late_is_told_the_last_event_if_it_is_kept
     ElahServer.start(APP) do |server|
       server.request("POST", "/quotes?text=12")

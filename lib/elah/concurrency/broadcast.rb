@@ -165,6 +165,7 @@ module Elah
     # @param out [#write]
     def write_to(out)
       place = @backlog.place
+      out.sink
       API::ServerSentEvents.until_drain do
         out.write(@last) unless @last.empty?
         until @backlog.closed?
@@ -207,22 +208,22 @@ module Elah
       Elah.current_loop.equal?(event_loop) ? send_frame(frame) : event_loop.post { send_frame(frame) }
     end
 
-    # A fork, and another loop, have their own listeners.
+    # A fork, and another loop, have their own listeners. The audience comes first: other requests join while the new fiber begins.
     def begin_in(event_loop)
+      @audience = Audience.open(@unread_max)
       @event_loop = event_loop
       @thread = Thread.current
+      @listeners = @missed = 0
       @keep_alive = Elah.every(@keepalive_seconds, detached: true) do
         send_frame(KEEP_ALIVE) unless @was_pushed
         @was_pushed = false
       end
-      @audience = Audience.open(@unread_max)
-      @listeners = @missed = 0
     end
 
     def end_streams
       return unless @audience
 
-      @keep_alive.cancel
+      @keep_alive&.cancel
       @audience.close
       @audience = nil
       @listeners = 0
