@@ -131,6 +131,8 @@ class ClusterImportTest < Minitest::Test
     assert_match(/No such file/, refused(File.join(@data, "missing")))
     open_store("other") { |store| store.table("links").put("1", "2") }
     assert_match(/has several stores \(bank, other\): name the folder of one/, refused(@data))
+    Elah::Store.open(@data).close # as jobs do; it alone was imported
+    assert_match(/has several stores \(\., bank, other\): name the folder of one/, refused(@data))
     assert_match(/1 of 1/, import(File.join(@data, "bank")))
     ElahServer.start(APP.sub('state("bank")', 'state("third")'), data: @data, **OPTIONS) { |server| fill(server) }
     error = refused(File.join(@data, "third"), shards: 64)

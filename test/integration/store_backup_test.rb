@@ -112,6 +112,20 @@ class StoreBackupTest < BackupCase
   end
 
   # A folder that had this name, or a link to one, was emptied, even when it was the data folder.
+  # Its path, ".", was taken for one that is not UTF-8.
+  def test_a_store_that_is_the_data_folder_itself
+    store = Elah::Store.open(@data)
+    store.table("numbers").put("1", "one")
+    succeed("backup", path("b"))
+    succeed("check")
+    store.close
+    succeed("restore", path("b"), data: path("r"))
+    restored = Elah::Store.open(path("r"))
+    assert_equal "one", restored.table("numbers").get("1")
+  ensure
+    restored&.close
+  end
+
   def test_a_folder_with_the_name_of_an_unfinished_backup_is_left_alone
     fill
     other = path("b.unfinished")

@@ -77,9 +77,8 @@ module Elah
         # The folder of the store, and its identity for the app.
         def store_in(path, data)
           dir = File.realpath(path)
-          return [dir, Elah::Store.identity_of(dir, data)] if File.file?(File.join(dir, "data.mdb"))
-
           found = Elah::Store::Backup::Contents.stores(dir).reject { |store| File.basename(store) == "ledger" }
+          return [dir, Elah::Store.identity_of(dir, data)] if found == ["."]
           return [File.join(dir, found[0]), found[0]] if found.size == 1
 
           names = found.empty? ? "no store" : "several stores (#{found.join(', ')}): name the folder of one"

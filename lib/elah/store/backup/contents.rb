@@ -25,7 +25,7 @@ module Elah
         # @raise [Failed] when the path of one is not UTF-8
         def self.stores(data)
           found = Folders.files(data).select { |path| ::File.basename(path) == "data.mdb" }.map { |path| ::File.dirname(path) }
-          unnamed = found.find { |store| store.encoding != Encoding::UTF_8 }
+          unnamed = found.find { |store| store.encoding != Encoding::UTF_8 && !store.ascii_only? }
           raise Failed, "The path #{Text.printable(unnamed)} is not UTF-8: rename the folder." if unnamed
 
           found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE, CHECKED_RESTORE) }.sort

@@ -31,6 +31,7 @@ module Elah
 
           lock = Folders.stage(@staging) or raise_running
           source.each_file { |path, bytes, io| receive(path, bytes, io) }
+          lock.flock(File::LOCK_SH) # a store may lie in the folder itself, and shares its lock
           report = verified
           install
           completed = report
