@@ -29,7 +29,7 @@ module Stats
       good = events.reject { |event| reasons.key?(event.id) }
       good = send_on(good, reasons) if @destination
       keep(good) unless good.empty?
-      raise Elah::Sink::Rejected, reasons unless reasons.empty?
+      park(events - good, reasons)
     end
 
     # @param error [Exception]
@@ -56,6 +56,12 @@ module Stats
       erased.each { |visitor| @destination.erase(visitor) } if @destination
     rescue Refused
       nil # the destination cannot erase, which the visitor has been told
+    end
+
+    # Not those of visitors who have been erased meanwhile: their erasure has looked through the parked events already.
+    def park(events, reasons)
+      parked = @archive.without_erased(events)
+      raise Elah::Sink::Rejected, reasons.slice(*parked.map(&:id)) if parked.any?
     end
   end
 end

@@ -97,6 +97,25 @@ class EventProcessorTest < SinkCase
     assert_equal [[], 1, ["1" * 32]], [archive.of_visitor("1" * 32), archive.size, destination.erased]
   end
 
+  # A destination that rejects every event, and at which visitors are erased meanwhile.
+  class RejectingMeanwhile < ErasedMeanwhile
+    def deliver(events)
+      super
+      raise Elah::Sink::Rejected, events.to_h { |event| [event.id, "too long"] }
+    end
+  end
+
+  # They were parked after the erasure had looked through the parked events.
+  def test_the_rejected_events_of_a_visitor_who_is_erased_while_they_are_processed_are_not_parked
+    archive = @service.archive
+    destination = RejectingMeanwhile.new(archive)
+    processor = Stats::EventProcessor.new(@store, archive: archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination)
+    events = sink("direct") { |given| processor.deliver(given) }
+    events.push_all([event("/a", visitor: "1" * 32), event("/b")])
+    events.flush
+    assert_equal ["/b"], (events.dead_letters.map { |letter| Elah::JSON.parse(letter.bytes)["path"] })
+  end
+
   # A batch that was too large used to take what was left, so that the key could send nothing until the minute was over.
   def test_a_quota_is_for_a_minute_and_what_is_refused_takes_nothing_from_it
     now = 119
