@@ -125,6 +125,15 @@ class CliTest < Minitest::Test
     end
   end
 
+  # In a Debian package the library is on Ruby's load path, and not beside the command.
+  def test_the_command_finds_the_library_on_the_load_path
+    Dir.mktmpdir do |folder|
+      FileUtils.cp(EXECUTABLE, folder)
+      output, status = Open3.capture2e({ "RUBYLIB" => File.expand_path("../../lib", __dir__) }, File.join(folder, "elah"), "version")
+      assert_equal [true, "elah #{Elah::VERSION} "], [status.success?, output[/\Aelah \S+ /]], output
+    end
+  end
+
   def test_version
     assert_equal [0, "elah #{Elah::VERSION} (ruby #{RUBY_VERSION}, #{RUBY_PLATFORM})\n", ""], elah("version")
     assert_equal elah("version"), elah("--version")
