@@ -9,6 +9,8 @@ class APIStreamsTest < Minitest::Test
   include Patience
 
   API = <<~RUBY
+    SILENCE = Elah::Broadcast.new
+
     class Streaming < Elah::API
       rescue_from(ArgumentError) { |e| error!("rescued: \#{e.message}", 422) }
       before { @connection = "open" }
@@ -17,6 +19,7 @@ class APIStreamsTest < Minitest::Test
       get(:events) { sse(keepalive_seconds: 0.02) { |events| events.push("first"); sleep } }
       get(:short_events) { sse { |events| events.push("only") } }
       get(:silent_events) { sse { |_events| sleep } }
+      get(:silent_broadcast) { broadcast SILENCE }
       get(:spawned) { Elah.async { "a word" }.value }
       get(:rows) { stream { |out| out << "the connection is " << @connection } }
       get(:empty) { stream { |_out| nil } }
@@ -29,7 +32,7 @@ class APIStreamsTest < Minitest::Test
   NATIVE = "#{API}\nrun Streaming\n"
   BEHIND_RACK = <<~RUBY
     #{API}
-    use Struct.new(:app) { def call(env) = app.call(env) }
+    use Rack::ETag
     run Streaming
   RUBY
 
@@ -54,11 +57,14 @@ class APIStreamsTest < Minitest::Test
     end
   end
 
-  # An EventSource is open when it has the head.
+  # An EventSource is open when it has the head. Behind a middleware it waited for the first event, or the keep-alive, and
+  # behind Rack::ETag of Rack 2 for the last one.
   def test_the_head_of_an_event_stream_is_sent_before_the_first_event
-    ElahServer.start(NATIVE) do |server|
-      server.connect do |listener|
-        assert_equal 200, listener.write("GET /silent_events HTTP/1.1\r\nHost: a\r\n\r\n").read_head.status
+    each_server do |server|
+      %w[/silent_events /silent_broadcast].each do |path|
+        server.connect do |listener|
+          assert_equal 200, listener.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n").read_head.status
+        end
       end
     end
   end

@@ -2,9 +2,12 @@
 
 require "test_helper"
 require "support/elah_server"
+require "support/patience"
 
 # Elah::API over real sockets: what the Rack entry cannot show.
 class APIIntegrationTest < Minitest::Test
+  include Patience
+
   APP = <<~'RUBY'
     class Served < Elah::API
       format :json
@@ -61,6 +64,17 @@ class APIIntegrationTest < Minitest::Test
         request.each_body_chunk { |piece| bytes += piece.bytesize }
         { bytes: bytes, name: name }
       end
+
+      post(:patient, stream_body: true) do
+        begin
+          Elah.timeout(0.2) { request.body }
+        rescue Elah::DeadlineExceeded
+          GIVEN_UP << true
+        end
+        { body: request.body }
+      end
+      get(:given_up) { GIVEN_UP.size }
+      GIVEN_UP = []
     end
 
     run Served
@@ -250,6 +264,15 @@ class APIIntegrationTest < Minitest::Test
     [{ "Content-Type" => "application/x-ndjson" }, { "Content-Type" => "application/x-www-form-urlencoded" }, {}].each do |headers|
       answer = server.request("POST", "/import?name=ann", body: "x" * 300_000, headers: headers)
       assert_equal [201, { "bytes" => 300_000, "name" => "ann" }], [answer.status, answer.json]
+    end
+  end
+
+  # What had arrived was lost, and the rest was taken for the whole.
+  def test_a_read_of_a_body_that_is_given_up_loses_nothing
+    server.connect do |client|
+      client.write("POST /patient HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nthe ")
+      wait_until("the first read is given up") { server.get("/given_up").body == "1" }
+      assert_equal({ "body" => "the body" }, client.write("body").read_answer.json)
     end
   end
 end

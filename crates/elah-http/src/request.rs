@@ -113,7 +113,7 @@ impl<'a> RequestView<'a> {
             RequestBody::Empty => BodyPlace::Empty,
             RequestBody::Memory(bytes) => BodyPlace::Memory(bytes.clone()),
             RequestBody::Spooled { bytes, .. } => BodyPlace::Spooled { bytes: *bytes },
-            RequestBody::Streamed(_) => BodyPlace::Streamed,
+            RequestBody::Streamed { .. } => BodyPlace::Streamed,
         }
     }
 

@@ -16,8 +16,15 @@ use crate::problem::Problem;
 pub(crate) enum RequestBody {
     Empty,
     Memory(Bytes),
-    Spooled { file: File, bytes: u64 },
-    Streamed(Incoming),
+    Spooled {
+        file: File,
+        bytes: u64,
+    },
+    /// `unread` are bytes that a reader put back; they come first.
+    Streamed {
+        unread: Bytes,
+        rest: Incoming,
+    },
 }
 
 /// A read of the next piece of a streamed body, until its result is fetched.

@@ -10,6 +10,9 @@ use bytes::Bytes;
 
 use elah_loop::wake::WaitId;
 
+/// The largest part of a piece that the connection takes at once.
+const PART_BYTES: usize = 64 * 1024;
+
 /// One streamed response. Both ends live on the worker's thread.
 #[derive(Debug)]
 pub(crate) struct StreamState {
@@ -81,11 +84,19 @@ impl StreamState {
         }
     }
 
-    pub(crate) fn write(&self, chunk: Bytes) -> Written {
+    /// Accepts the whole piece or nothing of it. The connection takes a long one in parts, and what it has not taken counts.
+    pub(crate) fn write(&self, mut chunk: Bytes) -> Written {
         if self.buffered_bytes.get() > self.buffer_bytes_max && !self.reader_is_gone.get() {
             return Written::Full(chunk);
         }
-        if self.push(chunk) { Written::Accepted } else { Written::ClientGone }
+        loop {
+            if !self.push(chunk.split_to(chunk.len().min(PART_BYTES))) {
+                return Written::ClientGone;
+            }
+            if chunk.is_empty() {
+                return Written::Accepted;
+            }
+        }
     }
 
     /// Accepts a piece, however much the client has unread. False if it has disconnected.

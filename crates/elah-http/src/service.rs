@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
 use http::Method;
 use http::header::{CONNECTION, HeaderValue};
 use http_body::Body;
@@ -76,7 +77,13 @@ impl ExchangeService {
             return enter(&self.shared, &self.connection, parts, RequestBody::Empty, route);
         }
         if route.as_ref().is_some_and(|route| self.shared.streams_body(route.id)) {
-            return enter(&self.shared, &self.connection, parts, RequestBody::Streamed(body), route);
+            return enter(
+                &self.shared,
+                &self.connection,
+                parts,
+                RequestBody::Streamed { unread: Bytes::new(), rest: body },
+                route,
+            );
         }
         let body = Box::pin(request_body::collect(body, self.shared.limits.body_memory_bytes));
         Stage::Collecting { parts: Box::new(parts), route, body }
@@ -93,7 +100,7 @@ fn enter(
 ) -> Stage {
     let exchange = Rc::new(Exchange {
         parts,
-        is_body_unread: Cell::new(matches!(body, RequestBody::Streamed(_))),
+        is_body_unread: Cell::new(matches!(body, RequestBody::Streamed { .. })),
         body: RefCell::new(body),
         body_reader: tokio::sync::Mutex::const_new(()),
         route,

@@ -90,8 +90,7 @@ module Elah
       # @return [String] the whole body, binary
       def body
         @body ||= begin
-          input = @env["rack.input"]
-          content = input ? input.read || "" : ""
+          content = input&.read || ""
           input.rewind if input.respond_to?(:rewind)
           content.b
         end
@@ -102,8 +101,7 @@ module Elah
       # @yieldparam piece [String] binary
       # @return [void]
       def each_body_chunk
-        input = @env["rack.input"] or return
-        while (piece = input.read(CHUNK_BYTES))
+        while (piece = input&.read(CHUNK_BYTES))
           yield piece
         end
       end
@@ -134,10 +132,13 @@ module Elah
       # @return [Array(Integer, Hash, #each)]
       # @api private
       def stream(status, headers, ended, &writer)
-        [status, RackHeaders.for(status, headers), StreamedBody.new(request_method == "HEAD" ? ->(_out) {} : writer, ended)]
+        [status, RackHeaders.of_stream(status, headers), StreamedBody.new(request_method == "HEAD" ? ->(_out) {} : writer, ended)]
       end
 
       private
+
+      # At its beginning: a middleware may have read it, and Rack 3 does not rewind.
+      def input = @input ||= @env["rack.input"]&.tap { |input| input.rewind if input.respond_to?(:rewind) }
 
       def present(value) = value.nil? || value.empty? ? nil : value
 
@@ -202,6 +203,16 @@ module Elah
               all[name] = value
             end
           end
+        end
+
+        # Rack::ETag of Rack 2 reads a body to its end if there is no ETag.
+        #
+        # @param (see for)
+        # @return [Hash]
+        # @raise (see for)
+        def of_stream(status, headers)
+          headers = { "etag" => %(W/"#{Random.urandom(8).unpack1("H*")}"), **headers.to_h } if rack_2?
+          self.for(status, headers)
         end
 
         private

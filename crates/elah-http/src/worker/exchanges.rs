@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http_body::Body;
+use http_body::{Body, Frame};
 
 use super::Worker;
 use crate::admission::RequestId;
@@ -165,7 +166,7 @@ impl Worker {
             self.shared.local_waker.end_wait(wait);
             return wait;
         };
-        if !matches!(*exchange.body.borrow(), RequestBody::Streamed(_)) {
+        if !matches!(*exchange.body.borrow(), RequestBody::Streamed { .. }) {
             let bytes = match exchange.body.replace(RequestBody::Empty) {
                 RequestBody::Memory(bytes) => Some(bytes),
                 _ => None,
@@ -196,6 +197,14 @@ impl Worker {
                 task.abort();
                 None
             }
+        }
+    }
+
+    /// Lets a streamed body begin with these bytes, which were read from it, so that the next read gets them again.
+    pub fn put_back(&self, id: RequestId, bytes: Bytes) {
+        let Some(exchange) = self.shared.admission.get(id) else { return };
+        if let RequestBody::Streamed { unread, .. } = &mut *exchange.body.borrow_mut() {
+            *unread = bytes;
         }
     }
 
@@ -240,7 +249,12 @@ async fn next_chunk(exchange: &Exchange) -> Result<Option<Bytes>, Problem> {
     let _reader = exchange.body_reader.lock().await;
     loop {
         let frame = poll_fn(|context| match &mut *exchange.body.borrow_mut() {
-            RequestBody::Streamed(body) => Pin::new(&mut *body).poll_frame(context).map(|frame| (frame, body.is_end_stream())),
+            RequestBody::Streamed { unread, rest } if unread.is_empty() => {
+                Pin::new(&mut *rest).poll_frame(context).map(|frame| (frame, rest.is_end_stream()))
+            }
+            RequestBody::Streamed { unread, rest } => {
+                Poll::Ready((Some(Ok(Frame::data(mem::take(unread)))), rest.is_end_stream()))
+            }
             _ => Poll::Ready((None, true)),
         });
         let (frame, is_end) = frame.await;

@@ -185,10 +185,17 @@ impl Request {
             }
             None => {
                 let mut content = Vec::new();
-                while let Some(chunk) = rb_self.next_chunk(ruby, &worker)? {
-                    content.extend_from_slice(&chunk);
+                loop {
+                    match rb_self.next_chunk(ruby, &worker) {
+                        Ok(Some(chunk)) => content.extend_from_slice(&chunk),
+                        Ok(None) => break content,
+                        Err(error) => {
+                            // Who gave up waiting may read again, from the beginning.
+                            worker.put_back(rb_self.id, Bytes::from(content));
+                            return Err(error);
+                        }
+                    }
                 }
-                content
             }
         };
         let body = binary(ruby, &bytes);

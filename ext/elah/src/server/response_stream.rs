@@ -19,8 +19,8 @@ pub(crate) struct ResponseStream {
 
 const CLOSED: usize = usize::MAX;
 
-/// The largest part of a long body or piece that is passed on at a time.
-const PIECE_BYTES: usize = 64 * 1024;
+/// The largest part of a long body that is passed on at a time.
+const PART_BYTES: usize = 64 * 1024;
 
 // SAFETY: Ruby moves the object between threads only with the GVL, and every method refuses to run off the worker's thread.
 unsafe impl Sync for ResponseStream {}
@@ -32,10 +32,6 @@ impl ResponseStream {
 
     /// Sends a piece. Suspends the fiber while the client has too much unread.
     fn write(ruby: &Ruby, rb_self: Obj<Self>, chunk: RString) -> Result<usize, Error> {
-        if chunk.len() > PIECE_BYTES {
-            let taken = rb_self.write_pieces(ruby, RString::new_frozen(chunk))?;
-            return if taken { Ok(chunk.len()) } else { Err(client_gone(ruby)) };
-        }
         // SAFETY: the bytes are copied before Ruby runs again.
         let bytes = Bytes::copy_from_slice(unsafe { chunk.as_slice() });
         let length = bytes.len();
@@ -59,19 +55,19 @@ impl ResponseStream {
     /// Sends a whole body and ends the stream. False if the client has disconnected.
     pub(crate) fn write_whole(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
         // The copy shares its bytes with the original until somebody changes that, which may happen while this fiber waits.
-        let outcome = self.write_pieces(ruby, RString::new_frozen(body));
+        let outcome = self.write_parts(ruby, RString::new_frozen(body));
         self.end(ruby, matches!(outcome, Ok(true)))?;
         outcome
     }
 
-    fn write_pieces(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
+    fn write_parts(&self, ruby: &Ruby, body: RString) -> Result<bool, Error> {
         let mut sent = 0;
         while sent < body.len() {
             // SAFETY: the bytes are copied before Ruby runs again.
             let rest = unsafe { &body.as_slice()[sent..] };
-            let piece = Bytes::copy_from_slice(&rest[..rest.len().min(PIECE_BYTES)]);
-            sent += piece.len();
-            if !self.write_piece(ruby, piece)? {
+            let part = Bytes::copy_from_slice(&rest[..rest.len().min(PART_BYTES)]);
+            sent += part.len();
+            if !self.write_piece(ruby, part)? {
                 return Ok(false);
             }
         }

@@ -107,10 +107,10 @@ module Elah
         end
       end
 
-      # Under Rack the server runs the writer later, and `finally` runs after that.
+      # Under Rack the server runs the writer later, and `finally` runs after that. Elah sends the head with an empty piece.
       def _rack_stream(status, headers)
         writer = @_stream
-        response = @request.stream(status, headers, method(:_run_finally)) { |sink| writer.call(Output.new { sink }) }
+        response = @request.stream(status, headers, method(:_run_finally)) { |sink| writer.call(Output.new { sink.tap { sink.write("") } }) }
         @_finally_later = true
         response
       end
