@@ -51,6 +51,10 @@ class ClusterEntitiesTest < Minitest::Test
       assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"],
                    failing("drain", cluster, "three")
       assert_match(/fsync is off/, failing("check", cluster).last + elah_output)
+      cluster.sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+      cluster.sql.execute("ALTER DATABASE test SET synchronous_commit = 'local'")
+      cluster.sql.value("SELECT pg_reload_conf()")
+      wait_until("the settings are checked") { (failing("check", cluster).last + elah_output).include?("does not wait until the standby has") }
     end
   end
 

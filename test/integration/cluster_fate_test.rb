@@ -21,6 +21,8 @@ class ClusterFateTest < ClusterCase
             "datname = current_database()) AND wait_event_type = 'Lock' AND query LIKE '%s'"
   BATCHES = format(WAITING, "WITH fence%elah_rows%")
   READS = format(WAITING, "%s.stands%")
+  # Which connections of writers wait for the row of one.
+  SESSIONS = format(WAITING, "%elah_writers%").sub("client_port", "pid")
 
   # A transaction sees the activity as it was at its first look, unless it forgets that.
   def self.waiting(sql, what)
@@ -52,24 +54,6 @@ class ClusterFateTest < ClusterCase
     assert_predicate error, :may_have_run?
   end
 
-  # A write that was not sent, and that failed first, took the failure of the one before it away: that one was confirmed.
-  def test_a_write_without_a_reply_is_not_confirmed_when_another_one_waits_as_the_process_ends
-    through_proxy do |proxy, store, tally|
-      sent = Queue.new
-      cutting(proxy) do
-        sent << true
-        store.leave
-      end
-      error = Elah.run do
-        waiting = Elah.async { sent.pop && tally.count }
-        assert_raises(Elah::Store::Unavailable) { tally.count }
-      ensure
-        waiting.cancel
-      end
-      assert_predicate error, :may_have_run?
-    end
-  end
-
   def test_a_process_that_ends_asks_what_became_of_its_writes
     through_proxy do |proxy, store, tally|
       cutting(proxy) do
@@ -77,6 +61,19 @@ class ClusterFateTest < ClusterCase
         store.leave
       end
       assert_nil tally.count
+    end
+  end
+
+  # Each connection that waited for the row of the writer stayed when the next one was opened, until there were no more to
+  # be had. A statement that waits for a standby holds that row, too.
+  def test_a_writer_whose_row_is_locked_leaves_one_connection_behind
+    through_proxy do |_, _, tally|
+      waiting = []
+      locked = Queue.new
+      @interference = Thread.new { while_writers_are_locked(locked) { |now| (waiting << now).flatten.uniq.size == 4 } }
+      locked.pop
+      assert_nil tally.count
+      assert_operator waiting.map(&:size).max, :<=, 2
     end
   end
 
@@ -115,6 +112,15 @@ class ClusterFateTest < ClusterCase
       proxy.bytes_max = nil
     end
     holds.pop
+  end
+
+  # Until the block says of the connections that wait that it has seen enough.
+  def while_writers_are_locked(locked)
+    @sql.transaction do |tx|
+      tx.execute("SELECT writer FROM elah_writers WHERE NOT fenced FOR UPDATE")
+      locked << true
+      wait_until("four connections have waited") { yield ClusterFateTest.waiting(tx, SESSIONS) }
+    end
   end
 
   def hold_rows(holds)

@@ -103,7 +103,7 @@ class ClusterStoreBadDaysTest < Minitest::Test
       threads = crowd.product((0..5).to_a).map { |store, key| Thread.new { outcome { sleeping(store, key) } } }
       outcomes = threads.map(&:value)
       refused = outcomes.grep(Elah::Store::Unavailable)
-      assert_match(/too many/, refused.first.message)
+      refute_empty refused.map(&:message).grep(/too many/)
       assert_empty refused.select(&:may_have_run?)
       assert_equal true, once_stored { crowd.first.table("links").put("a", "1") }
       crowd.each(&:close)

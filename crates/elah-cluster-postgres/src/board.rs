@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use elah_cluster::{Board, Seen, ShardRow, WriterRow};
 use tokio::sync::mpsc::UnboundedSender;
@@ -27,15 +27,18 @@ const LOOKS_PER_FIGURES: u64 = 4;
 pub(crate) struct Looks {
     node: String,
     version: u32,
+    /// One that was silent for so long when it was fenced has not left by itself.
+    silence: Duration,
     reader: Rc<Reader>,
     shared: Arc<Shared>,
     shards: RefCell<((i64, i64), Vec<ShardRow>)>,
-    seen: RefCell<HashMap<u64, Seen>>,
+    /// The last sign of life of each writer, and when it was first seen.
+    seen: RefCell<HashMap<u64, (Seen, Instant)>>,
 }
 
 impl Looks {
-    pub(crate) fn new(node: String, version: u32, reader: Rc<Reader>, shared: Arc<Shared>) -> Looks {
-        Looks { node, version, reader, shared, shards: RefCell::default(), seen: RefCell::default() }
+    pub(crate) fn new(node: String, version: u32, silence: Duration, reader: Rc<Reader>, shared: Arc<Shared>) -> Looks {
+        Looks { node, version, silence, reader, shared, shards: RefCell::default(), seen: RefCell::default() }
     }
 
     /// Looks until nobody takes what is seen.
@@ -61,6 +64,7 @@ impl Looks {
     async fn look(&self, inputs: &UnboundedSender<Input>) -> Result<Board, Error> {
         let mut board = Board::default();
         let mut members = Members::default();
+        let mut signs = HashMap::new();
         for row in self.reader.rows(statements::WRITERS, &[]).await? {
             let version: i32 = row.try_get(4)?;
             let writer = WriterRow {
@@ -70,6 +74,8 @@ impl Looks {
                 seen: Seen { sequence: unsigned(row.try_get(6)?), session: unsigned(row.try_get(7)?) },
                 is_fenced: row.try_get(8)?,
             };
+            let since = self.since(&writer);
+            signs.insert(writer.writer, (writer.seen, since));
             let member = Member {
                 node: row.try_get(1)?,
                 address: row.try_get(2)?,
@@ -77,6 +83,7 @@ impl Looks {
                 version: writer.version,
                 is_ready: writer.is_ready,
                 is_fenced: writer.is_fenced,
+                has_vanished: writer.is_fenced && since.elapsed() >= self.silence,
             };
             if writer.writer == self.shared.writer() && row.try_get(9)? {
                 let _ = inputs.send(Input::Drain);
@@ -87,7 +94,7 @@ impl Looks {
             members.writers.insert(writer.writer, member);
             board.writers.push(writer);
         }
-        self.seen.replace(board.writers.iter().map(|row| (row.writer, row.seen)).collect());
+        self.seen.replace(signs);
         board.shards = self.shards().await?;
         self.raise_version(&board).await;
         members.owners = board.shards.iter().map(|row| row.writer.unwrap_or(0)).collect();
@@ -112,9 +119,14 @@ impl Looks {
         Ok(())
     }
 
+    fn since(&self, row: &WriterRow) -> Instant {
+        let known = self.seen.borrow().get(&row.writer).filter(|(seen, _)| *seen == row.seen).map(|(_, since)| *since);
+        known.unwrap_or_else(Instant::now)
+    }
+
     /// Whether a writer of this machine, silent since the last look, is known to have no process any more.
     fn has_ended(&self, row: &WriterRow, member: &Member) -> bool {
-        let is_silent = self.seen.borrow().get(&row.writer) == Some(&row.seen);
+        let is_silent = self.seen.borrow().get(&row.writer).is_some_and(|(seen, _)| *seen == row.seen);
         is_silent && !row.is_fenced && member.node == self.node && life::has_ended(&member.socket)
     }
 

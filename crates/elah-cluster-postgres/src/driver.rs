@@ -138,8 +138,9 @@ impl Driver {
     }
 
     async fn run(mut self) {
-        let looks = Looks::new(self.options.node.clone(), self.options.version, Rc::clone(&self.board), Arc::clone(&self.shared));
-        let (pause, report) = (self.options.lease / LOOKS_PER_LEASE, self.report.clone());
+        let Options { node, version, lease, .. } = &self.options;
+        let looks = Looks::new(node.clone(), *version, *lease / 2, Rc::clone(&self.board), Arc::clone(&self.shared));
+        let (pause, report) = (*lease / LOOKS_PER_LEASE, self.report.clone());
         let looking = spawn_local(async move { looks.run(pause, report).await });
         while !self.is_over() {
             let due = self.machine.tick_at().map_or(pause, |at| Duration::from_millis(at.saturating_sub(now_ms())));
@@ -258,7 +259,7 @@ impl Driver {
                 Event::Reply { serial, reply }
             }
             Input::Refused(connection, serial, error) if connection == self.connection => {
-                self.refused(&error);
+                self.refused(serial, &error);
                 Event::Failed { serial }
             }
             Input::Connected(..) | Input::Lost(..) | Input::Reply(..) | Input::Refused(..) => return,
@@ -377,13 +378,13 @@ impl Driver {
     }
 
     /// The batch that was sent is not repeated: the database would refuse it again.
-    fn refused(&mut self, error: &Error) {
+    fn refused(&mut self, serial: u64, error: &Error) {
         let refusal = match error {
             Error::Refused { cause, is_full: true } => StoreError::Full { what: format!("the cluster's database ({cause})") },
             other => StoreError::Unavailable { why: other.to_string(), may_have_run: false },
         };
-        if let Some(mut first) = self.groups.first_entry() {
-            first.get_mut().refuse(refusal);
+        if let Some(group) = self.groups.values_mut().find(|group| group.serial == Some(serial)) {
+            group.refuse(refusal);
         }
     }
 

@@ -45,9 +45,9 @@ impl From<tokio_postgres::Error> for Error {
         };
         let state = refusal.code().code();
         let cause = format!("{} ({state})", refusal.message());
-        // A connection that ends, a server that starts or stops, a lost race or a standby: the same statement may pass later.
+        // A connection that ends, a server that starts or stops, a lost race, a lock or a standby: the same statement may pass later.
         match state.get(..2) {
-            Some("08" | "57" | "40" | "25" | "28" | "3D" | "XX") => Error::Database { cause },
+            Some("08" | "57" | "40" | "25" | "28" | "3D" | "XX" | "55") => Error::Database { cause },
             class => Error::Refused { cause, is_full: class == Some("53") },
         }
     }

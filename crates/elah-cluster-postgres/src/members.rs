@@ -17,6 +17,8 @@ pub struct Member {
     pub is_ready: bool,
     /// Whether it was declared dead, or has ended.
     pub is_fenced: bool,
+    /// Whether it was declared dead for its silence: it replies to nothing.
+    pub has_vanished: bool,
 }
 
 /// The cluster at one moment.

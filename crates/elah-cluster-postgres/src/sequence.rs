@@ -1,5 +1,6 @@
 //! The writer's connection. It never cancels a statement and sets no time limit in the database: both would end the wait for the
-//! standby and leave a local commit. A connection without a reply is given up, and the next one begins a new session, after which
+//! standby and leave a local commit. Only the wait for the row of the writer, which a statement of the last connection may hold, is
+//! limited: otherwise each connection would leave one more behind. A connection without a reply is given up, and the next one begins a new session, after which
 //! nothing of the old one can be stored.
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use crate::statements;
 
 pub(crate) struct Sequence {
     client: Client,
+    patience: Duration,
     batch: Statement,
     beat: Statement,
     claim: Statement,
@@ -47,7 +49,7 @@ impl Sequence {
         let beat = client.prepare(statements::BEAT).await?;
         let claim = client.prepare(statements::CLAIM).await?;
         let release = client.prepare(statements::RELEASE).await?;
-        Ok(Sequence { client, batch, beat, claim, release, tables: RefCell::default() })
+        Ok(Sequence { client, patience, batch, beat, claim, release, tables: RefCell::default() })
     }
 
     /// Writes the tables' numbers in the rows of a batch. A table gets a number at its first use.
@@ -117,6 +119,13 @@ impl Sequence {
         }
     }
 
+    async fn open_session(&self, writer: i64, serial: i64) -> Result<Option<Row>, Error> {
+        self.client.batch_execute(&format!("SET lock_timeout = {}", self.patience.as_millis() / 2)).await?;
+        let opened = self.client.query_opt(statements::OPEN, &[&writer, &serial]).await?;
+        self.client.batch_execute("RESET lock_timeout").await?;
+        Ok(opened)
+    }
+
     async fn begin(&self, own: &Registration, serial: i64, register: bool) -> Result<Opened, Error> {
         let writer = signed(own.writer);
         if register {
@@ -129,7 +138,7 @@ impl Sequence {
                 return Err(Error::Later { spoken: spoken.unsigned_abs(), own: own.version });
             }
         }
-        let Some(row) = self.client.query_opt(statements::OPEN, &[&writer, &serial]).await? else {
+        let Some(row) = self.open_session(writer, serial).await? else {
             return Ok(match self.client.query_opt(statements::FATE, &[&writer]).await? {
                 Some(row) if row.try_get(1)? => Opened::Fenced { sequence: unsigned(row.try_get(0)?) },
                 _ => Opened::Missing,

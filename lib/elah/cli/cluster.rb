@@ -31,6 +31,8 @@ module Elah
         "SELECT current_setting('synchronous_commit') <> 'off'" => "synchronous_commit is off: a crash of the database loses confirmed writes.",
         "SELECT current_setting('synchronous_standby_names') <> ''" =>
           "There is no synchronous standby: a failover may lose confirmed writes. Set synchronous_standby_names.",
+        "SELECT current_setting('synchronous_standby_names') = '' OR current_setting('synchronous_commit') IN ('off', 'on', 'remote_apply')" =>
+          "synchronous_commit does not wait until the standby has a write on its disk: a failover may lose confirmed writes. Set it to on.",
         "SELECT NOT pg_is_in_recovery()" => "This is a standby: name the primary in the URL.",
         "SELECT current_setting('statement_timeout') = '0'" =>
           "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."

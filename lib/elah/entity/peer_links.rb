@@ -74,6 +74,11 @@ module Elah
       retain_native(addresses)
     end
 
+    # Drops these peers, and cancels calls to them.
+    #
+    # @param addresses [Array<String>]
+    def drop(addresses) = retain(@peers.keys - addresses)
+
     # Drops all peers but these, and those with calls that still wait for a reply.
     #
     # @param peers [Array<Peer>]

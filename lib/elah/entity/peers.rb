@@ -4,7 +4,7 @@ module Elah
   class Entity
     # The other workers of this server: sends them calls of entities that they own, and events of broadcasts, and runs what they send.
     class Peers
-      # How long a process of a cluster has for its replies after it was declared dead. One that has vanished, or stands still, never replies.
+      # How long a process of a cluster that has left has for its last replies.
       LAST_REPLIES_SECONDS = 1
       private_constant :LAST_REPLIES_SECONDS
 
@@ -117,14 +117,17 @@ module Elah
       # Owners have changed. Links to replaced workers are closed once no call waits for a reply there.
       def follow
         @version = @placement.version # first, for what changes meanwhile
-        count = @peers.size
-        @peers.select! { |slot, peer| peer.address == path_of(slot) }
+        @peers, gone = @peers.partition { |slot, peer| peer.address == path_of(slot) }.map(&:to_h)
         @links.retain_used(@peers.values)
-        give_up_later if @peers.size < count && @placement.network?
+        give_up(gone) if gone.any? && @placement.network?
       end
 
-      # Ends the calls that still wait for the dead.
-      def give_up_later
+      # Ends the calls that still wait for who has vanished, and soon those for who has left.
+      def give_up(gone)
+        vanished = gone.select { |slot, _| @placement.vanished?(slot) }
+        @links.drop(vanished.each_value.map(&:address)) if vanished.any?
+        return if vanished.size == gone.size
+
         wait = @event_loop.new_wait
         @event_loop.after_wait(wait) { @links.retain(@peers.each_value.map(&:address)) }
         @event_loop.start_timer(wait, LAST_REPLIES_SECONDS)

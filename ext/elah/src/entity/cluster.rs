@@ -77,6 +77,11 @@ impl RubyCluster {
         writer == self.cluster.writer() || self.cluster.members().writers.get(&writer).is_some_and(|member| !member.is_fenced)
     }
 
+    /// Whether the writer was declared dead for its silence.
+    fn has_vanished(&self, writer: u64) -> bool {
+        self.cluster.members().writers.get(&writer).is_some_and(|member| member.has_vanished)
+    }
+
     /// Where this process calls the writer; nil for nowhere.
     fn address_of(&self, writer: u64) -> Option<String> {
         let members = self.cluster.members();
@@ -157,6 +162,7 @@ pub(crate) fn init(ruby: &Ruby, elah: RModule) -> Result<(), Error> {
     class.define_method("owner_of", method!(RubyCluster::owner_of, 1))?;
     class.define_method("term_of", method!(RubyCluster::term_of, 1))?;
     class.define_method("alive?", method!(RubyCluster::is_alive, 1))?;
+    class.define_method("vanished?", method!(RubyCluster::has_vanished, 1))?;
     class.define_method("address_of", method!(RubyCluster::address_of, 1))?;
     class.define_method("next_release", method!(RubyCluster::next_release, 0))?;
     class.define_method("release", method!(RubyCluster::release, 1))?;

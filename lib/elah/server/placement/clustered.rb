@@ -49,6 +49,11 @@ module Elah
       # @return [Integer] the writer if it lives, else 0
       def generation_of(slot) = slot.positive? && @native.alive?(slot) ? slot : 0
 
+      # @param slot [Integer] a writer
+      # @return [Boolean] whether it was declared dead for its silence, so that it replies to no call
+      # @api private
+      def vanished?(slot) = @native.vanished?(slot)
+
       # @return [Array<Integer>] the other writers of this machine
       # @api private
       def neighbours = others.fetch(@node, [])
