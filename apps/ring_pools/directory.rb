@@ -100,11 +100,12 @@ module RingPools
     # @raise [Conflict] when a number belongs to another pool
     # @raise [Unsettled]
     def create(place, now:)
+      pools = size # another connection of a cluster
       @store.transaction do |tx|
         taken = place.empty? ? nil : tx.get(@places, place_key(place))
         next [read(tx.get(@definitions, key(taken.to_i))), false] if taken
 
-        definition = yield take_id(tx)
+        definition = yield take_id(tx, pools)
         tx.put(@places, place_key(place), definition.id.to_s) unless place.empty?
         put(tx, definition, now)
         [definition, true]
@@ -190,9 +191,9 @@ module RingPools
 
     def place_key(place) = place.values.join("\0")
 
-    def take_id(tx)
+    def take_id(tx, pools)
       id = (tx.get(@service, "next_id") || 1).to_i
-      raise Invalid.new("too_many_pools", "There are #{POOLS_MAX} pools already.") if @definitions.size >= POOLS_MAX || id > ID_MAX
+      raise Invalid.new("too_many_pools", "There are #{POOLS_MAX} pools already.") if pools >= POOLS_MAX || id > ID_MAX
 
       tx.put(@service, "next_id", (id + 1).to_s)
       id

@@ -55,9 +55,10 @@ module Stats
     def put(name, definition)
       raise Refused.new("invalid_name", "A name must have 1 to 100 characters.") unless NAME.match?(name)
 
+      schemas = @table.size # another connection of a cluster
       @store.transaction do |tx|
         before = tx.get(@table, key(name))&.then { |text| Schema.load(text) }
-        raise Refused.new("too_many_schemas", "There are #{MAX} schemas already.") if before.nil? && @table.size >= MAX
+        raise Refused.new("too_many_schemas", "There are #{MAX} schemas already.") if before.nil? && schemas >= MAX
 
         schema = Schema.new(name, (before&.version || 0) + 1, definition)
         tx.put(@table, key(name), schema.dump)

@@ -252,6 +252,7 @@ class StatsTest < Minitest::Test
       assert_equal 204,
                    keyed.post("/stats/beacon?key=wk-blog", "{}", headers: { "Content-Type" => "text/plain" }).status
       assert_equal 200, keyed.post("/v1/track", { event: "E", writeKey: "wk-blog" }).status
+      assert_equal 401, keyed.post("/v1/batch", { batch: [{ type: "track", event: "E" }], writeKey: 123 }).status
 
       first = keyed.post("/v1/track", { event: "E" }, headers: basic["wk-shop"])
       assert_equal %w[3 2], first.headers.values_at("ratelimit-limit", "ratelimit-remaining")

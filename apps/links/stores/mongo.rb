@@ -61,11 +61,11 @@ module Links
       # (see Embedded#find)
       def find(code) = read(@links.find_one({ "_id" => code }))
 
-      # Counts a visit before its redirect.
-      #
       # @return [Integer] milliseconds since 1970, by the clock by which links expire
       def now = Timestamp.now
 
+      # Counts a visit before its redirect.
+      #
       # @param code [String]
       def count_visit(code) = @links.update_one({ "_id" => code }, VISIT)
 

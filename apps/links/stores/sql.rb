@@ -43,11 +43,11 @@ module Links
       # (see Embedded#find)
       def find(code) = read(@sql.first("SELECT code, redirect, details FROM links WHERE code = ?", code.b))
 
-      # Counts a visit, on disk.
-      #
       # @return [Integer] milliseconds since 1970, by the clock by which links expire
       def now = Timestamp.now
 
+      # Counts a visit, on disk.
+      #
       # @param code [String]
       def count_visit(code)
         @sql.execute("UPDATE visits SET visits = visits + 1 WHERE code = ?", code.b)

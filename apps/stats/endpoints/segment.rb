@@ -36,7 +36,7 @@ module Stats
           list = message["batch"]
           raise Refused.new("invalid_batch", "batch must be a list of messages.", 400) unless list.is_a?(Array) && list.any?
 
-          key = admit(offered: message["writeKey"])
+          key = admit(offered: message["writeKey"]&.to_s)
           batch = Batch.new(list, service.batch_events_max, id: "messageId")
           batch.refuse { |item| SegmentMessage.fault(item) }
           receipt = accept_batch(batch, key) do |sender, item|
