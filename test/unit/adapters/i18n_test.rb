@@ -26,7 +26,15 @@ class I18nAdapterTest < Minitest::Test
   # Each sets its locale while the others wait.
   def locales
     Elah.run do
-      tasks = %i[de fr].map { |locale| Elah.async { I18n.locale = locale; sleep 0; I18n.locale } }
+      are_set = { de: Queue.new, fr: Queue.new }
+      tasks = %i[de fr].permutation.map do |locale, other|
+        Elah.async do
+          I18n.locale = locale
+          are_set[locale] << true
+          are_set[other].pop
+          I18n.locale
+        end
+      end
       [*tasks.map(&:value), Elah.async { I18n.locale }.value]
     end
   end

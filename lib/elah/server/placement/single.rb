@@ -64,6 +64,7 @@ module Elah
       # @api private
       def network? = false
 
+      # @param _shard [Integer]
       # @return [Integer] always the same
       def term_of(_shard) = 1
 
