@@ -94,6 +94,7 @@ impl Looks {
             members.writers.insert(writer.writer, member);
             board.writers.push(writer);
         }
+        members.writers.extend(self.vanished(&signs));
         self.seen.replace(signs);
         board.shards = self.shards().await?;
         self.raise_version(&board).await;
@@ -117,6 +118,19 @@ impl Looks {
         let [lag_ms, losses, restores, drops, moves] = [lag_ms, losses, restores, drops, moves].map(|number| signed(*number));
         self.reader.rows(statements::FIGURES, &[&writer, &lag_ms, &losses, &restores, &drops, &moves]).await?;
         Ok(())
+    }
+
+    /// Silent writers that are not listed any more: others have taken all their shards since the last look.
+    fn vanished(&self, listed: &HashMap<u64, (Seen, Instant)>) -> Vec<(u64, Member)> {
+        let before = self.shared.members();
+        let is_gone = |writer: u64, since: Instant| since.elapsed() >= self.silence && !listed.contains_key(&writer);
+        let seen = self.seen.borrow();
+        let gone = seen.iter().filter(|(writer, (_, since))| is_gone(**writer, *since)).map(|(writer, _)| *writer);
+        gone.filter_map(|writer| {
+            let member = before.writers.get(&writer)?.clone();
+            Some((writer, Member { is_fenced: true, has_vanished: true, ..member }))
+        })
+        .collect()
     }
 
     fn since(&self, row: &WriterRow) -> Instant {
