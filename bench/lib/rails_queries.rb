@@ -43,7 +43,7 @@ module Bench
       servers.each_value(&:start)
       runs = Turns.take(servers.keys, @rounds) { |side| run(side, servers[side], milliseconds) }
       { milliseconds: milliseconds, bound_ms: BOUNDS_MS.fetch(milliseconds), connections: CONNECTIONS, versions: versions, runs: runs,
-        commands: servers.transform_values { |server| server.command.join(" ") } }
+        commands: servers.transform_values { |server| command_of(server) } }
     ensure
       servers&.each_value(&:stop)
     end
@@ -70,6 +70,9 @@ module Bench
       @versions ||= "Ruby #{@ruby.version}, " +
                     @ruby.ask("ruby", "-rrails", "-rpuma/const", "-e", "puts 'Rails ' + Rails.version + ', Puma ' + Puma::Const::PUMA_VERSION")
     end
+
+    # Without how its Ruby is entered.
+    def command_of(server) = server.command.drop_while { |word| !%w[exe/elah puma].include?(word) }.join(" ")
 
     # At its limit first: no search goes beyond.
     def run(side, server, milliseconds)
