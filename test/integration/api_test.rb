@@ -71,6 +71,11 @@ class APIIntegrationTest < Minitest::Test
         rescue Elah::DeadlineExceeded
           GIVEN_UP << true
         end
+        5.times do
+          Elah.timeout(0.000001) { request.body }
+        rescue Elah::DeadlineExceeded
+          GIVEN_UP << true
+        end
         { body: request.body }
       end
       get(:given_up) { GIVEN_UP.size }
@@ -271,7 +276,7 @@ class APIIntegrationTest < Minitest::Test
   def test_a_read_of_a_body_that_is_given_up_loses_nothing
     server.connect do |client|
       client.write("POST /patient HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nthe ")
-      wait_until("the first read is given up") { server.get("/given_up").body == "1" }
+      wait_until("reads are given up") { server.get("/given_up").body == "6" }
       assert_equal({ "body" => "the body" }, client.write("body").read_answer.json)
     end
   end

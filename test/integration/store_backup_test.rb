@@ -111,7 +111,6 @@ class StoreBackupTest < BackupCase
     reader&.close
   end
 
-  # A folder that had this name, or a link to one, was emptied, even when it was the data folder.
   # Its path, ".", was taken for one that is not UTF-8.
   def test_a_store_that_is_the_data_folder_itself
     store = Elah::Store.open(@data)
@@ -126,6 +125,7 @@ class StoreBackupTest < BackupCase
     restored&.close
   end
 
+  # A folder that had this name, or a link to one, was emptied, even when it was the data folder.
   def test_a_folder_with_the_name_of_an_unfinished_backup_is_left_alone
     fill
     other = path("b.unfinished")

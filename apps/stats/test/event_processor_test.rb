@@ -74,6 +74,13 @@ class EventProcessorTest < SinkCase
     assert_equal 0, @service.archive.size
   end
 
+  # A sink whose events are processed as those of the service, with a destination.
+  def sink_to(destination)
+    parts = { archive: @service.archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination }
+    processor = Stats::EventProcessor.new(@store, **parts)
+    sink("direct") { |given| processor.deliver(given) }
+  end
+
   # A destination at which a visitor is erased while it stores that visitor's events.
   class ErasedMeanwhile
     attr_reader :erased
@@ -91,8 +98,7 @@ class EventProcessorTest < SinkCase
   def test_the_events_of_a_visitor_who_is_erased_while_they_are_processed_are_not_kept
     archive = @service.archive
     destination = ErasedMeanwhile.new(archive)
-    processor = Stats::EventProcessor.new(@store, archive: archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination)
-    events = sink("direct") { |given| processor.deliver(given) }
+    events = sink_to(destination)
     events.push_all([event("/a", visitor: "1" * 32), event("/b")], durability: :delivered, wait_seconds: 120)
     assert_equal [[], 1, ["1" * 32]], [archive.of_visitor("1" * 32), archive.size, destination.erased]
   end
@@ -107,10 +113,7 @@ class EventProcessorTest < SinkCase
 
   # They were parked after the erasure had looked through the parked events.
   def test_the_rejected_events_of_a_visitor_who_is_erased_while_they_are_processed_are_not_parked
-    archive = @service.archive
-    destination = RejectingMeanwhile.new(archive)
-    processor = Stats::EventProcessor.new(@store, archive: archive, rollups: @service.rollups, schemas: @service.schemas, destination: destination)
-    events = sink("direct") { |given| processor.deliver(given) }
+    events = sink_to(RejectingMeanwhile.new(@service.archive))
     events.push_all([event("/a", visitor: "1" * 32), event("/b")])
     events.flush
     assert_equal ["/b"], (events.dead_letters.map { |letter| Elah::JSON.parse(letter.bytes)["path"] })

@@ -185,7 +185,7 @@ impl Driver {
         // Without the database its lease ends by itself.
         let stored = timeout(self.options.lease, self.last_stored(writer)).await.ok().flatten();
         self.jobs.close();
-        // In the order of the batches: whoever waits for one is woken by a later one.
+        // In the order of the batches: the first error of a claim stays.
         for group in std::mem::take(&mut self.groups).into_values() {
             match (group.serial, stored) {
                 (Some(_), None) => group.fail(&unknown("did not come back before the process ended")),

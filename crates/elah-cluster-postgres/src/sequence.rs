@@ -1,7 +1,7 @@
 //! The writer's connection. It never cancels a statement and sets no time limit in the database: both would end the wait for the
 //! standby and leave a local commit. Only the wait for the row of the writer, which a statement of the last connection may hold, is
-//! limited: otherwise each connection would leave one more behind. A connection without a reply is given up, and the next one begins a new session, after which
-//! nothing of the old one can be stored.
+//! limited: otherwise each connection would leave one more behind. A connection without a reply is given up, and the next one
+//! begins a new session, after which nothing of the old one can be stored.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

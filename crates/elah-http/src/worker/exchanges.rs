@@ -200,11 +200,13 @@ impl Worker {
         }
     }
 
-    /// Lets a streamed body begin with these bytes, which were read from it, so that the next read gets them again.
+    /// Lets the body begin with these bytes, which were read from it, so that the next read gets them again.
     pub fn put_back(&self, id: RequestId, bytes: Bytes) {
-        let Some(exchange) = self.shared.admission.get(id) else { return };
-        if let RequestBody::Streamed { unread, .. } = &mut *exchange.body.borrow_mut() {
-            *unread = bytes;
+        let Some(exchange) = self.shared.admission.get(id).filter(|_| !bytes.is_empty()) else { return };
+        match &mut *exchange.body.borrow_mut() {
+            RequestBody::Streamed { unread, .. } => *unread = [bytes, mem::take(unread)].concat().into(),
+            body @ RequestBody::Empty => *body = RequestBody::Memory(bytes),
+            RequestBody::Memory(_) | RequestBody::Spooled { .. } => {}
         }
     }
 

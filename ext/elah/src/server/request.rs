@@ -224,7 +224,12 @@ impl Request {
         let parked = park(ruby, wait);
         // Also if the fiber was cancelled, because the read would continue without it.
         let chunk = worker.take_chunk(wait);
-        parked?;
+        if let Err(error) = parked {
+            if let Some(Ok(Some(chunk))) = chunk {
+                worker.put_back(self.id, chunk);
+            }
+            return Err(error);
+        }
         match chunk {
             Some(Ok(chunk)) => Ok(chunk),
             Some(Err(problem)) => Err(bad_request(ruby, &problem)?),

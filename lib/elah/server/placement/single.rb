@@ -46,6 +46,10 @@ module Elah
       # @return [Integer] the slot that owns it
       def owner_of(_shard) = 0
 
+      # @param _shard [Integer]
+      # @return [Integer] always the same
+      def term_of(_shard) = 1
+
       # @param slot [Integer]
       # @return [Integer] which generation owns the slot's shards, 0 while none does
       def generation_of(slot) = slot.zero? ? @generation : 0
@@ -63,10 +67,6 @@ module Elah
       # @return [Boolean] whether other machines call this process
       # @api private
       def network? = false
-
-      # @param _shard [Integer]
-      # @return [Integer] always the same
-      def term_of(_shard) = 1
 
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
