@@ -57,10 +57,11 @@ module RailsApi
     end
   end
 
-  # Connections come back a moment after the response was read.
+  # Connections come back a moment after the response was read. Those who wait for one of a request that was broken off
+  # wait until it has been replaced, while none is in use.
   def assert_nothing_leaked(server)
     stat = nil
-    wait_until("all connections are back") { (stat = server.get("/pool").json)["busy"].zero? }
-    assert_equal [0, 0], stat.values_at("dead", "waiting")
+    wait_until("all connections are back") { (stat = server.get("/pool").json).values_at("busy", "waiting") == [0, 0] }
+    assert_equal 0, stat["dead"]
   end
 end
