@@ -151,6 +151,46 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # Calls of the first collection ran for longer than `handover_seconds`. The shards went away and came back before the second collection was told,
+  # which then handed over the term that had just begun, and refused all calls for good.
+  def test_shards_that_come_back_while_calls_of_another_collection_run_are_served
+    app = <<~RUBY
+      GATE = Thread::Queue.new
+      class Slow < Elah::Entity
+        def wait = GATE.pop.to_s
+      end
+      class Quick < Elah::Entity
+        def pid = Process.pid
+      end
+      STORE = Elah::Store.open(Elah.config.data)
+      SLOW = Slow.in(STORE)
+      QUICK = Quick.in(STORE)
+      run(Class.new(Elah::API) do
+        format :txt
+        get("wait/:key") { SLOW[params[:key]].wait }
+        get("pid/:key") { QUICK[params[:key]].pid.to_s }
+        get(:last) { Elah::Placement.current.before_release { warn "All has been handed over" } && "" }
+        get(:open) { GATE.close && "" }
+      end)
+    RUBY
+    supervised(app, handover_seconds: 0.1, entity_moving_seconds: 1) do |server|
+      server.signal(:TTOU)
+      wait_for_workers(server, 1)
+      clients = KEYS.map { |key| server.connect.write("GET /wait/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+      KEYS.each { |key| server.get("/pid/#{key}") }
+      server.get("/last")
+      server.signal(:TTIN)
+      server.wait_for(/did not hand over within 0\.1 s.*There are 2 workers/m)
+      server.signal(:TTOU)
+      server.wait_for(/There are 2 workers.*There are 1 workers/m)
+      server.get("/open")
+      server.wait_for(/All has been handed over/)
+      assert_equal [200], KEYS.map { |key| server.get("/pid/#{key}").status }.uniq, server.log
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   def test_a_worker_that_is_killed_takes_nothing_that_was_answered_with_it
     supervised(APP) do |server|
       pids = worker_pids(server)

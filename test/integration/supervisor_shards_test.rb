@@ -34,10 +34,10 @@ class SupervisorShardsTest < Minitest::Test
     config = <<~RUBY
       before_worker_boot do
         place = Elah::Placement.current
-        place.before_release do |shards|
+        place.before_release do |terms|
           sleep 0.05
-          owners = shards.map { |shard| place.owner_of(shard) }.uniq
-          $stderr.puts "slot \#{place.slot} hands \#{shards.size} shards over, owned by \#{owners.inspect}"
+          owners = terms.keys.map { |shard| place.owner_of(shard) }.uniq
+          $stderr.puts "slot \#{place.slot} hands \#{terms.size} shards over, owned by \#{owners.inspect}"
         end
       end
     RUBY

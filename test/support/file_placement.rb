@@ -47,7 +47,7 @@ class FilePlacement
 
   def before_release(&block) = @blocks << block
 
-  def release(shards) = @blocks.each { |block| block.call(shards) }
+  def release(shards) = @blocks.each { |block| block.call(shards.to_h { |shard| [shard, term_of(shard)] }) }
 
   def publish(_name, _value) = nil
 

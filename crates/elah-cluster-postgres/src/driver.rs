@@ -185,7 +185,6 @@ impl Driver {
         // Without the database its lease ends by itself.
         let stored = timeout(self.options.lease, self.last_stored(writer)).await.ok().flatten();
         self.jobs.close();
-        // In the order of the batches: the first error of a claim stays.
         for group in std::mem::take(&mut self.groups).into_values() {
             match (group.serial, stored) {
                 (Some(_), None) => group.fail(&unknown("did not come back before the process ended")),
@@ -219,9 +218,12 @@ impl Driver {
             Job::Batch(waiting) => self.waiting.push_back(waiting),
             Job::Leave(done) => self.leave(done),
             Job::Read { claim, table, range, done } => self.read(claim, table, range, done),
-            Job::Released(shards) => {
-                let released = self.stopping.extract_if(.., |held| shards.iter().any(|shard| u32::from(*shard) == held.shard));
-                let released: Vec<_> = released.collect();
+            Job::Released(terms) => {
+                let terms_from = self.terms_from;
+                let is_released = |held: &mut Held| {
+                    terms.iter().any(|(shard, term)| (u32::from(*shard), *term) == (held.shard, terms_from + held.term))
+                };
+                let released: Vec<_> = self.stopping.extract_if(.., is_released).collect();
                 self.stopped(&released);
             }
         }
@@ -274,11 +276,7 @@ impl Driver {
             group.leave_out(|claim| self.shared.holds(claim));
             let mut shards: Vec<_> = group.claims().map(|claim| self.held(claim)).collect();
             if shards.is_empty() {
-                // Nobody is told of it before earlier batches are stored.
-                match self.groups.last_entry() {
-                    Some(mut last) => last.get_mut().append(group),
-                    None => group.settle(),
-                }
+                group.settle();
                 continue;
             }
             shards.sort_unstable();
@@ -391,7 +389,7 @@ impl Driver {
     fn stop(&mut self, held: Held) {
         self.stopping.push(held);
         let shard = u16::try_from(held.shard).unwrap_or(u16::MAX);
-        self.shared.ask_release(&[shard]);
+        self.shared.ask_release(shard, self.terms_from + held.term);
         let (report, patience) = (self.report.clone(), self.options.handover);
         drop(spawn_local(async move {
             sleep(patience).await;

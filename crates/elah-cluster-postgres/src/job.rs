@@ -13,7 +13,7 @@ pub(crate) type Rows = Told<Result<Vec<Entry>, StoreError>>;
 pub(crate) enum Job {
     Batch(Waiting),
     Read { claim: Arc<Claim>, table: Arc<TableName>, range: Range, done: Rows },
-    Released(Vec<u16>),
+    Released(Vec<(u16, u64)>),
     Leave(Told),
 }
 

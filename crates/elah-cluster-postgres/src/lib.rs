@@ -128,14 +128,15 @@ impl Cluster {
         self.shared.trouble()
     }
 
-    /// Tells `told` when this process should hand shards over: finish their calls and store their writes, and then `release` them.
+    /// Tells `told` when this process should hand shards over: finish the calls of their terms and store their writes, and then `release`
+    /// these. They may have ended meanwhile, by `handover` or the lease.
     pub fn when_released(&self, told: ReleaseTold) {
         self.shared.when_released(told);
     }
 
-    /// Gives up shards whose calls have ended.
-    pub fn release(&self, shards: Vec<u16>) {
-        self.send(Job::Released(shards));
+    /// Gives up terms of shards whose calls have ended.
+    pub fn release(&self, terms: Vec<(u16, u64)>) {
+        self.send(Job::Released(terms));
     }
 
     /// Hands everything over and leaves the cluster; `done` is called when others can take the shards.

@@ -77,11 +77,6 @@ impl Group {
         group
     }
 
-    /// Adds batches whose calls have all failed.
-    pub(crate) fn append(&mut self, later: Group) {
-        self.batches.extend(later.batches);
-    }
-
     /// When its first batch came.
     pub(crate) fn since_ms(&self) -> Option<u64> {
         self.batches.first().map(|waiting| waiting.since_ms)

@@ -13,7 +13,7 @@ use crate::members::Members;
 const NOTES_MAX: usize = 100;
 
 /// Told which shards the process should hand over; `None` when the cluster is closed.
-pub type ReleaseTold = Told<Option<Vec<u16>>>;
+pub type ReleaseTold = Told<Option<Vec<(u16, u64)>>>;
 
 pub(crate) struct Shared {
     /// The number of this process's writer; 0 while it has none.
@@ -38,7 +38,8 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct Releases {
-    due: Vec<u16>,
+    /// Shards, and the terms that end.
+    due: Vec<(u16, u64)>,
     waiting: Option<ReleaseTold>,
     is_closed: bool,
 }
@@ -174,18 +175,17 @@ impl Shared {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks the process to hand shards over. `false` if nobody there does.
-    pub(crate) fn ask_release(&self, shards: &[u16]) -> bool {
+    /// Asks the process to hand a shard over.
+    pub(crate) fn ask_release(&self, shard: u16, term: u64) {
         let told = {
             let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(told) = releases.waiting.take() else {
-                releases.due.extend(shards);
-                return false;
+                releases.due.push((shard, term));
+                return;
             };
             told
         };
-        told(Some(shards.to_vec()));
-        true
+        told(Some(vec![(shard, term)]));
     }
 
     /// Tells `told` when shards should be handed over, at once if some should.

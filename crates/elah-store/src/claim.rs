@@ -15,7 +15,7 @@
 //! the store. When the number has changed, it checks its shard's epoch.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::Error;
 use super::layout::{CLAIMS, SHARDS, TAKEOVERS};
@@ -31,9 +31,10 @@ pub const SHARDS_MAX: u32 = 65_536;
 pub struct Claim {
     shard: u16,
     epoch: u64,
-    failure: OnceLock<Error>,
-    /// The number of the earliest batch that was not stored.
+    /// The number of the earliest batch that was not stored; `u64::MAX` while all are.
     failed_at: AtomicU64,
+    /// Why that batch was not stored.
+    failure: Mutex<Option<Error>>,
     /// The number of takeovers at the last check that found the epoch valid.
     checked_at: AtomicU64,
     /// Whether another owner is known to have claimed the shard.
@@ -46,8 +47,8 @@ impl Claim {
         Arc::new(Claim {
             shard,
             epoch,
-            failure: OnceLock::new(),
             failed_at: AtomicU64::new(u64::MAX),
+            failure: Mutex::new(None),
             checked_at: AtomicU64::new(0),
             is_taken: AtomicBool::new(false),
         })
@@ -63,14 +64,17 @@ impl Claim {
         self.epoch
     }
 
-    /// Why the batch `number`, or an earlier one, was not stored.
-    pub fn failure(&self, number: u64) -> Option<&Error> {
-        self.failure.get().filter(|_| self.failed_at.load(Ordering::Acquire) <= number)
+    /// Why the batch `number`, or the earliest one that it may build on, was not stored.
+    pub fn failure(&self, number: u64) -> Option<Error> {
+        if self.failed_at.load(Ordering::Acquire) > number {
+            return None;
+        }
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether nothing can be stored under the claim any more.
     pub fn has_failed(&self) -> bool {
-        self.failure.get().is_some() || self.is_taken.load(Ordering::Acquire)
+        self.failed_at.load(Ordering::Acquire) < u64::MAX || self.is_taken.load(Ordering::Acquire)
     }
 
     /// Records that another owner has the shard.
@@ -91,17 +95,18 @@ impl Claim {
 
     /// The same right for batches that do not build on lost ones. `None` if another owner has the shard.
     pub fn renewed(&self) -> Option<Arc<Self>> {
-        match self.failure.get() {
-            Some(Error::Fenced { .. }) => None,
-            _ if self.is_taken.load(Ordering::Acquire) => None,
-            _ => Some(Claim::new(self.shard, self.epoch)),
-        }
+        (!self.is_taken.load(Ordering::Acquire)).then(|| Claim::new(self.shard, self.epoch))
     }
 
-    /// Records that the batch `number` was not stored, in whatever order batches fail. The first error stays.
+    /// Records that the batch `number` was not stored, in whatever order batches fail.
     pub fn fail(&self, number: u64, error: &Error) {
-        let _ = self.failure.set(error.clone());
-        self.failed_at.fetch_min(number, Ordering::AcqRel);
+        if matches!(error, Error::Fenced { .. }) {
+            self.take_away();
+        }
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.failed_at.fetch_min(number, Ordering::AcqRel) > number {
+            *failure = Some(error.clone());
+        }
     }
 }
 

@@ -244,9 +244,10 @@ module Elah
       end
 
       def run_here(task, activation, name, arguments)
+        settled = @commits.settled # what a call has seen of earlier ones may get lost while it waits
         reply = activation.run(task, name, arguments)
         batch = activation.run_batch
-        conclude(activation.state, batch) if batch > @commits.settled
+        conclude(activation.state, batch) if batch > settled
         reply
       end
 

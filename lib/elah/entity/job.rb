@@ -100,8 +100,8 @@ module Elah
           return if @followed.key?(placement)
 
           @followed[placement] = true
-          placement.before_release do |shards|
-            leaving = @running.select { |_, (other, shard)| other.equal?(placement) && shards.include?(shard) }
+          placement.before_release do |terms|
+            leaving = @running.select { |_, (other, shard)| other.equal?(placement) && terms.key?(shard) }
             leaving.each_key { |job| @running.delete(job).last.cancel }
           end
         end

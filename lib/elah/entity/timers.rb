@@ -154,6 +154,9 @@ module Elah
         return unless batch
 
         batch > settled ? expect(shard, time) : @unsettled.delete(shard)
+      rescue Store::Error
+        expect(shard, now)
+        raise
       end
 
       def fire_due

@@ -9,7 +9,7 @@ module Elah
   # A placement has these methods: `slot`, `generation`, `slots` (the upper bound of the slots), `shards`, `owner_of(shard)`,
   # `term_of(shard)` (which changes when this worker owns the shard again), `generation_of(slot)` (0 for an empty slot), `version` (which changes
   # whenever one of these does), `link_path(slot, generation)`, `own_path` (nil if no other process calls this one), `network?`,
-  # `before_release { |shards| }`, `publish(name, integer)` and `server_id`, the process that represents all workers. One with an `own_path` also has
+  # `before_release { |terms| }`, `publish(name, integer)` and `server_id`, the process that represents all workers. One with an `own_path` also has
   # `neighbours` (slots of the other workers of this machine) and `machines` (slots of the workers of other machines, by machine).
   module Placement
     class << self

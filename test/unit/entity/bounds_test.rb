@@ -119,4 +119,32 @@ class EntityBoundsTest < EntityCase
       store.close
     end
   end
+
+  # The write was refused while the method of the reader waited, which then returned what was stored nowhere.
+  def test_a_reader_that_waits_in_its_method_fails_with_the_write_that_it_has_seen
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("seen", store: store) do
+        def deposit_too_much
+          state.put("big", "x" * 2_000_000)
+          deposit(1)
+        end
+
+        def balance_after(gate)
+          gate.pop
+          balance
+        end
+      end
+      Elah.run do
+        gate = Gate.new
+        write = Elah.async { accounts["1"].deposit_too_much }
+        read = Elah.async { accounts["1"].balance_after(gate) }
+        assert_instance_of Elah::Store::Full, write.wait.error
+        gate << nil
+        assert_instance_of Elah::Store::Full, read.wait.error
+        assert_equal 0, accounts["1"].balance
+      end
+      store.close
+    end
+  end
 end

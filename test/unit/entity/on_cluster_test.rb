@@ -115,6 +115,24 @@ class EntityTimersOnClusterTest < EntityCase
     end
   end
 
+  # A shard whose timers could not be read once was not looked at again.
+  def test_timers_fire_when_the_database_reads_again
+    lines = Queue.new
+    lines.define_singleton_method(:write) { |line| push(line) }
+    Elah::Log.current = Elah::Log.new(out: lines)
+    database = Elah::SQL.new(@url, connections_max: 1)
+    Elah.run do
+      at = @store.now + 0.5
+      @alarms.call_many(Array.new(500) { |n| [n.to_s, :set, at] }) # in each shard
+      database.execute("ALTER TABLE elah_rows RENAME TO elah_rows_away")
+      assert_match(/Timers of alarms cannot fire/, lines.pop)
+      database.execute("ALTER TABLE elah_rows_away RENAME TO elah_rows")
+      assert_equal 500, fired(500).uniq.size
+    end
+  ensure
+    database.close
+  end
+
   def test_a_job_runs_again_and_again
     runs = Queue.new
     Elah.run do

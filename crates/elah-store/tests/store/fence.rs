@@ -43,7 +43,7 @@ impl Owner {
     fn write(&self, claim: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
         let batch = self.gather(claim, key, value);
         self.settle(batch);
-        self.claims[claim].failure(batch).map_or(Ok(()), |error| Err(error.clone()))
+        self.claims[claim].failure(batch).map_or(Ok(()), Err)
     }
 }
 
@@ -188,6 +188,19 @@ fn what_builds_on_a_batch_that_did_not_fit_is_not_stored_either() {
     let batch = owner.commits.gather(&again, &mut gathered);
     owner.settle(batch);
     assert_eq!(get(&owner.own, b"a"), Some(b"3".to_vec()));
+}
+
+#[test]
+fn a_claim_fails_with_the_error_of_its_earliest_lost_batch() {
+    // A later batch that was not sent failed first and said "not stored", so that the caller of the earlier one, which may be stored, did it again.
+    let claim = Claim::new(3, 7);
+    let unknown = Error::Unavailable { why: "no reply".to_owned(), may_have_run: true };
+    claim.fail(5, &Error::Fenced { shard: 3, epoch: 7, stored: 8 });
+    claim.fail(4, &unknown);
+    assert_eq!(None, claim.failure(3));
+    assert_eq!(Some(unknown.clone()), claim.failure(4));
+    assert_eq!(Some(unknown), claim.failure(5), "it may build on the earlier one");
+    assert!(claim.has_failed() && claim.renewed().is_none(), "another owner has the shard");
 }
 
 #[test]

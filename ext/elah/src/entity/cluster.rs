@@ -94,13 +94,13 @@ impl RubyCluster {
         }
     }
 
-    /// Suspends until shards should be handed over; nil when the process has left.
-    fn next_release(ruby: &Ruby, cluster: &Self) -> Result<Option<Vec<u16>>, Error> {
-        suspend(ruby, |completer| cluster.cluster.when_released(Box::new(|shards| completer.complete(shards))))
+    /// Suspends until shards should be handed over, each with the term that ends; nil when the process has left.
+    fn next_release(ruby: &Ruby, cluster: &Self) -> Result<Option<Vec<(u16, u64)>>, Error> {
+        suspend(ruby, |completer| cluster.cluster.when_released(Box::new(|terms| completer.complete(terms))))
     }
 
-    fn release(&self, shards: Vec<u16>) {
-        self.cluster.release(shards);
+    fn release(&self, terms: Vec<(u16, u64)>) {
+        self.cluster.release(terms);
     }
 
     /// Suspends until others can take all shards.

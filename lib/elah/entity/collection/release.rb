@@ -8,18 +8,20 @@ module Elah
       module Release
         private
 
-        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns. The shards may come back before anybody calls
-        # this collection: what is released is their term.
-        def release(shards)
+        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long. The shards may come
+        # back before anybody calls this collection, or while calls of another one still run: what is released is a term.
+        #
+        # @param terms [Hash{Integer=>Integer}] of each shard
+        def release(terms)
           return unless @claims
 
-          released = shards.to_h { |shard| [shard, @placement.term_of(shard)] }
-          @released.update(released)
-          leaving = @residents.of(released)
+          current = terms.select { |shard, term| term == @placement.term_of(shard) }
+          @released.update(current)
+          leaving = @residents.of(current)
           leaving.each { |activation| @residents.delete(activation) }
           leaving.each(&:wait_until_idle)
           flush
-          shards.each { |shard| @claims.release(shard) }
+          current.each_key { |shard| @claims.release(shard) }
         end
       end
     end

@@ -82,7 +82,7 @@ module Elah
           @placement = @store.placement
           @version = @placement.version
           @claims = Claims.new(Epochs.of(@store, @placement), @commits)
-          @placement.before_release { |shards| release(shards) }
+          @placement.before_release { |terms| release(terms) }
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.

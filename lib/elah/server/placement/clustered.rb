@@ -78,7 +78,7 @@ module Elah
 
       # Runs the block, in a fiber of this worker, before shards of it get another owner.
       #
-      # @yieldparam shards [Array<Integer>]
+      # @yieldparam terms [Hash{Integer=>Integer}] which term of each shard ends
       # @api private
       def before_release(&block) = @before_release << block
 
@@ -106,13 +106,13 @@ module Elah
       end
 
       def hand_over
-        while (shards = @native.next_release)
+        while (terms = @native.next_release)
           @before_release.each do |block|
-            block.call(shards)
+            block.call(terms.to_h)
           rescue StandardError => e
             Log.current.exception(e, "Shards could not be handed over in order")
           end
-          @native.release(shards)
+          @native.release(terms)
         end
       ensure
         @serves = false

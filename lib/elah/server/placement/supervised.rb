@@ -80,7 +80,7 @@ module Elah
       # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
       # `handover_seconds`.
       #
-      # @yieldparam shards [Array<Integer>] those that are handed over
+      # @yieldparam terms [Hash{Integer=>Integer}] which term of each shard ends; it may be over when an earlier block has taken long
       # @api private
       def before_release(&block) = @before_release << block
 
@@ -90,8 +90,9 @@ module Elah
       # @yieldparam exception [Exception] what a block ended with
       # @api private
       def release(shards)
+        terms = shards.to_h { |shard| [shard, term_of(shard)] }
         @before_release.each do |block|
-          block.call(shards)
+          block.call(terms)
         rescue StandardError => e
           yield e
         end

@@ -106,7 +106,7 @@ impl EntityState {
     }
 
     fn failure(&self, number: u64) -> Option<elah_store::Error> {
-        self.claim.failure(number).cloned()
+        self.claim.failure(number)
     }
 
     /// Whether nothing may build on it any more, because a batch was lost or another process has claimed the shard.
