@@ -125,6 +125,31 @@ class StoreBackupTest < BackupCase
     restored&.close
   end
 
+  # The data folder was taken for a sink, so that the stream could not be restored.
+  def test_a_store_with_the_name_of_a_ledger
+    store = Elah::Store.open(File.join(@data, "ledger"))
+    store.table("numbers").put("1", "one")
+    succeed("backup", path("b"))
+    store.close
+    succeed("restore", path("b"), data: path("r"))
+    restored = Elah::Store.open(File.join(path("r"), "ledger"))
+    assert_equal "one", restored.table("numbers").get("1")
+  ensure
+    restored&.close
+  end
+
+  # Its path was "./ledger".
+  def test_a_sink_that_is_the_data_folder_itself
+    sink = Elah::Sink.new("visits", folder: @data, deliver: false)
+    sink.push({ "page" => "/" }, durability: :disk)
+    succeed("backup", path("b"))
+    succeed("restore", path("b"), data: path("r"))
+    assert_equal 1, Dir[File.join(path("r"), "journal-*", "*.log")].size
+    assert_path_exists File.join(path("r"), "ledger", "data.mdb")
+  ensure
+    sink&.close
+  end
+
   # A folder that had this name, or a link to one, was emptied, even when it was the data folder.
   def test_a_folder_with_the_name_of_an_unfinished_backup_is_left_alone
     fill

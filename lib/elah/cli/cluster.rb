@@ -79,7 +79,7 @@ module Elah
         # The folder of the store, and its identity for the app.
         def store_in(path, data)
           dir = File.realpath(path)
-          found = Elah::Store::Backup::Contents.stores(dir).reject { |store| File.basename(store) == "ledger" }
+          found = Elah::Store::Backup::Contents.stores(dir).reject { |store| Elah::Store::Backup::Contents.ledger?(File.join(dir, store)) }
           return [dir, Elah::Store.identity_of(dir, data)] if found == ["."]
           return [File.join(dir, found[0]), found[0]] if found.size == 1
 

@@ -118,9 +118,9 @@ module Elah
 
         # The sink whose ledger the store is.
         def sink(dir)
-          parent = File.dirname(dir)
-          return unless File.basename(dir) == "ledger"
+          return unless Elah::Store::Backup::Contents.ledger?(dir)
 
+          parent = File.dirname(dir)
           segments = Dir.glob("journal-*/*.log", base: parent).map { |path| File.join(parent, path) }
           { name: File.basename(parent), journal_files: segments.size, journal_bytes: segments.sum { |path| File.size?(path).to_i } }
         end

@@ -31,6 +31,10 @@ module Elah
           found.reject { |path| ::File.basename(path).match?(/\Anew\.\d+\z/) || path.start_with?(UNFINISHED_RESTORE, CHECKED_RESTORE) }.sort
         end
 
+        # @param dir [String] the folder of a store
+        # @return [Boolean] whether it is the ledger of a sink, whose journals are beside it
+        def self.ledger?(dir) = ::File.basename(dir) == "ledger" && Dir.glob("journal-*", base: ::File.dirname(dir)).any?
+
         # @param data [String]
         # @yieldparam contents [Contents]
         # @return [Object] the block's value
@@ -61,7 +65,8 @@ module Elah
           raise Failed, "No store in #{data}: set --data to the data folder of the app." if @stores.empty?
 
           @stores.each { |store| Store.check(path(store)) } # before anything is held
-          @sinks = @stores.map { |store| ::File.dirname(store) if ::File.basename(store) == "ledger" }.compact
+          @ledgers = @stores.select { |store| self.class.ledger?(path(store)) }
+          @sinks = @ledgers.map { |ledger| ::File.dirname(ledger) }
           pin_all
         rescue StandardError
           close
@@ -96,8 +101,8 @@ module Elah
         def pin_all
           Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
           @taken_at = Time.now.utc
-          @sinks.each { |sink| pin_sink(sink) }
-          (@stores - @sinks.map { |sink| ::File.join(sink, "ledger") }).each { |store| hold(*pin_store(store)) }
+          @ledgers.each { |ledger| pin_sink(::File.dirname(ledger), ledger) }
+          (@stores - @ledgers).each { |store| hold(*pin_store(store)) }
         end
 
         def hold(files, resources)
@@ -113,11 +118,11 @@ module Elah
         end
 
         # Until no segment was added between the two.
-        def pin_sink(sink)
+        def pin_sink(sink, ledger)
           ATTEMPTS_MAX.times do
             before = segments(sink)
             opened = before.filter_map { |segment| open(segment)&.then { |io| [segment, io] } }
-            files, resources = pin_store(::File.join(sink, "ledger"))
+            files, resources = pin_store(ledger)
             after = segments(sink)
             if (after - before).empty? && (after.any? || before.empty?)
               return hold(files + opened.map { |segment, io| pinned(segment, io) }, resources + opened.map(&:last))
@@ -130,7 +135,7 @@ module Elah
 
         def segments(sink)
           journals = Dir.children(path(sink)).map { |name| Text.of_bytes(name) }.grep(/\Ajournal-\d+\z/)
-          files = journals.flat_map { |journal| Folders.files(path(::File.join(sink, journal))).map { |file| ::File.join(sink, journal, file) } }
+          files = journals.flat_map { |journal| Folders.files(path(::File.join(sink, journal))).map { |file| join(sink, ::File.join(journal, file)) } }
           files.grep(SEGMENT).sort
         end
 
@@ -153,7 +158,7 @@ module Elah
 
         def path(relative) = ::File.join(@data, relative)
 
-        def join(store, name) = store == "." ? name : ::File.join(store, name)
+        def join(folder, name) = folder == "." ? name : ::File.join(folder, name)
       end
     end
   end
