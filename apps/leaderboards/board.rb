@@ -85,7 +85,7 @@ module Leaderboards
 
     def prefix = @season.prefix(key[/\A[^@]+/])
 
-    def rows_of(name) = Boards::Rows.new(index(name), Board.region.index(name))
+    def rows_of(name) = Boards::Rows.new(index(name), Board.region.index(name), Leaderboards.service.clock)
 
     def restore_past(id, number)
       @seasons = nil

@@ -10,29 +10,34 @@ module Leaderboards
 
       # @param index [Elah::Entity::Index] to write
       # @param table [Elah::Store::Table] the same, to read
-      def initialize(index, table)
+      # @param clock [#now] seconds since 1970
+      def initialize(index, table, clock)
         @index = index
         @table = table
+        @clock = clock
         @unsettled = {}
         @writes = 0
       end
 
       # @param key [String]
       # @return [String, nil]
-      def get(key) = @unsettled.fetch(key) { @table.get(key) }
+      def get(key)
+        value, ends_at = @unsettled.fetch(key) { return @table.get(key) }
+        value unless ended?(ends_at)
+      end
 
       # @param key [String]
       # @param value [String]
       # @param ttl [Numeric, nil] seconds
       def put(key, value, ttl: nil)
         @index.put(key, value, ttl: ttl)
-        note(key, value)
+        note(key, value, ttl && (@clock.now + ttl))
       end
 
       # @param key [String]
       def delete(key)
         @index.delete(key)
-        note(key, nil)
+        note(key, nil, nil)
       end
 
       # @param prefix [String]
@@ -42,17 +47,19 @@ module Leaderboards
       private
 
       # A stored row may follow a pending one; it stays a little longer.
-      def note(key, value)
+      def note(key, value, ends_at)
         @unsettled.delete(key)
-        @unsettled[key] = value
+        @unsettled[key] = [value, ends_at]
         return unless ((@writes += 1) % LOOK_EVERY).zero?
 
-        while (key, value = @unsettled.first)
-          return unless @table.get(key) == value
+        while (key, (value, ends_at) = @unsettled.first)
+          return unless ended?(ends_at) || @table.get(key) == value
 
           @unsettled.shift
         end
       end
+
+      def ended?(ends_at) = ends_at && ends_at <= @clock.now
     end
   end
 end

@@ -57,6 +57,8 @@ class BoardCase < Minitest::Test
 
   def increment(board, member, amount, key) = @scores.increment(board, member, amount, key, :ordinal).then { |text, is_replay| [JSON.parse(text), is_replay] }
 
+  def score_and_replay(increment) = [increment.first["score"], increment.last]
+
   def json(text) = JSON.parse(text)
 
   # @return [Array<Array(String, Object)>] members with scores

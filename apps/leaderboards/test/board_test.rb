@@ -32,10 +32,20 @@ class BoardTest < BoardCase
     assert_equal 5, increment(other, "ann", 5, "k").first["score"], "a key is one board's"
   end
 
+  # A board that had few writes a day kept all of its responses in memory, and replayed them for ever.
+  def test_an_increment_is_forgotten_after_a_day
+    board = create
+    assert_equal [5, false], score_and_replay(increment(board, "ann", 5, "k"))
+    @clock.now += DAY - 1
+    assert_equal [5, true], score_and_replay(increment(board, "ann", 5, "k"))
+    @clock.now += 1
+    assert_equal [10, false], score_and_replay(increment(board, "ann", 5, "k"))
+  end
+
   def test_a_refused_increment_does_not_use_its_key
     board = create
     assert_raises(Leaderboards::InvalidScore) { increment(board, "ann", 1.5, "k") }
-    assert_equal [5, false], increment(board, "ann", 5, "k").then { |answer, is_replay| [answer["score"], is_replay] }
+    assert_equal [5, false], score_and_replay(increment(board, "ann", 5, "k"))
   end
 
   def test_a_refusal_does_not_reload_the_board

@@ -103,7 +103,7 @@ module Elah
       # @return [Array] the arguments as the entity receives them
       def restore_entity(arguments)
         @entity = nil
-        @commits.settle(batch)
+        @commits.settle_now(batch)
         report_loss if @state&.failed? && !@collection.durable?
         @state = @collection.open_state(@shard, @key)
         @entity = @collection.new_entity(@key, @state)

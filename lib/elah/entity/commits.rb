@@ -50,11 +50,21 @@ module Elah
       # @return [Integer] the current value of {#settled}
       def refresh = @settled = @native.settled
 
+      # Waits until a batch is settled, and lets it neither wait for the end of the iteration nor linger.
+      #
+      # @param batch [Integer]
+      def settle_now(batch)
+        return if batch <= @settled
+
+        @native.submit
+        settle(batch)
+      end
+
       # Waits if too many bytes are unsettled.
       #
       # @param batch [Integer]
       def hold_back(batch)
-        settle(batch) if @native.waiting_bytes > WAITING_BYTES_MAX
+        settle_now(batch) if @native.waiting_bytes > WAITING_BYTES_MAX
       end
 
       # Waits until all gathered writes are settled.

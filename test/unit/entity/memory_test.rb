@@ -43,6 +43,19 @@ class EntityMemoryTest < EntityCase
     assert_equal "7", lingering.index(:history).get("2 7")
   end
 
+  # The call after it waited for writes that had not left the iteration yet, and then lingered.
+  def test_a_call_that_fails_after_others_of_its_iteration_makes_none_linger
+    lingering = accounts("failing") do
+      durability :memory
+      linger_seconds 60
+    end
+    Elah.run do
+      lingering["1"].balance
+      replies = Elah.timeout(30) { lingering.call_many([["1", :deposit, 1], ["1", :break], ["1", :balance]]) }
+      assert_equal [1, RuntimeError, 1], replies.map { |reply| reply.is_a?(Exception) ? reply.class : reply }
+    end
+  end
+
   # They stayed those of the opening that was closed.
   def test_a_store_that_is_opened_again_has_its_entities
     assert_equal 5, @accounts["1"].deposit(5)
