@@ -45,6 +45,34 @@ class ClusterStoreBadDaysTest < Minitest::Test
     wait_until("the sweeper has found that it accepts writes") { !Elah::Store.troubles.key?(@store.dir) }
   end
 
+  # It waited for the database, and no signal but KILL ended it.
+  def test_a_script_ends_while_its_last_changes_cannot_be_stored
+    script = <<~RUBY
+      require "elah"
+      Elah.config = Elah::Config.build(lease_seconds: 1)
+      class Note < Elah::Entity
+        durability :memory
+        def write(text) = state.put("text", text)
+      end
+      notes = Note.in(Elah::Store.open(ARGV.first))
+      Elah.run do
+        notes["a"].write("first")
+        notes.flush
+        $stdout.syswrite("up\n")
+        $stdin.gets
+        notes["a"].write("second")
+      end
+      puts "over"
+    RUBY
+    IO.popen([RbConfig.ruby, "-I", File.expand_path("../../lib", __dir__), "-e", script, @server.url, { err: %i[child out] }], "r+") do |process|
+      assert_equal "up\n", process.gets
+      @server.stop
+      process.puts
+      assert_match(/ERROR .*The database of the cluster does not reply: the last changes of Note may not be stored\.\nover\n/, process.read)
+    end
+    assert_predicate Process.last_status, :success?
+  end
+
   # Whatever was confirmed is there, and nothing of what may not have run.
   def test_a_server_that_is_killed_has_what_it_confirmed
     outcomes = Queue.new

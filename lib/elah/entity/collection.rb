@@ -214,6 +214,16 @@ module Elah
       # Waits until all acknowledged writes are on disk, in the thread if no loop runs.
       def flush = @commits.flush
 
+      # As {#flush}, when the loop or the process ends. On a cluster it waits for one lease at most: after it others own the entities.
+      # @api private
+      def flush_at_end
+        return flush unless clustered? && @commits.waiting?
+
+        Elah.run { Elah.timeout(Elah.config.lease_seconds) { flush } }
+      rescue DeadlineExceeded
+        Log.current.error("The database of the cluster does not reply: the last changes of #{@name} may not be stored.")
+      end
+
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
@@ -279,7 +289,7 @@ module Elah
       # From now on the entities run in this loop, or outside any.
       def connect(event_loop)
         @commits.event_loop = @event_loop = event_loop
-        event_loop&.at_end { flush }
+        event_loop&.at_end { flush_at_end }
         Gauges.show(event_loop) if event_loop
         place unless @placement
         @routes.clear

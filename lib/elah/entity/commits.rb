@@ -67,6 +67,9 @@ module Elah
         settle_now(batch) if @native.waiting_bytes > WAITING_BYTES_MAX
       end
 
+      # @return [Boolean] whether gathered writes are not settled; they are sent
+      def waiting? = @native.submit > refresh
+
       # Waits until all gathered writes are settled.
       def flush = settle(@native.submit)
 

@@ -21,7 +21,7 @@ module Elah
     end
 
     Process.singleton_class.prepend(Fork)
-    at_exit { Collection.flush_all }
+    at_exit { Collection.flush_at_end }
     Config.at(:before_worker_boot) { Collection.warn_of_others }
   end
 end

@@ -19,7 +19,7 @@ require_relative "cluster/import"
 module Elah
   class Store
     at_exit do
-      Entity::Collection.flush_all unless Elah.autoload?(:Entity)
+      Entity::Collection.flush_at_end unless Elah.autoload?(:Entity)
       clusters.each(&:leave)
     end
 

@@ -43,8 +43,11 @@ module Elah
         # @return [Integer] number of entities of all classes in this process's memory
         def entities_in_memory = collections.each_value.sum(&:size)
 
-        # Waits until all writes that were acknowledged from memory are on disk: before a fork, and when the process ends.
+        # Waits until all writes that were acknowledged from memory are on disk: before a fork.
         def flush_all = collections.each_value(&:flush)
+
+        # As {flush_all}, when the process ends.
+        def flush_at_end = collections.each_value(&:flush_at_end)
 
         # As {flush_all}, of one store.
         #

@@ -134,8 +134,9 @@ module Elah
         end
 
         def segments(sink)
-          journals = Dir.children(path(sink)).map { |name| Text.of_bytes(name) }.grep(/\Ajournal-\d+\z/)
-          files = journals.flat_map { |journal| Folders.files(path(::File.join(sink, journal))).map { |file| join(sink, ::File.join(journal, file)) } }
+          names = Dir.children(path(sink)).map { |name| Text.of_bytes(name) }.grep(/\Ajournal-\d+\z/)
+          journals = names.map { |name| join(sink, name) }
+          files = journals.flat_map { |journal| Folders.files(path(journal)).map { |file| ::File.join(journal, file) } }
           files.grep(SEGMENT).sort
         end
 
