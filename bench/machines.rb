@@ -5,12 +5,13 @@
 #
 # throughput: ring_pools and leaderboards on three machines with a worker each, beside three workers of one machine, in turns. Each side has a
 #             database of its own on one server, with fsync.
-# calls:      a read of an entity that another machine owns, one at a time, beside one of the machine's own.
+# calls:      a read of an entity that another machine owns, one at a time, beside one of the machine's own. The cores are kept awake.
 # death:      the time from the moment at which a machine is cut off and killed until each account that it owned has been written by another.
 require "minitest"
 require "elah"
 require "support/bank_clients"
 require "support/machines_cluster"
+require_relative "lib/awake"
 require_relative "lib/generator_process"
 require_relative "lib/procfs"
 require_relative "lib/statistics"
@@ -57,7 +58,9 @@ class MachinesBench
   def calls
     machines(2, app: TIMED) do |cluster|
       keys = keys_by_owner(cluster)
-      runs = Bench::Turns.take(%w[node1 node2], @rounds) { |node| time_calls(cluster.servers[0], keys.fetch(node).first) }
+      runs = Bench::Awake.keep do
+        Bench::Turns.take(%w[node1 node2], @rounds) { |node| time_calls(cluster.servers[0], keys.fetch(node).first) }
+      end
       own, other = runs.values_at("node1", "node2").map { |found| Bench::Statistics.spread(found) }
       [result("p50 of a call to another machine", other, "µs", "< 300"), result("p50 of a call of the machine's own", own, "µs")]
     end

@@ -38,8 +38,8 @@ module Leaderboards
     # @param number [Integer]
     # @yieldparam change [Array] season, size, log_id, number and texts; see {Boards::Changes#since}
     def follow(definition, log_id, number)
-      @listeners += 1
-      listener = enter(definition)
+      listener = Listener.new(Queue.new, monotonic + @seconds)
+      enter(definition, listener)
       first = @scores.changes(definition, log_id, number)
       feed = @feeds.fetch(definition.key)
       feed.log_id, feed.number = first[2, 2] unless feed.log_id
@@ -52,8 +52,7 @@ module Leaderboards
         seen = change[2, 2]
       end
     ensure
-      leave(definition, listener) if listener
-      @listeners -= 1 if listener
+      leave(definition, listener)
     end
 
     private
@@ -62,12 +61,11 @@ module Leaderboards
     def missed(change, seen) = change[4] && (change[2] != seen[0] || change[3] - change[4].size != seen[1])
 
     # The first one starts the poller. Others may enter before it has begun.
-    def enter(definition)
+    def enter(definition, listener)
+      @listeners += 1
       feed = @feeds[definition.key] ||= Feed.new([], nil, nil, 0)
-      listener = Listener.new(Queue.new, monotonic + @seconds)
       feed.listeners << listener
       feed.poller = Elah.every(EVERY_SECONDS, detached: true) { poll(definition, feed) } if feed.listeners.one?
-      listener
     end
 
     def monotonic = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -85,11 +83,12 @@ module Leaderboards
     end
 
     def leave(definition, listener)
+      @listeners -= 1
       feed = @feeds.fetch(definition.key)
       feed.listeners.delete_if { |other| other.equal?(listener) }
       return unless feed.listeners.empty?
 
-      feed.poller.cancel
+      feed.poller&.cancel # none if the worker has too many fibers
       @feeds.delete(definition.key)
     end
   end
