@@ -223,9 +223,10 @@ module Elah
     # @api private
     def identity = Store.identity_of(dir, Elah.config.data)
 
-    # @return [Elah::Entity::Servers] the other servers on this folder
+    # @param what [String] as of {Entity::Servers.of}
+    # @return [Elah::Entity::Servers] the servers on this folder
     # @api private
-    def servers = Entity::Servers.of(dir)
+    def servers(what = "entities") = Entity::Servers.of(dir, what)
 
     alias new_counter counter_native
     alias begin_attempt begin_native

@@ -191,6 +191,50 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
+  # A call that was longer than `handover_seconds` kept what other calls had left in memory from being stored in time, and its own changes were
+  # acknowledged though another worker had its shard.
+  def test_changes_in_memory_survive_a_call_that_is_longer_than_the_hand_over
+    app = <<~RUBY
+      class Tally < Elah::Entity
+        durability :memory
+        linger_seconds LINGER_SECONDS_MAX
+        def restore = @count = state.get("count").to_i
+        attr_reader :count
+        def add
+          state.put("count", (@count += 1).to_s)
+          @count
+        end
+        def add_later(file)
+          sleep 0.01 until File.exist?(file)
+          add
+        end
+      end
+      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      GATE = File.join(Elah.config.data, "gate")
+      run(Class.new(Elah::API) do
+        format :txt
+        get("add/:key") { TALLIES[params[:key]].add.to_s }
+        get("later/:key") { TALLIES[params[:key]].add_later(GATE).to_s }
+        get("count/:key") { TALLIES[params[:key]].count.to_s }
+        get(:open) { File.write(GATE, "") && "" }
+      end)
+    RUBY
+    supervised(app, handover_seconds: 0.1) do |server|
+      server.signal(:TTOU)
+      wait_for_workers(server, 1)
+      KEYS.each { |key| server.get("/add/quick#{key}") }
+      clients = KEYS.map { |key| server.connect.write("GET /later/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+      server.signal(:TTIN)
+      server.wait_for(/did not hand over within 0\.1 s.*There are 2 workers/m)
+      assert_equal ["1"], KEYS.map { |key| server.get("/count/quick#{key}").body }.uniq, "what had returned"
+      server.get("/open")
+      assert_equal ["1"], clients.map { |client| client.read_answer.body }.uniq
+      assert_equal ["1"], KEYS.map { |key| server.get("/count/#{key}").body }.uniq, "what ran on"
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   def test_a_worker_that_is_killed_takes_nothing_that_was_answered_with_it
     supervised(APP) do |server|
       pids = worker_pids(server)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use elah_store::{Claim, Entry, Error as StoreError, Range, TableName, Told};
 
-use crate::rows::{Group, Waiting, fenced};
+use crate::rows::{Group, Waiting};
 
 /// Told the rows of a range.
 pub(crate) type Rows = Told<Result<Vec<Entry>, StoreError>>;
@@ -22,7 +22,7 @@ impl Job {
     pub(crate) fn refuse(self) {
         match self {
             Job::Batch(waiting) => Group::from(waiting).fail_not_stored(),
-            Job::Read { claim, done, .. } => done(Err(fenced(&claim))),
+            Job::Read { claim, done, .. } => done(Err(claim.fenced())),
             Job::Leave(done) => done(()),
             Job::Released(_) => {}
         }
@@ -50,7 +50,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
-            done(Err(fenced(&self.claim)));
+            done(Err(self.claim.fenced()));
         }
     }
 }

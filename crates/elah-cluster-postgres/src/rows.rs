@@ -93,7 +93,7 @@ impl Group {
     pub(crate) fn leave_out(&self, holds: impl Fn(&Claim) -> bool) {
         for Waiting { batch, .. } in &self.batches {
             for (claim, _) in batch.calls().filter(|(claim, _)| counts(claim, batch) && !holds(claim)) {
-                claim.fail(batch.number, &fenced(claim));
+                claim.fail(batch.number, &claim.fenced());
             }
         }
     }
@@ -154,7 +154,7 @@ impl Group {
             return self.fail(&refusal);
         }
         for Waiting { batch, .. } in &self.batches {
-            batch.calls().for_each(|(claim, _)| claim.fail(batch.number, &fenced(claim)));
+            batch.calls().for_each(|(claim, _)| claim.fail(batch.number, &claim.fenced()));
         }
         self.settle();
     }
@@ -163,9 +163,4 @@ impl Group {
 /// Whether calls of the batch under the claim build on no lost one.
 fn counts(claim: &Claim, batch: &Batch) -> bool {
     claim.failure(batch.number).is_none()
-}
-
-/// Another writer owns the shard, or soon does: nothing is stored.
-pub(crate) fn fenced(claim: &Claim) -> elah_store::Error {
-    elah_store::Error::Fenced { shard: claim.shard(), epoch: claim.epoch(), stored: claim.epoch() + 1 }
 }

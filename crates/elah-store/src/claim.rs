@@ -72,6 +72,16 @@ impl Claim {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Another owner has the shard, or soon does: nothing is stored.
+    pub fn fenced(&self) -> Error {
+        Error::Fenced { shard: self.shard, epoch: self.epoch, stored: self.epoch + 1 }
+    }
+
+    /// Why nothing can be stored under the claim any more.
+    pub fn loss(&self) -> Option<Error> {
+        if self.is_taken.load(Ordering::Acquire) { Some(self.fenced()) } else { self.failure(u64::MAX) }
+    }
+
     /// Whether nothing can be stored under the claim any more.
     pub fn has_failed(&self) -> bool {
         self.failed_at.load(Ordering::Acquire) < u64::MAX || self.is_taken.load(Ordering::Acquire)

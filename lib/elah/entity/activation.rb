@@ -80,6 +80,14 @@ module Elah
       # @return [Boolean]
       def idle?(settled) = @runner.nil? && batch <= settled
 
+      # Reports changes that returned from memory and were not stored: nobody waits for them.
+      def report_loss
+        @state.check(batch) if @state && !@collection.durable?
+      rescue Store::Error => e
+        lost = Lost.new("The last changes of #{identity} are lost because they could not be stored: #{e.message}")
+        @collection.event_loop&.report(lost)
+      end
+
       # Waits until all earlier calls have ended.
       def wait_until_idle
         return unless @runner
@@ -104,18 +112,10 @@ module Elah
       def restore_entity(arguments)
         @entity = nil
         @commits.settle_now(batch)
-        report_loss if @state&.failed? && !@collection.durable?
+        report_loss
         @state = @collection.open_state(@shard, @key)
         @entity = @collection.new_entity(@key, @state)
         @state.admit(arguments) or raise Moved, "Another process has claimed #{identity}."
-      end
-
-      # No caller waits for these writes, so the log reports their loss.
-      def report_loss
-        @state.check(batch)
-      rescue Store::Error => e
-        lost = Lost.new("The last changes of #{identity} are lost because they could not be stored: #{e.message}")
-        @collection.event_loop&.report(lost)
       end
 
       def wait_in_line(task)

@@ -4,15 +4,16 @@ require "etc"
 
 module Elah
   class Entity
-    # The servers that have entities of a store's folder in memory. Each has a file there, which its processes keep locked while they live. So a
-    # second server, or a script, can find the first.
+    # The servers that have entities of a store's folder in memory, or fire their timers. Each has a file there, which its processes keep locked
+    # while they live. So a second server, or a script, can find the first.
     class Servers
       @all = {}
 
       class << self
         # @param dir [String] of a store
+        # @param what [String] what they have in common: "entities" in memory, or "timers" that they fire
         # @return [Servers]
-        def of(dir) = @all[dir] ||= new(dir)
+        def of(dir, what = "entities") = @all[[dir, what]] ||= new(dir, what)
 
         # Drops all, in a fork: the locks belong to the parent.
         def reset_all
@@ -22,13 +23,15 @@ module Elah
       end
 
       # @param dir [String]
-      def initialize(dir)
+      # @param what [String]
+      def initialize(dir, what)
         @dir = dir
+        @what = what
         @told = []
         @file = nil
       end
 
-      # Records that this process has entities in memory. If the folder is not writable, it records nothing.
+      # Records that this process is one of them. If the folder is not writable, it records nothing.
       def enter
         @file ||= lock(own_path)
       rescue SystemCallError
@@ -43,7 +46,7 @@ module Elah
         end
       end
 
-      # Whether this server fires timers: of several in one folder the first one does, so that they do not take them from each other.
+      # Whether this server is the first of them: it alone fires timers, so that they do not take them from each other.
       #
       # @return [Boolean] also true when the folder is not writable, so that no server is recorded
       def first?
@@ -64,9 +67,9 @@ module Elah
 
       private
 
-      def own_path = File.join(@dir, "entities-#{Placement.current.server_id}@#{Etc.uname[:nodename]}.lock")
+      def own_path = File.join(@dir, "#{@what}-#{Placement.current.server_id}@#{Etc.uname[:nodename]}.lock")
 
-      def others = (Dir.glob("entities-*.lock", base: @dir).map { |name| File.join(@dir, name) } - [own_path]).select { |path| locked?(path) }
+      def others = (Dir.glob("#{@what}-*.lock", base: @dir).map { |name| File.join(@dir, name) } - [own_path]).select { |path| locked?(path) }
 
       # Another process may remove the file between its creation and its locking.
       def lock(path)

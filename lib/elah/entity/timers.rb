@@ -131,7 +131,7 @@ module Elah
       # A shard is read once it is claimed: from then on nobody else can add a timer that this worker does not know. Another server on the same
       # folder, by whose calls a shard was lost, leaves its timers to the first one.
       def follow_claims
-        servers = @store.servers
+        servers = @store.servers("timers")
         claims = servers.nil? || servers.first? ? @collection.claims_of_owned : {}
         @follow_at = Concurrency.now + TICK_SECONDS
         @next.delete_if { |shard, _| !claims[shard].equal?(@claims[shard]) }

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "placement/releasing"
 require_relative "placement/single"
 
 module Elah

@@ -318,6 +318,19 @@ class EntityTimersTest < EntityCase
     FileUtils.remove_entry(dir)
   end
 
+  # It was there first, and fires no timers itself: nobody did.
+  def test_timers_fire_beside_a_console_that_was_there_before
+    script = "require 'elah'; Class.new(Elah::Entity) { entity_name('other'); def ask = 1 }.in(Elah::Store.open(ARGV[0]))['1'].ask; $stdout.syswrite(%(up\n)); $stdin.gets"
+    IO.popen([RbConfig.ruby, "-I", File.expand_path("../../../lib", __dir__), "-e", script, @timed_dir], "r+") do |console|
+      assert_equal "up\n", console.gets
+      Elah.run do
+        @alarms["1"].set(at(0))
+        assert_equal ["1"], Elah.timeout(30) { fired }
+      end
+      console.puts
+    end
+  end
+
   def test_the_longest_key
     key = "\xff".b * Elah::Entity::Collection::KEY_BYTES_MAX
     Elah.run do

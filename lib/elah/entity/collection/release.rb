@@ -8,8 +8,9 @@ module Elah
       module Release
         private
 
-        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long. The shards may come
-        # back before anybody calls this collection, or while calls of another one still run: what is released is a term.
+        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has returned
+        # is stored before the calls that still run are waited for. The shards may come back before anybody calls this collection: what is released is
+        # a term.
         #
         # @param terms [Hash{Integer=>Integer}] of each shard
         def release(terms)
@@ -19,8 +20,10 @@ module Elah
           @released.update(current)
           leaving = @residents.of(current)
           leaving.each { |activation| @residents.delete(activation) }
+          flush
           leaving.each(&:wait_until_idle)
           flush
+          leaving.each(&:report_loss)
           current.each_key { |shard| @claims.release(shard) }
         end
       end

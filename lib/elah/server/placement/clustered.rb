@@ -5,6 +5,8 @@ module Elah
     # The placement of a process in a cluster: each process of each machine is a slot, whose number is that of its writer in the database. A process
     # that was declared dead goes on as another writer. See {Placement}.
     class Clustered
+      include Releasing
+
       # @return [Integer] of the process that it was made in
       attr_reader :process_id
 
@@ -76,12 +78,6 @@ module Elah
       # @api private
       def network? = true
 
-      # Runs the block, in a fiber of this worker, before shards of it get another owner.
-      #
-      # @yieldparam terms [Hash{Integer=>Integer}] which term of each shard ends
-      # @api private
-      def before_release(&block) = @before_release << block
-
       # Hands shards over whenever the cluster asks for it, as long as the loop runs.
       #
       # @param event_loop [Elah::EventLoop]
@@ -107,11 +103,7 @@ module Elah
 
       def hand_over
         while (terms = @native.next_release)
-          @before_release.each do |block|
-            block.call(terms.to_h)
-          rescue StandardError => e
-            Log.current.exception(e, "Shards could not be handed over in order")
-          end
+          release_terms(terms.to_h) { |exception| Log.current.exception(exception, "Shards could not be handed over in order") }
           @native.release(terms)
         end
       ensure

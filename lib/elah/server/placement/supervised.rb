@@ -5,6 +5,7 @@ module Elah
     # The placement of a worker under a supervisor, read from the scoreboard at each call. See {Placement}.
     class Supervised
       include Publishing
+      include Releasing
 
       # @return [Integer] of this worker's process
       attr_reader :process_id
@@ -77,26 +78,12 @@ module Elah
       # @api private
       def network? = false
 
-      # Runs the block, in a fiber of this worker, before shards of it get another owner. Others own them when it has returned, or after
-      # `handover_seconds`.
-      #
-      # @yieldparam terms [Hash{Integer=>Integer}] which term of each shard ends; it may be over when an earlier block has taken long
-      # @api private
-      def before_release(&block) = @before_release << block
-
-      # Calls what {#before_release} was given.
+      # Hands shards over, in a fiber of this worker.
       #
       # @param shards [Array<Integer>]
-      # @yieldparam exception [Exception] what a block ended with
+      # @yieldparam exception [Exception] what a block of {#before_release} ended with
       # @api private
-      def release(shards)
-        terms = shards.to_h { |shard| [shard, term_of(shard)] }
-        @before_release.each do |block|
-          block.call(terms)
-        rescue StandardError => e
-          yield e
-        end
-      end
+      def release(shards, &) = release_terms(shards.to_h { |shard| [shard, term_of(shard)] }, &)
     end
   end
 end

@@ -15,8 +15,8 @@ module Elah
 
         SEGMENT = /\.(?:log|damaged)\z/
         # Files that a store or a sink can create again, or that a killed process has left.
-        TRANSIENT = %r{(?:\A|/)(?:lock\.mdb(?:\.\d+)?|data\.mdb\.compact|counters-[^/]+\.journal(?:-draft)?|entities-[^/]*\.lock|probe\.\d+|
-                       new\.\d+/[^/]+|#{CHECKED_RESTORE}/backup\.json|journal-\d+/[^/]+)\z}x
+        TRANSIENT = %r{(?:\A|/)(?:lock\.mdb(?:\.\d+)?|data\.mdb\.compact|counters-[^/]+\.journal(?:-draft)?|probe\.\d+|
+                       (?:entities|timers)-[^/]*\.lock|new\.\d+/[^/]+|#{CHECKED_RESTORE}/backup\.json|journal-\d+/[^/]+)\z}x
         ATTEMPTS_MAX = 100
         private_constant :SEGMENT, :TRANSIENT, :ATTEMPTS_MAX
 

@@ -150,9 +150,15 @@ impl RubyState {
         if state.is_lost() { Ok(ruby.qnil().as_value()) } else { copies::of_arguments(ruby, arguments) }
     }
 
-    /// Ends a call: adds its writes to the open batch, and returns the caller's copy of its result.
+    /// Ends a call: adds its writes to the open batch, and returns the caller's copy of its result. Of a call that has lost its shard meanwhile
+    /// nothing would be stored: it fails, and is made again at the next owner.
     fn finish(ruby: &Ruby, state: Receiver<Self>, result: Value) -> Result<Value, Error> {
         let result = copies::of_result(ruby, result)?;
+        if state.is_lost()
+            && let Some(loss) = state.claim.loss()
+        {
+            return Err(raised(ruby, &loss));
+        }
         state.gather_batch();
         Ok(result)
     }
