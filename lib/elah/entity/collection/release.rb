@@ -8,9 +8,9 @@ module Elah
       module Release
         private
 
-        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has returned
-        # is stored before the calls that still run are waited for. The shards may come back before anybody calls this collection: what is released is
-        # a term.
+        # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has
+        # returned is stored before the calls that still run are waited for. The shards may come back before anybody calls this collection: what is
+        # released is a term.
         #
         # @param terms [Hash{Integer=>Integer}] of each shard
         def release(terms)
