@@ -44,6 +44,14 @@ class RailsStreamsTest < Minitest::Test
     assert_nothing_leaked(server)
   end
 
+  # Its thread waited for a reader for ever.
+  def test_a_deadline_before_the_head_ends_a_live_action
+    serve(request_seconds: 1) do |server|
+      assert_equal 504, server.get("/live?before=2&ticks=50&pause=0").status
+      wait_until("the action has ended") { server.get("/live/running").json.zero? }
+    end
+  end
+
   def test_a_turbo_stream
     response = server.get("/turbo")
     assert_equal "text/vnd.turbo-stream.html; charset=utf-8", response["content-type"]

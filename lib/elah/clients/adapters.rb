@@ -4,6 +4,7 @@ module Elah
   # Adapters for gems that were not made for fibers. `elah serve` installs them for the gems that the app has loaded, unless the option `adapters`
   # is off. A program that calls `Elah.run` calls `Elah::Adapters.install`.
   module Adapters
+    autoload :ActionController, "elah/clients/adapters/action_controller"
     autoload :ActiveRecord, "elah/clients/adapters/active_record"
     autoload :ActiveSupport, "elah/clients/adapters/active_support"
     autoload :ErrorMapping, "elah/clients/adapters/error_mapping"
@@ -14,7 +15,7 @@ module Elah
     autoload :SQLite3, "elah/clients/adapters/sqlite3"
 
     # The gems that there are adapters for.
-    ALL = %i[ActiveRecord ActiveSupport I18n Mysql2 SQLite3].freeze
+    ALL = %i[ActionController ActiveRecord ActiveSupport I18n Mysql2 SQLite3].freeze
 
     # @return [Symbol, nil] whether Rails keeps the state of a request by `:thread` or by `:fiber`; nil before 7.0
     def self.isolation_level = ActiveSupport.isolation_level

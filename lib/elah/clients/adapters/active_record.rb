@@ -36,7 +36,6 @@ module Elah
           end
           connections::AbstractAdapter.prepend(Return::OfConnection, Interruption::Untranslated)
           connections::ConnectionPool.prepend(Return::OfPool)
-          ErrorMapping.register_with_rails
           # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
           # Now, because from here on their owner is no longer the thread.
           ::ActiveRecord::Base.connection_handler.clear_active_connections!

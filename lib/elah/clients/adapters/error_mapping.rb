@@ -37,6 +37,8 @@ module Elah
 
       # Adds the mapping to Rails, which sends its own error responses.
       RAILS_STATUSES = {
+        "Elah::ClientGone" => 499, # nobody reads the response
+        "Elah::DeadlineExceeded" => :gateway_timeout,
         "ActiveRecord::ConnectionTimeoutError" => :service_unavailable,
         "ActiveRecord::ConnectionNotEstablished" => :service_unavailable,
         "ActiveRecord::ConnectionFailed" => :service_unavailable,

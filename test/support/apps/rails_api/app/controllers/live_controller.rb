@@ -11,9 +11,10 @@ class LiveController < ActionController::API
     response.headers["Last-Modified"] = Time.now.httpdate # without it Rack::ETag would wait for the end
     stream = ActionController::Live::SSE.new(response.stream, event: "tick")
     RUNNING.increment
+    sleep params.fetch(:before, 0).to_f
     params.fetch(:ticks, 3).to_i.times do |number|
       stream.write({ number: number, widgets: count })
-      sleep 0.02
+      sleep params.fetch(:pause, 0.02).to_f
     end
   ensure
     stream&.close
