@@ -218,6 +218,9 @@ module Elah
         send_frame(KEEP_ALIVE) unless @was_pushed
         @was_pushed = false
       end
+    rescue Overloaded
+      @audience = nil
+      raise
     end
 
     def end_streams
