@@ -207,6 +207,11 @@ class RackResponseTest < Minitest::Test
     assert answer.body == "0123456789" * 30_000
   end
 
+  # As in Rails after `send_file Rails.root.join("file")`.
+  def test_a_file_with_a_pathname
+    assert get("file_pathname").body == "0123456789" * 30_000
+  end
+
   def test_a_file_of_which_a_part_is_sent_is_read_through_the_body
     assert_equal "abc", get("file_part").body
     assert_equal [206, "abc"], get("file_range").then { |answer| [answer.status, answer.body] }

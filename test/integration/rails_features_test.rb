@@ -26,6 +26,12 @@ class RailsFeaturesTest < Minitest::Test
     end
   end
 
+  # Its path is a Pathname.
+  def test_a_file_of_the_app
+    content = File.binread(File.join(FOLDER, "config.ru"))
+    assert_equal [200, content], shared_server.get("/files/app").then { |response| [response.status, response.body] }
+  end
+
   def test_jobs_inline_and_in_the_process
     names = Array.new(10) { |index| "j#{index}" }
     found = RequestBurst.new(shared_server, names.map { |name| "/widgets/later?name=#{name}" }).answers.map(&:json)

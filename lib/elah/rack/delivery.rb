@@ -98,9 +98,10 @@ module Elah
 
       def gone = ClientGone.new("The client closed the connection before the response was complete.")
 
-      # The path of the body, if the whole file is to be sent.
+      # The path of the body, if the whole file is to be sent. That of Rails may be a Pathname.
       def path_of_file
-        path = @body.to_path if @status != PARTIAL_CONTENT && @body.respond_to?(:to_path)
+        given = @body.to_path if @status != PARTIAL_CONTENT && @body.respond_to?(:to_path)
+        path = File.path(given) if given
         return unless path && File.file?(path)
 
         path if announced_length.nil? || announced_length == File.size(path)

@@ -4,6 +4,7 @@
 # /finished/NAME with what the callables of NAME were called, and /go_on lets a body that waits go on. /stress and /calm
 # switch garbage collection at every allocation on and off, /compact moves all objects that may be moved.
 require "json"
+require "pathname"
 require "tempfile"
 
 CLOSES = Hash.new(0)
@@ -120,6 +121,7 @@ FORMS = {
   "call_fails" => ->(_) { [200, TEXT, CountedStream.new("call_fails") { |stream| stream << "part"; GO_ON.pop; raise "no second part" }] },
   "call_endless" => ->(_) { [200, TEXT, CountedStream.new("call_endless") { |stream| loop { stream << "z" * 10_000 } }] },
   "file" => ->(_) { [200, TEXT, CountedFile.new("file") { FILE.path }] },
+  "file_pathname" => ->(_) { [200, TEXT, CountedFile.new("file_pathname") { Pathname(FILE.path) }] },
   "file_part" => ->(_) { [200, TEXT.merge("Content-Length" => "3"), CountedFile.new("file_part", "abc") { FILE.path }] },
   "file_range" => ->(_) { [206, TEXT.merge("Content-Range" => "bytes 0-2/300000"), CountedFile.new("file_range", "abc") { FILE.path }] },
   "file_missing" => ->(_) { [200, TEXT, CountedFile.new("file_missing", "instead") { "/nonexistent/file" }] },

@@ -23,6 +23,7 @@ Rails.application.routes.draw do
   get "/turbo" => "shop#turbo"
 
   post "/files" => "files#create"
+  get "/files/app" => "files#app"
   get "/broadcast" => "shop#broadcast"
   mount ActionCable.server => "/cable"
 end
