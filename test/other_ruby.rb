@@ -4,9 +4,10 @@ require "fileutils"
 require "open3"
 require_relative "debian_root"
 require_relative "ruby_record"
+require_relative "ruby_source"
 
-# A Ruby that this machine does not have: a Debian with it, in which a clone of the last commit is built, tested and
-# tried. The Debian and cargo's folder stay in tmp/rubies.
+# A Ruby that this machine does not have: a Debian with it, or one in which it is built from its source. There a clone
+# of the last commit is built, tested and tried. The Debian and the folders of the builds stay in tmp/rubies.
 class OtherRuby
   ROOT = File.expand_path("..", __dir__)
   SUITE = "trixie"
@@ -18,6 +19,10 @@ class OtherRuby
     "3.4" => { packages: %w[ruby3.4/experimental ruby3.4-dev/experimental libruby3.4/experimental],
                more: ["experimental"], environment: { "MT_NO_PLUGINS" => "1" } }
   }.freeze
+
+  # Its tests run with YJIT: without it a Ruby of Debian is as good.
+  FROM_SOURCE = { packages: RubySource::PACKAGES, more: [],
+                  environment: { **RubySource::ENVIRONMENT, "MT_NO_PLUGINS" => "1" } }.freeze
 
   # What every run of the tests contains: the binding and the library, the contracts of HTTP, Rack and JSON, and of the
   # integration tests those of the scheduler and of what comes in other versions with the other Debian: frameworks, gems
@@ -36,13 +41,12 @@ class OtherRuby
 
   def self.obstacle = DebianRoot.obstacle
 
-  # @param version [String] a key of RUBIES
+  # @param version [String] a key of RUBIES, or the absolute path of a folder with Ruby's source
   def initialize(version)
-    about = RUBIES.fetch(version) do
-      raise DebianRoot::Failure, "There is no Ruby #{version} to be had; there are #{RUBIES.keys.join(', ')}."
-    end
-    @version = version
-    @folder = File.join(ROOT, "tmp/rubies", version)
+    @source = RubySource.in(version)
+    about = @source ? FROM_SOURCE : RUBIES.fetch(version) { raise DebianRoot::Failure, unknown(version) }
+    @version = @source&.version || version
+    @folder = File.join(ROOT, "tmp/rubies", @version)
     @environment = about[:environment]
     @debian = DebianRoot.new(SUITE, @folder, packages: test_packages + about[:packages], more: about[:more])
   end
@@ -66,7 +70,7 @@ class OtherRuby
     @debian.exclusively do
       @root = @debian.root
       @debian.lend_network(@root)
-      FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby"))
+      install
       clone
       yield
     end
@@ -89,14 +93,24 @@ class OtherRuby
   def inside(failure, *command)
     exclusively do
       bring_record
-      DebianRoot.run(failure, *enter(*command))
+      DebianRoot.run(failure, *enter(*command, environment: @source ? { "RUBYOPT" => "--yjit" } : {}))
     ensure
       keep_record if command.include?("--record")
     end
   end
 
+  def unknown(version)
+    "There is no Ruby #{version} to be had; there are #{RUBIES.keys.join(', ')}, and absolute paths of Ruby's source."
+  end
+
+  def install
+    return @source.install(@root, File.join(@folder, "build")) if @source
+
+    FileUtils.ln_sf("/usr/bin/ruby#{@version}", File.join(@root, "usr/local/bin/ruby"))
+  end
+
   # In a checkout.
-  def record = File.join(RubyRecord::FOLDER, "#{@version}.json")
+  def record = File.join(RubyRecord::FOLDER, RubyRecord.name(@version, @source))
 
   def test_packages
     out, status = Open3.capture2(File.join(ROOT, "bin/setup"), "--packages", SUITE)

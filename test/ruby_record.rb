@@ -32,7 +32,7 @@ module RubyRecord
     # @param tallies [Hash{String=>Gate::Tally}] by step
     def write(root, tallies)
       FileUtils.mkdir_p(File.join(root, FOLDER))
-      file = File.join(root, FOLDER, "#{RUBY_VERSION[/\A\d+\.\d+/]}.json")
+      file = File.join(root, FOLDER, name(RUBY_VERSION, yjit?))
       steps = File.file?(file) ? JSON.parse(File.read(file)).fetch("steps") : {}
       date = Time.now.utc.strftime("%F")
       tallies.slice(*STEPS).each { |step, tally| steps[step] = { **tally.to_h, date: date } }
@@ -40,6 +40,9 @@ module RubyRecord
                  steps: steps.slice(*STEPS) }
       File.write(file, "#{JSON.pretty_generate(record)}\n")
     end
+
+    # @return [String] of the file for a Ruby; with YJIT it is another one
+    def name(version, yjit) = "#{version[/\A\d+\.\d+/]}#{'-yjit' if yjit}.json"
 
     def fill_readme(root) = Bench::MarkedText.new(File.join(root, "README.md"), "rubies").replace(table(root))
 

@@ -32,4 +32,13 @@ class GemTest < Minitest::Test
       assert_empty Dir[File.join(folder, "home/**/target/*")], "the build's own files are gone"
     end
   end
+
+  # Bundler hides the gems that come with Ruby and that no Gemfile names: from Ruby 3.4 on bigdecimal is one, from 4.0 on logger.
+  def test_an_app_with_bundler_has_what_elah_requires
+    Dir.mktmpdir do |folder|
+      File.write(File.join(folder, "Gemfile"), "gem \"elah\", path: #{ROOT.dump}\n")
+      uses = 'require "bundler/setup"; require "elah"; p Elah::SQL, Class.new(Elah::API).logger.class'
+      assert_equal "Elah::SQL\nLogger\n", run_in(folder, { "RUBYLIB" => nil }, RbConfig.ruby, "-e", uses)
+    end
+  end
 end

@@ -10,7 +10,8 @@ class OtherRubyTest < Minitest::Test
   def test_an_unknown_version_is_refused_with_those_that_can_be_had
     out, status = Open3.capture2e(RbConfig.ruby, "test/other_ruby.rb", "test", "2.7", chdir: OtherRuby::ROOT)
     assert_equal 1, status.exitstatus
-    assert_equal "There is no Ruby 2.7 to be had; there are #{OtherRuby::RUBIES.keys.join(', ')}.\n", out
+    assert_equal "There is no Ruby 2.7 to be had; there are #{OtherRuby::RUBIES.keys.join(', ')}, " \
+                 "and absolute paths of Ruby's source.\n", out
   end
 
   def test_what_is_run_exists
