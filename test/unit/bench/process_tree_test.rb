@@ -31,7 +31,7 @@ class ProcessTreeTest < Minitest::Test
                "map = Fiddle::Function.new(libc['mmap'], [Fiddle::TYPE_VOIDP, Fiddle::TYPE_SIZE_T, Fiddle::TYPE_INT, Fiddle::TYPE_INT, " \
                "Fiddle::TYPE_INT, Fiddle::TYPE_LONG], Fiddle::TYPE_VOIDP);" \
                "map.call(nil, 4_000_000, 1, 1, f.fileno, 0)[0, 4_000_000].sum; puts; $stdout.flush; $stdin.read"
-      IO.popen([RbConfig.ruby, "--disable=gems", "-e", script], "r+") do |process|
+      IO.popen([RbConfig.ruby, "-e", script], "r+") do |process|
         process.gets
         memory = Bench::ProcessTree.memory(process.pid)
         assert_in_delta 4_000_000, memory[:store_bytes], 10_000
