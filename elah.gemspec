@@ -20,6 +20,9 @@ Gem::Specification.new do |spec|
   spec.bindir = "exe"
   spec.executables = ["elah"]
   spec.extensions = ["ext/elah/extconf.rb"]
+  # Ruby brings both, but Bundler hides them where they are gems of their own: the first from Ruby 3.4 on, the second from 4.0 on.
+  spec.add_dependency "bigdecimal"
+  spec.add_dependency "logger"
   spec.add_dependency "rack", ">= 2.2", "< 4"
   spec.metadata = { "rubygems_mfa_required" => "true" }
 end
