@@ -3,7 +3,8 @@
 module Elah
   class Scheduler
     # IO#close while a fiber waits for the descriptor. Until Ruby 4.0, Ruby would raise in the thread of the waiter, which runs the loop and all
-    # fibers. Here only the waiter gets the IOError, and it stops waiting before the descriptor is closed.
+    # fibers; from 4.0 on, it would leave a fiber waiting in IO.select. Here only the waiter gets the IOError, and it stops waiting before the
+    # descriptor is closed.
     module Closing
       # The descriptors for which fibers of one loop wait.
       class Watches
@@ -85,7 +86,7 @@ module Elah
         super
       end
 
-      IO.prepend(self) if RUBY_VERSION < "4"
+      IO.prepend(self)
     end
   end
 end
