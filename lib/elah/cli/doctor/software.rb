@@ -6,7 +6,7 @@ module Elah
       # The versions of Ruby, Rack and Rails, the compiler, the native clients, and the hosts that Rails lets through.
       class Software
         # The versions that the tests have run with.
-        RUBIES = %w[3.1 3.3 3.4].freeze
+        RUBIES = %w[3.1 3.3 3.4 4.0].freeze
         RAILS = %w[6.1 7.2].freeze
         RACKS = %w[2.2 3.1].freeze
 
