@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "minitest/mock"
 require "support/backup_case"
+require "support/replaced_method"
 
 # `elah store backup` beside a process that writes: what is confirmed is in the copy.
 class StoreBackupTest < BackupCase
+  include ReplacedMethod
+
   ROUNDS = 4
 
   def test_a_backup_under_load_has_what_was_confirmed_before_it
@@ -49,7 +51,7 @@ class StoreBackupTest < BackupCase
     delays = [400, 400]
     delay = -> { delays.shift&.then { |number| wait_for(confirmed + number) } }
     delayed = ->(dir) { delay.call.then { take.call(dir) }.tap { delay.call } }
-    Elah::Store::Snapshot.stub(:take, delayed, &block)
+    replacing(Elah::Store::Snapshot, :take, delayed, &block)
     assert_empty delays
   end
 

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "board_case"
+require "support/replaced_method"
 
 # What a board stores, and what a reload and a refusal change.
 class BoardTest < BoardCase
+  include ReplacedMethod
+
   def test_a_board_is_restored_completely
     board = create
     submit(board, "ann", 5)
@@ -53,7 +56,7 @@ class BoardTest < BoardCase
     submit(board, "ann", 1)
     loads = 0
     original = Elah::RankedSet.method(:load)
-    Elah::RankedSet.stub(:load, ->(*args, **settings) { loads += 1 and original.call(*args, **settings) }) do
+    replacing(Elah::RankedSet, :load, ->(*args, **settings) { loads += 1 and original.call(*args, **settings) }) do
       assert_raises(Leaderboards::InvalidScore) { submit(board, "ann", "x") }
       assert_raises(Leaderboards::MemberNotFound) { @scores.show(board, "bob", :ordinal) }
       assert_raises(Leaderboards::InvalidCursor) { @scores.page(board, "abc", nil, 10, :ordinal) }

@@ -2,11 +2,12 @@
 
 require_relative "store_cases"
 require_relative "../stores/embedded"
-require "minitest/mock"
+require "support/replaced_method"
 require "support/servers"
 
 # The store of the shortener on the database of a cluster.
 class ClusterStoreTest < Minitest::Test
+  include ReplacedMethod
   include StoreCases
 
   def setup
@@ -22,7 +23,7 @@ class ClusterStoreTest < Minitest::Test
   # It used to be that of each machine.
   def test_links_expire_by_the_clock_of_the_database
     right = Links::Timestamp.now
-    Links::Timestamp.stub(:now, 0) { assert_in_delta right, @store.now, 60_000 }
+    replacing(Links::Timestamp, :now, -> { 0 }) { assert_in_delta right, @store.now, 60_000 }
   end
 
   private

@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "minitest/mock"
 require "set"
 require "support/entity_case"
+require "support/replaced_method"
 require "support/timed_store"
 
 # Calls under an idempotency key.
 class EntityOnceTest < EntityCase
+  include ReplacedMethod
   include TimedStore
 
   Once = Elah::Entity::Once
@@ -55,7 +56,7 @@ class EntityOnceTest < EntityCase
   # A stored result may have a reference, which is read also after the data folder was restored elsewhere.
   def test_the_store_is_the_same_wherever_its_data_folder_lies
     folder = Struct.new(:data).new(File.dirname(@timed.dir))
-    Elah.stub(:config, folder) { assert_equal File.basename(@timed.dir), @timed.identity }
+    replacing(Elah, :config, -> { folder }) { assert_equal File.basename(@timed.dir), @timed.identity }
   end
 
   def test_a_repeated_call_returns_the_stored_result_and_does_not_run
