@@ -66,7 +66,8 @@ module Conformance
       return { "content-type" => "application/json" } if sent.key?("json")
       return { "content-type" => "application/x-ndjson" } if sent.key?("ndjson")
 
-      {}
+      # As curl does, and Net::HTTP until Ruby 4.0.
+      sent.key?("body") ? { "content-type" => "application/x-www-form-urlencoded" } : {}
     end
   end
 end
