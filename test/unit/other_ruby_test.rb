@@ -1,8 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "fileutils"
 require "open3"
 require "rbconfig"
+require "tmpdir"
 require "other_ruby"
 
 # What is run on another Ruby; the run itself is the step `ruby-3.3`.
@@ -12,6 +14,25 @@ class OtherRubyTest < Minitest::Test
     assert_equal 1, status.exitstatus
     assert_equal "There is no Ruby 2.7 to be had; there are #{OtherRuby::RUBIES.keys.join(', ')}, " \
                  "and absolute paths of Ruby's source.\n", out
+  end
+
+  def test_a_folder_with_the_source_of_a_ruby_says_its_version
+    Dir.mktmpdir do |folder|
+      assert_nil RubySource.in(folder)
+      FileUtils.mkdir_p(File.join(folder, "include/ruby"))
+      File.write(File.join(folder, "include/ruby/version.h"), <<~C)
+        #define RUBY_API_VERSION_MAJOR 9
+        #define RUBY_API_VERSION_MINOR 10
+        #define RUBY_API_VERSION_TEENY 0
+      C
+      File.write(File.join(folder, "version.h"), "#define RUBY_VERSION_TEENY 11\n")
+      assert_equal "9.10.11", RubySource.in(folder).version
+    end
+  end
+
+  # Debian's own, which has no YJIT, keeps its row in the README.
+  def test_a_ruby_with_yjit_has_a_record_of_its_own
+    assert_equal %w[9.10.json 9.10-yjit.json], [false, true].map { |yjit| RubyRecord.name("9.10.11", yjit) }
   end
 
   def test_what_is_run_exists
