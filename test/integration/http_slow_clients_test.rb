@@ -108,7 +108,7 @@ class HttpSlowClientsTest < Minitest::Test
   # The kernel reports room only when a third of its buffer is free, or three quarters for a Unix socket. These clients
   # need longer than the bound to read as much.
   def test_clients_that_read_slowly_all_the_time_get_everything
-    pause, = IO.pipe
+    pause, _writer = IO.pipe
     Dir.mktmpdir do |folder|
       address = "unix://#{folder}/elah.sock"
       serve(write_seconds: 4, bind: ["tcp://127.0.0.1:0", address]) do |server|

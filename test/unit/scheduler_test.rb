@@ -15,7 +15,7 @@ class SchedulerTest < Minitest::Test
 
   def test_a_descriptor_that_another_fiber_closes_ends_the_wait_with_an_io_error
     Elah.run do
-      reader, = IO.pipe
+      reader, _writer = IO.pipe
       waiting = failing { reader.read(1) }
       reader.close
       assert_kind_of IOError, waiting.value
@@ -25,7 +25,7 @@ class SchedulerTest < Minitest::Test
 
   def test_a_descriptor_that_another_thread_closes_ends_the_wait_alone
     Elah.run do
-      reader, = IO.pipe
+      reader, _writer = IO.pipe
       innocent = failing { sleep(0.05) && raise("woken in time") }
       waiting = failing { reader.wait_readable(5) }
       Thread.new { reader.close }.join
@@ -36,7 +36,7 @@ class SchedulerTest < Minitest::Test
 
   def test_who_waits_again_for_a_descriptor_that_is_being_closed_is_told_again
     Elah.run do
-      reader, = IO.pipe
+      reader, _writer = IO.pipe
       errors = []
       waiting = failing do
         reader.wait_readable
@@ -52,7 +52,7 @@ class SchedulerTest < Minitest::Test
 
   def test_a_number_that_is_used_again_does_not_wake_who_waited_for_the_old_file
     Elah.run do
-      old, = IO.pipe
+      old, _writer = IO.pipe
       number = old.fileno
       events = []
       Fiber.schedule { events << [:old, Fiber.scheduler.io_wait(Struct.new(:fileno).new(number), IO::READABLE, 0.5)] }
@@ -258,8 +258,8 @@ class SchedulerTest < Minitest::Test
 
   def test_a_select_whose_descriptor_is_closed_ends_with_an_io_error
     Elah.run do
-      first, = IO.pipe
-      second, = IO.pipe
+      first, _first_writer = IO.pipe
+      second, _second_writer = IO.pipe
       waiting = failing { IO.select([first, second]) }
       second.close
       assert_kind_of IOError, waiting.value
@@ -296,7 +296,7 @@ class SchedulerTest < Minitest::Test
 
   def test_fiber_interrupt_raises_through_a_proxy_of_the_operation
     Elah.run do
-      reader, = IO.pipe
+      reader, _writer = IO.pipe
       operation = Operation.new
       waiting = Elah.async do
         operation.fiber = Fiber.current

@@ -67,7 +67,7 @@ class WaitsApp < Elah::API
     end
 
     get(:io_select) do
-      reader, = IO.pipe
+      reader, _writer = IO.pipe
       IO.select([reader], nil, nil, SECONDS).nil? && "done"
     end
 
