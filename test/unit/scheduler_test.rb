@@ -153,7 +153,7 @@ class SchedulerTest < Minitest::Test
       hold_at_least(0.06)
       mutex.unlock # both the wake-up and the time-out are due in the next turn
       assert_same holder, Fiber.current
-      sleep(0.05)
+      sleep(0.01) until order.size == 2
       assert_equal [0, 1], order.sort_by(&:to_s)
     end
   end
