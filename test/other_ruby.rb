@@ -110,7 +110,7 @@ class OtherRuby
   end
 
   # In a checkout.
-  def record = File.join(RubyRecord::FOLDER, RubyRecord.name(@version, @source))
+  def record = File.join(RubyRecord::FOLDER, RubyRecord.file_name(@version, @source))
 
   def test_packages
     out, status = Open3.capture2(File.join(ROOT, "bin/setup"), "--packages", SUITE)

@@ -32,7 +32,7 @@ module RubyRecord
     # @param tallies [Hash{String=>Gate::Tally}] by step
     def write(root, tallies)
       FileUtils.mkdir_p(File.join(root, FOLDER))
-      file = File.join(root, FOLDER, name(RUBY_VERSION, yjit?))
+      file = File.join(root, FOLDER, file_name(RUBY_VERSION, yjit?))
       steps = File.file?(file) ? JSON.parse(File.read(file)).fetch("steps") : {}
       date = Time.now.utc.strftime("%F")
       tallies.slice(*STEPS).each { |step, tally| steps[step] = { **tally.to_h, date: date } }
@@ -42,7 +42,7 @@ module RubyRecord
     end
 
     # @return [String] of the file for a Ruby; with YJIT it is another one
-    def name(version, yjit) = "#{version[/\A\d+\.\d+/]}#{'-yjit' if yjit}.json"
+    def file_name(version, yjit) = "#{version[/\A\d+\.\d+/]}#{'-yjit' if yjit}.json"
 
     def fill_readme(root) = Bench::MarkedText.new(File.join(root, "README.md"), "rubies").replace(table(root))
 

@@ -32,7 +32,7 @@ class OtherRubyTest < Minitest::Test
 
   # Debian's own, which has no YJIT, keeps its row in the README.
   def test_a_ruby_with_yjit_has_a_record_of_its_own
-    assert_equal %w[9.10.json 9.10-yjit.json], [false, true].map { |yjit| RubyRecord.name("9.10.11", yjit) }
+    assert_equal %w[9.10.json 9.10-yjit.json], [false, true].map { |yjit| RubyRecord.file_name("9.10.11", yjit) }
   end
 
   def test_what_is_run_exists
