@@ -24,6 +24,11 @@ class RackResponseTest < Minitest::Test
     end
   end
 
+  # As those of Rails, of which an answer to a Range of ActiveStorage is one.
+  def test_bodies_that_only_promise_to_be_at_hand
+    assert_equal %w[ab ab], %w[to_ary_raises to_ary_enumerator].map { |form| get(form).body }
+  end
+
   def test_long_bodies_at_hand_have_a_length
     assert get("long").body == "x" * 1_000_000
     assert get("many_long").body == (0..9).map { |n| n.to_s * 100_000 }.join

@@ -19,8 +19,11 @@ class RailsFeaturesTest < Minitest::Test
         uploads.each { |found| assert_equal FILE.bytesize, found["bytes"] }
         redirect = server.get(uploads.last["url"])
         assert_equal 302, redirect.status
-        download = server.get(redirect["location"].sub(%r{\Ahttp://[^/]+}, ""))
+        target = redirect["location"].sub(%r{\Ahttp://[^/]+}, "")
+        download = server.get(target)
         assert_equal [200, FILE], [download.status, download.body]
+        part = server.get(target, headers: { "Range" => "bytes=10-19" })
+        assert_equal [206, FILE.byteslice(10, 10)], [part.status, part.body]
         assert_nothing_leaked(server)
       end
     end

@@ -107,8 +107,14 @@ module Elah
         path if announced_length.nil? || announced_length == File.size(path)
       end
 
-      # The parts of a body that has all of them.
-      def parts_of_body = @body.respond_to?(:to_ary) ? @body.to_ary : nil
+      # The parts of a body that has all of them. Rails promises them for each body, and calls `each` without a block where there are none: that of a
+      # file raises, others return an Enumerator.
+      def parts_of_body
+        parts = @body.to_ary if @body.respond_to?(:to_ary)
+        parts if parts.is_a?(Array)
+      rescue LocalJumpError
+        nil
+      end
 
       # @return [Integer, nil] also nil for an empty body: under HEAD it does not tell the length for GET
       def length_of_parts = parts_of_body&.sum { |part| part.to_s.bytesize }&.nonzero?

@@ -30,6 +30,21 @@ class CountedParts < Counted
   def to_ary = @parts
 end
 
+# As that of Rails around a part of a file.
+class CountedPromise < Counted
+  def each
+    yield "a"
+    yield "b"
+  end
+
+  def to_ary = each
+end
+
+# As that of Rails around other bodies.
+class CountedEnumerator < Counted
+  def to_ary = @parts.each
+end
+
 class CountedStream < Counted
   undef each
   def call(stream) = @block.call(stream)
@@ -106,6 +121,8 @@ FORMS = {
   "fails_at_once" => ->(_) { [200, TEXT, Counted.new("fails_at_once") { raise "no first part" }] },
   "fails_later" => ->(_) { [200, TEXT, Counted.new("fails_later", "part") { GO_ON.pop; raise "no second part" }] },
   "to_ary" => ->(_) { [200, TEXT, CountedParts.new("to_ary", "a", "b")] },
+  "to_ary_raises" => ->(_) { [200, TEXT, CountedPromise.new("to_ary_raises")] },
+  "to_ary_enumerator" => ->(_) { [200, TEXT, CountedEnumerator.new("to_ary_enumerator", "a", "b")] },
   "endless" => ->(_) { [200, TEXT, Counted.new("endless") { |part| loop { part.call("z" * 10_000) } }] },
   "call" => ->(_) { [200, TEXT, CountedStream.new("call") { |stream| stream << "a" << "b"; stream.write("c", 1); stream.flush; stream.close }] },
   "call_echo" => ->(_) { [200, TEXT, ->(stream) { stream.write(stream.read); stream.close_read; stream.close_write }] },
