@@ -33,6 +33,11 @@ class RubygemsOnDemandTest < Minitest::Test
     assert_equal "2.0.0", answer("", "Gem::Specification.find_by_name(\"#{NAME}\").version.to_s")
   end
 
+  # RubyGems brings it, and libraries count on that: resolv, which net/http needs, in Ruby 3.4.5.
+  def test_the_settings_of_ruby_are_there
+    assert_equal RbConfig::CONFIG.fetch("ruby_version"), answer('VERSION = RbConfig::CONFIG.fetch("ruby_version")', "VERSION")
+  end
+
   def test_what_is_nowhere_is_missed_by_its_name
     log = assert_raises(ElahServer::Failure) { answer('require "elah_nowhere"', "1") }.message
     assert_includes log, "cannot load such file -- elah_nowhere (LoadError)"

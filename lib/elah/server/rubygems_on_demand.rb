@@ -4,6 +4,8 @@
 # (`Gem`, `gem "x"`). An API that needs no gem saves its 2 MB. If RubyGems is loaded already, this file does nothing.
 unless defined?(Gem)
   autoload :Gem, "rubygems"
+  # RubyGems loads it, and libraries take it for granted.
+  autoload :RbConfig, "rbconfig"
 
   # RubyGems, once it is loaded, puts its own `require` and `gem` over these.
   module Kernel
