@@ -40,7 +40,7 @@ class ArchitectureTest < Minitest::Test
 
   # Instance variables that the extension sets, that belong to objects of other libraries, or that are set by name.
   SET_ELSEWHERE = %w[
-    handle mapping raw_connection connection elah_named_params journal_bytes_max sync_seconds event_bytes_max sinks
+    handle mapping raw_connection connection elah_named_params journal_bytes_max sync_seconds event_bytes_max sinks buf
   ].freeze
 
   # Exceptions by which the library leaves a block: no error, so that no `rescue` of an app meets them.

@@ -44,15 +44,19 @@ module Elah
       # @return [Boolean] whether this worker owns it, according to the scoreboard
       def owned?(shard) = @epochs.owned?(shard)
 
-      # @return [Hash{Integer=>Object}] claimed shards that belong to another worker now
+      # @return [Hash{Integer=>Elah::Shards::Claim}] claimed shards that belong to another worker now
       def lost = @claims.reject { |shard, _| owned?(shard) }
 
-      # Drops a claim, because another worker owns the shard.
+      # @param shards [Hash{Integer=>Object}]
+      # @return [Hash{Integer=>Elah::Shards::Claim}] the claims on these
+      def of(shards) = @claims.slice(*shards.keys)
+
+      # Drops a claim, because another worker owns the shard, unless there is another one already.
       #
       # @param shard [Integer]
-      def release(shard)
-        claim = @claims.delete(shard)
-        @epochs.forget(claim) if claim
+      # @param claim [Elah::Shards::Claim]
+      def release(shard, claim)
+        @epochs.forget(@claims.delete(shard)) if @claims[shard].equal?(claim)
       end
     end
   end

@@ -253,20 +253,6 @@ module Elah
         end
       end
 
-      def run_here(task, activation, name, arguments)
-        settled = @commits.settled # what a call has seen of earlier ones may get lost while it waits
-        reply = activation.run(task, name, arguments)
-        batch = activation.run_batch
-        conclude(activation.state, batch) if batch > settled
-        reply
-      end
-
-      # A result is returned when its writes are as durable as required.
-      def conclude(state, batch)
-        conclude_all(batch)
-        state.check(batch) if @is_durable
-      end
-
       def current_task
         task = @event_loop&.current_task
         task && Thread.current.equal?(@thread) ? task : enter

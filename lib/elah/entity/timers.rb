@@ -52,6 +52,7 @@ module Elah
         return if @event_loop.equal?(event_loop)
 
         @event_loop = event_loop
+        event_loop.at_end { @store.servers("timers")&.forget }
         @claims = {} # those under which the shards were read
         @follow_at = @now = 0
         @next = {} # time of the earliest timer of each shard

@@ -15,7 +15,8 @@ class ActionControllerAdapterTest < Minitest::Test
     def commit! = nil
   end
 
-  # It waited with the buffer's monitor for room for the end of the stream, and who wanted to end it waited for the monitor.
+  # It waited with the buffer's monitor for room for the end of the stream, and who wanted to end it waited for the
+  # monitor.
   def test_an_action_that_waits_to_close_its_stream_is_ended
     assert_includes Elah::Adapters.install, :ActionController
     stream = ActionController::Live::Buffer.new(Sent.new)
@@ -34,7 +35,7 @@ class ActionControllerAdapterTest < Minitest::Test
   # Each client that left was an unhandled error for Rails, which its error reporter was told.
   def test_the_end_of_a_request_has_a_status
     Elah::Adapters.install
-    statuses = %w[Elah::ClientGone Elah::DeadlineExceeded].map { |name| ActionDispatch::ExceptionWrapper.status_code_for_exception(name) }
-    assert_equal [499, 504], statuses
+    errors = %w[Elah::ClientGone Elah::DeadlineExceeded]
+    assert_equal [499, 504], errors.map { |name| ActionDispatch::ExceptionWrapper.status_code_for_exception(name) }
   end
 end

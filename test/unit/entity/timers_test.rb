@@ -9,6 +9,7 @@ class EntityTimersTest < EntityCase
   include TimedStore
 
   Timers = Elah::Entity::Timers
+  LIB = File.expand_path("../../../lib", __dir__)
 
   # Tells when its timer has fired.
   class Alarm < Elah::Entity
@@ -318,16 +319,28 @@ class EntityTimersTest < EntityCase
     FileUtils.remove_entry(dir)
   end
 
-  # It was there first, and fires no timers itself: nobody did.
-  def test_timers_fire_beside_a_console_that_was_there_before
-    script = "require 'elah'; Class.new(Elah::Entity) { entity_name('other'); def ask = 1 }.in(Elah::Store.open(ARGV[0]))['1'].ask; $stdout.syswrite(%(up\n)); $stdin.gets"
-    IO.popen([RbConfig.ruby, "-I", File.expand_path("../../../lib", __dir__), "-e", script, @timed_dir], "r+") do |console|
-      assert_equal "up\n", console.gets
-      Elah.run do
-        @alarms["1"].set(at(0))
-        assert_equal ["1"], Elah.timeout(30) { fired }
+  # It was there first, and fires no timers, or fires them no more: nobody did.
+  { "without_a_loop" => "other.ask", "whose_loop_has_ended" => "Elah.run { other.ask }" }.each do |name, ask|
+    define_method(:"test_timers_fire_beside_a_console_#{name}") do
+      script = <<~RUBY
+        require "elah"
+        class Other < Elah::Entity
+          def ask = 1
+          def woken = nil
+        end
+        other = Other.in(Elah::Store.open(ARGV[0]))["1"]
+        #{ask}
+        $stdout.syswrite("up\n")
+        $stdin.gets
+      RUBY
+      IO.popen([RbConfig.ruby, "-I", LIB, "-e", script, @timed_dir], "r+") do |console|
+        assert_equal "up\n", console.gets
+        Elah.run do
+          @alarms["1"].set(at(0))
+          assert_equal ["1"], Elah.timeout(30) { fired }
+        end
+        console.puts
       end
-      console.puts
     end
   end
 

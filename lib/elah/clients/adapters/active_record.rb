@@ -36,6 +36,8 @@ module Elah
           end
           connections::AbstractAdapter.prepend(Return::OfConnection, Interruption::Untranslated)
           connections::ConnectionPool.prepend(Return::OfPool)
+          connections::ConnectionPool.prepend(Return::OfLease) if connections::ConnectionPool.method_defined?(:lease_connection)
+          ErrorMapping.register_with_rails
           # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
           # Now, because from here on their owner is no longer the thread.
           ::ActiveRecord::Base.connection_handler.clear_active_connections!

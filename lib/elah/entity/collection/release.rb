@@ -17,6 +17,7 @@ module Elah
           return unless @claims
 
           current = terms.select { |shard, term| term == @placement.term_of(shard) }
+          claims = @claims.of(current)
           @released.update(current)
           leaving = @residents.of(current)
           leaving.each { |activation| @residents.delete(activation) }
@@ -24,7 +25,7 @@ module Elah
           leaving.each(&:wait_until_idle)
           flush
           leaving.each(&:report_loss)
-          current.each_key { |shard| @claims.release(shard) }
+          claims.each { |shard, claim| @claims.release(shard, claim) }
         end
       end
     end

@@ -93,7 +93,7 @@ module Elah
           @owners.clear
           lost = @claims.lost
           @residents.of(lost).each { |activation| @residents.delete(activation) }
-          lost.each_key { |shard| @claims.release(shard) }
+          lost.each { |shard, claim| @claims.release(shard, claim) }
         end
 
         def alone? = @peers.nil?
@@ -151,6 +151,20 @@ module Elah
           return Moved.new("Nobody owns shard #{shard} at the moment.") if @event_loop || owner.zero? || owner == @placement.slot
 
           OutsideLoop.new("Another process owns shard #{shard} of #{@name}, and only a fiber of a loop can call it: use Elah.run { ... }.")
+        end
+
+        def run_here(task, activation, name, arguments)
+          settled = @commits.settled # what a call has seen of earlier ones may get lost while it waits
+          reply = activation.run(task, name, arguments)
+          batch = activation.run_batch
+          conclude(activation.state, batch) if batch > settled
+          reply
+        end
+
+        # A result is returned when its writes are as durable as required.
+        def conclude(state, batch)
+          conclude_all(batch)
+          state.check(batch) if @is_durable
         end
 
         def attempt(task, shard, key, name, arguments)

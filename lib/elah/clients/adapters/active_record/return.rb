@@ -45,6 +45,16 @@ module Elah
             connection.disown
           end
         end
+
+        # Prepended to every pool of ActiveRecord 7.2 and later, which notes before it has a connection that the task keeps it. A task that got none
+        # would leave that note to the next one in its fiber, which would take nil for its connection.
+        module OfLease
+          def lease_connection
+            super
+          ensure
+            connection_lease.sticky = nil unless active_connection?
+          end
+        end
       end
     end
   end
