@@ -64,6 +64,28 @@ class ActiveRecordTest < Minitest::Test
     assert_operator stat[:connections], :<=, POOL
   end
 
+  # ActiveRecord 7.2 notes that a fiber keeps its connection before it has one. The fiber of a request that was cancelled
+  # meanwhile, or waited in vain, had nil for its connection from then on, in the requests of others.
+  on_each_database "a_fiber_that_got_no_connection_gets_one_later" do
+    Elah.run do
+      are_held = Thread::Queue.new
+      gate = Thread::Queue.new
+      holders = Array.new(POOL) do
+        Elah.async do
+          are_held << BASE.connection
+          gate.pop
+        end
+      end
+      POOL.times { are_held.pop }
+      assert_raises(Elah::DeadlineExceeded) { Elah.timeout(0.1) { BASE.connection } }
+      gate.close
+      holders.each(&:wait)
+      assert_kind_of Integer, wait(0)
+      BASE.connection_pool.release_connection
+      assert_all_returned
+    end
+  end
+
   on_each_database "as_many_fibers_as_connections_wait_at_once" do
     Elah.run do
       owners = in_fibers(POOL) do
