@@ -151,8 +151,8 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
-  # Calls of the first collection ran for longer than `handover_seconds`. The shards went away and came back before the second collection was told,
-  # which then handed over the term that had just begun, and refused all calls for good.
+  # Calls of the first collection ran for longer than `handover_seconds`. The shards went away and came back before the
+  # second collection was told, which then handed over the term that had just begun, and refused all calls for good.
   def test_shards_that_come_back_while_calls_of_another_collection_run_are_served
     app = <<~RUBY
       GATE = Thread::Queue.new
@@ -191,8 +191,8 @@ class EntityWorkersTest < Minitest::Test
     end
   end
 
-  # A call that was longer than `handover_seconds` kept what other calls had left in memory from being stored in time, and its own changes were
-  # acknowledged though another worker had its shard.
+  # A call that was longer than `handover_seconds` kept what other calls had left in memory from being stored in time,
+  # and its own changes were acknowledged though another worker had its shard.
   def test_changes_in_memory_survive_a_call_that_is_longer_than_the_hand_over
     app = <<~RUBY
       class Tally < Elah::Entity
