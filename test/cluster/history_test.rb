@@ -211,12 +211,22 @@ class ClusterBoardHistoryTest < ClusterHistoryTest
   end
 
   def test_a_score_of_a_board_in_parts_that_is_lost_is_found
-    @key, own = @calls.select { |call| call.key.include?("/") && call.write? }.group_by(&:key).first
-    last = own.max_by(&:end)
+    writes = @calls.select { |call| call.key.include?("/") && call.write? }
+    last = writes.select { |write| changes?(write) && alone?(write) }.max_by(&:end)
+    @key = last.key
     shown = later(:show, { member: last.input[:member] }, { score: last.output[:score] }, start: last.end + 1)
-    @calls.reject! { |call| call.key == @key && call.start > last.start }
+    @calls.reject! { |call| call.key == @key && call.start > last.end }
     assert_nil violation(shown)
     shown.output = { score: last.output[:previous_score] }
     assert_found(shown)
+  end
+
+  private
+
+  def changes?(write) = write.output[:score] != write.output[:previous_score]
+
+  # Of calls that overlap, the one that ends last need not be the one whose score stays.
+  def alone?(write)
+    @calls.none? { |call| !call.equal?(write) && call.key == write.key && call.end > write.start && call.start < write.end }
   end
 end
