@@ -12,6 +12,26 @@ class EntityWorkersTest < Minitest::Test
   APP = File.expand_path("../support/apps/accounts.rb", __dir__)
   KEYS = (1..40).map(&:to_s).freeze
 
+  # Changes that stay in memory as long as they may.
+  TALLY = <<~RUBY
+    class Tally < Elah::Entity
+      durability :memory
+      linger_seconds LINGER_SECONDS_MAX
+      def restore = @count = state.get("count").to_i
+      attr_reader :count
+      def add
+        state.put("count", (@count += 1).to_s)
+        @count
+      end
+      def add_later(file)
+        sleep 0.01 until File.exist?(file)
+        add
+      end
+      def pid = Process.pid
+    end
+    TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+  RUBY
+
   def json(server, target) = JSON.parse(server.get(target).body)
 
   def balance(server, key) = json(server, "/balance/#{key}").fetch("balance")
@@ -122,17 +142,7 @@ class EntityWorkersTest < Minitest::Test
   # number of workers.
   def test_changes_in_memory_are_stored_before_the_next_owner_reads_them
     app = <<~RUBY
-      class Tally < Elah::Entity
-        durability :memory
-        linger_seconds LINGER_SECONDS_MAX
-        def restore = @count = state.get("count").to_i
-        def add
-          state.put("count", (@count += 1).to_s)
-          @count
-        end
-        def pid = Process.pid
-      end
-      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      #{TALLY}
       run(Class.new(Elah::API) do
         format :json
         get("add/:key") { { count: TALLIES[params[:key]].add, owner: TALLIES[params[:key]].pid } }
@@ -195,21 +205,7 @@ class EntityWorkersTest < Minitest::Test
   # and its own changes were acknowledged though another worker had its shard.
   def test_changes_in_memory_survive_a_call_that_is_longer_than_the_hand_over
     app = <<~RUBY
-      class Tally < Elah::Entity
-        durability :memory
-        linger_seconds LINGER_SECONDS_MAX
-        def restore = @count = state.get("count").to_i
-        attr_reader :count
-        def add
-          state.put("count", (@count += 1).to_s)
-          @count
-        end
-        def add_later(file)
-          sleep 0.01 until File.exist?(file)
-          add
-        end
-      end
-      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      #{TALLY}
       GATE = File.join(Elah.config.data, "gate")
       run(Class.new(Elah::API) do
         format :txt
