@@ -96,6 +96,13 @@ class SetupTest < Minitest::Test
     assert_match(/^setup: missing ruby-dev: headers of this Ruby/, out)
   end
 
+  # Cargo does not see that Ruby is another one: the extension would be built for the old one, and fail in the new one.
+  def test_the_binding_is_built_anew_for_another_ruby
+    ruby = %{case "$*" in *RUBY_*) echo 9.8.7; exit ;; esac; exec #{RbConfig.ruby} "$@"}
+    _, out = setup_with(COMMANDS + %w[sleep], "ruby" => ruby, "cargo" => 'echo "cargo $*" >&2; [ "$1" = clean ]')
+    assert_match(/^cargo clean .* rb-sys$.*^cargo build /m, out)
+  end
+
   # In the block `setup_with` runs where Ruby knows this gem and no other.
   def with_only_gem(name, version, file: "#{name}.rb")
     Dir.mktmpdir do |home|
