@@ -190,9 +190,9 @@ class EntityWorkersTest < Minitest::Test
       KEYS.each { |key| server.get("/pid/#{key}") }
       server.get("/last")
       server.signal(:TTIN)
-      server.wait_for(/did not hand over within 0\.1 s.*There are 2 workers/m)
+      server.wait_for(/did not hand over within 0\.1 s.*The number of workers is 2/m)
       server.signal(:TTOU)
-      server.wait_for(/There are 2 workers.*There are 1 workers/m)
+      server.wait_for(/The number of workers is 2.*The number of workers is 1/m)
       server.get("/open")
       server.wait_for(/All has been handed over/)
       assert_equal [200], KEYS.map { |key| server.get("/pid/#{key}").status }.uniq, server.log
@@ -221,7 +221,7 @@ class EntityWorkersTest < Minitest::Test
       KEYS.each { |key| server.get("/add/quick#{key}") }
       clients = KEYS.map { |key| server.connect.write("GET /later/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
       server.signal(:TTIN)
-      server.wait_for(/did not hand over within 0\.1 s.*There are 2 workers/m)
+      server.wait_for(/did not hand over within 0\.1 s.*The number of workers is 2/m)
       assert_equal ["1"], KEYS.map { |key| server.get("/count/quick#{key}").body }.uniq, "what had returned"
       server.get("/open")
       assert_equal ["1"], clients.map { |client| client.read_answer.body }.uniq

@@ -100,11 +100,11 @@ class RestartTest < Minitest::Test
       ElahServer.start(APP, config: file) do |server|
         File.write(file, "workers 3\nbind 'tcp://127.0.0.1:0'")
         server.signal(:HUP)
-        server.wait_for(/There are 3 workers/)
+        server.wait_for(/The number of workers is 3/)
         wait_for_workers(server, 3)
         File.write(file, "workers 1")
         server.signal(:HUP)
-        server.wait_for(/There are 1 workers/)
+        server.wait_for(/The number of workers is 1/)
         wait_for_workers(server, 1)
         assert_equal "hello", server.get("/").body
       end

@@ -37,4 +37,15 @@ class SupervisorHooksTest < Minitest::Test
       assert_equal "hello", server.get("/").body
     end
   end
+  # ActiveRecord starts its reaper again after a fork, and marks its thread.
+  def test_threads_that_the_fork_ends_are_named_unless_their_library_starts_them_again
+    config = <<~RUBY
+      Thread.new { Thread.stop }
+      Thread.new { Thread.stop }.thread_variable_set(:fork_safe, true)
+    RUBY
+    supervised_with_config(config) do |server|
+      line = server.wait_for(/^.*do not run in the workers: start them in before_worker_boot\. They are .*$/).to_s
+      assert_equal ["2"], line.scan(/config\.rb:(\d+)/).flatten
+    end
+  end
 end

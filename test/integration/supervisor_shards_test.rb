@@ -13,9 +13,9 @@ class SupervisorShardsTest < Minitest::Test
       wait_until("the third has its shards") { workers(server).map { |worker| worker[:shards] }.sort == [85, 85, 86] }
       # Two at once may arrive as one.
       server.signal(:TTOU)
-      server.wait_for(/There are 2 workers/)
+      server.wait_for(/The number of workers is 2/)
       server.signal(:TTOU)
-      server.wait_for(/There are 1 workers/)
+      server.wait_for(/The number of workers is 1/)
       wait_for_workers(server, 1)
       assert_equal([256], workers(server).map { |worker| worker[:shards] })
       server.signal(:TTOU)

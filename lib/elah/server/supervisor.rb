@@ -84,10 +84,12 @@ module Elah
     # Pages that do not change after the fork stay shared with the workers.
     def prepare_to_fork
       Process.respond_to?(:warmup) ? Process.warmup : GC.start
-      others = Thread.list - [Thread.current]
+      # A library marks threads that it starts again in a child, as ActiveRecord does and Puma reads.
+      others = (Thread.list - [Thread.current]).reject { |thread| thread.thread_variable_get(:fork_safe) }
       return if others.empty?
 
-      @log.warn("The app started #{others.size} threads while it was loaded. They do not run in the workers: start them in before_worker_boot")
+      @log.warn("Threads that were started while the app was loaded do not run in the workers: start them in before_worker_boot. " \
+                "They are #{others.map(&:inspect).join(', ')}")
     end
 
     def supervise

@@ -96,7 +96,7 @@ module Elah
 
         @table.slots = number + 1
         hand_over(@table.moves(number + 1))
-        @log.info("There are #{number + 1} workers")
+        @log.info("The number of workers is #{number + 1}")
       end
 
       def forget(slot)
@@ -115,7 +115,7 @@ module Elah
         @workers.slots = number - 1
         @table.slots = number - 1
         retire(child) if child
-        @log.info("There are #{number - 1} workers")
+        @log.info("The number of workers is #{number - 1}")
       end
 
       def hand_over(moves)
