@@ -38,6 +38,8 @@ class StoreSameResultsTest < ClusterCase
 
   def outcome
     yield
+  rescue Elah::Store::Overflow => e
+    e.class # of several counters that overflow in one transaction, either is named
   rescue Elah::Store::Error => e
     [e.class, e.message]
   end
