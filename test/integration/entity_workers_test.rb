@@ -12,26 +12,6 @@ class EntityWorkersTest < Minitest::Test
   APP = File.expand_path("../support/apps/accounts.rb", __dir__)
   KEYS = (1..40).map(&:to_s).freeze
 
-  # Changes that stay in memory as long as they may.
-  TALLY = <<~RUBY
-    class Tally < Elah::Entity
-      durability :memory
-      linger_seconds LINGER_SECONDS_MAX
-      def restore = @count = state.get("count").to_i
-      attr_reader :count
-      def add
-        state.put("count", (@count += 1).to_s)
-        @count
-      end
-      def add_later(file)
-        sleep 0.01 until File.exist?(file)
-        add
-      end
-      def pid = Process.pid
-    end
-    TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
-  RUBY
-
   def json(server, target) = JSON.parse(server.get(target).body)
 
   def balance(server, key) = json(server, "/balance/#{key}").fetch("balance")
@@ -123,111 +103,6 @@ class EntityWorkersTest < Minitest::Test
       end
       assert_empty outcomes.flat_map { |_, failed| failed.keys }, server.log
       assert_nothing_forgotten(server, outcomes)
-    end
-  end
-
-  # A shard that was handed over and came back before anybody had called was refused for ever.
-  def test_shards_that_come_back_unnoticed_are_served
-    supervised(APP) do |server|
-      KEYS.each { |key| server.get("/deposit/#{key}/1") }
-      server.signal(:TTIN)
-      wait_for_workers(server, 3)
-      server.signal(:TTOU)
-      wait_for_workers(server, 2)
-      assert_equal [1] * KEYS.size, KEYS.map { |key| balance(server, key) }
-    end
-  end
-
-  # The hand-over failed before it stored anything: the changes of the last moments were lost with each change of the
-  # number of workers.
-  def test_changes_in_memory_are_stored_before_the_next_owner_reads_them
-    app = <<~RUBY
-      #{TALLY}
-      run(Class.new(Elah::API) do
-        format :json
-        get("add/:key") { { count: TALLIES[params[:key]].add, owner: TALLIES[params[:key]].pid } }
-      end)
-    RUBY
-    supervised(app) do |server|
-      owners = KEYS.map { |key| json(server, "/add/#{key}")["owner"] }
-      assert_equal 2, owners.uniq.size
-      server.signal(:TTOU)
-      wait_for_workers(server, 1)
-      assert_equal [2] * KEYS.size, KEYS.map { |key| json(server, "/add/#{key}")["count"] }, server.log
-      server.signal(:TTIN)
-      wait_for_workers(server, 2)
-      assert_equal [3] * KEYS.size, KEYS.map { |key| json(server, "/add/#{key}")["count"] }, server.log
-      refute_includes server.log, "before_release block failed"
-    end
-  end
-
-  # Calls of the first collection ran for longer than `handover_seconds`. The shards went away and came back before the
-  # second collection was told, which then handed over the term that had just begun, and refused all calls for good.
-  def test_shards_that_come_back_while_calls_of_another_collection_run_are_served
-    app = <<~RUBY
-      GATE = Thread::Queue.new
-      class Slow < Elah::Entity
-        def wait = GATE.pop.to_s
-      end
-      class Quick < Elah::Entity
-        def pid = Process.pid
-      end
-      STORE = Elah::Store.open(Elah.config.data)
-      SLOW = Slow.in(STORE)
-      QUICK = Quick.in(STORE)
-      run(Class.new(Elah::API) do
-        format :txt
-        get("wait/:key") { SLOW[params[:key]].wait }
-        get("pid/:key") { QUICK[params[:key]].pid.to_s }
-        get(:last) { Elah::Placement.current.before_release { warn "All has been handed over" } && "" }
-        get(:open) { GATE.close && "" }
-      end)
-    RUBY
-    supervised(app, handover_seconds: 0.1, entity_moving_seconds: 1) do |server|
-      server.signal(:TTOU)
-      wait_for_workers(server, 1)
-      clients = KEYS.map { |key| server.connect.write("GET /wait/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
-      KEYS.each { |key| server.get("/pid/#{key}") }
-      server.get("/last")
-      server.signal(:TTIN)
-      server.wait_for(/did not hand over within 0\.1 s.*The number of workers is 2/m)
-      server.signal(:TTOU)
-      server.wait_for(/The number of workers is 2.*The number of workers is 1/m)
-      server.get("/open")
-      server.wait_for(/All has been handed over/)
-      assert_equal [200], KEYS.map { |key| server.get("/pid/#{key}").status }.uniq, server.log
-    ensure
-      clients&.each(&:close)
-    end
-  end
-
-  # A call that was longer than `handover_seconds` kept what other calls had left in memory from being stored in time,
-  # and its own changes were acknowledged though another worker had its shard.
-  def test_changes_in_memory_survive_a_call_that_is_longer_than_the_hand_over
-    app = <<~RUBY
-      #{TALLY}
-      GATE = File.join(Elah.config.data, "gate")
-      run(Class.new(Elah::API) do
-        format :txt
-        get("add/:key") { TALLIES[params[:key]].add.to_s }
-        get("later/:key") { TALLIES[params[:key]].add_later(GATE).to_s }
-        get("count/:key") { TALLIES[params[:key]].count.to_s }
-        get(:open) { File.write(GATE, "") && "" }
-      end)
-    RUBY
-    supervised(app, handover_seconds: 0.1) do |server|
-      server.signal(:TTOU)
-      wait_for_workers(server, 1)
-      KEYS.each { |key| server.get("/add/quick#{key}") }
-      clients = KEYS.map { |key| server.connect.write("GET /later/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
-      server.signal(:TTIN)
-      server.wait_for(/did not hand over within 0\.1 s.*The number of workers is 2/m)
-      assert_equal ["1"], KEYS.map { |key| server.get("/count/quick#{key}").body }.uniq, "what had returned"
-      server.get("/open")
-      assert_equal ["1"], clients.map { |client| client.read_answer.body }.uniq
-      assert_equal ["1"], KEYS.map { |key| server.get("/count/#{key}").body }.uniq, "what ran on"
-    ensure
-      clients&.each(&:close)
     end
   end
 

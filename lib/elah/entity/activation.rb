@@ -23,6 +23,9 @@ module Elah
       # @return [Activation, nil] the entity whose method has called this one
       attr_reader :outer
 
+      # @return [Boolean] whether it has left its collection: only calls that wait for it already run in it, and what they call
+      def leaving? = @is_leaving
+
       # @param collection [Collection]
       # @param key [String]
       # @param shard [Integer]
@@ -31,8 +34,15 @@ module Elah
         @commits = collection.commits
         @key = key
         @shard = shard
+        @term = collection.term_of(shard)
         @entity = @state = @runner = @outer = @line = nil
         @run_batch = 0
+        @is_leaving = false
+      end
+
+      # Nobody stores later what its calls leave in memory.
+      def leave_collection
+        @is_leaving = true
       end
 
       # @return [Integer] the number of the last batch with writes of this entity; 0 if there is none
@@ -114,6 +124,9 @@ module Elah
         @commits.settle_now(batch)
         report_loss
         @state = @collection.open_state(@shard, @key)
+        # After its term another activation may have the entity, here too.
+        raise Moved, "#{identity} belongs to another term of its shard." unless @term == @collection.term_of(@shard)
+
         @entity = @collection.new_entity(@key, @state)
         @state.admit(arguments) or raise Moved, "Another process has claimed #{identity}."
       end

@@ -37,6 +37,19 @@ module Elah
           task.parent ? identities | of(task.parent) : identities
         end
 
+        # @param task [Elah::Task, nil]
+        # @return [Boolean] whether an entity waits for it that has left its collection, as when its shard is handed over
+        def leaving?(task)
+          while task
+            activation = task.activation
+            activation = activation.outer while activation && !activation.leaving?
+            return true if activation
+
+            task = task.parent
+          end
+          false
+        end
+
         private
 
         def ancestor?(runner, task)

@@ -153,16 +153,20 @@ module Elah
       def activations = @here
 
       # @api private
-      # Waits as the durability requires.
-      def conclude_all(batch) = @is_durable ? @commits.settle(batch) : @commits.hold_back(batch)
+      # Waits as the durability requires. Of an entity that leaves this worker nothing is left in memory.
+      def conclude_all(batch, is_leaving)
+        return @commits.settle(batch) if @is_durable
+
+        is_leaving ? @commits.settle_now(batch) : @commits.hold_back(batch)
+      end
 
       # @api private
       # @return [Boolean] whether results wait for the disk
       def durable? = @is_durable
 
       # @api private
-      # @return [Boolean] whether a result with writes in this batch may be returned
-      def safe?(batch) = !@is_durable || batch <= @commits.refresh
+      # @return [Boolean] whether a result may be returned that waits for this batch
+      def safe?(batch) = batch <= @commits.refresh
 
       # @api private
       # @return [Symbol] the method of the entity that a call of this name runs
@@ -200,6 +204,10 @@ module Elah
       def open_state(shard, key) = @commits.open_state(@claims[shard], key)
 
       # @api private
+      # @return [Integer] see {Placement}
+      def term_of(shard) = @placement.term_of(shard)
+
+      # @api private
       def new_entity(key, state)
         @entity_class.new.tap do |entity|
           ATTACH.bind_call(entity, key, state, self)
@@ -235,6 +243,7 @@ module Elah
         @claims = @placement = @peers = @event_loop = @thread = nil
         @version = 0
         @released = {}
+        @leaving = {}
         @routes = {}
         @owners = {}
       end

@@ -17,6 +17,7 @@ module Elah
         @states = []
         @batches = []
         @last = @settled
+        @is_leaving = false
         @name = NONE
         @method_name = nil
         @is_failed = false
@@ -33,7 +34,7 @@ module Elah
       # @raise [Exception] the exception that cancelled the task
       def run(task)
         @calls.each_with_index { |call, index| run_one(task, index, call) }
-        @collection.conclude_all(@last) if @last > @settled
+        @collection.conclude_all(@last, @is_leaving) if @last > @settled
         check_stored
         @replies
       end
@@ -48,7 +49,7 @@ module Elah
       # @return [Array] outcome, result and error, also while others still run
       def outcome(index)
         reply = @replies[index]
-        return [:late, nil, nil] if reply.equal?(NONE) || !@collection.safe?(@batches[index] || 0)
+        return [:late, nil, nil] if reply.equal?(NONE) || (@batches[index] && !@collection.safe?(@batches[index]))
 
         reply = failure(index) || reply
         reply.is_a?(Exception) ? [:failed, nil, reply] : [:returned, reply, nil]
@@ -65,7 +66,7 @@ module Elah
         activation = @here[key] || @collection.resident!(key)
         reply = activation.run(task, @method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
         batch = activation.run_batch
-        note(index, activation, batch) if batch > @last || (@is_durable && batch > @settled)
+        note(index, activation, batch) if batch > @last || ((@is_durable || activation.leaving?) && batch > @settled)
         @replies[index] = reply
       rescue StandardError => e
         note_failure(index, e)
@@ -82,8 +83,9 @@ module Elah
       # Results that do not wait for the disk are not checked again.
       def note(index, activation, batch)
         @last = batch if batch > @last
-        return unless @is_durable
+        return unless @is_durable || activation.leaving?
 
+        @is_leaving ||= activation.leaving?
         @states[index] = activation.state
         @batches[index] = batch
       end

@@ -24,10 +24,13 @@ module Elah
         @activations[activation.key] = activation if @activations.size < @max || make_room(settled)
       end
 
-      # Removes an entity.
+      # Removes an entity that other workers may own soon.
       #
       # @param activation [Activation]
-      def delete(activation) = @activations.delete(activation.key)
+      def delete(activation)
+        activation.leave_collection
+        @activations.delete(activation.key)
+      end
 
       # @param shards [Hash{Integer=>Object}]
       # @return [Array<Activation>] the entities of the shards

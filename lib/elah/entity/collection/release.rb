@@ -9,23 +9,28 @@ module Elah
         private
 
         # Runs in a fiber of the loop. The scoreboard names this worker as the owner until it returns, unless that takes too long: so what has
-        # returned is stored before the calls that still run are waited for. The shards may come back before anybody calls this collection: what is
-        # released is a term.
+        # returned is stored before the calls that still run are waited for. Those may call other entities of the shards. The shards may come back
+        # before anybody calls this collection: what is released is a term. Its claims end when it does.
         #
         # @param terms [Hash{Integer=>Integer}] of each shard
         def release(terms)
           return unless @claims
 
           current = terms.select { |shard, term| term == @placement.term_of(shard) }
-          claims = @claims.of(current)
           @released.update(current)
-          leaving = @residents.of(current)
-          leaving.each { |activation| @residents.delete(activation) }
+          leaving = @residents.of(current).each { |activation| @leaving[activation.key] = @residents.delete(activation) }
           flush
           leaving.each(&:wait_until_idle)
           flush
           leaving.each(&:report_loss)
-          claims.each { |shard, claim| @claims.release(shard, claim) }
+          @leaving.delete_if { |_, activation| current.key?(activation.shard) && activation.runner.nil? }
+        end
+
+        # While its shard is handed over, only those call an entity for whose end the hand-over waits.
+        def activate_leaving(key, shard)
+          return unless Chain.leaving?(@event_loop&.current_task)
+
+          @leaving[key] ||= @activation_class.new(self, key, shard).tap(&:leave_collection)
         end
       end
     end

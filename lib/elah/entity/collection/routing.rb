@@ -61,10 +61,12 @@ module Elah
 
         def activate(key)
           shard = shard_of(key)
-          return unless @claims.owned?(shard) && !@released.key?(shard)
+          return unless @claims.owned?(shard)
 
           # Only the bytes of a key count, so the entity may be in memory under another encoding.
           key = Text.of_bytes(key)
+          return activate_leaving(key, shard) if @released.key?(shard)
+
           known = @here[key] and return known
 
           activation = @activation_class.new(self, key, shard)
@@ -85,13 +87,16 @@ module Elah
           @placement.before_release { |terms| release(terms) }
         end
 
-        # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here.
+        # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here. What was released may be this
+        # worker's again: a new claim then ends the writes of calls that still run under the one before.
         def follow
           @version = @placement.version
-          @released.delete_if { |shard, term| term != @placement.term_of(shard) }
+          ended = @released.reject { |shard, term| term == @placement.term_of(shard) }
+          ended.each_key { |shard| @released.delete(shard) }
+          @leaving.delete_if { |_, activation| ended.key?(activation.shard) }
           @routes.clear
           @owners.clear
-          lost = @claims.lost
+          lost = @claims.lost.merge(@claims.of(ended))
           @residents.of(lost).each { |activation| @residents.delete(activation) }
           lost.each { |shard, claim| @claims.release(shard, claim) }
         end
@@ -157,14 +162,16 @@ module Elah
           settled = @commits.settled # what a call has seen of earlier ones may get lost while it waits
           reply = activation.run(task, name, arguments)
           batch = activation.run_batch
-          conclude(activation.state, batch) if batch > settled
+          conclude(activation, batch) if batch > settled
           reply
         end
 
         # A result is returned when its writes are as durable as required.
-        def conclude(state, batch)
-          conclude_all(batch)
-          state.check(batch) if @is_durable
+        def conclude(activation, batch)
+          state = activation.state
+          is_leaving = activation.leaving?
+          conclude_all(batch, is_leaving)
+          state.check(batch) if @is_durable || is_leaving
         end
 
         def attempt(task, shard, key, name, arguments)
