@@ -156,6 +156,22 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
+  # The slot stayed empty for good, and its shards without an owner.
+  def test_a_worker_whose_successor_dies_during_the_hand_over_stays
+    supervised(app(:disk), handover_seconds: 60) do |server|
+      clients = begin_calls(server, "later/%s/gate")
+      server.signal(:USR1)
+      ready = server.wait_for(/Restarting.*Worker 0 \(process (\d+)\) is ready.*Hand-over begins/m)
+      Process.kill(:KILL, ready[1].to_i)
+      server.wait_for(/Worker 0 \(process #{ready[1]}\) exited during the hand-over: SIGKILL.*; Worker 0 .* stays/)
+      server.get("/open/gate")
+      assert_equal ["1"], bodies(clients).uniq
+      assert_counts 1, server
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   private
 
   # Calls that wait for a gate until it is opened, also in another worker.

@@ -35,7 +35,10 @@ module Elah
           keep(slot, old)
           return @log.error("#{successor} did not boot#{why(successor)}; #{old} stays")
         end
-        release(old, @table.shards_of(slot.number))
+        shards = @table.shards_of(slot.number)
+        release(old, shards, heir: successor)
+        return give_back(slot, old, successor, shards) if successor.gone?
+
         take_over(slot, successor)
         @table.replaced(slot.number, reason)
         retire(old)
@@ -68,11 +71,19 @@ module Elah
         @table.enter(successor)
       end
 
-      def release(child, shards)
+      # The old worker serves its shards again, in a new term: it has released the one before.
+      def give_back(slot, old, successor, shards)
+        slot.successor = nil
+        @table.move(shards.to_h { |shard| [shard, slot.number] })
+        keep(slot, old)
+        @log.error("#{successor} exited during the hand-over: #{successor.ending}#{"; #{old} stays" unless old.gone?}")
+      end
+
+      def release(child, shards, heir: nil)
         return if child.gone? || shards.empty?
 
         child.release(shards)
-        wait(@config.handover_seconds) { child.released? || child.gone? } or
+        wait(@config.handover_seconds) { child.released? || child.gone? || heir&.gone? } or
           @log.warn("#{child} did not hand over within #{@config.handover_seconds} s: reassigning its shards")
       end
 
