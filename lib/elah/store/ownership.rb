@@ -62,6 +62,9 @@ module Elah
         raise OpenedElsewhere, TAKEN unless @table.get(@key) == @token
       end
 
+      # Waits until all that this process has sent to the store before is stored or refused.
+      def settle = @store.flush
+
       # Runs a transaction that stores nothing if the right is gone.
       #
       # @yieldparam tx [Elah::Store::Transaction]

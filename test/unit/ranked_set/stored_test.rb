@@ -105,6 +105,23 @@ class StoredRankedSetTest < StoreCase
     assert_equal 16, open.score("ann")
   end
 
+  # The row was read while the write that was given up waited for the disk: a confirmed deletion was undone by it.
+  def test_a_deletion_after_a_write_that_was_given_up_stays
+    Elah.run do
+      set = open
+      100.times do |number|
+        begin
+          Elah.timeout(0.0001) { set.submit("m#{number}", 1) }
+        rescue Elah::DeadlineExceeded
+          nil
+        end
+        set.delete("m#{number}")
+      end
+      assert_equal 0, set.size
+    end
+    assert_equal 0, open.size
+  end
+
   # A board that shares a transaction with other state writes its rows itself.
   def test_rows_in_a_transaction_of_ones_own
     table = @store.table("boards")

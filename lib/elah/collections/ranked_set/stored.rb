@@ -154,11 +154,13 @@ module Elah
         raise TypeError, "a member must be a String, not #{member.inspect}"
       end
 
-      # Reloads a member from the disk if its state is unknown.
+      # Reloads a member from the disk if its state is unknown, after the write that was cancelled: it may still wait for the disk.
       def recall(member)
-        return unless @unknown.delete(member)
+        return unless @unknown.key?(member)
 
+        @ownership.settle
         @set.restore(member, @table.get(RankedSet.row_key(member, prefix: @prefix)))
+        @unknown.delete(member)
       end
     end
   end
