@@ -58,6 +58,19 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # Each process looks at the others ten times in a lease, which is an hour here. They tell each other what changes.
+  def test_processes_that_come_and_are_drained_are_noticed_at_once
+    app = "Elah::Config.prepend(Module.new { def lease_seconds = 3600 })\n#{BankCluster::APP}"
+    BankCluster.start(app: app, servers: 0) do |cluster|
+      one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
+      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 1) }
+      assert_match(/hand over/, elah("drain", cluster, cluster.shards(one)[0].zero? ? "two" : "one"))
+      wait_until("another one owns all") { cluster.shards(two).sort == [0, BankCluster::OPTIONS[:shards]] }
+      KEYS.each { |key| assert_equal 201, cluster.deposit(one, key, 1) }
+      assert_equal cluster.confirmed, cluster.balances(two)
+    end
+  end
+
   # The database loses a number of the writer: what the process has in memory is given up and read again. Then a write
   # waits for a lock.
   def test_figures_say_what_has_happened_to_a_process

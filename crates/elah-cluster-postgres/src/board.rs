@@ -1,4 +1,5 @@
-//! Looks at the writers and owners, a few times per lease: for the state machine, and for the calls that look for an owner.
+//! Looks at the writers and owners, a few times per lease and when a process announces a change: for the state machine, and for the calls
+//! that look for an owner.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,6 +23,9 @@ use crate::statements;
 
 /// Looks between two reports of the figures.
 const LOOKS_PER_FIGURES: u64 = 4;
+
+/// The pause before a look at what was announced.
+const ANNOUNCED_PAUSE: Duration = Duration::from_millis(5);
 
 /// What is known of the last look.
 pub(crate) struct Looks {
@@ -57,7 +61,11 @@ impl Looks {
             if number % LOOKS_PER_FIGURES == 0 && figures != told && self.tell(&figures).await.is_ok() {
                 told = figures;
             }
-            sleep(pause).await;
+            tokio::select! {
+                () = sleep(pause) => {}
+                // One look for all that is announced meanwhile.
+                () = self.reader.announcement() => sleep(ANNOUNCED_PAUSE).await,
+            }
         }
     }
 

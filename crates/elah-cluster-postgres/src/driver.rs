@@ -57,7 +57,7 @@ struct Driver {
     report: UnboundedSender<Input>,
     /// For rows.
     reader: Rc<Reader>,
-    /// For the board and for fences: they wait for no read of rows.
+    /// For the board, for fences and for announcements: they wait for no read of rows.
     board: Rc<Reader>,
     machine: Machine,
     own: Registration,
@@ -85,7 +85,8 @@ struct Driver {
 impl Driver {
     fn new(options: Options, address: String, shared: Arc<Shared>, jobs: UnboundedReceiver<Job>) -> Driver {
         let (report, inputs) = unbounded_channel();
-        let [reader, board] = [(); 2].map(|()| Rc::new(Reader::new(Arc::clone(&options.settings))));
+        let reader = Rc::new(Reader::new(Arc::clone(&options.settings)));
+        let board = Rc::new(Reader::listening(Arc::clone(&options.settings)));
         let own = Registration {
             writer: shared.writer(),
             node: options.node.clone(),
@@ -206,6 +207,7 @@ impl Driver {
     /// deposed primary knows less than the writer.
     async fn last_stored(&self, writer: i64) -> Option<u64> {
         self.board.rows(statements::FENCE, &[&writer]).await.ok()?;
+        self.board.announce().await;
         let rows = self.board.rows(statements::FATE, &[&writer]).await.ok()?;
         let row = rows.first().filter(|row| row.get(1))?;
         let (sequence, session) = (unsigned(row.get(0)), unsigned(row.get(2)));
@@ -339,8 +341,6 @@ impl Driver {
                 self.shared.disown(held.shard, self.terms_from + held.term);
             }
             Action::Stop(held) => self.stop(held),
-            // Each looks a few times per lease.
-            Action::Offer { .. } => {}
             Action::Lost { writer } => {
                 count(&self.shared.counts.losses);
                 self.shared.note(format!(
@@ -422,7 +422,8 @@ impl Driver {
             group.columns(&Clock::System)
         });
         let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
-        let patience = self.options.lease;
+        let concerns_others = matches!(statement, Statement::Open { .. } | Statement::Claim { .. } | Statement::Release { .. });
+        let (board, patience) = (Rc::clone(&self.board), self.options.lease);
         let server = Arc::clone(&self.options.settings.server);
         drop(spawn_local(async move {
             let run = async {
@@ -439,7 +440,11 @@ impl Driver {
                 // Nothing is known any more; a new session finds out.
                 Err(_) => Input::Lost(connection, Error::silent(&server, patience)),
             };
+            let is_announced = concerns_others && matches!(input, Input::Reply(..));
             let _ = report.send(input);
+            if is_announced {
+                board.announce().await;
+            }
         }));
     }
 
@@ -456,6 +461,7 @@ impl Driver {
             if let Ok(rows) = rows {
                 let is_fenced = rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1);
                 let _ = report.send(Input::Fenced(writer, is_fenced));
+                reader.announce().await;
             }
         }));
     }

@@ -1,7 +1,9 @@
-//! Reads of stored rows, on a connection of their own, so that they wait for no batch. Many run at a time.
+//! Reads of stored rows, on a connection of their own, so that they wait for no batch. Many run at a time. The one for the board listens to
+//! what other processes announce, too.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::future::pending;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,9 +12,10 @@ use elah_clients::sql::{Settings, connect_postgres};
 use elah_cluster::Seen;
 use elah_store::{Entry, Range};
 use futures_util::lock::Mutex;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Config, Row, Statement};
 
 use crate::error::Error;
 use crate::sequence::signed;
@@ -21,6 +24,8 @@ use crate::statements;
 pub(crate) struct Reader {
     settings: Arc<Settings>,
     open: Mutex<Option<Rc<Open>>>,
+    /// Told when a process announces that it has come, or that shards have other owners; `None` for a connection that does not listen.
+    announced: Option<Arc<Notify>>,
 }
 
 /// A connection and its prepared statements, by their texts.
@@ -31,7 +36,24 @@ struct Open {
 
 impl Reader {
     pub(crate) fn new(settings: Arc<Settings>) -> Reader {
-        Reader { settings, open: Mutex::new(None) }
+        Reader { settings, open: Mutex::new(None), announced: None }
+    }
+
+    pub(crate) fn listening(settings: Arc<Settings>) -> Reader {
+        Reader { announced: Some(Arc::default()), ..Reader::new(settings) }
+    }
+
+    /// Waits until a process has announced a change, unless one has since the last time.
+    pub(crate) async fn announcement(&self) {
+        match &self.announced {
+            Some(announced) => announced.notified().await,
+            None => pending().await,
+        }
+    }
+
+    /// Announces a change of the board. It may get lost: others look at the board anyway.
+    pub(crate) async fn announce(&self) {
+        let _ = self.rows(statements::ANNOUNCE, &[]).await;
     }
 
     /// The rows of a statement, within the time limit of a query. A connection that was lost is opened again once: a read may be
@@ -74,10 +96,15 @@ impl Reader {
         }
         // A primary that has vanished must not hold the next board until a query's time is over.
         let patience = self.settings.bounds.connect;
-        let (client, _) = connect_postgres(&self.settings, |config| {
+        let adjust = |config: &mut Config| {
             config.tcp_user_timeout(patience).keepalives_idle(patience);
-        })
-        .await?;
+        };
+        let announced = self.announced.clone();
+        let told = move || announced.iter().for_each(|announced| announced.notify_one());
+        let (client, _) = connect_postgres(&self.settings, adjust, told).await?;
+        if self.announced.is_some() {
+            client.batch_execute(statements::LISTEN).await?;
+        }
         let new = Rc::new(Open { client, prepared: RefCell::default() });
         *open = Some(Rc::clone(&new));
         Ok(new)

@@ -11,7 +11,7 @@ use elah_clients::sql::{Settings, connect_postgres};
 use elah_cluster::{Claimed, Opened, Reply, Statement as Step};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Config, Row, Statement};
 
 use crate::error::Error;
 use crate::rows::Columns;
@@ -40,11 +40,11 @@ pub(crate) struct Registration {
 
 impl Sequence {
     pub(crate) async fn open(settings: &Settings, patience: Duration) -> Result<Sequence, Error> {
-        let (client, _) = connect_postgres(settings, |config| {
+        let adjust = |config: &mut Config| {
             config.application_name("elah writer").tcp_user_timeout(patience).keepalives_idle(patience);
             config.target_session_attrs(TargetSessionAttrs::ReadWrite).connect_timeout(patience);
-        })
-        .await?;
+        };
+        let (client, _) = connect_postgres(settings, adjust, || ()).await?;
         let batch = client.prepare(statements::BATCH).await?;
         let beat = client.prepare(statements::BEAT).await?;
         let claim = client.prepare(statements::CLAIM).await?;

@@ -121,6 +121,12 @@ pub(crate) const WRITERS: &str = "
 SELECT writer, node, address, socket, version, ready, sequence, session, fenced, draining FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
+/// Listens to what [`ANNOUNCE`] says.
+pub(crate) const LISTEN: &str = "LISTEN elah_owners";
+
+/// Tells all processes that look at the board to look at once. Those of other clusters of the same database look too, and see no change.
+pub(crate) const ANNOUNCE: &str = "NOTIFY elah_owners";
+
 /// Forgets writers that were fenced a day ago and own nothing. Until then a writer that comes back learns what became of its batches.
 pub(crate) const SWEEP_WRITERS: &str = "
 DELETE FROM elah_writers w WHERE fenced AND fenced_at < now() - interval '1 day'

@@ -27,8 +27,6 @@ pub enum Action {
     Drop(Held),
     /// Let the calls of the shard end, and accept no more.
     Stop(Held),
-    /// The shard is free. Tell this writer, which should claim it.
-    Offer { shard: u32, writer: u64 },
     /// The database has lost commits of the writer, for example by a failover to an asynchronous standby: log it and count it. For
     /// other writers than this one it is reported by each observer.
     Lost { writer: u64 },

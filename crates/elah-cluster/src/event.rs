@@ -25,8 +25,6 @@ pub enum Event {
     Stopped(Held),
     /// The writer is asked to hand over all shards and to claim no more.
     Drain,
-    /// Another writer has released shards that this one should claim, see [`Action::Offer`](crate::Action::Offer).
-    Offered { shards: Vec<u32> },
     /// The board was read. The time is that after the read.
     Board(Board),
     /// The board could not be read.

@@ -62,8 +62,8 @@
 //! `reads :checked` want a batch that names the shard and has no rows instead, and send the response when it is stored.
 //!
 //! **Hand-over.** At [`Action::Stop`] accept no more calls of the shard, wait until those that run have ended and their batches are
-//! wanted, then report [`Event::Stopped`]. [`Action::Offer`] follows when the shard is free; tell that writer, which reports
-//! [`Event::Offered`].
+//! wanted, then report [`Event::Stopped`]. When the database has confirmed a claim, a release or a fence, tell the other writers, which read
+//! the board at once.
 //!
 //! **The end.** After [`Action::Fenced`] the machine does nothing more. The process continues, if it does, with a new machine and a
 //! new writer's number.

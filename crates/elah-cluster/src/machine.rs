@@ -127,7 +127,6 @@ impl Machine {
             Event::Restored(held) => self.owned.advance(held, Phase::Restoring, Phase::Serving),
             Event::Stopped(held) => self.owned.advance(held, Phase::Stopping, Phase::Stopped),
             Event::Drain => self.drain(),
-            Event::Offered { shards } => self.offered(shards),
             Event::Board(board) => {
                 self.members.read(now, &self.config, board, actions);
                 self.plan_claims();
@@ -245,7 +244,7 @@ impl Machine {
         }
         self.resolve(Some(sequence), actions);
         for shard in self.owned.retain(&claims, actions) {
-            self.offer(shard, actions);
+            self.members.set_owner(shard, None);
         }
         self.owned.release_again();
         for claimed in claims {
@@ -301,7 +300,7 @@ impl Machine {
             (Subject::Release(shards), _) => {
                 for shard in shards {
                     self.owned.remove(shard, actions);
-                    self.offer(shard, actions);
+                    self.members.set_owner(shard, None);
                 }
             }
         }
@@ -426,14 +425,6 @@ impl Machine {
         self.to_claim = own.map(|(shard, _)| *shard).collect();
     }
 
-    fn offered(&mut self, shards: Vec<u32>) {
-        if self.can_claim() {
-            let new = shards.into_iter().filter(|shard| self.owned.phase(*shard).is_none() && !self.to_claim.contains(shard));
-            let new: Vec<_> = new.collect();
-            self.to_claim.extend(new);
-        }
-    }
-
     fn claimed(&mut self, claims: Vec<Claimed>, actions: &mut Vec<Action>) {
         for claimed in claims {
             self.to_claim.retain(|shard| *shard != claimed.shard);
@@ -468,15 +459,5 @@ impl Machine {
             !self.safeguards.settles_before_release || !(self.has_unsettled(wants) || self.waiting.iter().any(wants))
         };
         self.owned.in_phase(Phase::Stopped).filter(is_settled).collect()
-    }
-
-    fn offer(&mut self, shard: u32, actions: &mut Vec<Action>) {
-        self.members.set_owner(shard, None);
-        let owned = &self.owned;
-        let balance = self.members.balance(&self.config, self.is_ready(), |shard| owned.phase(shard).is_some());
-        let target = balance.claims.iter().find(|(free, _)| *free == shard);
-        if let Some((_, writer)) = target.filter(|(_, writer)| *writer != self.config.writer) {
-            actions.push(Action::Offer { shard, writer: *writer });
-        }
     }
 }

@@ -24,6 +24,8 @@ module Elah
         SELECT count(*) FROM elah_shards s WHERE NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)
       SQL
       DRAIN = "UPDATE elah_writers SET draining = true WHERE node = ? AND NOT fenced"
+      # The channel by which processes tell each other to look at the owners.
+      ANNOUNCE = "NOTIFY elah_owners"
       # What the database must be like, with the query and the remedy for each.
       CHECKS = {
         "SELECT current_setting('server_version_num')::int >= 150000" => "PostgreSQL is older than 15: use a later one.",
@@ -130,6 +132,7 @@ module Elah
           count = sql.execute(DRAIN, nodes[0]).affected_rows
           raise Error, "No process of the cluster runs on #{nodes[0]}; see elah cluster status." if count.zero?
 
+          sql.execute(ANNOUNCE)
           out.puts "#{count} processes of #{nodes[0]} hand over their shards. Restart them to give them shards again."
         end
 

@@ -3,6 +3,7 @@
 mod encode;
 mod statements;
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
-use tokio_postgres::{Client, Config, RowStream};
+use tokio_postgres::{AsyncMessage, Client, Config, RowStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{Error, Kind, Refusal};
@@ -24,8 +25,12 @@ use statements::Statements;
 
 /// Connects to the first host that replies in its part of the time, and accepts writes if that is wanted, and signs in. The connection
 /// is one that `adjust` may have set up further. Its work runs on the current runtime, and ends when the client is dropped or the
-/// server closes.
-pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> Result<(Client, MakeRustlsConnect), Error> {
+/// server closes; it calls `notified` for each notification of a channel that the connection listens to.
+pub async fn connect(
+    settings: &Settings,
+    adjust: impl FnOnce(&mut Config),
+    notified: impl Fn() + Send + 'static,
+) -> Result<(Client, MakeRustlsConnect), Error> {
     let tls = MakeRustlsConnect::new(tls::client_config(settings)?);
     let mut config = Config::new();
     config.user(&settings.user).dbname(&settings.database).connect_timeout(settings.bounds.connect);
@@ -53,8 +58,14 @@ pub async fn connect(settings: &Settings, adjust: impl FnOnce(&mut Config)) -> R
         };
         config.port(host.port);
         let cause = match timeout(part, config.connect(tls.clone())).await {
-            Ok(Ok((client, connection))) => {
-                tokio::spawn(connection);
+            Ok(Ok((client, mut connection))) => {
+                tokio::spawn(async move {
+                    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                        if matches!(message, AsyncMessage::Notification(_)) {
+                            notified();
+                        }
+                    }
+                });
                 return Ok((client, tls));
             }
             Ok(Err(cause)) => match connect_error(&settings.server, &cause) {
@@ -81,7 +92,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
-        let (client, tls) = connect(settings, |_| ()).await?;
+        let (client, tls) = connect(settings, |_| (), || ()).await?;
         let connection = Connection { client, statements: Statements::new(settings.bounds.statements_max), tls, server };
         connection.command(&"SET TIME ZONE 'UTC'".into()).await?;
         Ok(connection)

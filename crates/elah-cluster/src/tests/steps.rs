@@ -22,7 +22,7 @@ pub(super) enum Step {
     Restore(usize, usize),
     Reread(usize, usize),
     Stop(usize, usize),
-    Claim(usize),
+
     Drain(usize),
     StopStandby,
     FailOver,
@@ -149,9 +149,6 @@ impl Situation {
         } else if budget.disconnects[index] > 0 && !(process.queue.is_empty() && process.replies.is_empty()) {
             steps.push(Step::Disconnect(index));
         }
-        if !process.offers.is_empty() {
-            steps.push(Step::Claim(index));
-        }
         let is_idle = process.is_connected && process.queue.is_empty() && process.replies.is_empty();
         if is_idle && !rules.swift[index] && process.machine.tick_at().is_none_or(|at| at <= process.clock) {
             steps.push(Step::Tick(index));
@@ -210,10 +207,6 @@ impl Situation {
             Step::Fence(index, place) => world.fence(rules, index, place)?,
             Step::Restore(index, shard) | Step::Reread(index, shard) => world.restore(rules, index, shard)?,
             Step::Stop(index, shard) => world.stopped(rules, index, shard)?,
-            Step::Claim(index) => {
-                let shards = std::mem::take(&mut world.processes[index].offers);
-                world.meet(rules, index, Event::Offered { shards })?;
-            }
             Step::Drain(index) => world.drain(rules, index)?,
             Step::StopStandby => world.standby = Some(Box::new(world.database.clone())),
             Step::FailOver => world.fail_over(rules)?,

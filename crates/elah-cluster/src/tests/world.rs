@@ -47,7 +47,6 @@ pub(super) struct Process {
     /// Statements of lost connections, which may still be executed.
     pub(super) stray: Vec<VecDeque<Sent>>,
     pub(super) fences: Vec<(u64, Option<Seen>)>,
-    pub(super) offers: Vec<u32>,
     lease_until: u64,
     pub(super) memory: Vec<Option<Memory>>,
     /// Batches without a result yet, in order.
@@ -108,7 +107,6 @@ impl World {
             replies: VecDeque::new(),
             stray: Vec::new(),
             fences: Vec::new(),
-            offers: Vec::new(),
             lease_until: 0,
             memory: vec![None; rules.shards],
             unsettled: VecDeque::new(),
@@ -208,7 +206,6 @@ impl World {
                 require(*serving == held, "the stopped term is the current one")?;
                 *calls = Calls::Ending;
             }
-            Action::Offer { shard, writer } => self.processes[writer as usize - 1].offers.push(shard),
             Action::Lost { writer: lost } => {
                 require(self.has_lost, "a loss is reported only after one")?;
                 if lost == writer {
