@@ -164,8 +164,6 @@ module Elah
 
         def outcome_of(call)
           [:returned, call.call, nil]
-        rescue Cancelled, ClientGone
-          raise
         rescue StandardError => e
           [:failed, nil, e]
         end

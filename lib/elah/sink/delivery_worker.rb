@@ -66,8 +66,6 @@ module Elah
       # @return [Object, nil] the block's value; nil if it failed
       def telling(own)
         yield
-      rescue Cancelled
-        raise
       rescue StandardError => e
         return if own.closed?
 

@@ -11,7 +11,7 @@ class CancellationApp < Elah::API
     def noting(name)
       yield
       events << "#{name} done"
-    rescue Elah::Error => e
+    rescue Elah::Cancellation, Elah::DeadlineExceeded => e
       events << "#{name} #{e.class.name.delete_prefix('Elah::')}"
       raise
     end

@@ -49,7 +49,7 @@ class Peer
     @notes << :begun
     sleep(seconds)
     @notes << :completed
-  rescue Elah::Error => e
+  rescue Elah::Cancellation => e
     @notes << e.class.name
     raise
   end

@@ -133,7 +133,7 @@ class GatherTest < Minitest::Test
 
   def sleep_noting(ended, name)
     sleep
-  rescue Elah::Error => e
+  rescue Elah::Error, Elah::Cancellation => e
     ended << name << "#{e.class}: #{e.message}"
     raise
   end

@@ -82,8 +82,6 @@ module Elah
       def sent?(events)
         message = [nil, @passes_on, events.map { |broadcast, frame| [broadcast.name, frame] }]
         @slots.any? { |slot| taken?(@peers.owner(slot), message) }
-      rescue Cancelled
-        raise
       rescue Error
         @slots.rotate! # the next events to another one
         false
