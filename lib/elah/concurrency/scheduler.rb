@@ -6,6 +6,7 @@ require_relative "event_loop"
 require_relative "offload"
 require_relative "scheduler/closing"
 require_relative "scheduler/mutex_sleep"
+require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
 
 module Elah
