@@ -8,6 +8,7 @@ require_relative "scheduler/closing"
 require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
+require_relative "scheduler/working_directory"
 
 module Elah
   # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names and Timeout
