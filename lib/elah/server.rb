@@ -30,6 +30,7 @@ module Elah
       trap("XFSZ", "IGNORE")
       Descriptors.allow(@config, @log)
       @config.warnings.each { |warning| @log.warn(warning) }
+      warn_of_small_stacks
       Adapters.install if @config.adapters?
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
@@ -67,6 +68,15 @@ module Elah
     end
 
     private
+
+    # Under `rackup` and `rails server`; the command `elah` sets the variables.
+    def warn_of_small_stacks
+      variables = Options::Environment.unset_stacks.map { |name, value| "#{name}=#{value}" }
+      return if variables.empty?
+
+      @log.warn("Fibers have a smaller stack than threads here, so code that recurses deeply can fail with SystemStackError: use `elah serve " \
+                "config.ru`, or start it as `#{variables.join(' ')} #{Restart.command}`")
+    end
 
     # Loads what a worker may name later, because its files may be gone by then: a deployment removes the release that still runs.
     def load_code

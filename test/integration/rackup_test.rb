@@ -64,6 +64,29 @@ class RackupTest < Minitest::Test
     end
   end
 
+  RECURSION = <<~RUBY
+    def depth(levels) = (@levels = levels) && depth(levels + 1)
+    run lambda { |_|
+      begin
+        depth(1)
+      rescue SystemStackError
+        [200, { "content-type" => "text/plain" }, [@levels.to_s]]
+      end
+    }
+  RUBY
+  STACKS = %w[RUBY_FIBER_VM_STACK_SIZE RUBY_FIBER_MACHINE_STACK_SIZE].freeze
+
+  # Only the command `elah` starts Ruby with larger stacks for fibers. A view that renders itself, as a tree of comments
+  # does, failed under rackup and `rails server`, and nothing said why.
+  def test_rackup_names_the_command_with_which_code_may_recurse_deeply
+    warned, shallow = levels_under_rackup(STACKS.to_h { |name| [name, nil] })
+    assert_equal 1, warned.size
+    assert_match(/start it as `(RUBY_\w+=\d+ ){2}\S*ruby\S* .*rackup -s elah -o 127\.0\.0\.1 -p 0`/, warned.first)
+    quiet, deep = levels_under_rackup(warned.first.scan(/(RUBY_\w+)=(\d+)/).to_h)
+    assert_empty quiet
+    assert_operator deep, :>, shallow * 2
+  end
+
   def test_rackup_lists_the_options
     out, = Open3.capture2e(RbConfig.ruby, "-I", LIB, "-S", "rackup", "-s", "elah", "-h")
     assert_includes out, "-O queue_max=N"
@@ -114,6 +137,18 @@ class RackupTest < Minitest::Test
   private
 
   def rackup(*arguments, &block) = with_file("config.ru", APP) { |folder| run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block) }
+
+  # @return [Array(Array<String>, Integer)] the warnings about the stack, and how deeply a handler recursed
+  def levels_under_rackup(env)
+    levels = nil
+    lines = with_file("config.ru", RECURSION) do |folder|
+      run_program(folder, %w[-S rackup -s elah -o 127.0.0.1 -p 0], env: env) do |process, listen|
+        levels = HttpClient.open(listen.call) { |client| client.get("/") }.body.to_i
+        Process.kill(:TERM, process.pid)
+      end
+    end
+    [lines.grep(/WARN.*stack/), levels]
+  end
 
   # Sends HUP and waits until the next image listens, by its pid file.
   def assert_restarts(folder, arguments, pid_file, env: {})

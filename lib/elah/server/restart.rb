@@ -28,6 +28,9 @@ module Elah
     # @return [Boolean] whether it succeeded
     def self.passed?(status) = status&.exitstatus == PASSED_STATUS
 
+    # @return [String] the command line of this process
+    def self.command = COMMAND.join(" ")
+
     # @return [Restart] of this process, with the state that the previous image left
     def self.current = @current ||= new(Options::Environment.take_restart)
 
@@ -136,7 +139,7 @@ module Elah
     def spawn_trial(state, arguments, log)
       Process.spawn(Options::Environment.restart(state), *COMMAND, *arguments, chdir: @folder)
     rescue SystemCallError => e
-      log.error("The trial process cannot be started: #{e.message}. Its command is #{COMMAND.join(' ')}, in #{@folder}")
+      log.error("The trial process cannot be started: #{e.message}. Its command is #{Restart.command}, in #{@folder}")
       nil
     end
   end

@@ -6,6 +6,9 @@ module Elah
   module Options
     # All access of the library to environment variables; nothing else in lib/ uses ENV.
     module Environment
+      # The sizes of a fiber's stacks, as large as those of a thread. Ruby reads them as it starts, and `exe/elah` sets them.
+      STACKS = { "RUBY_FIBER_VM_STACK_SIZE" => "1048576", "RUBY_FIBER_MACHINE_STACK_SIZE" => "1048576" }.freeze
+
       module_function
 
       # @param env [Hash{String=>String}]
@@ -72,6 +75,9 @@ module Elah
 
       # @return [String] the folder for temporary files
       def temporary_folder(env = ENV) = present?(env["TMPDIR"]) && File.directory?(env["TMPDIR"]) ? env["TMPDIR"] : "/tmp"
+
+      # @return [Hash{String=>String}] those of {STACKS} that are unset
+      def unset_stacks(env = ENV) = STACKS.reject { |name, _| env.key?(name) }
 
       # Reads and removes the variables of a service manager that passes sockets.
       #
