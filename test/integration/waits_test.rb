@@ -10,8 +10,9 @@ class WaitsTest < Minitest::Test
   include Patience
 
   APP = File.expand_path("../support/apps/waits.rb", __dir__)
-  WAITS = %w[wait/sleep wait/system wait/backtick wait/thread wait/queue wait/queue_timeout wait/condition_variable wait/mutex wait/pipe
-             wait/net_http wait/io_select wait/timeout kernel_select select_many].freeze
+  WAITS = %w[wait/sleep wait/system wait/backtick wait/thread wait/queue wait/queue_timeout wait/condition_variable
+             wait/mutex wait/file_lock wait/pipe wait/net_http wait/io_select wait/timeout
+             kernel_select select_many].freeze
 
   # Of each request, and of five that wait for each other.
   WAIT_SECONDS = 0.4

@@ -5,14 +5,15 @@ require "timeout"
 require_relative "event_loop"
 require_relative "offload"
 require_relative "scheduler/closing"
+require_relative "scheduler/file_lock"
 require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
 require_relative "scheduler/working_directory"
 
 module Elah
-  # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names and Timeout
-  # suspend the calling fiber alone. Ruby calls these methods; applications don't.
+  # Ruby's Fiber::Scheduler contract on the worker's loop: `sleep`, sockets, Mutex, Queue, Thread#join, processes, names, File#flock
+  # and Timeout suspend the calling fiber alone. Ruby calls these methods; applications don't.
   #
   # `io_read` and `io_write` are left out on purpose: Ruby would call them for plain files too, which are always ready. So is
   # `blocking_operation_wait`: Ruby 3.4 and later would call it for each `stat`, `open` and entry of a folder, and a thread costs far more.

@@ -3,6 +3,7 @@
 # An app whose requests each wait 0.4 s in another way of the standard library.
 require "net/http"
 require "open3"
+require "tempfile"
 require "timeout"
 
 class WaitsApp < Elah::API
@@ -53,6 +54,15 @@ class WaitsApp < Elah::API
       Thread.new { mutex.synchronize { (locked << true) && sleep(SECONDS) } }
       locked.pop
       mutex.synchronize { "done" }
+    end
+
+    get(:file_lock) do
+      Tempfile.create do |file|
+        locked = Thread::Queue.new
+        Thread.new { File.open(file) { |holder| holder.flock(File::LOCK_EX) && (locked << true) && sleep(SECONDS) } }
+        locked.pop
+        file.flock(File::LOCK_EX) && "done"
+      end
     end
 
     get(:pipe) do
