@@ -29,7 +29,29 @@ class RailsReloadTest < Minitest::Test
     end
   end
 
+  # On Ruby 3.1 an autoload belongs to the thread: while one request waited in `connects_to` of the new ApplicationRecord,
+  # the others met "uninitialized constant WidgetsController::Widget".
+  def test_requests_at_once_after_a_change_find_the_new_classes
+    with_copy do |folder|
+      file = File.join(folder, "app/models/widget.rb")
+      serve(folder: folder, env: { "RAILS_ENV" => "development" }) do |server|
+        3.times do |round|
+          assert_equal [200] * WAITING, statuses(server, "/widgets")
+          File.write(file, "# #{round}\n", mode: "a")
+        end
+      end
+    end
+  end
+
   private
+
+  # @return [Array<Integer>] of requests at once
+  def statuses(server, path)
+    clients = Array.new(WAITING) { server.connect.write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n") }
+    clients.map { |client| client.read_answer.status }
+  ensure
+    clients&.each(&:close)
+  end
 
   # @return [Float] seconds until the new code answered
   def reload(server, version)

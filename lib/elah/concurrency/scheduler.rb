@@ -4,6 +4,7 @@ require "socket"
 require "timeout"
 require_relative "event_loop"
 require_relative "offload"
+require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
 require_relative "scheduler/mutex_sleep"
@@ -155,9 +156,7 @@ module Elah
     # @return [Array<String>] addresses
     # @raise [SocketError]
     # @raise [Elah::Overloaded] when {RESOLVING_MAX} other names wait already
-    def address_resolve(name)
-      RESOLVERS.call { Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq }
-    end
+    def address_resolve(name) = RESOLVERS.call { addresses(name) }
 
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
@@ -192,6 +191,8 @@ module Elah
     end
 
     private
+
+    def addresses(name) = Addrinfo.getaddrinfo(name, nil, nil, :STREAM).map(&:ip_address).uniq
 
     if IO.method_defined?(:timeout)
       def own_timeout(io) = io.timeout

@@ -19,7 +19,7 @@ module Elah
 
         pause = PAUSE_MIN_SECONDS
         until (granted = super(operation | File::LOCK_NB))
-          scheduler.kernel_sleep(pause)
+          scheduler.block(:flock, pause)
           pause = [pause * 2, PAUSE_MAX_SECONDS].min
         end
         granted

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+module Elah
+  class Scheduler
+    # The waits of a file that is autoloaded, on Ruby 3.1. An autoload belongs to the thread there: while the fiber that loads the file is suspended,
+    # other fibers see a constant without its methods, or none. So these waits block the loop. Waits for other fibers still suspend.
+    module Autoload
+      # From then on the fiber is suspended: what it waits for may depend on other fibers.
+      BLOCKING_SECONDS_MAX = 5
+
+      EVENTS = [IO::READABLE, IO::WRITABLE, IO::PRIORITY].freeze
+      private_constant :BLOCKING_SECONDS_MAX, :EVENTS
+
+      # The `require` of the main object, which every autoload calls.
+      module Require
+        private
+
+        def require(path)
+          scheduler = Fiber.current_scheduler
+          scheduler.is_a?(Scheduler) ? scheduler.autoloading { super } : super
+        end
+      end
+
+      # Runs the block, whose waits block the loop.
+      def autoloading
+        return yield if (@blocks_until ||= {}.compare_by_identity)[fiber = Fiber.current]
+
+        begin
+          @blocks_until[fiber] = now + BLOCKING_SECONDS_MAX
+          yield
+        ensure
+          @blocks_until.delete(fiber)
+        end
+      end
+
+      # As {Scheduler#kernel_sleep}.
+      def kernel_sleep(duration = nil)
+        seconds = duration && blocking_seconds or return super
+
+        Select.native(nil, nil, nil, [duration, seconds].min)
+        duration > seconds ? super(duration - seconds) : true
+      end
+
+      # As {Scheduler#io_wait}.
+      def io_wait(io, events, timeout = nil)
+        seconds = blocking_seconds or return super
+
+        same = IO.for_fd(io.fileno, autoclose: false) # without the buffers of the other one
+        lists = EVENTS.map { |event| [same] if events.anybits?(event) }
+        ready = Select.native(*lists, [timeout, seconds].compact.min)
+        return EVENTS.zip(ready).sum { |event, ios| ios.empty? ? 0 : event } if ready
+
+        timeout && timeout <= seconds ? false : super(io, events, timeout && (timeout - seconds))
+      end
+
+      # As {Scheduler#address_resolve}.
+      def address_resolve(name) = blocking_seconds ? Fiber.new(blocking: true) { addresses(name) }.resume : super
+
+      private
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      # @return [Numeric, nil] how long a wait of this fiber blocks the loop
+      def blocking_seconds
+        blocks_until = @blocks_until&.[](Fiber.current) or return
+        seconds = blocks_until - now
+        seconds if seconds.positive?
+      end
+    end
+
+    if RUBY_VERSION < "3.2"
+      prepend Autoload
+      TOPLEVEL_BINDING.receiver.extend(Autoload::Require)
+    end
+  end
+end
