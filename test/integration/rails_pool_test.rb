@@ -28,7 +28,7 @@ class RailsPoolTest < Minitest::Test
     end
 
     define_method(:"test_clients_leave_the_queue_of_a_pool_of_#{adapter}") do
-      with_pool(adapter, checkout_timeout: 600) do |server|
+      with_pool(adapter, checkout_timeout: 600, cancel_gone: "safe") do |server|
         those_who_stay_are_served(server)
         those_who_leave_are_forgotten(server)
       end

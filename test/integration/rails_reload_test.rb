@@ -29,8 +29,8 @@ class RailsReloadTest < Minitest::Test
     end
   end
 
-  # On Ruby 3.1 an autoload belongs to the thread: while one request waited in `connects_to` of the new ApplicationRecord,
-  # the others met "uninitialized constant WidgetsController::Widget".
+  # On Ruby 3.1 an autoload belongs to the thread: while one request waited in `connects_to` of the new
+  # ApplicationRecord, the others met "uninitialized constant WidgetsController::Widget".
   def test_requests_at_once_after_a_change_find_the_new_classes
     with_copy do |folder|
       file = File.join(folder, "app/models/widget.rb")

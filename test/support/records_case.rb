@@ -76,7 +76,7 @@ module RecordsCase
     end
 
     define_method(:"test_a_client_that_has_gone_gives_its_connection_to_#{adapter}_back") do
-      serve(adapter, database: { pool: 5 }) do |server|
+      serve(adapter, database: { pool: 5 }, cancel_gone: "safe") do |server|
         clients = Array.new(5) { server.connect.write("GET /slow?seconds=30 HTTP/1.1\r\nHost: test.example\r\n\r\n") }
         nil until server.get("/pool").json["busy"] == 5
         clients.each { |client| reset(client) }

@@ -113,8 +113,9 @@ module Elah
              unit: "seconds", default: 30.0, range: 0.0..86_400.0
       option :stall_ms, :integer, "Logs a handler that blocks the loop for longer, with its current Ruby line.",
              unit: "ms", default: 100, range: 1..3_600_000
-      option :cancel_gone, :choice, "Cancels a handler whose client has disconnected: `safe` for GET and HEAD, `all` for every method, `none` never.",
-             default: "safe", values: %w[safe all none].freeze
+      option :cancel_gone, :choice, "Cancels a handler whose client has disconnected: `safe` for GET and HEAD, `all` for every method, `none` " \
+                                    "never. `auto` is `safe` for an `Elah::API`; a Rack app is cancelled only once its response has begun.",
+             default: "auto", values: %w[auto safe all none].freeze
       option :offload_threads, :integer, "Runs this many blocks of `Elah.offload` at once, each in a thread.", default: 16, range: 1..1000
       option :offload_queue_max, :integer, "Limits how many blocks of `Elah.offload` wait for a thread; further blocks are refused.",
              default: 1024, range: 0..1_000_000

@@ -26,6 +26,10 @@ module Elah
       # @return [Hash] empty
       def gates = {}
 
+      # @return [Symbol] what `cancel_gone` is without a choice, see {EventLoop::Cancellation#cancels_gone=}. Other servers let an app go on whose
+      #   client has left, between a charge and its record, for example.
+      def cancels_gone = :begun
+
       # Calls the app and sends its response, in the fiber of the request.
       #
       # @param request [Elah::Request]

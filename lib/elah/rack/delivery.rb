@@ -82,6 +82,7 @@ module Elah
         raise gone unless @request.awaits_response?
 
         @stream = @request.start(@status, HeaderSet.from_rack(@headers, length))
+        @request.note_begin
         @stream = MeasuredStream.new(@stream, @request, length) if length
         @stream
       end

@@ -114,6 +114,14 @@ module Elah
       end
     end
 
+    # Records that a Rack app has returned, and its response has begun.
+    # @api private
+    def note_begin = @is_begun = true
+
+    # @return [Boolean]
+    # @api private
+    def begun? = @is_begun == true
+
     # @return [String, nil] the host that the client requested, with its port if there is one; nil in HTTP/1.0 without a Host
     def host = header("host")
 

@@ -47,7 +47,7 @@ module Elah
       @supervisor_link = supervisor_link
       @loop = EventLoop.start(limits: limits, spawned_max: @config.spawned_max,
                               router: @app.router, streamed_routes: @app.streamed_routes, gates: @app.gates)
-      @loop.cancels_gone = @config.cancel_gone.to_sym
+      @loop.cancels_gone = cancels_gone
       @loop.in_forks do
         leave_signals
         sockets.leave_in_fork
@@ -141,6 +141,12 @@ module Elah
       @ends = true
       @loop&.shut_down("The worker exits.")
       ShutdownWatchdog.stop
+    end
+
+    def cancels_gone
+      return @config.cancel_gone.to_sym unless @config.cancel_gone == "auto"
+
+      @app.respond_to?(:cancels_gone) ? @app.cancels_gone : :safe
     end
 
     def native(app)

@@ -33,7 +33,8 @@ class AutoloadTest < Minitest::Test
 
   def test_a_file_that_loads_another_one
     with_file("class AutoloadTest::LoadedToo; sleep 0.02; def self.value = 1; end", :LoadedToo) do
-      assert_equal [1, 1, 1], values("class AutoloadTest; class Loaded; ONE = LoadedToo.value; def self.value = ONE; end; end")
+      code = "class AutoloadTest; class Loaded; ONE = LoadedToo.value; def self.value = ONE; end; end"
+      assert_equal [1, 1, 1], values(code)
     end
   end
 

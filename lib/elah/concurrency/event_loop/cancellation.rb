@@ -16,8 +16,8 @@ module Elah
       end
       private_constant :SAFE_METHODS, :Late
 
-      # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:all` or `:none`. An event stream is cancelled whatever
-      # its method, unless this is `:none`, because nobody else reads it.
+      # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:begun` (those of them whose response has begun), `:all`
+      # or `:none`. An event stream is cancelled whatever its method, unless this is `:none`, because nobody else reads it.
       attr_writer :cancels_gone
 
       # @return [Exception, nil] the exception of {#cancel_all}; nil while the loop goes on
@@ -99,9 +99,10 @@ module Elah
       end
 
       def cancels_gone?(task)
-        return @cancels_gone == :all unless @cancels_gone == :safe
+        return @cancels_gone == :all if %i[all none].include?(@cancels_gone)
+        return true if streams?(task)
 
-        SAFE_METHODS.include?(task.request.request_method) || streams?(task)
+        SAFE_METHODS.include?(task.request.request_method) && (@cancels_gone == :safe || task.request.begun?)
       end
 
       def reason_for(reason)
