@@ -55,7 +55,8 @@ module Elah
 
         # Gems that an adapter fits in.
         ADAPTED = { "activerecord" => "each request has its own connection", "activesupport" => "reloading and request state count fibers",
-                    "mysql2" => "connecting waits in a thread", "sqlite3" => "a locked database suspends the fiber only" }.freeze
+                    "mysql2" => "connecting waits in a thread", "sentry-ruby" => "each request has its own hub",
+                    "sentry-ruby-core" => "each request has its own hub", "sqlite3" => "a locked database suspends the fiber only" }.freeze
         private_constant :Rule, :PAGE
 
         class << self

@@ -8,8 +8,8 @@ module Elah
         PAGE = "docs/databases.md#state-of-a-request"
         WRITES = /\bthread_variable_set\b/
 
-        # What they keep there belongs to the thread: the start of the reaper, the values of ThreadLocalVar.
-        HARMLESS = %w[activerecord concurrent-ruby fiber-local].freeze
+        # What they keep there belongs to the thread (the start of the reaper, the values of ThreadLocalVar), or has an adapter.
+        HARMLESS = %w[activerecord concurrent-ruby fiber-local sentry-ruby sentry-ruby-core].freeze
         private_constant :PAGE, :WRITES, :HARMLESS
 
         class << self
