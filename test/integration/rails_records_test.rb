@@ -21,6 +21,17 @@ class RailsRecordsTest < Minitest::Test
     serve(database: { pool: 1, checkout_timeout: 5 }) { |server| assert_equal [{ "widgets" => 0 }], distinct(server, ["/widgets"] * 3) }
   end
 
+  # The hook runs in no task, whose end would return it.
+  def test_what_a_hook_of_the_boot_has_leased_is_returned
+    Dir.mktmpdir do |folder|
+      config = File.join(folder, "elah.rb")
+      File.write(config, "before_worker_boot { Widget.connection.select_value('SELECT 1') }")
+      serve(database: { pool: 1, checkout_timeout: 5 }, config: config) do |server|
+        assert_equal [{ "widgets" => 0 }], distinct(server, ["/widgets"] * 3)
+      end
+    end
+  end
+
   # ActiveRecord 6.1 keeps the role with the thread: requests got the role of another.
   def test_each_request_has_the_role_that_it_asked_for
     shared_server.tap do |server|

@@ -25,5 +25,10 @@ module Elah
     #
     # @return [Array<Symbol>] which of {ALL} are in use
     def self.install = ALL.select { |name| const_get(name).install }
+
+    # Returns the connections that the app has leased outside of tasks, as in `before_worker_boot`: nothing ends there.
+    #
+    # @api private
+    def self.return_connections = (ActiveRecord.return_connections if defined?(::ActiveRecord::Base))
   end
 end

@@ -54,6 +54,7 @@ module Elah
       end
       Fiber.set_scheduler(Scheduler.new(@loop))
       @config.run_hooks(:before_worker_boot)
+      Adapters.return_connections if @config.adapters?
       IdleMemory.start(@loop)
       Store::Watch.start(@loop, @log)
       watch = StallWatch.start(@loop, @config.stall_ms / 1000.0, @log)

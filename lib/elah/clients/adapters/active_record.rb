@@ -21,6 +21,9 @@ module Elah
           @is_installed = true
         end
 
+        # Returns the connections that the caller has leased.
+        def return_connections = ::ActiveRecord::Base.connection_handler.clear_active_connections!
+
         # @param version [#to_s] of ActiveRecord
         # @return [Boolean] whether its pool can count fibers
         def counts_fibers?(version = ::ActiveRecord::VERSION::STRING) = Gem::Version.new(version) >= Gem::Version.new("7.1")
@@ -40,7 +43,7 @@ module Elah
           ErrorMapping.register_with_rails
           # Connections leased while the app was loaded would never be returned: the loop's own fiber has no end.
           # Now, because from here on their owner is no longer the thread.
-          ::ActiveRecord::Base.connection_handler.clear_active_connections!
+          return_connections
           isolate_tasks if defined?(::ActiveSupport::IsolatedExecutionState)
         end
 
