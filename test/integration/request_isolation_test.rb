@@ -23,6 +23,9 @@ class RequestIsolationTest < Minitest::Test
         end
       end
 
+      get(:keeps_storage) do
+        left.tap { Fiber.current.storage = { tenant: params[:value] } if Fiber.method_defined?(:storage) }
+      end
       get(:keeps) { left.tap { keep(params[:value]) } }
       get(:waits) do
         found = left
@@ -59,6 +62,10 @@ class RequestIsolationTest < Minitest::Test
       client.write("GET /keeps?value=b HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
       assert_equal [[]] * 10, Array.new(10) { client.read_answer.json }
     end
+  end
+
+  def test_a_storage_that_is_set_as_a_whole_is_empty_too
+    server.connect { |client| assert_equal [[]] * 5, Array.new(5) { client.get("/keeps_storage?value=a").json } }
   end
 
   def test_a_request_that_waits_keeps_its_own

@@ -34,8 +34,18 @@ module Elah
         end
       end
 
+      # Prepended to Fiber.
+      module TrackWholeStorage
+        # Sets the whole storage.
+        def storage=(_variables)
+          FiberState.note
+          super
+        end
+      end
+
       Thread.prepend(TrackLocals)
       Fiber.singleton_class.prepend(TrackStorage) if HAS_STORAGE
+      Fiber.prepend(TrackWholeStorage) if HAS_STORAGE
 
       # Records that the running task has set some state.
       def self.note
