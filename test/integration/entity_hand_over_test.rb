@@ -96,7 +96,7 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
-  # Its changes stayed in memory, and were stored only when another call had ended: the next owner had the shard by then.
+  # Its changes stayed in memory, and were stored only when another call had ended: too late.
   def test_changes_in_memory_of_calls_that_end_during_a_long_hand_over_survive
     with_one_worker(:memory, handover_seconds: 2) do |server|
       long = begin_calls(server, "later/%s/long")
@@ -117,8 +117,7 @@ class EntityHandOverTest < Minitest::Test
   # A call was longer than the hand-over, and the shard came back: the entity was in memory twice, and each wrote over
   # what the other had stored.
   [true, false].each do |has_owner|
-    name = "test_an_entity_that_comes_back_while_its_calls_run_is_there_once_#{has_owner ? 'after' : 'without'}_another_owner"
-    define_method(name) do
+    define_method(:"test_an_entity_that_comes_back_is_there_once#{'_after_another_owner' if has_owner}") do
       with_one_worker(:disk, handover_seconds: 0.1) do |server|
         clients = begin_calls(server, "later/%s/gate") + begin_calls(server, "add/%s")
         server.signal(:TTIN)
@@ -201,12 +200,13 @@ class EntityHandOverTest < Minitest::Test
       Elah::Config.at(:before_worker_boot) { Elah::Placement.current.before_release { warn "Hand-over begins" } }
       run(Class.new(Elah::API) do
         format :txt
+        helpers { def gate = File.join(Elah.config.data, params[:gate]) }
         get("add/:key") { TALLIES[params[:key]].add.to_s }
-        get("later/:key/:gate") { TALLIES[params[:key]].add_later(File.join(Elah.config.data, params[:gate])).to_s }
-        get("give/:key/:gate") { TALLIES[params[:key]].give("x" + params[:key], File.join(Elah.config.data, params[:gate])).to_s }
+        get("later/:key/:gate") { TALLIES[params[:key]].add_later(gate).to_s }
+        get("give/:key/:gate") { TALLIES[params[:key]].give("x" + params[:key], gate).to_s }
         get("count/:key") { TALLIES[params[:key]].count.to_s }
         get("pid/:key") { TALLIES[params[:key]].pid.to_s }
-        get("open/:gate") { File.write(File.join(Elah.config.data, params[:gate]), "") && "" }
+        get("open/:gate") { File.write(gate, "") && "" }
       end)
     RUBY
   end

@@ -37,6 +37,7 @@ class SupervisorHooksTest < Minitest::Test
       assert_equal "hello", server.get("/").body
     end
   end
+
   # ActiveRecord starts its reaper again after a fork, and marks its thread.
   def test_threads_that_the_fork_ends_are_named_unless_their_library_starts_them_again
     config = <<~RUBY

@@ -53,8 +53,8 @@ module Elah
         timeout && timeout <= seconds ? false : super(io, events, timeout && (timeout - seconds))
       end
 
-      # As {Scheduler#address_resolve}.
-      def address_resolve(name) = blocking_seconds ? Fiber.new(blocking: true) { addresses(name) }.resume : super
+      # As {Scheduler#address_resolve}. The fiber of an Enumerator is a blocking one on Ruby 3.1.
+      def address_resolve(name) = blocking_seconds ? Enumerator.new { |found| found << addresses(name) }.next : super
 
       private
 
