@@ -171,6 +171,21 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
+  # What was being handed over had no owner while the server drained.
+  def test_a_server_that_is_stopped_during_a_hand_over_finishes_its_requests
+    supervised(app(:disk), handover_seconds: 60) do |server|
+      clients = begin_calls(server, "later/%s/gate") + begin_calls(server, "then/x%s/gate")
+      server.signal(:USR1)
+      server.wait_for(/Hand-over begins/)
+      server.signal(:TERM)
+      server.wait_for(/TERM: draining/)
+      File.write(File.join(server.folder, "data/gate"), "")
+      assert_equal ["1"], bodies(clients).uniq
+    ensure
+      clients&.each(&:close)
+    end
+  end
+
   private
 
   # Calls that wait for a gate until it is opened, also in another worker.
@@ -206,6 +221,7 @@ class EntityHandOverTest < Minitest::Test
         get("give/:key/:gate") { TALLIES[params[:key]].give("x" + params[:key], gate).to_s }
         get("count/:key") { TALLIES[params[:key]].count.to_s }
         get("pid/:key") { TALLIES[params[:key]].pid.to_s }
+        get("then/:key/:gate") { (sleep 0.01 until File.exist?(gate)) || TALLIES[params[:key]].add.to_s }
         get("open/:gate") { File.write(gate, "") && "" }
       end)
     RUBY

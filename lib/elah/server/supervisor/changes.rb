@@ -21,6 +21,7 @@ module Elah
         @waiting = {}
         @starts = []
         @resizes = 0
+        @releasing = []
       end
 
       # Runs the block after earlier changes.
@@ -33,6 +34,7 @@ module Elah
         @waiting.clear
         @fiber = nil
         @starts.clear
+        keep_releasing
       end
 
       # Runs changes until one has to wait.

@@ -83,8 +83,16 @@ module Elah
         return if child.gone? || shards.empty?
 
         child.release(shards)
+        @releasing = shards
         wait(@config.handover_seconds) { child.released? || child.gone? || heir&.gone? } or
           @log.warn("#{child} did not hand over within #{@config.handover_seconds} s: reassigning its shards")
+        @releasing = []
+      end
+
+      # Nobody else will own them: their worker serves them in a new term.
+      def keep_releasing
+        @table.move(@releasing.to_h { |shard| [shard, @table.scoreboard.owner_of(shard)] })
+        @releasing = []
       end
 
       # The worker exits when it has drained; the next change does not wait for it.
@@ -121,8 +129,8 @@ module Elah
         return @log.warn("There is only one worker: ignoring TTOU") if number == 1
 
         slot = @workers.slots.last
-        child = slot.child
         hand_over(@table.moves(number - 1))
+        child = slot.child # a crashed one was started again meanwhile
         @workers.slots = number - 1
         @table.slots = number - 1
         retire(child) if child
