@@ -174,6 +174,8 @@ module Elah
     def call_reporting(task)
       begin
         yield
+      rescue Cancelled
+        raise
       rescue StandardError => e
         thread_loop.report(e)
       end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # The root of Elah's errors, and the errors that several parts raise. Every error of Elah descends from Elah::Error, so
-# `rescue Elah::Error` rescues Elah's errors only, none of Ruby or an app. What ends a fiber from outside is a Cancellation.
+# `rescue Elah::Error` rescues Elah's errors only, none of Ruby or an app.
 module Elah
   # The root of all errors of Elah. Its message is a sentence.
   class Error < StandardError; end
@@ -38,12 +38,8 @@ module Elah
   # A bug of Elah. Its message asks for a report.
   class InternalError < Error; end
 
-  # Ends a fiber, where it waits, because nobody needs its result. It is no StandardError: to `rescue => e` around a call it would look like
-  # a failure of that call, and a fallback would be cached, a circuit opened, a job marked as failed.
-  class Cancellation < Exception; end # rubocop:disable Lint/InheritException
-
   # The client disconnected before its response was complete.
-  class ClientGone < Cancellation; end
+  class ClientGone < Error; end
 
   # The request exceeded its deadline; the client got a 504.
   class DeadlineExceeded < Error
@@ -57,7 +53,7 @@ module Elah
   end
 
   # The request or fiber that started this fiber has ended or cancelled it.
-  class Cancelled < Cancellation; end
+  class Cancelled < Error; end
 
   # A fiber of the loop has set another fiber scheduler.
   class SchedulerInUse < Error; end

@@ -8,7 +8,7 @@ module Elah
     class DefinitionError < Error; end
 
     # Errors of the server while a request is read or its response is sent: no `rescue_from :all` rescues them.
-    PASSING = [BadRequest, DeadlineExceeded].freeze
+    PASSING = [BadRequest, Cancelled, ClientGone, DeadlineExceeded].freeze
 
     # Ends a handler with a response. Raised by `error!`. It is not a StandardError, so that no `rescue => e` of a handler rescues it.
     class Halt < Exception # rubocop:disable Lint/InheritException

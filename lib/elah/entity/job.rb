@@ -109,7 +109,7 @@ module Elah
         # The owner may be a worker that boots, or one with older code that does not know jobs.
         def plan(job, schedule)
           job.plan(schedule)
-        rescue Store::Closed
+        rescue Cancelled, Store::Closed
           raise
         rescue StandardError => e
           Log.current.debug("The job #{job.key} is not scheduled yet: #{e.message}")

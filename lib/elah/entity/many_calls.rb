@@ -72,9 +72,9 @@ module Elah
         note_failure(index, e)
       end
 
-      # The deadline of the request is not the outcome of one call.
+      # The cancellation of the task is not the outcome of one call.
       def note_failure(index, error)
-        raise error if Elah.deadline&.zero?
+        raise error if error.is_a?(Cancelled) || error.is_a?(ClientGone) || Elah.deadline&.zero?
 
         @is_failed = true
         @replies[index] = error

@@ -164,6 +164,8 @@ module Elah
 
         def outcome_of(call)
           [:returned, call.call, nil]
+        rescue Cancelled, ClientGone
+          raise
         rescue StandardError => e
           [:failed, nil, e]
         end

@@ -39,6 +39,8 @@ module Elah
 
       def start(route, indexes)
         @scattered << [route.scatter_calls(indexes.size == @calls.size ? @calls : @calls.values_at(*indexes), seconds_left), indexes]
+      rescue Cancelled, ClientGone
+        raise
       rescue NotSerializable
         sendable = indexes.reject { |index| refuse(index) }
         start(route, sendable) if sendable.any?

@@ -206,6 +206,8 @@ module Elah
         report(error, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed, attempt #{failures}; the next follows in #{seconds} s")
       rescue Moved, Store::Fenced
         forget(shard)
+      rescue Cancelled
+        raise
       rescue StandardError => e
         expect(shard, @now + RETRY_MS)
         report(e, "The timer of #{@collection.name}[#{Text.utf8(key)}] failed (#{Text.of_exception(error)}), and could not be postponed")

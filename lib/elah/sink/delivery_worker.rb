@@ -66,6 +66,8 @@ module Elah
       # @return [Object, nil] the block's value; nil if it failed
       def telling(own)
         yield
+      rescue Cancelled
+        raise
       rescue StandardError => e
         return if own.closed?
 

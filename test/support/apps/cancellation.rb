@@ -11,7 +11,7 @@ class CancellationApp < Elah::API
     def noting(name)
       yield
       events << "#{name} done"
-    rescue Elah::Cancellation, Elah::DeadlineExceeded => e
+    rescue Elah::Error => e
       events << "#{name} #{e.class.name.delete_prefix('Elah::')}"
       raise
     end

@@ -49,7 +49,7 @@ class Peer
     @notes << :begun
     sleep(seconds)
     @notes << :completed
-  rescue Elah::Cancellation => e
+  rescue Elah::Error => e
     @notes << e.class.name
     raise
   end

@@ -174,21 +174,6 @@ class AsyncTest < Minitest::Test
     assert_equal [1], ended
   end
 
-  # The fallback for a call that fails was kept, and others got it.
-  def test_what_a_cancelled_fiber_waits_for_has_not_failed
-    kept = []
-    Elah.run do
-      fiber = Elah.async do
-        sleep
-      rescue StandardError => e
-        kept << e
-      end
-      sleep(0)
-      assert_kind_of Elah::Cancellation, fiber.cancel.wait.error
-    end
-    assert_empty kept
-  end
-
   def test_a_run_can_be_interrupted
     # A process that a shell starts in the background inherits that INT is ignored.
     script = <<~RUBY

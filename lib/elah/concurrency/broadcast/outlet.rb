@@ -82,6 +82,8 @@ module Elah
       def sent?(events)
         message = [nil, @passes_on, events.map { |broadcast, frame| [broadcast.name, frame] }]
         @slots.any? { |slot| taken?(@peers.owner(slot), message) }
+      rescue Cancelled
+        raise
       rescue Error
         @slots.rotate! # the next events to another one
         false

@@ -130,7 +130,7 @@ module Elah
         begin
           reply = @handler.call(message)
         rescue Exception => e # -- the caller's affair, and the worker's if it is fatal
-          @loop.report(e) unless [StandardError, ScriptError, Cancellation].any? { |known| known === e }
+          @loop.report(e) unless e.is_a?(StandardError) || e.is_a?(ScriptError)
           reply = Failure.of(e)
         end
         member.finish(&@report)
