@@ -223,13 +223,15 @@ module Elah
       rescue Exception => e # -- the fiber raises it
         [nil, e]
       end
-      value, failure = thread.value
+      value, failure = value_of(thread)
       raise failure if failure
 
       value
     ensure
       thread&.kill
     end
+
+    def value_of(thread) = thread.value
 
     # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet. In Ruby's own lists the fiber sleeps for a
     # ConditionVariable without naming it.

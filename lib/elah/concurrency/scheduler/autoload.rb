@@ -8,8 +8,11 @@ module Elah
       # From then on the fiber is suspended: what it waits for may depend on other fibers.
       BLOCKING_SECONDS_MAX = 5
 
+      # Between two looks at a thread.
+      PAUSE_SECONDS = 0.001
+
       EVENTS = [IO::READABLE, IO::WRITABLE, IO::PRIORITY].freeze
-      private_constant :BLOCKING_SECONDS_MAX, :EVENTS
+      private_constant :BLOCKING_SECONDS_MAX, :PAUSE_SECONDS, :EVENTS
 
       # The `require` of the main object, which every autoload calls.
       module Require
@@ -53,10 +56,15 @@ module Elah
         timeout && timeout <= seconds ? false : super(io, events, timeout && (timeout - seconds))
       end
 
-      # As {Scheduler#address_resolve}. The fiber of an Enumerator is a blocking one on Ruby 3.1.
-      def address_resolve(name) = blocking_seconds ? Enumerator.new { |found| found << addresses(name) }.next : super
+      # As {Scheduler#address_resolve}.
+      def address_resolve(name) = blocking_seconds ? in_thread { addresses(name) } : super
 
       private
+
+      def value_of(thread)
+        Select.native(nil, nil, nil, PAUSE_SECONDS) while thread.alive? && blocking_seconds
+        super
+      end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
