@@ -11,12 +11,13 @@ module Elah
     autoload :ErrorReporter, "elah/clients/adapters/error_reporter"
     autoload :I18n, "elah/clients/adapters/i18n"
     autoload :Mysql2, "elah/clients/adapters/mysql2"
+    autoload :NetHTTP, "elah/clients/adapters/net_http"
     autoload :Notifications, "elah/clients/adapters/notifications"
     autoload :Sentry, "elah/clients/adapters/sentry"
     autoload :SQLite3, "elah/clients/adapters/sqlite3"
 
     # The gems that there are adapters for.
-    ALL = %i[ActionController ActiveRecord ActiveSupport I18n Mysql2 Sentry SQLite3].freeze
+    ALL = %i[ActionController ActiveRecord ActiveSupport I18n Mysql2 NetHTTP Sentry SQLite3].freeze
 
     # @return [Symbol, nil] whether Rails keeps the state of a request by `:thread` or by `:fiber`; nil before 7.0
     def self.isolation_level = ActiveSupport.isolation_level
