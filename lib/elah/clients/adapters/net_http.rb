@@ -2,8 +2,8 @@
 
 module Elah
   module Adapters
-    # The Net::HTTP adapter: a request that is cancelled closes its connection. Net::HTTP does so after a StandardError only, and a cancellation is
-    # none: the next request on a kept connection, such as one of a pool, would read the response to this one.
+    # The Net::HTTP adapter: a request that is ended by `Timeout.timeout` closes its connection. Net::HTTP does so after a StandardError only, and
+    # that is none: the next request on a kept connection, such as one of a pool, would read the response to this one.
     module NetHTTP
       # @return [Boolean] whether the library is loaded
       def self.install
