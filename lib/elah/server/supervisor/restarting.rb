@@ -10,6 +10,8 @@ module Elah
         return if @stopping
 
         @changes.add(:restart) do
+          next if @restart.due? # by an earlier one
+
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
           if !@run_dir.keep(@log)
