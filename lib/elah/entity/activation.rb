@@ -124,9 +124,11 @@ module Elah
         @commits.settle_now(batch)
         report_loss
         @state = @collection.open_state(@shard, @key)
-        # After its term another activation may have the entity, here too.
-        raise Moved, "#{identity} belongs to another term of its shard." unless @term == @collection.term_of(@shard)
+        term = @collection.term_of(@shard)
+        # After the term in which it left, another activation may have the entity, here too.
+        raise Moved, "#{identity} belongs to another term of its shard." if @is_leaving && term != @term
 
+        @term = term
         @entity = @collection.new_entity(@key, @state)
         @state.admit(arguments) or raise Moved, "Another process has claimed #{identity}."
       end
