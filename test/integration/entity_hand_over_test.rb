@@ -10,6 +10,9 @@ class EntityHandOverTest < Minitest::Test
   KEYS = (1..40).map(&:to_s).freeze
   LATE = /did not hand over within [\d.]+ s.*The number of workers is 2/m
 
+  def setup = @clients = []
+  def teardown = @clients.each(&:close)
+
   # A shard that was handed over and came back before anybody had called was refused for ever.
   def test_shards_that_come_back_unnoticed_are_served
     supervised(app(:disk)) do |server|
@@ -64,7 +67,7 @@ class EntityHandOverTest < Minitest::Test
     supervised(app, handover_seconds: 0.1, entity_moving_seconds: 1) do |server|
       server.signal(:TTOU)
       wait_for_workers(server, 1)
-      clients = KEYS.map { |key| server.connect.write("GET /wait/#{key} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+      call_all(server, "wait/%s")
       KEYS.each { |key| server.get("/pid/#{key}") }
       server.get("/last")
       server.signal(:TTIN)
@@ -74,8 +77,6 @@ class EntityHandOverTest < Minitest::Test
       server.get("/open")
       server.wait_for(/All has been handed over/)
       assert_equal [200], KEYS.map { |key| server.get("/pid/#{key}").status }.uniq, server.log
-    ensure
-      clients&.each(&:close)
     end
   end
 
@@ -91,8 +92,6 @@ class EntityHandOverTest < Minitest::Test
       server.get("/open/gate")
       assert_equal ["1"], bodies(clients).uniq
       assert_counts 1, server
-    ensure
-      clients&.each(&:close)
     end
   end
 
@@ -109,8 +108,6 @@ class EntityHandOverTest < Minitest::Test
       assert_counts 1, server, "short%s"
       server.get("/open/long")
       assert_equal ["1"], bodies(long).uniq
-    ensure
-      [*long, *short].each(&:close)
     end
   end
 
@@ -130,8 +127,6 @@ class EntityHandOverTest < Minitest::Test
         answers = bodies(clients).each_slice(KEYS.size).to_a.transpose
         assert_equal [%w[1 2 3]], answers.map(&:sort).uniq, server.log
         assert_counts 3, server
-      ensure
-        clients&.each(&:close)
       end
     end
   end
@@ -150,8 +145,6 @@ class EntityHandOverTest < Minitest::Test
       assert_counts 1, server
       assert_counts 1, server, "x%s"
       refute_includes server.log, "did not hand over"
-    ensure
-      clients&.each(&:close)
     end
   end
 
@@ -166,8 +159,6 @@ class EntityHandOverTest < Minitest::Test
       server.get("/open/gate")
       assert_equal ["1"], bodies(clients).uniq
       assert_counts 1, server
-    ensure
-      clients&.each(&:close)
     end
   end
 
@@ -181,8 +172,6 @@ class EntityHandOverTest < Minitest::Test
       server.wait_for(/TERM: draining/)
       File.write(File.join(server.folder, "data/gate"), "")
       assert_equal ["1"], bodies(clients).uniq
-    ensure
-      clients&.each(&:close)
     end
   end
 
@@ -245,8 +234,11 @@ class EntityHandOverTest < Minitest::Test
     clients
   end
 
+  # The clients are closed after the test.
   def call_all(server, path)
-    KEYS.map { |key| server.connect.write("GET /#{format(path, key)} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+    calls = KEYS.map { |key| server.connect.write("GET /#{format(path, key)} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+    @clients.concat(calls)
+    calls
   end
 
   def running_requests(server) = workers(server).sum { |worker| worker[:open_requests] }

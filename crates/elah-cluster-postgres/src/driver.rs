@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use elah_clock::Clock;
-use elah_cluster::{Action, Config, Event, Held, Machine, Seen, Statement};
+use elah_cluster::{Action, Config, Event, Held, Machine, Reply, Seen, Statement};
 use elah_store::{Claim, Error as StoreError, Range, TableName, Told};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -422,7 +422,7 @@ impl Driver {
             group.columns(&Clock::System)
         });
         let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
-        let concerns_others = matches!(statement, Statement::Open { .. } | Statement::Claim { .. } | Statement::Release { .. });
+        let concerns_others = matches!(statement, Statement::Open { .. } | Statement::Release { .. });
         let (board, patience) = (Rc::clone(&self.board), self.options.lease);
         let server = Arc::clone(&self.options.settings.server);
         drop(spawn_local(async move {
@@ -440,9 +440,14 @@ impl Driver {
                 // Nothing is known any more; a new session finds out.
                 Err(_) => Input::Lost(connection, Error::silent(&server, patience)),
             };
-            let is_announced = concerns_others && matches!(input, Input::Reply(..));
+            // What changes nothing must not be announced: the look that follows could lead to the same statement again.
+            let is_change = match &input {
+                Input::Reply(_, _, Reply::Claims(claims)) => claims.as_ref().is_some_and(|claims| !claims.is_empty()),
+                Input::Reply(..) => concerns_others,
+                _ => false,
+            };
             let _ = report.send(input);
-            if is_announced {
+            if is_change {
                 board.announce().await;
             }
         }));
@@ -461,7 +466,9 @@ impl Driver {
             if let Ok(rows) = rows {
                 let is_fenced = rows.first().is_some_and(|row| row.get::<_, i64>(0) == 1);
                 let _ = report.send(Input::Fenced(writer, is_fenced));
-                reader.announce().await;
+                if is_fenced {
+                    reader.announce().await;
+                }
             }
         }));
     }

@@ -34,7 +34,7 @@ module Elah
         @waiting.clear
         @fiber = nil
         @starts.clear
-        keep_releasing
+        renew(@releasing)
       end
 
       # Runs changes until one has to wait.

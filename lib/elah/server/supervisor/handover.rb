@@ -71,10 +71,9 @@ module Elah
         @table.enter(successor)
       end
 
-      # The old worker serves its shards again, in a new term: it has released the one before.
       def give_back(slot, old, successor, shards)
         slot.successor = nil
-        @table.move(shards.to_h { |shard| [shard, slot.number] })
+        renew(shards)
         keep(slot, old)
         @log.error("#{successor} exited during the hand-over: #{successor.ending}#{"; #{old} stays" unless old.gone?}")
       end
@@ -89,10 +88,9 @@ module Elah
         @releasing = []
       end
 
-      # Nobody else will own them: their worker serves them in a new term.
-      def keep_releasing
-        @table.move(@releasing.to_h { |shard| [shard, @table.scoreboard.owner_of(shard)] })
-        @releasing = []
+      # Shards that their worker has released stay with it, in a new term: it serves them again.
+      def renew(shards)
+        @table.move(shards.to_h { |shard| [shard, @table.scoreboard.owner_of(shard)] })
       end
 
       # The worker exits when it has drained; the next change does not wait for it.
