@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use elah_clock::Clock;
-use elah_cluster::{Action, Config, Event, Held, Machine, Reply, Seen, Statement};
+use elah_cluster::{Action, Config, Event, Held, Machine, Seen, Statement};
 use elah_store::{Claim, Error as StoreError, Range, TableName, Told};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -207,8 +207,9 @@ impl Driver {
     /// deposed primary knows less than the writer.
     async fn last_stored(&self, writer: i64) -> Option<u64> {
         self.board.rows(statements::FENCE, &[&writer]).await.ok()?;
+        let fate = self.board.rows(statements::FATE, &[&writer]).await;
         self.board.announce().await;
-        let rows = self.board.rows(statements::FATE, &[&writer]).await.ok()?;
+        let rows = fate.ok()?;
         let row = rows.first().filter(|row| row.get(1))?;
         let (sequence, session) = (unsigned(row.get(0)), unsigned(row.get(2)));
         let is_known = |seen: Seen| session == seen.session && sequence >= seen.sequence;
@@ -422,7 +423,6 @@ impl Driver {
             group.columns(&Clock::System)
         });
         let (connection, report, own) = (self.connection, self.report.clone(), self.own.clone());
-        let concerns_others = matches!(statement, Statement::Open { .. } | Statement::Release { .. });
         let (board, patience) = (Rc::clone(&self.board), self.options.lease);
         let server = Arc::clone(&self.options.settings.server);
         drop(spawn_local(async move {
@@ -441,11 +441,7 @@ impl Driver {
                 Err(_) => Input::Lost(connection, Error::silent(&server, patience)),
             };
             // What changes nothing must not be announced: the look that follows could lead to the same statement again.
-            let is_change = match &input {
-                Input::Reply(_, _, Reply::Claims(claims)) => claims.as_ref().is_some_and(|claims| !claims.is_empty()),
-                Input::Reply(..) => concerns_others,
-                _ => false,
-            };
+            let is_change = matches!(&input, Input::Reply(_, _, reply) if statement.changes_board(reply));
             let _ = report.send(input);
             if is_change {
                 board.announce().await;

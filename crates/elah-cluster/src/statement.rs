@@ -58,6 +58,16 @@ pub enum Statement {
     Release { session: u64, after: u64, shards: Vec<u32> },
 }
 
+impl Statement {
+    /// Whether writers or owners have changed for other processes, if this was the reply.
+    pub fn changes_board(&self, reply: &Reply) -> bool {
+        match reply {
+            Reply::Claims(claims) => claims.as_ref().is_some_and(|claims| !claims.is_empty()),
+            Reply::Opened(_) | Reply::Done(_) => matches!(self, Statement::Open { .. } | Statement::Release { .. }),
+        }
+    }
+}
+
 /// The database's reply to a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reply {
