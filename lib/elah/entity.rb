@@ -39,6 +39,8 @@ module Elah
 
     # Values of `durability`.
     DURABILITIES = %i[disk memory].freeze
+    # Values of `reads`.
+    READS = %i[leased checked].freeze
     # Default and maximum time for which writes wait for others before they are stored, with `durability :memory`.
     LINGER_SECONDS = 0.05
     LINGER_SECONDS_MAX = 60
@@ -62,6 +64,20 @@ module Elah
         raise ArgumentError, "durability must be :disk or :memory, not #{choice.inspect}" unless DURABILITIES.include?(choice)
 
         @durability = choice
+      end
+
+      # On a cluster, what a call that writes nothing relies on: `:leased`, the lease of its worker; `:checked`, the database, which confirms before
+      # the call returns that the worker still is the owner. One statement checks all calls of an iteration of the loop. Without a cluster both are
+      # the same.
+      #
+      # @param choice [Symbol, nil] sets it
+      # @return [Symbol]
+      # @raise [ArgumentError] when it is neither
+      def reads(choice = nil)
+        return @reads ||= superclass <= Entity && superclass != Entity ? superclass.reads : :leased unless choice
+        raise ArgumentError, "reads must be :leased or :checked, not #{choice.inspect}" unless READS.include?(choice)
+
+        @reads = choice
       end
 
       # With `durability :memory`, how long writes may wait for others before they are stored. Of many writes to one key only the last is stored,

@@ -203,9 +203,10 @@ module Elah
     # @param names [Array<String>] of tables, which writes name by their positions
     # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for: with many rows per page of the store, a row costs a
     #   fraction
+    # @param _checks_reads [Boolean] has no effect: every process sees in the store who may write
     # @return [Elah::Shards::Commits]
     # @api private
-    def group_commits(names, delay_seconds) = Shards::Commits.open(names.map { |name| table(name) }, delay_seconds)
+    def group_commits(names, delay_seconds, _checks_reads) = Shards::Commits.open(names.map { |name| table(name) }, delay_seconds)
 
     # @return [Placement::Single, Placement::Supervised] which process owns which entities of this store
     # @api private

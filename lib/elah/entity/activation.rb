@@ -67,13 +67,11 @@ module Elah
         is_whole = false
         begin
           given = (@entity && @state.admit(arguments)) || restore_entity(arguments)
-          reply = @state.finish(@entity.__send__(name, *given))
-          @run_batch = batch = @state.last_batch
-          @commits.plan(batch) if batch > @commits.planned
+          reply = finish(@entity.__send__(name, *given))
           is_whole = true
           reply
         rescue Refusal
-          is_whole = !@state&.gathered?
+          is_whole = end_refused
           raise
         rescue Shards::NotCopied => e
           raise @collection.not_serializable(name, e)
@@ -111,6 +109,23 @@ module Elah
       def identity = "#{@collection.name}[#{@key.encoding == Encoding::UTF_8 ? @key : @key.inspect}]"
 
       private
+
+      def finish(result)
+        reply = @state.finish(result)
+        @run_batch = batch = @state.last_batch
+        @commits.plan(batch) if batch > @commits.planned
+        reply
+      end
+
+      # A refusal tells its caller what earlier calls have changed, as a result does.
+      #
+      # @return [Boolean] whether the call has changed nothing, as it promises
+      def end_refused
+        is_whole = !@state.gathered?
+        @state.discard
+        finish(nil)
+        is_whole
+      end
 
       # Drops changes in memory that are not gathered; the next call restores the stored state.
       def forget

@@ -235,7 +235,7 @@ module Elah
       # Drops all entities in memory, as for a new process.
       # @api private
       def reset
-        @commits = Commits.new(@store.group_commits(table_names, @entity_class.linger_seconds))
+        @commits = Commits.new(@store.group_commits(table_names, @entity_class.linger_seconds, @entity_class.reads == :checked))
         @timers = Timers.new(self) if @entity_class.timers?
         @activation_class = @timers ? Timers::Activation : Activation
         @residents = Residents.new(@entities_max)

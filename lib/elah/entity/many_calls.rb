@@ -65,11 +65,11 @@ module Elah
         end
         activation = @here[key] || @collection.resident!(key)
         reply = activation.run(task, @method_name, call.size > 2 ? call.drop(2) : NO_ARGUMENTS)
-        batch = activation.run_batch
-        note(index, activation, batch) if batch > @last || ((@is_durable || activation.leaving?) && batch > @settled)
+        note(index, activation)
         @replies[index] = reply
       rescue StandardError => e
         note_failure(index, e)
+        note(index, activation) if e.is_a?(Refusal)
       end
 
       # The cancellation of the task is not the outcome of one call.
@@ -81,7 +81,10 @@ module Elah
       end
 
       # Results that do not wait for the disk are not checked again.
-      def note(index, activation, batch)
+      def note(index, activation)
+        batch = activation.run_batch
+        return if batch <= @settled
+
         @last = batch if batch > @last
         return unless @is_durable || activation.leaving?
 

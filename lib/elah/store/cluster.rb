@@ -156,9 +156,12 @@ module Elah
 
       # @param names [Array<String>] of tables, which writes name by their positions
       # @param delay_seconds [Numeric] time for which others join a batch that nobody waits for
+      # @param checks_reads [Boolean] whether calls without writes are part of a batch, too
       # @return [Elah::Shards::Commits]
       # @api private
-      def group_commits(names, delay_seconds) = Shards::Commits.of_cluster(membership.native, names, delay_seconds.to_f)
+      def group_commits(names, delay_seconds, checks_reads)
+        Shards::Commits.of_cluster(membership.native, names, delay_seconds.to_f, checks_reads)
+      end
 
       # @return [Placement::Clustered] which process owns which entities
       # @api private

@@ -120,6 +120,29 @@ class EntityBoundsTest < EntityCase
     end
   end
 
+  # It was raised before the write was stored, and told of a balance that never was.
+  def test_a_refusal_that_builds_on_what_was_not_stored_fails_with_it
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("refused", store: store) do
+        def withdraw_too_much(amount)
+          state.put("big", "x" * 2_000_000)
+          withdraw(amount)
+        end
+      end
+      Elah.run do
+        accounts["1"].deposit(10)
+        calls = [-> { accounts["1"].withdraw_too_much(10) }, -> { accounts["1"].withdraw(5) },
+                 -> { one(accounts.call_many([["1", :withdraw, 5]]).first) }]
+        outcomes = calls.map { |call| Elah.async(&call) }.map { |call| call.wait.error }
+        assert_equal [Elah::Store::Full] * 3, outcomes.map(&:class)
+        assert_equal 5, accounts["1"].withdraw(5)
+        assert_raises(Account::Poor) { accounts["1"].withdraw(6) }
+      end
+      store.close
+    end
+  end
+
   # The write was refused while the method of the reader waited, which then returned what was stored nowhere.
   def test_a_reader_that_waits_in_its_method_fails_with_the_write_that_it_has_seen
     Dir.mktmpdir("elah-full") do |dir|

@@ -20,6 +20,7 @@ module EntitiesOnCluster
     "EntityBoundsTest" => %w[
       test_a_full_store_refuses_and_takes_calls_again_when_there_is_room
       test_calls_that_build_on_what_was_not_stored_fail_with_it
+      test_a_refusal_that_builds_on_what_was_not_stored_fails_with_it
     ], # a file of bounded size
     "EntityMemoryTest" => %w[
       test_a_graceful_end_stores_everything test_what_could_not_be_stored_is_reported
@@ -146,6 +147,75 @@ class EntityTimersOnClusterTest < EntityCase
     @alarms.reset
     assert_equal 1, @alarms["1"].once("key", ttl: 3600).add
     assert_raises(Elah::Entity::IdempotencyKeyReused) { @alarms["1"].once("key").set(nil) }
+  end
+end
+
+# A process whose clock stood still while another one took its entities and changed them. It does not know: its lease is
+# a minute.
+class EntityReadsOnClusterTest < EntityCase
+  include EntitiesOnCluster
+
+  # Its reads ask the database.
+  class Checked < EntityCase::Account
+    entity_name "checked"
+    reads :checked
+  end
+
+  def setup
+    Elah.config = Elah::Config.build(lease_seconds: 60)
+    super
+    @checked = Checked.in(@store)
+    [@accounts, @checked].each { |accounts| accounts["1"].deposit(10) }
+    @database = Elah::SQL.new(@url, connections_max: 1)
+  end
+
+  def teardown
+    @database.close
+    super
+    Elah.config = nil
+  end
+
+  def test_a_leased_read_returns_what_was_and_a_checked_one_what_is
+    take_over
+    assert_equal [10, 7, 7], Elah.run { [@accounts, @checked, @accounts].map { |accounts| accounts["1"].balance } }
+  end
+
+  def test_many_checked_calls_and_a_refusal_are_called_again
+    take_over
+    replies = Elah.run { @checked.call_many([["1", :balance], ["1", :withdraw, 2], ["1", :withdraw, 6]]) }
+    assert_equal [7, 5, "The balance is 5."], replies.map { |reply| reply.is_a?(Integer) ? reply : reply.message }
+  end
+
+  def test_a_refusal_is_checked
+    take_over
+    refusal = assert_raises(EntityCase::Account::Poor) { Elah.run { @checked["1"].withdraw(11) } }
+    assert_equal "The balance is 7.", refusal.message
+  end
+
+  def test_a_checked_call_waits_for_the_database_and_a_leased_one_does_not
+    sequence = -> { @database.value("SELECT sequence FROM elah_writers") }
+    before = sequence.call
+    assert_equal 10, @accounts["1"].balance
+    assert_equal before, sequence.call
+    assert_equal 10, @checked["1"].balance
+    assert_equal before + 1, sequence.call
+  end
+
+  def test_memory_cannot_be_checked
+    memory = Class.new(Checked) { durability :memory }
+    assert_match(/reads :checked needs durability :disk/, assert_raises(ArgumentError) { memory.in(@store) }.message)
+    assert_raises(ArgumentError) { Class.new(Elah::Entity) { reads :always } }
+  end
+
+  private
+
+  # What another process does that has taken over.
+  def take_over
+    @database.transaction do |transaction|
+      transaction.execute("UPDATE elah_writers SET fenced = true")
+      transaction.execute("UPDATE elah_shards SET epoch = epoch + 1, writer = 1")
+      transaction.execute("UPDATE elah_rows SET value = '7' WHERE encode(key, 'escape') LIKE '%balance'")
+    end
   end
 end
 

@@ -12,8 +12,12 @@ module Elah
         # @param entity_class [Class]
         # @param store [Elah::Store]
         # @return [Collection] the collection of this class and store
-        # @raise [ArgumentError] when another class has that name in the store
+        # @raise [ArgumentError] when another class has that name in the store, or the class wants its reads checked but not its writes stored
         def of(entity_class, store)
+          if entity_class.reads == :checked && entity_class.durability == :memory
+            raise ArgumentError, "#{entity_class}: reads :checked needs durability :disk."
+          end
+
           name = entity_class.entity_name
           id = [store.dir, name]
           forget_closed(store.dir) if collections[id]&.store&.closed? && !store.closed?

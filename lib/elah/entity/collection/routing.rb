@@ -161,13 +161,18 @@ module Elah
         def run_here(task, activation, name, arguments)
           settled = @commits.settled # what a call has seen of earlier ones may get lost while it waits
           reply = activation.run(task, name, arguments)
-          batch = activation.run_batch
-          conclude(activation, batch) if batch > settled
+          conclude(activation, settled)
           reply
+        rescue Refusal
+          conclude(activation, settled)
+          raise
         end
 
-        # A result is returned when its writes are as durable as required.
-        def conclude(activation, batch)
+        # A result is returned, or a refusal raised, when the writes that it tells of are as durable as required.
+        def conclude(activation, settled)
+          batch = activation.run_batch
+          return if batch <= settled
+
           state = activation.state
           is_leaving = activation.leaving?
           conclude_all(batch, is_leaving)

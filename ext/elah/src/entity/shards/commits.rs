@@ -17,6 +17,8 @@ use crate::store::table::RubyTable;
 #[magnus::wrap(class = "Elah::Shards::Commits", size)]
 pub(crate) struct RubyCommits {
     pub(super) commits: Arc<GroupCommits>,
+    /// Whether calls without writes are part of a batch, too.
+    pub(super) checks_reads: bool,
 }
 
 impl RubyCommits {
@@ -27,7 +29,7 @@ impl RubyCommits {
             .collect::<Result<_, _>>()?;
         let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
         let commits = GroupCommits::new(&tables, delay).map_err(|error| raised(ruby, &error))?;
-        Ok(RubyCommits { commits: Arc::new(commits) })
+        Ok(RubyCommits { commits: Arc::new(commits), checks_reads: false })
     }
 
     /// The same over a cluster's database, for tables by their names.
@@ -37,11 +39,12 @@ impl RubyCommits {
         cluster: &crate::entity::cluster::RubyCluster,
         tables: Vec<String>,
         delay_seconds: f64,
+        checks_reads: bool,
     ) -> Result<Self, Error> {
         let tables: Result<Vec<_>, _> = tables.iter().map(|name| TableName::table(name).map(Arc::new)).collect();
         let tables = tables.map_err(|error| raised(ruby, &error))?;
         let delay = Duration::try_from_secs_f64(delay_seconds).unwrap_or_default();
-        Ok(RubyCommits { commits: Arc::new(GroupCommits::over(cluster.cluster(), tables.into(), delay)) })
+        Ok(RubyCommits { commits: Arc::new(GroupCommits::over(cluster.cluster(), tables.into(), delay)), checks_reads })
     }
 
     /// Claims shards of a store of `of` shards for a generation; the claims, once they are on disk.
@@ -88,7 +91,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     let class = native_class::define::<RubyCommits>(ruby, shards, "Commits")?;
     class.define_singleton_method("open", function!(RubyCommits::new, 2))?;
     #[cfg(feature = "sql")]
-    class.define_singleton_method("of_cluster", function!(RubyCommits::of_cluster, 3))?;
+    class.define_singleton_method("of_cluster", function!(RubyCommits::of_cluster, 4))?;
     class.define_method("claim", method!(RubyCommits::claim, 3))?;
     class.define_method("owns?", method!(RubyCommits::owns, 1))?;
     class.define_method("submit", method!(RubyCommits::submit, 0))?;

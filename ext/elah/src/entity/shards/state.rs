@@ -32,6 +32,8 @@ pub(crate) struct RubyState {
 pub(crate) struct EntityState {
     pub(super) commits: Arc<GroupCommits>,
     claim: Arc<Claim>,
+    /// Whether calls without writes are part of a batch, too.
+    checks_reads: bool,
     /// The prefix of every key of the entity.
     prefix: Vec<u8>,
     gathered: Mutex<Gathered>,
@@ -114,11 +116,11 @@ impl EntityState {
         self.claim.has_failed() || !self.commits.still_owns(&self.claim)
     }
 
-    /// Adds the writes of a call to the open batch; the number of the last batch with writes of this entity, 0 for none.
+    /// Adds the writes of a call to the open batch; the number of the last batch with calls of this entity, 0 for none.
     pub(super) fn gather_batch(&self) -> u64 {
         self.is_used.store(true, Ordering::Relaxed);
         let mut gathered = self.gathered();
-        if gathered.is_empty() {
+        if gathered.is_empty() && !self.checks_reads {
             return self.last_batch.load(Ordering::Relaxed);
         }
         let number = self.commits.gather(&self.claim, &mut gathered);
@@ -137,6 +139,7 @@ impl RubyState {
         let entity = EntityState {
             commits: Arc::clone(&commits.commits),
             claim: Arc::clone(&claim.claim),
+            checks_reads: commits.checks_reads,
             prefix,
             gathered: Mutex::default(),
             last_batch: AtomicU64::new(0),
