@@ -41,31 +41,44 @@ pub(crate) const FATE: &str = "SELECT sequence, fenced, session FROM elah_writer
 
 /// What each numbered statement begins with: of the writer `$1` the statement `$2` of the session `$3`, after the statement `$4`.
 macro_rules! fenced {
-    ($changes:literal, $rest:literal) => {
+    ($changes:literal, $($rest:tt)*) => {
         concat!(
             "WITH fence AS (UPDATE elah_writers SET sequence = $2",
             $changes,
             " WHERE writer = $1 AND session = $3 AND sequence = $4 AND NOT fenced RETURNING 1)",
-            $rest
+            $($rest)*
         )
     };
 }
 
-/// Rows: `$5, $6` tables and keys to delete, `$7` to `$10` tables, keys, values and lifetimes in milliseconds to put. No key occurs
-/// twice, and all are sorted.
+macro_rules! put {
+    () => {
+        ",
+put AS (
+  INSERT INTO elah_rows (tbl, key, value, expires_at)
+  SELECT tbl, key, value,
+    CASE WHEN lifetime IS NOT NULL THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint + lifetime END
+  FROM unnest($5::int[], $6::bytea[], $7::bytea[], $8::bigint[]) AS p(tbl, key, value, lifetime)
+  WHERE EXISTS (SELECT FROM fence)
+  ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at)"
+    };
+}
+
+/// A batch without rows.
+pub(crate) const BATCH_EMPTY: &str = fenced!("", " SELECT count(*) FROM fence");
+
+/// Rows to put: `$5` to `$8` are their tables, keys, values and lifetimes in milliseconds. No key occurs twice, and all are sorted.
+pub(crate) const BATCH_PUT: &str = fenced!("", put!(), " SELECT count(*) FROM fence");
+
+/// The same, and rows to delete: `$9, $10` are their tables and keys.
 pub(crate) const BATCH: &str = fenced!(
     "",
     ",
 gone AS (
-  DELETE FROM elah_rows r USING unnest($5::int[], $6::bytea[]) AS d(tbl, key)
-  WHERE r.tbl = d.tbl AND r.key = d.key AND EXISTS (SELECT FROM fence)),
-put AS (
-  INSERT INTO elah_rows (tbl, key, value, expires_at)
-  SELECT tbl, key, value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + lifetime
-  FROM unnest($7::int[], $8::bytea[], $9::bytea[], $10::bigint[]) AS p(tbl, key, value, lifetime)
-  WHERE EXISTS (SELECT FROM fence)
-  ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at)
-SELECT count(*) FROM fence"
+  DELETE FROM elah_rows r USING unnest($9::int[], $10::bytea[]) AS d(tbl, key)
+  WHERE r.tbl = d.tbl AND r.key = d.key AND EXISTS (SELECT FROM fence))",
+    put!(),
+    " SELECT count(*) FROM fence"
 );
 
 /// A sign of life, and whether the writer wants shards.
