@@ -2,6 +2,7 @@
 
 require_relative ".."
 require_relative "../store"
+require_relative "cluster/check"
 
 module Elah
   module CLI
@@ -26,20 +27,7 @@ module Elah
       DRAIN = "UPDATE elah_writers SET draining = true WHERE node = ? AND NOT fenced"
       # The channel by which processes tell each other to look at the owners.
       ANNOUNCE = "NOTIFY elah_owners"
-      # What the database must be like, with the query and the remedy for each.
-      CHECKS = {
-        "SELECT current_setting('server_version_num')::int >= 150000" => "PostgreSQL is older than 15: use a later one.",
-        "SELECT current_setting('fsync')::bool" => "fsync is off: a crash of the database loses confirmed writes.",
-        "SELECT current_setting('synchronous_commit') <> 'off'" => "synchronous_commit is off: a crash of the database loses confirmed writes.",
-        "SELECT current_setting('synchronous_standby_names') <> ''" =>
-          "There is no synchronous standby: a failover may lose confirmed writes. Set synchronous_standby_names.",
-        "SELECT current_setting('synchronous_standby_names') = '' OR current_setting('synchronous_commit') IN ('off', 'on', 'remote_apply')" =>
-          "synchronous_commit does not wait until the standby has a write on its disk: a failover may lose confirmed writes. Set it to on.",
-        "SELECT NOT pg_is_in_recovery()" => "This is a standby: name the primary in the URL.",
-        "SELECT current_setting('statement_timeout') = '0'" =>
-          "statement_timeout is set for this user: it may report a write as failed that is stored. Set it to 0."
-      }.freeze
-      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :DRAIN, :CHECKS
+      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :DRAIN
 
       class << self
         # @param argv [Array<String>]
@@ -59,7 +47,13 @@ module Elah
           url = arguments.config.cluster or raise OptionError, "Set --cluster to the URL of the cluster's database, or ELAH_CLUSTER."
           return import(arguments.config, url, names, out) if action == "import"
 
-          with_database(url) { |sql| action == "status" ? status(sql, is_json, out) : send(action, sql, names, out) }
+          with_database(url) do |sql|
+            case action
+            when "status" then status(sql, is_json, out)
+            when "drain" then drain(sql, names, out)
+            when "check" then check(sql, arguments.config, out)
+            end
+          end
         end
 
         private
@@ -136,14 +130,16 @@ module Elah
           out.puts "#{count} processes of #{nodes[0]} hand over their shards. Restart them to give them shards again."
         end
 
-        def check(sql, _names, out)
-          findings = CHECKS.filter_map { |query, finding| finding unless sql.value(query) }
+        def check(sql, config, out)
+          check = Check.new(sql, config)
+          findings = check.findings
           free = sql.value(FREE)
           findings << "#{free} shards have no owner: no process of the cluster runs, or it just changes." unless free.zero?
+          out.puts "The processes were not called: this needs the options cluster_node and cluster_tls of a machine." unless check.calls?
           findings.each { |finding| out.puts "warning  #{finding}" }
           raise Error, "#{findings.size} warnings." if findings.any?
 
-          out.puts "The database and the owners are as they should be."
+          out.puts "The database, the owners and the calls between processes are as they should be."
         end
       end
     end

@@ -15,7 +15,7 @@ module Elah
           elah doctor [FILE]   checks an app and the machine for what does not go with Elah
           elah sink ACTION     shows sinks, replays dead letters, recovers events from damaged files
           elah store ACTION    backs up, restores, checks, measures and compacts the embedded stores
-          elah cluster ACTION  shows the processes of a cluster, empties a machine, checks the database, imports a folder
+          elah cluster ACTION  shows the processes of a cluster, empties a machine, checks it, imports a folder
           elah version         prints the version
           elah help [COMMAND]  prints this help, or that of a command; `elah help serve` lists all options
       TEXT
@@ -51,7 +51,7 @@ module Elah
       CLUSTER = <<~TEXT
         Usage: elah cluster status [--json]     shows processes, machines and their shards
                elah cluster drain NODE          has the processes of a machine hand over their shards
-               elah cluster check               checks the settings of the database, and that each shard has an owner
+               elah cluster check               checks the database and the owners of the shards, and calls the processes
                elah cluster import FOLDER       copies the store in a folder, or the only one of a data folder, to an empty cluster
 
         --cluster URL (or ELAH_CLUSTER, or the config file) names the database.

@@ -15,6 +15,13 @@ module Elah
         # @raise [Elah::ListenError]
         def bind(config) = settings(config)&.then { |settings| bind_native(settings) }
 
+        # Takes a port that nobody is told, to call other machines from a process that they do not call.
+        #
+        # @param config [Elah::Config] with the name and the certificate of this machine
+        # @return [Port]
+        # @raise [Elah::ListenError]
+        def for_calls(config) = bind_native(host: "127.0.0.1", first_port: 0, last_port: 0, **identity(config))
+
         # Checks the options of the cluster and the files of the certificate without listening.
         #
         # @param config [Elah::Config]
@@ -29,9 +36,10 @@ module Elah
 
         def settings(config)
           listen = config.cluster_listen or return
-          { host: listen.host, first_port: listen.ports.begin, last_port: listen.ports.end,
-            node: config.cluster_node || Etc.uname[:nodename], tls: config.cluster_tls&.to_a }
+          { host: listen.host, first_port: listen.ports.begin, last_port: listen.ports.end, **identity(config) }
         end
+
+        def identity(config) = { node: config.cluster_node || Etc.uname[:nodename], tls: config.cluster_tls&.to_a }
       end
 
       # @!method address

@@ -37,6 +37,7 @@ module Elah
           @process_id = Process.pid
           socket = File.join(Membership.folder(config), "#{@process_id}.sock")
           own = own(config, shards, socket)
+          @node = own[:node]
           @native = Clients::Cluster.open(url, BOUNDS, own)
           @placement = Placement::Clustered.new(@native, **own.slice(:node, :shards, :socket))
         end
@@ -67,7 +68,7 @@ module Elah
         # @return [Array<String>] what has happened since the last call
         def notes
           introduce if @introduced
-          @native.take_notes
+          [*@native.take_notes, *note_namesake]
         end
 
         # Hands everything over, once. Does nothing in a fork of the process.
@@ -80,6 +81,19 @@ module Elah
         def self.folder(config) = File.join(RunDir.base(config.run_dir), "cluster")
 
         private
+
+        # Calls to processes of the same machine go to their Unix sockets, and those of another machine are not there.
+        def note_namesake
+          return if @seen == @native.version || !@peers&.address
+
+          @seen = @native.version
+          host = host_of(@peers.address)
+          namesakes = @native.members.each_value.select { |member| member[:node] == @node && !member[:fenced] }
+          other = namesakes.find { |member| host_of(member[:address]) != host } or return
+          "Another machine (#{other[:address]}) has the name #{@node} too: give one of them another cluster_node."
+        end
+
+        def host_of(address) = address[/@(.+):/, 1]
 
         def own(config, shards, socket)
           { node: config.cluster_node || Etc.uname[:nodename], socket: socket, shards: shards, version: VERSION,
