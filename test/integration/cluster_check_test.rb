@@ -19,7 +19,7 @@ class ClusterCheckTest < Minitest::Test
   def teardown = FileUtils.remove_entry(@folder)
 
   def test_machines_that_call_each_other_pass
-    start({ cluster_node: "one", cluster_tls: tls("one") }, { cluster_node: "two", cluster_tls: tls("two") }) do |cluster|
+    start(*%w[one two].map { |node| { cluster_node: node, cluster_tls: tls(node) } }) do |cluster|
       assert_empty check(cluster, "--cluster-node", "one", "--cluster-tls", tls("one"))
       assert_empty check(cluster)
       assert_match(/^The processes were not called: this needs the options cluster_node and cluster_tls/, @output)
