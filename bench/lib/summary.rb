@@ -8,11 +8,11 @@ module Bench
   # The text of a record: the missed targets for bench/README.md, and the tables, which stand beside the raw results.
   class Summary
     # What commands record, in the order of their tables; the noise is a part of its own.
-    COMMANDS = %w[ratios sleeping connections memory link_creation redis items stats long_run broadcast ring_pools leaderboards ranked_set yjit
-                  rubies rails instructions].freeze
+    COMMANDS = %w[ratios sleeping connections memory link_creation redis items stats long_run broadcast ring_pools leaderboards ranked_set cluster
+                  machines machine_calls yjit rubies rails instructions].freeze
     # Of the commands whose contests are recorded one by one: their list, and what names a contest.
     CONTESTS = { "ratios" => %i[duels workload], "noise" => %i[duels workload], "items" => %i[duels workload], "stats" => %i[duels workload],
-                 "ring_pools" => %i[results name], "leaderboards" => %i[results name], "yjit" => %i[contests contest],
+                 "ring_pools" => %i[results name], "leaderboards" => %i[results name], "machines" => %i[results part], "yjit" => %i[contests contest],
                  "rubies" => %i[contests contest], "rails" => %i[contests milliseconds] }.freeze
     private_constant :COMMANDS, :CONTESTS
 
@@ -72,7 +72,7 @@ module Bench
     def tables
       @records.map do |name, record|
         list, = CONTESTS[name]
-        Tables.public_send(name, list ? record[list] : record)
+        Tables.public_send(name, list ? record[list] : record.fetch(:results, record))
       end
     end
 

@@ -90,12 +90,24 @@ module Bench
 
     # @param results [Array<Hash>] what RingPools#run gave
     # @return [String] one row per figure
-    def ring_pools(results)
-      rows = results.map do |result|
-        what, figure, unit, target = result.values_at(:what, :figure, :unit, :target)
-        [what, "#{rounded(figure)} #{unit}".strip, target.to_s]
-      end
-      table(["apps/ring_pools", "", "target"], rows)
+    def ring_pools(results) = figures("apps/ring_pools", results)
+
+    # @param results [Array<Hash>] what bench/cluster gave
+    # @return [String] one row per work
+    def cluster(results)
+      rows = results.map { |result| [result[:what], *result[:us].map { |us| "#{rounded(us)} µs" }, rounded(result[:figure]), result[:target]] }
+      table(["Entities on a cluster", "a work", "the other", "ratio of the times", "target"], rows)
+    end
+
+    # @param results [Array<Hash>] what bench/machines gave
+    # @return [String] one row per figure
+    def machines(results) = figures("Several machines", results)
+
+    # @param results [Array<Hash>] what bench/machine_calls gave
+    # @return [String] one row per way
+    def machine_calls(results)
+      rows = results.map { |result| ["a call in #{result[:what]}", "#{rounded(result[:us])} µs", rounded(result[:figure]), result[:target].to_s] }
+      table(["A call, one at a time", "p50", "÷ rustls alone", "target"], rows)
     end
 
     # @param results [Array<Hash>] what Leaderboards#run gave
@@ -207,6 +219,15 @@ module Bench
       lines = [head, ["---", *Array.new(head.size - 1, "---:")], *rows]
       lines.map { |cells| "| #{cells.join(" | ")} |\n" }.join
     end
+
+    def figures(title, results)
+      rows = results.map do |result|
+        what, figure, unit, target = result.values_at(:what, :figure, :unit, :target)
+        [what, "#{rounded(figure)} #{unit}".strip, target.to_s]
+      end
+      table([title, "", "target"], rows)
+    end
+    private_class_method :figures
 
     def stats_target(duel)
       return "≥ #{thousands(duel[:events_target])} events/s" if duel[:events_target]

@@ -98,6 +98,10 @@ module Bench
 
     def results(record) = record[:results].map { |result| result.values_at(:what, :figure, :target) }
 
+    def machine_calls(record)
+      record[:results].map { |result| ["A call in #{result[:what]} ÷ rustls alone: p50", result[:figure], result[:target]] }
+    end
+
     def ranked_set(record)
       RANKED_SET_FIGURES.filter_map do |name, (what, target)|
         figure = record[:figures][name] or next
@@ -121,7 +125,8 @@ module Bench
     end
 
     CHECKS = { "ratios" => method(:ratios), "stats" => method(:stats), "items" => method(:items), "redis" => method(:redis),
-               "ring_pools" => method(:results), "leaderboards" => method(:results), "ranked_set" => method(:ranked_set),
+               "ring_pools" => method(:results), "leaderboards" => method(:results), "cluster" => method(:results), "machines" => method(:results),
+               "machine_calls" => method(:machine_calls), "ranked_set" => method(:ranked_set),
                "sleeping" => method(:sleeping), "link_creation" => method(:link_creation), "instructions" => method(:instructions),
                "connections" => method(:connections), "broadcast" => method(:broadcast), "memory" => method(:memory),
                "long_run" => method(:memory), "rubies" => method(:rubies) }.freeze
