@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "support/entity_case"
+require "elah/entity/peer_links"
 
 # One process: serial calls, what is stored, what is refused.
 class EntityTest < EntityCase
@@ -118,6 +119,25 @@ class EntityTest < EntityCase
     @accounts["1"].deposit(3)
     assert_raises(Account::Poor) { @accounts["1"].break(Account::Poor) }
     assert_equal 3, @accounts["1"].balance
+  end
+
+  # The other entity promises for itself. The method had changed its balance already, which stayed so without its money.
+  def test_a_refusal_of_another_entity_is_an_exception_like_any_other
+    accounts = accounts("transfers") do
+      def transfer(to, amount)
+        @balance -= amount
+        to.withdraw(1_000)
+        state.put("balance", @balance.to_s)
+      end
+
+      def fail_with(error) = (@balance -= 1) && raise(error)
+    end
+    refusal = assert_raises(Account::Poor) { accounts["1"].deposit(100) && accounts["1"].transfer(accounts["2"], 60) }
+    assert_equal "The balance is 0.", refusal.message
+    assert_equal [100, 101], [accounts["1"].balance, accounts["1"].deposit(1)]
+    from_elsewhere = Elah::PeerLinks::Failure.of(refusal).to_exception("another worker")
+    assert_raises(Account::Poor) { Elah.run { accounts["1"].fail_with(from_elsewhere) } }
+    assert_equal 101, accounts["1"].balance
   end
 
   def test_calls_to_one_entity_run_one_after_the_other

@@ -70,8 +70,8 @@ module Elah
           reply = finish(@entity.__send__(name, *given))
           is_whole = true
           reply
-        rescue Refusal
-          is_whole = end_refused
+        rescue Refusal => e
+          is_whole = end_refused(e)
           raise
         rescue Shards::NotCopied => e
           raise @collection.not_serializable(name, e)
@@ -120,8 +120,8 @@ module Elah
       # A refusal tells its caller what earlier calls have changed, as a result does.
       #
       # @return [Boolean] whether the call has changed nothing, as it promises
-      def end_refused
-        is_whole = !@state.gathered?
+      def end_refused(refusal)
+        is_whole = refusal.end_promise && !@state.gathered?
         @state.discard
         finish(nil)
         is_whole

@@ -7,7 +7,19 @@ module Elah
 
     # A refusal by an entity, as in `raise Refusal, "The balance is 3."`. It promises that the method has changed nothing, so the entity stays in
     # memory. After any other exception it is restored from the store. Apps derive their own classes.
-    class Refusal < Error; end
+    #
+    # The refusal of another entity that passes through a method promises nothing for it: the method may have changed something before its call.
+    class Refusal < Error
+      # Ends its promise, which is that of the entity whose method raised it first, in whichever process.
+      #
+      # @return [Boolean] whether it had not ended before
+      # @api private
+      def end_promise
+        return false if @promise_ended || frozen?
+
+        @promise_ended = true
+      end
+    end
 
     # An argument or the result of a call cannot be copied by `Marshal`. Copies keep each side from changing the other's objects. The message names
     # the method, the argument and its class. Nothing of the call was stored.
