@@ -17,7 +17,8 @@ module Elah
       # @param generation [Integer]
       # @param control [Control] the supervisor's end of the connection
       # @param now [Float] seconds of the monotonic clock
-      def initialize(pid:, slot:, row:, generation:, control:, now:)
+      # @param releases [Integer] how often it was asked to hand over shards
+      def initialize(pid:, slot:, row:, generation:, control:, now:, releases: 0)
         @pid = pid
         @slot = slot
         @row = row
@@ -25,6 +26,7 @@ module Elah
         @control = control
         @started_at = @last_look = now
         @silent_seconds = 0.0
+        @releases = releases
       end
 
       # @param values [Hash{String=>Object}] from {#to_h} in the previous image of the supervisor
@@ -32,14 +34,16 @@ module Elah
       # @return [Child]
       def self.adopted(values, now)
         control = Control.new(UNIXSocket.for_fd(values["control"]).tap { |io| io.close_on_exec = true })
-        child = new(pid: values["pid"], slot: values["slot"], row: values["row"], generation: values["generation"], control: control, now: now)
+        child = new(pid: values["pid"], slot: values["slot"], row: values["row"], generation: values["generation"], releases: values["releases"],
+                    control: control, now: now)
         child.ready(now) if values["ready"]
         child
       end
 
       # @return [Hash{String=>Object}] its state for the next image of the supervisor
       def to_h
-        { "pid" => @pid, "slot" => @slot, "row" => @row, "generation" => @generation, "control" => @control.io.fileno, "ready" => ready? }
+        { "pid" => @pid, "slot" => @slot, "row" => @row, "generation" => @generation, "control" => @control.io.fileno, "ready" => ready?,
+          "releases" => @releases }
       end
 
       # Records that it serves.
@@ -50,18 +54,19 @@ module Elah
       # @return [Boolean]
       def ready? = !@ready_at.nil?
 
-      # Records that it has handed over its shards.
-      def released = @released = true
+      # Records that it has handed over shards.
+      #
+      # @param number [Integer] of the `release` that it confirms: an earlier one may have taken longer than the supervisor has waited
+      def released(number) = @released = number
 
       # @return [Boolean] whether it has confirmed the last `release`
-      def released? = @released == true
+      def released? = @released == @releases
 
       # Asks it to hand over shards.
       #
       # @param shards [Array<Integer>]
       def release(shards)
-        @released = false
-        @control.say("release", shards.join(","))
+        @control.say("release", @releases += 1, shards.join(","))
       end
 
       # Records that it has nothing left to serve.

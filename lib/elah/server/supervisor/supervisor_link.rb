@@ -55,7 +55,7 @@ module Elah
         while (line = @control.gets)
           word, rest = line.split(" ", 2)
           case word
-          when "release" then spawn { release(rest.to_s.split(",").map(&:to_i)) }
+          when "release" then spawn { release(*rest.split) }
           when "drain" then leave
           when "stop" then stop
           when "end" then @loop.linger(false)
@@ -66,11 +66,11 @@ module Elah
         orphaned
       end
 
-      def release(shards)
+      def release(number, shards)
         @scoreboard.set_state(@row, :releasing)
-        @placement.release(shards) { |exception| @log.exception(exception, "A before_release block failed") }
+        @placement.release(shards.split(",").map(&:to_i)) { |exception| @log.exception(exception, "A before_release block failed") }
         @scoreboard.set_state(@row, :ready) if @scoreboard.state(@row) == :releasing
-        @control.say("released")
+        @control.say("released", number)
       end
 
       # Another worker has taken its place. It still serves calls that others sent before they noticed.

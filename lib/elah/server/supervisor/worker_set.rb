@@ -100,11 +100,12 @@ module Elah
       end
 
       def handle_message(child, line)
-        case line
+        word, number = line.split
+        case word
         when "ready"
           child.ready(Concurrency.now)
           yield
-        when "released" then child.released
+        when "released" then child.released(number.to_i)
         when "drained" then child.drained
         end
       end
