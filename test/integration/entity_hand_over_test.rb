@@ -42,6 +42,41 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
+  # Shards came back that nobody had claimed meanwhile. A collection that had not used them before took the claim of
+  # their last term. Another one claimed them anew, and what was written under the old claim was stored nowhere.
+  def test_changes_of_a_second_collection_survive_when_shards_come_back
+    app = <<~RUBY
+      class Stored < Elah::Entity
+        def add = (@count = @count.to_i + 1)
+      end
+      class Remembered < Stored
+        durability :memory
+        linger_seconds 60
+        def restore = @count = state.get("count").to_i
+        def add = super.tap { |count| state.put("count", count.to_s) }
+      end
+      STORE = Elah::Store.open(Elah.config.data)
+      ENTITIES = { "stored" => Stored.in(STORE), "remembered" => Remembered.in(STORE) }
+      run(Class.new(Elah::API) do
+        format :txt
+        get("add/:name/:key") { ENTITIES[params[:name]][params[:key]].add.to_s }
+        get(:write) { 8.times { |n| Elah.async { STORE.table("large").put(n.to_s, "x" * 10_000_000) } } && "" }
+      end)
+    RUBY
+    supervised(app) do |server|
+      add = ->(name) { KEYS.map { |key| server.get("/add/#{name}/#{key}").body }.uniq }
+      assert_equal ["1"], add.call("stored")
+      server.signal(:TTIN)
+      server.wait_for(/The number of workers is 3/)
+      server.signal(:TTOU)
+      server.wait_for(/The number of workers is 2/)
+      assert_equal ["1"], add.call("remembered")
+      server.get("/write") # the claims wait for it
+      bodies(%w[stored remembered].flat_map { |name| call_all(server, "add/#{name}/%s") })
+      assert_equal ["3"], add.call("remembered")
+    end
+  end
+
   # Calls of the first collection ran for longer than `handover_seconds`. The shards went away and came back before the
   # second collection was told, which then handed over the term that had just begun, and refused all calls for good.
   def test_shards_that_come_back_while_calls_of_another_collection_run_are_served
@@ -175,6 +210,35 @@ class EntityHandOverTest < Minitest::Test
     end
   end
 
+  # The shards of the worker that had handed over at once had no owner until the end.
+  def test_a_server_that_is_stopped_while_one_of_two_workers_has_handed_over_finishes_its_requests
+    supervised(app(:disk), handover_seconds: 60) do |server|
+      busy = KEYS.select { |key| server.get("/pid/#{key}").body.to_i == worker_pids(server)[1] }
+      clients = begin_calls(server, "later/%s/gate", busy) + begin_calls(server, "then/x%s/gate")
+      server.signal(:TTIN)
+      server.wait_for(/(Hand-over begins.*){2}/m)
+      server.signal(:TERM)
+      server.wait_for(/TERM: draining/)
+      File.write(File.join(server.folder, "data/gate"), "")
+      assert_equal ["1"], bodies(clients).uniq
+    end
+  end
+
+  # The hand-over did not know the collection that was used first while it ran, and served its calls in the last moment.
+  def test_changes_of_a_collection_that_is_used_first_during_a_hand_over_survive
+    supervised(app(:memory), handover_seconds: 60) do |server|
+      waiting = begin_calls(server, "wait/%s/gate")
+      server.signal(:TTOU)
+      server.wait_for(/Hand-over begins/)
+      arrived = requests(server)
+      late = call_all(server, "add/%s")
+      wait_until("all have arrived") { requests(server) == arrived + KEYS.size }
+      server.get("/open/gate")
+      assert_equal [["waited"], ["1"]], [waiting, late].map { |clients| bodies(clients).uniq }
+      assert_counts 1, server
+    end
+  end
+
   private
 
   # Calls that wait for a gate until it is opened, also in another worker.
@@ -200,12 +264,18 @@ class EntityHandOverTest < Minitest::Test
         end
         def pid = Process.pid
       end
-      TALLIES = Tally.in(Elah::Store.open(Elah.config.data))
+      class Slow < Elah::Entity
+        def wait(gate) = (sleep 0.01 until File.exist?(gate)) || "waited"
+      end
+      STORE = Elah::Store.open(Elah.config.data)
+      TALLIES = Tally.in(STORE)
+      SLOW = Slow.in(STORE)
       Elah::Config.at(:before_worker_boot) { Elah::Placement.current.before_release { warn "Hand-over begins" } }
       run(Class.new(Elah::API) do
         format :txt
         helpers { def gate = File.join(Elah.config.data, params[:gate]) }
         get("add/:key") { TALLIES[params[:key]].add.to_s }
+        get("wait/:key/:gate") { SLOW[params[:key]].wait(gate) }
         get("later/:key/:gate") { TALLIES[params[:key]].add_later(gate).to_s }
         get("give/:key/:gate") { TALLIES[params[:key]].give("x" + params[:key], gate).to_s }
         get("count/:key") { TALLIES[params[:key]].count.to_s }
@@ -227,19 +297,22 @@ class EntityHandOverTest < Minitest::Test
 
   # @param path [String] with `%s` for the key
   # @return [Array<HttpClient>] one for each key, once the server runs all these calls
-  def begin_calls(server, path)
+  def begin_calls(server, path, keys = KEYS)
     running = running_requests(server)
-    clients = call_all(server, path)
-    wait_until("the calls run") { running_requests(server) == running + KEYS.size }
+    clients = call_all(server, path, keys)
+    wait_until("the calls run") { running_requests(server) == running + keys.size }
     clients
   end
 
   # The clients are closed after the test.
-  def call_all(server, path)
-    calls = KEYS.map { |key| server.connect.write("GET /#{format(path, key)} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
+  def call_all(server, path, keys = KEYS)
+    calls = keys.map { |key| server.connect.write("GET /#{format(path, key)} HTTP/1.1\r\nHost: test.example\r\n\r\n") }
     @clients.concat(calls)
     calls
   end
+
+  # Also of workers that hand over.
+  def requests(server) = status(server).workers.sum { |worker| worker[:requests] }
 
   def running_requests(server) = workers(server).sum { |worker| worker[:open_requests] }
 

@@ -45,7 +45,10 @@ class FilePlacement
 
   def network? = false
 
-  def before_release(&block) = @blocks << block
+  def before_release(&block)
+    @blocks << block
+    {}
+  end
 
   def release(shards) = @blocks.each { |block| block.call(shards.to_h { |shard| [shard, term_of(shard)] }) }
 

@@ -4,7 +4,8 @@ require_relative "servers"
 
 module Elah
   class Entity
-    # The epochs of one store's shards under which this worker may write.
+    # The epochs of one store's shards under which this worker may write. Each belongs to the term of its shard in which it was claimed: when the shard
+    # comes back, all collections get a new one.
     class Epochs
       @all = {}
 
@@ -40,6 +41,7 @@ module Elah
         @placement = placement
         @servers = servers
         @claims = {}
+        @terms = {}
         @lock = Mutex.new
       end
 
@@ -50,8 +52,8 @@ module Elah
       # @return [Elah::Shards::Claim]
       # @raise [Moved] when this worker does not own the shard
       def fetch(shard, commits)
-        @lock.synchronize { claim_all(shard, commits) unless @claims[shard] }
-        @claims[shard] or raise moved(shard)
+        @lock.synchronize { claim_all(shard, commits) unless current(shard) }
+        current(shard) or raise moved(shard)
       end
 
       # @return [Integer] number of claimed shards
@@ -80,11 +82,20 @@ module Elah
 
         @servers&.enter
         @servers&.warn_of_others
-        @claims.delete_if { |_, claim| !commits.owns?(claim) } # others may have claimed all of them at once
+        @claims.delete_if { |other, claim| !current(other) || !commits.owns?(claim) } # others may have claimed all of them at once
         wanted = (0...@placement.shards).select { |candidate| owned?(candidate) && !@claims.key?(candidate) }
+        terms = wanted.to_h { |candidate| [candidate, @placement.term_of(candidate)] }
         claims = commits.claim(wanted, @placement.shards, @placement.generation)
         # A worker that was paused in between may have been replaced.
-        claims.each { |claim| @claims[claim.shard] = claim if owned?(claim.shard) }
+        claims.select { |claim| owned?(claim.shard) }.each do |claim|
+          @claims[claim.shard] = claim
+          @terms[claim.shard] = terms[claim.shard]
+        end
+      end
+
+      def current(shard)
+        claim = @claims[shard]
+        claim if claim && @terms[shard] == @placement.term_of(shard)
       end
 
       def moved(shard) = Moved.new("Shard #{shard} belongs to another worker.")

@@ -12,8 +12,8 @@ class SupervisorChildTest < Minitest::Test
 
   def teardown = [@control, @worker].each(&:close)
 
-  # A hand-over took longer than the supervisor had waited, and ended during the next one: that one was taken for done, and
-  # what its entities had not stored yet was lost.
+  # A hand-over took longer than the supervisor had waited, and ended during the next one: that one was taken for done,
+  # and what its entities had not stored yet was lost.
   def test_the_end_of_an_earlier_hand_over_is_not_that_of_the_next
     refute_predicate @child, :released?
     @child.release([1, 2])

@@ -84,7 +84,7 @@ module Elah
           @placement = @store.placement
           @version = @placement.version
           @claims = Claims.new(Epochs.of(@store, @placement), @commits)
-          @placement.before_release { |terms| release(terms) }
+          @released.update(@placement.before_release { |terms| release(terms) })
         end
 
         # The scoreboard has changed: entities whose shards have another owner now are no longer looked up here. What was released may be this

@@ -7,8 +7,12 @@ module Elah
       # Registers a block.
       #
       # @yieldparam terms [Hash{Integer=>Integer}] which term of each shard ends; it may be over when the block has waited
+      # @return [Hash{Integer=>Integer}] terms that are ending already, for which it is not called
       # @api private
-      def before_release(&block) = @before_release << block
+      def before_release(&block)
+        @before_release << block
+        @ending.to_h.select { |shard, term| term == term_of(shard) }
+      end
 
       private
 
@@ -17,6 +21,7 @@ module Elah
       # @param terms [Hash{Integer=>Integer}]
       # @yieldparam exception [Exception] what a block ended with
       def release_terms(terms, &failed)
+        @ending = @ending.to_h.merge(terms)
         @before_release.filter_map { |block| start_release(block, terms, &failed) }.each(&:wait)
       end
 

@@ -70,9 +70,9 @@ module Elah
 
       # Runs the block in a fiber of this worker when shards are to be handed over; without other workers, never.
       #
-      # @yieldparam shards [Array<Integer>]
+      # @return [Hash] empty
       # @api private
-      def before_release = nil
+      def before_release = {}
     end
 
     # A generation for a process without predecessors to count from: the time, then what tells two processes of the same time apart.

@@ -36,7 +36,7 @@ module Elah
           return @log.error("#{successor} did not boot#{why(successor)}; #{old} stays")
         end
         shards = @table.shards_of(slot.number)
-        release(old, shards, heir: successor)
+        release({ old => shards }, heir: successor)
         return give_back(slot, old, successor, shards) if successor.gone?
 
         take_over(slot, successor)
@@ -78,13 +78,16 @@ module Elah
         @log.error("#{successor} exited during the hand-over: #{successor.ending}#{"; #{old} stays" unless old.gone?}")
       end
 
-      def release(child, shards, heir: nil)
-        return if child.gone? || shards.empty?
-
-        child.release(shards)
-        @releasing = shards
-        wait(@config.handover_seconds) { child.released? || child.gone? || heir&.gone? } or
+      # Workers hand over side by side.
+      def release(holders, heir: nil)
+        holders = holders.reject { |child, shards| child.gone? || shards.empty? }
+        holders.each { |child, shards| child.release(shards) }
+        @releasing = holders.values.flatten
+        is_released = ->(child) { child.released? || child.gone? || heir&.gone? }
+        wait(@config.handover_seconds) { holders.each_key.all?(&is_released) }
+        holders.each_key.reject(&is_released).each do |child|
           @log.warn("#{child} did not hand over within #{@config.handover_seconds} s: reassigning its shards")
+        end
         @releasing = []
       end
 
@@ -137,10 +140,7 @@ module Elah
 
       def hand_over(moves)
         owners = moves.keys.group_by { |shard| @table.scoreboard.owner_of(shard) }
-        owners.each do |owner, shards|
-          child = @workers.slots[owner]&.child
-          release(child, shards) if child
-        end
+        release(owners.transform_keys { |owner| @workers.slots[owner]&.child }.except(nil))
         @table.move(moves)
       end
     end
