@@ -32,7 +32,7 @@ module SQLStoreChecks
     assert_positions_dense
   end
 
-  # The first use of a process inserted the rows that were there: it waited for a writer, and MariaDB took the two for a deadlock.
+  # The first use of a process inserted rows that were there: it waited for a writer, and MariaDB found a deadlock.
   def test_a_process_starts_while_another_one_writes
     @store.insert([item(0)])
     client = Elah::SQL.new(server.url, query_seconds: 10)
