@@ -7,6 +7,7 @@ module Stats
     NAME = "stats_events"
     KINDS = { "postgres" => :SQL, "postgresql" => :SQL, "mysql" => :SQL, "mongodb" => :Mongo, "nats" => :NATS }.freeze
     CONNECTIONS_MAX = 2
+    ERASURE_ATTEMPTS_MAX = 5
 
     # @param url [String] `store` for none, or a URL
     # @return [Destination, nil]
@@ -52,7 +53,11 @@ module Stats
       def erase(visitor)
         target
         condition = @sql.postgres? ? "data->>'visitor' = ?" : "JSON_UNQUOTE(JSON_EXTRACT(data, '$.visitor')) = ?"
-        @sql.execute("DELETE FROM #{NAME} WHERE #{condition}", visitor).affected_rows
+        # By default a DELETE of MySQL and MariaDB locks each row that it reads, which ends in a deadlock with a batch.
+        attempts ||= 0
+        @sql.transaction(isolation: :read_committed) { |tx| tx.execute("DELETE FROM #{NAME} WHERE #{condition}", visitor).affected_rows }
+      rescue Elah::SQL::SerializationFailure
+        (attempts += 1) < ERASURE_ATTEMPTS_MAX ? retry : raise
       end
 
       private

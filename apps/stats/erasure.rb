@@ -5,10 +5,12 @@ module Stats
   # during processing.
   class Erasure
     # @param archive [Archive]
+    # @param rollups [Rollups]
     # @param destination [Destination, nil]
     # @param parked [Parked]
-    def initialize(archive, destination, parked)
+    def initialize(archive, rollups, destination, parked)
       @archive = archive
+      @rollups = rollups
       @destination = destination
       @parked = parked
     end
@@ -18,6 +20,7 @@ module Stats
     # @raise [Refused] if the destination cannot erase; the other places have erased theirs by then
     def erase(visitor)
       here = @archive.erase(visitor)
+      @rollups.forget(visitor)
       parked = @parked.erase(visitor)
       { stored: here, parked: parked, delivered: @destination ? @destination.erase(visitor) : 0 }
     end

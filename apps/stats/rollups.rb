@@ -10,6 +10,8 @@ module Stats
     UNITS = { "minute" => Unit.new("m", 60, 7 * DAY), "hour" => Unit.new("h", 3600, 90 * DAY), "day" => Unit.new("d", DAY, 1095 * DAY) }.freeze
     KEPT_SECONDS = UNITS.values.to_h { |unit| [unit.letter, unit.kept_seconds] }.freeze
     DIMENSIONS = { "total" => "t", "path" => "p", "event" => "e", "bot" => "b" }.freeze
+    # How far apart the events of a visitor's day may be processed, if it shall count once: a destination may be away, an event parked.
+    SEEN_SECONDS = 7 * DAY
     # Values of a dimension that are counted separately in one bucket; the others are counted together.
     VALUES_MAX = 1000
     VALUE_BYTES_MAX = 256
@@ -43,6 +45,12 @@ module Stats
       sums.each { |key, changes| add_to(tx, key, changes) }
       tx.put(@meta, "offset", [(tx.get(@meta, "offset")&.unpack1("Q>") || 0) + events.size].pack("Q>"))
     end
+
+    # Forgets on which days a visitor was seen. The sums stay.
+    #
+    # @param visitor [String]
+    # @return [void]
+    def forget(visitor) = @seen.range(prefix: visitor).each { |key, _| @seen.delete(key) }
 
     # @return [Integer] how many events are in the sums
     def offset = @meta.get("offset")&.unpack1("Q>") || 0
@@ -84,9 +92,9 @@ module Stats
       days = Hash.new { |all, visitor| all[visitor.freeze] = {} }
       events.each { |event| days[event.visitor][event.seconds / DAY] = true if event.visitor }
       seen = days.flat_map { |visitor, all| all.keys.map { |day| [bucket(day * DAY, unit), visitor] } }
-      tx.preload(*seen.flat_map { |bucket, visitor| [@seen, bucket + visitor] })
+      tx.preload(*seen.flat_map { |bucket, visitor| [@seen, visitor + bucket] })
       seen.each do |bucket, visitor|
-        next unless tx.put_new(@seen, bucket + visitor, "", ttl: 2 * DAY)
+        next unless tx.put_new(@seen, visitor + bucket, "", ttl: SEEN_SECONDS)
 
         sums["#{unit.letter}#{DIMENSIONS.fetch('total')}".b << bucket][2] += 1
       end

@@ -126,7 +126,7 @@ module Stats
       processor = EventProcessor.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
       @sink = Elah::Sink.new("stats", to: processor, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @store, @schemas, @archive)
-      @erasure = Erasure.new(@archive, destination, @parked)
+      @erasure = Erasure.new(@archive, @rollups, destination, @parked)
     end
   end
 

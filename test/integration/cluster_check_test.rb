@@ -48,6 +48,14 @@ class ClusterCheckTest < Minitest::Test
     end
   end
 
+  def test_a_script_beside_a_server_is_not_taken_for_another_machine
+    start({ cluster_node: "same" }, { cluster_node: "same", cluster_listen: nil }) do |cluster|
+      cluster.add(cluster_node: "same", cluster_listen: "127.0.0.2:#{PORTS}")
+      cluster.servers[0].wait_for(/Another machine \(tcp.*\) has the name same too/)
+      refute_match(/Another machine \(\)/, cluster.servers[0].log)
+    end
+  end
+
   def test_a_machine_that_others_cannot_call_is_named
     start({ cluster_node: "one" }, { cluster_node: "two", cluster_listen: nil }) do |cluster|
       assert_equal ["No other machine can call the processes of two: set cluster_listen there."], check(cluster)

@@ -58,6 +58,32 @@ class ClusterEntitiesTest < Minitest::Test
     end
   end
 
+  # Accounts whose "long" is busy until somebody says so.
+  LONG = 'def balance = key == "long" ? Bank::GO.pop : @balance'
+  WITH_LONG_CALL = BankCluster::APP.sub("attr_reader :balance", LONG).sub("format :json", <<-RUBY)
+      format :json
+      GO = Queue.new
+      get("/waiting") { { calls: GO.num_waiting } }
+      post("/go") { { calls: GO.push(42).num_waiting } }
+  RUBY
+
+  # The shards behind one with a long call waited for it, until their time was over and their calls ran twice.
+  def test_a_long_call_holds_up_only_its_own_shard_when_a_machine_is_drained
+    BankCluster.start(app: WITH_LONG_CALL, servers: 0, handover_seconds: 3600) do |cluster|
+      one, two = %w[one two].map { |node| cluster.add(cluster_node: node, cluster_listen: "127.0.0.1:23000-23999") }
+      cluster.wait_until_spread(one, 2)
+      node = cluster.members(one)[one.request("POST", "/long/1").json["writer"].to_s]["node"]
+      owner = node == "one" ? one : two
+      call = Thread.new { one.get("/long").json["balance"] }
+      wait_until("the call runs") { owner.get("/waiting").json["calls"] == 1 }
+      elah("drain", cluster, node)
+      wait_until("its shard alone is left") { cluster.shards(one).min == 1 }
+      assert_equal 201, owner.request("POST", "/go").status
+      assert_equal 42, call.value
+      wait_until("#{node} owns nothing") { cluster.shards(one).min.zero? }
+    end
+  end
+
   # Each process looks at the others ten times in a lease, which is an hour here. They tell each other what changes.
   def test_processes_that_come_and_are_drained_are_noticed_at_once
     app = "Elah::Config.prepend(Module.new { def lease_seconds = 3600 })\n#{BankCluster::APP}"

@@ -7,6 +7,7 @@ require "support/patience"
 require "support/servers"
 require "support/stats_server"
 require "elah/sink/jet_stream"
+require_relative "../../apps/stats/destination"
 
 class StatsDestinationsTest < Minitest::Test
   include Patience
@@ -83,6 +84,32 @@ class StatsDestinationsTest < Minitest::Test
   class MariaDBTest < StatsDestinationsTest
     include InTables
     include Promises
+
+    WAITING = "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+
+    # The erasure locked every row, and failed as a deadlock. A deadlock about its own rows is tried again.
+    def test_a_visitor_is_erased_while_a_batch_is_inserted
+      destination = Stats::Destination::SQL.new(server.url)
+      assert_equal 0, destination.erase("none")
+      insert(@sql, %w[b d], visitor: "one")
+      erased = nil
+      @sql.transaction do |batch|
+        insert(batch, ("e00".."e50").to_a)
+        erased = Thread.new { destination.erase("one") }
+        other = Elah::SQL.new(server.url, connections_max: 1, query_seconds: 10)
+        wait_until("the erasure waits for the batch") { other.value(WAITING) == 1 }
+        insert(other, ["c"])
+        other.close
+        insert(batch, ["a", *("c00".."c50"), "d"])
+      end
+      assert_equal 2, erased.value
+      assert_equal 104, ids.size
+    end
+
+    def insert(sql, ids, visitor: "two")
+      rows = ids.map { |id| "('#{id}', 's', now(), '{\"visitor\":\"#{visitor}\"}')" }
+      sql.execute("INSERT INTO stats_events VALUES #{rows.join(', ')} ON DUPLICATE KEY UPDATE id = id")
+    end
 
     def server = Servers::MariaDB.shared
   end

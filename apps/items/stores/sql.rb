@@ -96,7 +96,7 @@ module Items
       end
 
       def sql
-        @made || @making.synchronize { @made ||= Tables.create(@client) && @client }
+        @made || @making.synchronize { @made ||= @client.tap { |client| Tables.create(client) } }
       end
     end
   end

@@ -64,6 +64,26 @@ class EventProcessorTest < SinkCase
     assert_equal [5, 2], rows("day", "total").first.to_a.values_at(2, 4)
   end
 
+  # It counted twice when the second event was processed more than two days later, as after a destination's weekend.
+  def test_a_visitor_of_a_day_is_counted_once_although_an_event_is_processed_days_later
+    @service.schemas.put("late", { "required" => ["never"] })
+    @service.sink.push_all([{}, { "event" => "late" }].map { |params| event("/a", visitor: "1" * 32, params: params) })
+    @service.sink.flush
+    @clock.advance(6 * 86_400)
+    @service.schemas.delete("late")
+    assert_equal 1, @service.parked.release("late")
+    @service.sink.flush
+    assert_equal [2, 1], rows("day", "total").first.to_a.values_at(2, 4)
+  end
+
+  def test_an_erasure_forgets_on_which_days_the_visitor_was_seen
+    push(["1", "2"].map { |visitor| event("/a", visitor: visitor * 32) })
+    seen = @store.table("seen_visitors")
+    assert_equal 2, seen.size
+    @service.erasure.erase("1" * 32)
+    assert_equal ["2" * 32], (seen.range.map { |key, _| key[0, 32] })
+  end
+
   def test_events_expire_and_sums_stay
     push([event("/a", visitor: "1" * 32)])
     @clock.advance(31 * 86_400)

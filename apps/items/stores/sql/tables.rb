@@ -17,8 +17,7 @@ module Items
           "document TEXT NOT NULL)",
           "CREATE TABLE IF NOT EXISTS item_tags (tag TEXT COLLATE \"C\" NOT NULL, position BIGINT NOT NULL, item_id BIGINT NOT NULL, " \
           "PRIMARY KEY (tag, position), UNIQUE (tag, item_id))",
-          "CREATE TABLE IF NOT EXISTS item_totals (scope TEXT COLLATE \"C\" PRIMARY KEY, total BIGINT NOT NULL)",
-          "INSERT INTO item_totals VALUES ('', 0), ('#next_id', 1), ('#loaded', 0) ON CONFLICT DO NOTHING"
+          "CREATE TABLE IF NOT EXISTS item_totals (scope TEXT COLLATE \"C\" PRIMARY KEY, total BIGINT NOT NULL)"
         ].freeze
 
         MYSQL = [
@@ -28,16 +27,20 @@ module Items
           "CREATE TABLE IF NOT EXISTS item_tags (tag VARCHAR(64) NOT NULL, position BIGINT NOT NULL, item_id BIGINT NOT NULL, " \
           "PRIMARY KEY (tag, position), UNIQUE (tag, item_id)) ENGINE=InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin",
           "CREATE TABLE IF NOT EXISTS item_totals (scope VARCHAR(64) PRIMARY KEY, total BIGINT NOT NULL) " \
-          "ENGINE=InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin",
-          "INSERT IGNORE INTO item_totals VALUES ('', 0), ('#next_id', 1), ('#loaded', 0)"
+          "ENGINE=InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin"
         ].freeze
 
+        FIRST_TOTALS = "INSERT INTO item_totals VALUES ('', 0), ('#next_id', 1), ('#loaded', 0)"
+
+        # Locks nothing where all is there, so that a worker starts while others write.
+        #
         # @param sql [Elah::SQL]
         def self.create(sql)
           attempts ||= 0
           (sql.postgres? ? POSTGRESQL : MYSQL).each { |statement| sql.execute(statement) }
-        rescue Elah::SQL::UniqueViolation
-          # PostgreSQL, if two processes create the same table at the same moment.
+          sql.execute(FIRST_TOTALS) unless sql.value(TOTAL, NEXT_ID)
+        rescue Elah::SQL::Error
+          # Processes that create the same table, type or row at the same moment meet errors of several classes.
           (attempts += 1) < 5 ? retry : raise
         end
 

@@ -101,13 +101,24 @@ module Elah
         living.keys.sort.group_by { |writer| living[writer][:node] }
       end
 
+      # A long call holds up its own shard only.
       def hand_over
         while (terms = @native.next_release)
-          release_terms(terms.to_h) { |exception| Log.current.exception(exception, "Shards could not be handed over in order") }
-          @native.release(terms)
+          terms.each { |term| start_hand_over(term) }
         end
       ensure
         @serves = false
+      end
+
+      def start_hand_over(term)
+        Elah.async(detached: true) { hand_over_term(term) }
+      rescue Overloaded
+        hand_over_term(term)
+      end
+
+      def hand_over_term(term)
+        release_terms([term].to_h) { |exception| Log.current.exception(exception, "A shard could not be handed over in order") }
+        @native.release([term])
       end
     end
   end

@@ -82,14 +82,15 @@ module Elah
 
         private
 
-        # Calls to processes of the same machine go to their Unix sockets, and those of another machine are not there.
+        # Calls to processes of the same machine go to their Unix sockets, and those of another machine are not there. A process that does not listen
+        # has no address, a script for example.
         def note_namesake
           return if @seen == @native.version || !@peers&.address
 
           @seen = @native.version
-          host = host_of(@peers.address)
+          hosts = [host_of(@peers.address), nil]
           namesakes = @native.members.each_value.select { |member| member[:node] == @node && !member[:fenced] }
-          other = namesakes.find { |member| host_of(member[:address]) != host } or return
+          other = namesakes.find { |member| !hosts.include?(host_of(member[:address])) } or return
           "Another machine (#{other[:address]}) has the name #{@node} too: give one of them another cluster_node."
         end
 
