@@ -18,7 +18,7 @@ module Elah
       end
     end
 
-    # @param app [#handle, #router, #streamed_routes, #gates]
+    # @param app [Elah::API::Dispatcher, Elah::Rack::Adapter]
     # @param log [Elah::Log]
     def initialize(app, log)
       @app = app
@@ -34,6 +34,9 @@ module Elah
 
     # @return [Hash{Elah::API::Gate=>Array<Integer>}]
     def gates = @app.gates
+
+    # @return [Symbol]
+    def cancels_gone = @app.cancels_gone
 
     # @param request [Elah::Request]
     # @return [String, nil] the path of its route, if the app knows it
