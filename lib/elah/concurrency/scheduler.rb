@@ -7,6 +7,7 @@ require_relative "offload"
 require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
+require_relative "scheduler/last_status"
 require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
@@ -147,10 +148,20 @@ module Elah
       end
     end
 
+    # A task that no longer waits for a process may wait again. When the task ends, a thread waits, so the process does not become a zombie.
+    #
     # @param process_id [Integer] as for Process.wait
     # @param flags [Integer]
-    # @return [Process::Status]
-    def process_wait(process_id, flags) = in_thread { Process::Status.wait(process_id, flags) }
+    # @return [Process::Status, nil]
+    def process_wait(process_id, flags)
+      last_status = LastStatus.of(task = @loop.waiting_task)
+      return last_status.status if flags == LastStatus::RESTORE
+
+      last_status.update { in_thread(ends_at_once: true) { Process::Status.wait(process_id, flags) } }
+    rescue Exception
+      task&.at_end { Process.detach(process_id) } if process_id.positive?
+      raise
+    end
 
     # @param name [String]
     # @return [Array<String>] addresses
@@ -216,8 +227,9 @@ module Elah
     end
 
     # The thread ends with the wait, so a cancelled fiber leaves no thread behind. It hands over its exception as a value: with
-    # Thread.abort_on_exception, one that ended the thread would be raised in the loop too.
-    def in_thread
+    # Thread.abort_on_exception, one that ended the thread would be raised in the loop too. A thread that waits for a process has to end at once: it
+    # would still take the status from the fiber's next wait.
+    def in_thread(ends_at_once: false)
       thread = Thread.new do
         [yield, nil]
       rescue Exception => e # -- the fiber raises it
@@ -229,6 +241,7 @@ module Elah
       value
     ensure
       thread&.kill
+      Thread.pass while ends_at_once && thread&.alive?
     end
 
     def value_of(thread) = thread.value
