@@ -36,6 +36,10 @@ module Elah
     # @return [Elah::EventLoop]
     attr_reader :event_loop
 
+    # @return [FileLock::Lines]
+    # @api private
+    attr_reader :file_locks
+
     # @param event_loop [Elah::EventLoop] of this thread
     def initialize(event_loop)
       @loop = @event_loop = event_loop
@@ -43,6 +47,7 @@ module Elah
       @sleepers = {}.compare_by_identity
       @woken_early = {}.compare_by_identity
       @watches = Closing.watches_of(event_loop)
+      @file_locks = FileLock::Lines.new(self)
     end
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
