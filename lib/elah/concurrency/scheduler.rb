@@ -3,12 +3,12 @@
 require "socket"
 require "timeout"
 require_relative "event_loop"
-require_relative "offload"
 require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
 require_relative "scheduler/last_status"
 require_relative "scheduler/mutex_sleep"
+require_relative "scheduler/name_lookup"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
 require_relative "scheduler/working_directory"
@@ -26,13 +26,6 @@ module Elah
     # Number of recorded early wake-ups beyond which those of dead fibers are deleted.
     EARLY_MAX = 100
 
-    # Maximum number of names that wait to be resolved.
-    RESOLVING_MAX = 16_384
-
-    # Names are resolved in separate threads, so that a slow name server delays no other work.
-    RESOLVERS = Offload::Pool.new(threads: 8, queue_max: RESOLVING_MAX, name: "elah resolver")
-    private_constant :RESOLVERS
-
     # @return [Elah::EventLoop]
     attr_reader :event_loop
 
@@ -46,6 +39,7 @@ module Elah
       @thread = Thread.current
       @sleepers = {}.compare_by_identity
       @woken_early = {}.compare_by_identity
+      @lookups = {}
       @watches = Closing.watches_of(event_loop)
       @file_locks = FileLock::Lines.new(self)
     end
@@ -168,11 +162,12 @@ module Elah
       raise
     end
 
+    # All fibers that wait for a name share its look-up.
+    #
     # @param name [String]
-    # @return [Array<String>] addresses
-    # @raise [SocketError]
-    # @raise [Elah::Overloaded] when {RESOLVING_MAX} other names wait already
-    def address_resolve(name) = RESOLVERS.call { addresses(name) }
+    # @return [Array<String>]
+    # @raise [SocketError, Elah::Overloaded] see {NameLookup#addresses}
+    def address_resolve(name) = (@lookups[name] || NameLookup.new(@loop, @lookups, name) { addresses(name) }).addresses
 
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
