@@ -29,10 +29,6 @@ module Elah
     # @return [Elah::EventLoop]
     attr_reader :event_loop
 
-    # @return [FileLock::Lines]
-    # @api private
-    attr_reader :file_locks
-
     # @param event_loop [Elah::EventLoop] of this thread
     def initialize(event_loop)
       @loop = @event_loop = event_loop
@@ -41,7 +37,7 @@ module Elah
       @woken_early = {}.compare_by_identity
       @lookups = {}
       @watches = Closing.watches_of(event_loop)
-      @file_locks = FileLock::Lines.new(self)
+      @lines = {}
     end
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
@@ -169,6 +165,19 @@ module Elah
     # @raise [SocketError, Elah::Overloaded] see {NameLookup#addresses}
     def address_resolve(name) = (@lookups[name] || NameLookup.new(@loop, @lookups, name) { addresses(name) }).addresses
 
+    # Waits until no fiber is before the calling one, and then for the lock. {FileLock} calls it.
+    #
+    # @param file [File]
+    # @param operation [Integer] of File#flock
+    # @return [Integer] 0
+    def lock_in_turn(file, operation)
+      stat = file.stat
+      line = @lines[key = [stat.dev, stat.ino]] ||= Semaphore.new(1, queue_max: Float::INFINITY)
+      line.acquire { file.flock(operation | File::LOCK_NB) || lock_in_thread(file, operation) }
+    ensure
+      @lines.delete(key) if line&.free == 1
+    end
+
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
     # @param target [Fiber, #raise] see {EventLoop::Cancellation#interrupt_fiber}
@@ -226,19 +235,27 @@ module Elah
       @loop.cancel_wait(id)
     end
 
+    # An open file has the lock, whichever thread has asked for it.
+    def lock_in_thread(file, operation)
+      in_thread(ends_at_once: true, value: :value.to_proc) { file.flock(operation) }
+    rescue Exception
+      file.flock(File::LOCK_UN) unless file.closed? # the thread may have got it at its end
+      raise
+    end
+
     # The thread ends with the wait, so a cancelled fiber leaves no thread behind. It hands over its exception as a value: with
     # Thread.abort_on_exception, one that ended the thread would be raised in the loop too. A thread that waits for a process has to end at once: it
-    # would still take the status from the fiber's next wait.
-    def in_thread(ends_at_once: false)
+    # would still take the status from the fiber's next wait. One that waits for a lock would take it.
+    def in_thread(ends_at_once: false, value: method(:value_of))
       thread = Thread.new do
         [yield, nil]
       rescue Exception => e # -- the fiber raises it
         [nil, e]
       end
-      value, failure = value_of(thread)
+      result, failure = value.call(thread)
       raise failure if failure
 
-      value
+      result
     ensure
       thread&.kill
       Thread.pass while ends_at_once && thread&.alive?

@@ -108,6 +108,18 @@ class FileLockTest < Minitest::Test
     end
   end
 
+  # Only who waits in the kernel has a place in its line: a fiber that tried again and again rarely met the lock free.
+  def test_a_fiber_gets_the_lock_beside_a_process_that_takes_it_again_at_once
+    script = "loop { File.open(ARGV[0]) { |f| f.flock(File::LOCK_EX); $stdout.syswrite('.'); sleep 0.01 } }"
+    turns = IO.popen([RbConfig.ruby, "-e", script, @file.path]) do |other|
+      other.getc
+      run_bounded { 20.times { lock { nil } } }
+      Process.kill(:KILL, other.pid)
+      other.read.size
+    end
+    assert_operator turns, :<, 150
+  end
+
   def test_a_cancelled_fiber_leaves_no_lock
     run_bounded do
       holder = File.open(@file).tap { |file| file.flock(File::LOCK_EX) }
