@@ -58,7 +58,7 @@ module Elah
 
     def write(request, outcome, started_at)
       @log.info("#{request.request_method} #{request.path} #{outcome || 'taken over'} in #{((now - started_at) * 1000).round(1)} ms, " \
-                "id #{request.id}, from #{request.remote_ip}")
+                "id #{request.id}#{", from #{request.remote_ip}" if request.remote_ip}")
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
