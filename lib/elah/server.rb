@@ -82,7 +82,7 @@ module Elah
     def load_code
       require_relative "server/worker"
       modules = [Elah, Adapters]
-      modules << Rack unless @app.respond_to?(:compiled)
+      modules << Rack unless Worker.native?(@app)
       modules += %i[Entity Sink].reject { |name| Elah.autoload?(name) }.map { |name| Elah.const_get(name) }
       modules.each do |owner|
         owner.constants.each { |name| owner.const_get(name) if owner.autoload?(name) && !LATER.include?(name) }

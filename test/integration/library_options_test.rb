@@ -88,4 +88,14 @@ class LibraryOptionsTest < Minitest::Test
     end
     start { |server| server.get("/query") && refute_includes(server.log, "GET") }
   end
+
+  # It ended with "from ": the client of a Unix socket has no address.
+  def test_the_line_of_a_request_on_a_unix_socket_names_no_address
+    Dir.mktmpdir do |folder|
+      start(log_requests: true, bind: "unix://#{folder}/s") do |server|
+        server.get("/query")
+        server.wait_for(%r{INFO .*GET /query 200 in \d+\.\d ms, id \S+$})
+      end
+    end
+  end
 end

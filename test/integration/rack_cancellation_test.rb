@@ -39,14 +39,10 @@ class RackCancellationTest < Minitest::Test
     }
   RUBY
 
-  def test_an_app_is_not_cancelled_when_its_client_leaves
-    start do |server|
-      leave(server, "/rates") { wait_until("it runs") { notes(server) == "begun" } }
-      leave(server, "/ticks", &:read_head)
-      wait_until("the server has noticed who left") { notes(server).end_with?("stream ended") }
-      server.get("/release")
-      assert_equal "real", server.get("/rates").body
-      assert_equal "begun,stream ended,ended", notes(server)
+  # The log of requests once made of it an app that is cancelled.
+  [false, true].each do |log_requests|
+    define_method(:"test_an_app_is_not_cancelled_when_its_client_leaves_with_log_requests_#{log_requests}") do
+      start(log_requests: log_requests) { |server| assert_not_cancelled(server) }
     end
   end
 
@@ -65,6 +61,15 @@ class RackCancellationTest < Minitest::Test
   end
 
   private
+
+  def assert_not_cancelled(server)
+    leave(server, "/rates") { wait_until("it runs") { notes(server) == "begun" } }
+    leave(server, "/ticks", &:read_head)
+    wait_until("the server has noticed who left") { notes(server).end_with?("stream ended") }
+    server.get("/release")
+    assert_equal "real", server.get("/rates").body
+    assert_equal "begun,stream ended,ended", notes(server)
+  end
 
   def start(**options, &block) = ElahServer.start(APP, extension: ".ru", **options, &block)
 

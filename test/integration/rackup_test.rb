@@ -16,6 +16,38 @@ class RackupTest < Minitest::Test
     end
   end
 
+  # They were called as an Elah::API is, so the server did not start.
+  NATIVE_NAMES = <<~RUBY
+    class App
+      def call(env) = handle(env["PATH_INFO"])
+      def handle(path) = [200, { "content-type" => "text/plain" }, [path]]
+      %i[compiled router gates streamed_routes routes cancels_gone].each { |name| define_method(name) { raise } }
+    end
+    run App.new
+  RUBY
+
+  def test_an_app_may_have_methods_with_the_names_of_those_of_an_api
+    ElahServer.start(NATIVE_NAMES, extension: ".ru") { |server| assert_equal "/hook", server.get("/hook").body }
+  end
+
+  # A delegator has all methods of the API, but its own `call` is the app.
+  def test_a_middleware_that_delegates_to_an_api_is_not_passed_over
+    app = <<~RUBY
+      require "delegate"
+      class Hello < Elah::API
+        get(:hello) { "hello" }
+      end
+      class Guard < SimpleDelegator
+        def call(env) = env["HTTP_X_KEY"] ? super : [403, { "content-type" => "text/plain" }, []]
+      end
+      use Guard
+      run Hello
+    RUBY
+    ElahServer.start(app, extension: ".ru") do |server|
+      assert_equal [403, 200], [{}, { "x-key" => "1" }].map { |headers| server.get("/hello", headers: headers).status }
+    end
+  end
+
   def test_rackup_serves_with_elah_and_hands_on_options
     rackup("-o", "127.0.0.1", "-p", "0", "-O", "queue_max=9", "-E", "production") do |url|
       assert_equal "/ 9 production", HttpClient.open(url) { |client| client.get("/") }.body

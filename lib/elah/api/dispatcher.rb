@@ -30,6 +30,9 @@ module Elah
         bounded.group_by { |_, endpoint| endpoint.route.gate }.transform_values { |pairs| pairs.map(&:first) }
       end
 
+      # @return [Symbol] what `cancel_gone` is without a choice, see {EventLoop::Cancellation#cancels_gone=}
+      def cancels_gone = :safe
+
       # @param request [Elah::Request]
       # @return [String, nil] the path of its route, such as "/links/:code"; nil when no route of this API matches
       def route_of(request)

@@ -126,7 +126,7 @@ module Elah
       @waits[id] = task
       task.suspended = Fiber.current
       task.wait = id
-      task.meter ? leave_metered(task.meter) : @root.transfer
+      task.observer ? leave_observed(task.observer) : @root.transfer
       raise task.take_raising if task.raising
     rescue Exception # also from Ruby itself, which does not know the task
       @waits.delete(id)
@@ -189,7 +189,7 @@ module Elah
     def yield_to_others
       @current.suspended = Fiber.current
       @ready << @current
-      @root.transfer
+      @current.observer ? leave_observed(@current.observer) : @root.transfer
     end
 
     # Reports an exception that nobody else receives.
@@ -202,11 +202,11 @@ module Elah
 
     private
 
-    def leave_metered(meter)
-      meter.stop
+    def leave_observed(observer)
+      observer.stop
       @root.transfer
     ensure
-      meter.start
+      observer.start
     end
 
     def resume

@@ -3,11 +3,12 @@
 require "socket"
 require "timeout"
 require_relative "event_loop"
-require_relative "offload"
 require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
+require_relative "scheduler/last_status"
 require_relative "scheduler/mutex_sleep"
+require_relative "scheduler/name_lookup"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
 require_relative "scheduler/working_directory"
@@ -25,13 +26,6 @@ module Elah
     # Number of recorded early wake-ups beyond which those of dead fibers are deleted.
     EARLY_MAX = 100
 
-    # Maximum number of names that wait to be resolved.
-    RESOLVING_MAX = 16_384
-
-    # Names are resolved in separate threads, so that a slow name server delays no other work.
-    RESOLVERS = Offload::Pool.new(threads: 8, queue_max: RESOLVING_MAX, name: "elah resolver")
-    private_constant :RESOLVERS
-
     # @return [Elah::EventLoop]
     attr_reader :event_loop
 
@@ -41,7 +35,9 @@ module Elah
       @thread = Thread.current
       @sleepers = {}.compare_by_identity
       @woken_early = {}.compare_by_identity
+      @lookups = {}
       @watches = Closing.watches_of(event_loop)
+      @lines = {}
     end
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
@@ -147,16 +143,40 @@ module Elah
       end
     end
 
+    # A task that no longer waits for a process may wait again. When the task ends, a thread waits, so the process does not become a zombie.
+    #
     # @param process_id [Integer] as for Process.wait
     # @param flags [Integer]
-    # @return [Process::Status]
-    def process_wait(process_id, flags) = in_thread { Process::Status.wait(process_id, flags) }
+    # @return [Process::Status, nil]
+    def process_wait(process_id, flags)
+      last_status = LastStatus.of(task = @loop.waiting_task)
+      return last_status.status if flags == LastStatus::RESTORE
 
+      last_status.update { in_thread(ends_at_once: true) { Process::Status.wait(process_id, flags) } }
+    rescue Exception
+      task&.at_end { Process.detach(process_id) } if process_id.positive?
+      raise
+    end
+
+    # All fibers that wait for a name share its look-up.
+    #
     # @param name [String]
-    # @return [Array<String>] addresses
-    # @raise [SocketError]
-    # @raise [Elah::Overloaded] when {RESOLVING_MAX} other names wait already
-    def address_resolve(name) = RESOLVERS.call { addresses(name) }
+    # @return [Array<String>]
+    # @raise [SocketError, Elah::Overloaded] see {NameLookup#addresses}
+    def address_resolve(name) = (@lookups[name] || NameLookup.new(@loop, @lookups, name) { addresses(name) }).addresses
+
+    # Waits until no fiber is before the calling one, and then for the lock. {FileLock} calls it.
+    #
+    # @param file [File]
+    # @param operation [Integer] of File#flock
+    # @return [Integer] 0
+    def lock_in_turn(file, operation)
+      stat = file.stat
+      line = @lines[key = [stat.dev, stat.ino]] ||= Semaphore.new(1, queue_max: Float::INFINITY)
+      line.acquire { file.flock(operation | File::LOCK_NB) || lock_in_thread(file, operation) }
+    ensure
+      @lines.delete(key) if line&.free == 1
+    end
 
     # Raises in a waiting fiber, from any thread, because its descriptor is closed. Ruby 4.0 and later call it.
     #
@@ -215,20 +235,30 @@ module Elah
       @loop.cancel_wait(id)
     end
 
+    # An open file has the lock, whichever thread has asked for it.
+    def lock_in_thread(file, operation)
+      in_thread(ends_at_once: true, value: :value.to_proc) { file.flock(operation) }
+    rescue Exception
+      file.flock(File::LOCK_UN) unless file.closed? # the thread may have got it at its end
+      raise
+    end
+
     # The thread ends with the wait, so a cancelled fiber leaves no thread behind. It hands over its exception as a value: with
-    # Thread.abort_on_exception, one that ended the thread would be raised in the loop too.
-    def in_thread
+    # Thread.abort_on_exception, one that ended the thread would be raised in the loop too. A thread that waits for a process has to end at once: it
+    # would still take the status from the fiber's next wait. One that waits for a lock would take it.
+    def in_thread(ends_at_once: false, value: method(:value_of))
       thread = Thread.new do
         [yield, nil]
       rescue Exception => e # -- the fiber raises it
         [nil, e]
       end
-      value, failure = value_of(thread)
+      result, failure = value.call(thread)
       raise failure if failure
 
-      value
+      result
     ensure
       thread&.kill
+      Thread.pass while ends_at_once && thread&.alive?
     end
 
     def value_of(thread) = thread.value

@@ -39,7 +39,7 @@ module Elah
     attr_accessor :parent
 
     # @return [#stop, #start, nil] notified when it waits, and when it continues
-    attr_accessor :meter
+    attr_accessor :observer
 
     # @return [Boolean] whether its fiber may have state to clear, see {EventLoop::FiberState}. Read after each request, so it is not a Ruby method.
     attr_accessor :fiber_state
@@ -65,7 +65,7 @@ module Elah
     # @param is_transient [Boolean]
     def initialize(is_transient: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
-      @activation = @awaits = @callers = @parent = @meter = nil
+      @activation = @awaits = @callers = @parent = @observer = nil
       @raising_shields = @shields = 0
       @transient = is_transient
       @woken = @keeps_children = @fiber_state = false

@@ -18,7 +18,7 @@ module Elah
       end
     end
 
-    # @param app [#handle, #router, #streamed_routes, #gates]
+    # @param app [Elah::API::Dispatcher, Elah::Rack::Adapter]
     # @param log [Elah::Log]
     def initialize(app, log)
       @app = app
@@ -34,6 +34,9 @@ module Elah
 
     # @return [Hash{Elah::API::Gate=>Array<Integer>}]
     def gates = @app.gates
+
+    # @return [Symbol]
+    def cancels_gone = @app.cancels_gone
 
     # @param request [Elah::Request]
     # @return [String, nil] the path of its route, if the app knows it
@@ -55,7 +58,7 @@ module Elah
 
     def write(request, outcome, started_at)
       @log.info("#{request.request_method} #{request.path} #{outcome || 'taken over'} in #{((now - started_at) * 1000).round(1)} ms, " \
-                "id #{request.id}, from #{request.remote_ip}")
+                "id #{request.id}#{", from #{request.remote_ip}" if request.remote_ip}")
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

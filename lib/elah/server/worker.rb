@@ -27,13 +27,17 @@ module Elah
     PAUSE_SECONDS = 0.005
     private_constant :SIGNALS, :FAILED, :PAUSE_SECONDS
 
-    # @param app [#handle, #call] an Elah::API, or any Rack app
+    # @param app [#call]
+    # @return [Boolean] whether it is an {API}. The names of its methods are no sign: an app may have its own `handle`, and a delegator has them all.
+    def self.native?(app) = app.is_a?(Class) && !Elah.autoload?(:API) && app < API
+
+    # @param app [#call] an Elah::API, or any Rack app
     # @param config [Elah::Config]
     # @param log [Elah::Log]
     def initialize(app, config, log)
       @config = config
       @log = Log.current = log
-      @app = native(app)
+      @app = Worker.native?(app) ? app.compiled : Rack::Adapter.new(app)
       @app = RequestLog.new(@app, log) if config.log_requests?
     end
 
@@ -144,18 +148,7 @@ module Elah
       ShutdownWatchdog.stop
     end
 
-    def cancels_gone
-      return @config.cancel_gone.to_sym unless @config.cancel_gone == "auto"
-
-      @app.respond_to?(:cancels_gone) ? @app.cancels_gone : :safe
-    end
-
-    def native(app)
-      return app.compiled if app.respond_to?(:compiled)
-      return app if app.respond_to?(:handle)
-
-      Rack::Adapter.new(app)
-    end
+    def cancels_gone = @config.cancel_gone == "auto" ? @app.cancels_gone : @config.cancel_gone.to_sym
 
     def trap_signals
       @signal_listener = SignalListener.start

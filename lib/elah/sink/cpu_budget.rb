@@ -42,11 +42,11 @@ module Elah
       def run(task)
         pay
         @used = 0.0
-        task.meter = self
+        task.observer = self
         start
         yield
       ensure
-        task.meter = nil
+        task.observer = nil
         stop
       end
 

@@ -13,6 +13,7 @@ class AutoloadTest < Minitest::Test
     socket: "one, other = UNIXSocket.pair; Thread.new { sleep 0.02; other.puts }; one.wait_readable(5) or raise",
     timeout: "reader, _writer = IO.pipe; reader.wait_readable(0.02) and raise 'early'",
     write: "IO.pipe.last.wait_writable or raise 'not ready'; sleep 0.02",
+    thread: "Elah.offload { sleep 0.02 }",
     process: "system('sleep', '0.02') or raise 'failed'",
     name: "Addrinfo.tcp('localhost', 80).ip? or raise 'no address'"
   }.freeze

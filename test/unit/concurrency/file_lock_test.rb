@@ -35,6 +35,49 @@ class FileLockTest < Minitest::Test
     assert_equal [0, 1, 2], events.each_slice(2).map { |begun, ended| begun if begun == ended }.sort
   end
 
+  # Whoever came while the lock was free won over those who waited: some waited 20 s for a line of 0.4 s.
+  def test_fibers_get_the_lock_in_the_order_in_which_they_came
+    turns = []
+    run_bounded do
+      fibers = Array.new(4) do |number|
+        Elah.async do
+          5.times do
+            lock do
+              turns << number
+              sleep(0.003)
+            end
+          end
+        end
+      end
+      fibers.each(&:value)
+    end
+    assert_equal [0, 1, 2, 3] * 5, turns
+  end
+
+  # The one who has it would wait behind those who wait for it.
+  def test_who_has_the_lock_may_ask_for_it_again_while_another_waits
+    run_bounded do
+      @file.flock(File::LOCK_EX)
+      waiter = locking
+      [File::LOCK_EX, File::LOCK_SH, File::LOCK_EX].each { |operation| assert_equal 0, @file.flock(operation) }
+      refute_predicate waiter, :done?
+      @file.flock(File::LOCK_UN)
+      assert_equal 0, waiter.value
+    end
+  end
+
+  def test_who_waits_for_one_file_is_in_nobodys_way_at_another
+    run_bounded do
+      @file.flock(File::LOCK_EX)
+      waiter = locking
+      Tempfile.open { |other| assert_equal 0, other.flock(File::LOCK_EX) }
+      File.open(@file) { |other| assert_equal false, other.flock(File::LOCK_SH | File::LOCK_NB) }
+      waiter.cancel.wait
+      @file.flock(File::LOCK_UN)
+      assert_equal(0, lock { 0 })
+    end
+  end
+
   def test_a_store_of_yaml_is_changed_by_one_fiber_at_a_time
     run_bounded do
       fibers = Array.new(3) do
@@ -63,6 +106,18 @@ class FileLockTest < Minitest::Test
         assert_equal 0, waiter.value
       end
     end
+  end
+
+  # Only who waits in the kernel has a place in its line: a fiber that tried again and again rarely met the lock free.
+  def test_a_fiber_gets_the_lock_beside_a_process_that_takes_it_again_at_once
+    script = "loop { File.open(ARGV[0]) { |f| f.flock(File::LOCK_EX); $stdout.syswrite('.'); sleep 0.01 } }"
+    turns = IO.popen([RbConfig.ruby, "-e", script, @file.path]) do |other|
+      other.getc
+      run_bounded { 20.times { lock { nil } } }
+      Process.kill(:KILL, other.pid)
+      other.read.size
+    end
+    assert_operator turns, :<, 150
   end
 
   def test_a_cancelled_fiber_leaves_no_lock
@@ -129,6 +184,13 @@ class FileLockTest < Minitest::Test
 
   # @return [Elah::Async] that waits for the lock
   def locking = Elah.async { File.open(@file) { |file| file.flock(File::LOCK_EX) } }
+
+  def lock
+    File.open(@file) do |file|
+      file.flock(File::LOCK_EX)
+      yield
+    end
+  end
 
   # In a thread, because a loop that is blocked in C never comes back.
   def run_bounded(&block)

@@ -89,12 +89,12 @@ class SinkCpuBudgetTest < Minitest::Test
     share = @thread.share(0.5)
     share.run(@task) do
       @thread.pass(0.002, 0.002)
-      @task.meter.stop
+      @task.observer.stop
       @thread.pass(5, 4)
-      @task.meter.start
+      @task.observer.start
       @thread.pass(0.001, 0.001)
     end
-    assert_nil @task.meter
+    assert_nil @task.observer
     assert_in_delta 0.003, turn(share, 0.0)
   end
 
@@ -111,23 +111,23 @@ class SinkCpuBudgetTest < Minitest::Test
         raise "no"
       end
     end
-    assert_nil @task.meter
+    assert_nil @task.observer
     assert_in_delta 0.004, turn(share, 0.0)
   end
 
-  # The loop notifies the meter of a task only about that task.
-  def test_the_loop_stops_and_starts_the_meter_of_its_task
+  # The loop notifies the observer of a task only about that task: it yields, starts a fiber, waits for its value.
+  def test_the_loop_stops_and_starts_the_observer_of_its_task
     told = []
-    meter = Object.new
-    meter.define_singleton_method(:stop) { told << :stop }
-    meter.define_singleton_method(:start) { told << :start }
+    observer = Object.new
+    observer.define_singleton_method(:stop) { told << :stop }
+    observer.define_singleton_method(:start) { told << :start }
     Elah.run do
-      Elah.current_loop.current_task.meter = meter
+      Elah.current_loop.current_task.observer = observer
       Fiber.scheduler.yield
       Elah.async { Fiber.scheduler.yield }.value
-      Elah.current_loop.current_task.meter = nil
+      Elah.current_loop.current_task.observer = nil
       Fiber.scheduler.yield
     end
-    assert_equal %i[stop start stop start], told
+    assert_equal %i[stop start] * 3, told
   end
 end

@@ -2,8 +2,9 @@
 
 module Elah
   class EventLoop
-    # State that code keeps with a fiber: fiber-locals (`Thread.current[:name]`), Fiber storage (`Fiber[:name]`, Ruby 3.2 and later), and attributes
-    # that libraries have added to Fiber. A pooled fiber serves one request after another; each request finds this state empty.
+    # State that code keeps with a fiber: fiber-locals (`Thread.current[:name]`), Fiber storage (`Fiber[:name]`, Ruby 3.2 and later), attributes
+    # that libraries have added to Fiber, and the observer of its task. A pooled fiber serves one request after another; each request finds this state
+    # empty.
     #
     # Writes to locals and storage are recorded. Reading a fiber's locals after each request would cost 660 instructions.
     class FiberState
@@ -74,6 +75,7 @@ module Elah
         @thread.keys.each { |name| @thread[name] = nil }
         fiber.storage&.each_key { |name| Fiber[name] = nil } if HAS_STORAGE
         @writers.each { |writer| fiber.public_send(writer, nil) }
+        task.observer = nil
         watch(task)
       end
     end

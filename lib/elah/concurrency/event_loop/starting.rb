@@ -13,6 +13,7 @@ module Elah
       # @raise [Elah::Overloaded] when the system refuses the fiber
       def start(task)
         current = @current
+        current&.observer&.stop
         if current
           current.suspended = Fiber.current
           @ready << current
@@ -21,7 +22,7 @@ module Elah
         refusal = first_switch(task)
         return refused(current, refusal) if refusal
 
-        leave_task unless current
+        current ? current.observer&.start : leave_task
       rescue Exception
         @current = nil unless current
         raise

@@ -36,8 +36,7 @@ module Elah
         interruption = nil
         until @done
           begin
-            @wait = @loop.new_wait
-            @loop.park(@wait) unless @done
+            wait
           rescue Exception => e # -- it is raised again when the thread is out of the block
             interruption ||= e
             interrupt(e)
@@ -50,6 +49,11 @@ module Elah
       end
 
       private
+
+      def wait
+        @wait = @loop.new_wait
+        @loop.park(@wait) unless @done
+      end
 
       def note_end
         @ended_thread = Thread.current

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../offload"
+
 module Elah
   class Scheduler
     # The waits of a file that is autoloaded, on Ruby 3.1. An autoload belongs to the thread there: while the fiber that loads the file is suspended,
@@ -21,6 +23,17 @@ module Elah
         def require(path)
           scheduler = Fiber.current_scheduler
           scheduler.is_a?(Scheduler) ? scheduler.autoloading { super } : super
+        end
+      end
+
+      # The wait for a block that runs in a thread, as the adapter of mysql2 connects.
+      module OffloadedWait
+        private
+
+        def wait
+          scheduler = Fiber.current_scheduler
+          scheduler.block_while { !@done } if scheduler.is_a?(Scheduler)
+          super
         end
       end
 
@@ -59,10 +72,15 @@ module Elah
       # As {Scheduler#address_resolve}.
       def address_resolve(name) = blocking_seconds ? in_thread { addresses(name) } : super
 
+      # Blocks the loop while the block returns true, if this fiber loads a file.
+      def block_while
+        Select.native(nil, nil, nil, PAUSE_SECONDS) while blocking_seconds && yield
+      end
+
       private
 
       def value_of(thread)
-        Select.native(nil, nil, nil, PAUSE_SECONDS) while thread.alive? && blocking_seconds
+        block_while { thread.alive? }
         super
       end
 
@@ -79,6 +97,7 @@ module Elah
     if RUBY_VERSION < "3.2"
       prepend Autoload
       TOPLEVEL_BINDING.receiver.extend(Autoload::Require)
+      Offload::Job.prepend(Autoload::OffloadedWait)
     end
   end
 end
