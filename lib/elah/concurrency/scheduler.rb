@@ -263,13 +263,8 @@ module Elah
 
     def value_of(thread) = thread.value
 
-    # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet. In Ruby's own lists the fiber sleeps for a
-    # ConditionVariable without naming it.
-    def woken_early?(fiber, blocker)
-      known = @woken_early.delete(fiber) or return false
-
-      known.equal?(blocker) || (blocker == :sleep && known.is_a?(Thread::ConditionVariable))
-    end
+    # Another thread may wake a fiber that is on a list of waiters but has not called `block` yet.
+    def woken_early?(fiber, blocker) = @woken_early.delete(fiber).equal?(blocker)
 
     def note_early(blocker, fiber)
       @woken_early.keys.each { |noted| @woken_early.delete(noted) unless noted.alive? } if @woken_early.size >= EARLY_MAX

@@ -2,23 +2,31 @@
 
 module Elah
   class Scheduler
-    # Mutex#sleep, through which ConditionVariable and Monitor wait. Until Ruby 3.2, a fiber that is cancelled in it returns without the lock. The
-    # rest of the block would run unguarded, and its unlock would fail with a ThreadError.
+    # Mutex#sleep, through which ConditionVariable and Monitor wait, in a fiber of the loop. A cancellation would end Ruby's own wait for the lock.
+    # The rest of the block would run unguarded, its unlock would raise a ThreadError, and nobody could enter a Monitor any more. Ruby's own would
+    # not return nil after a timeout either.
     module MutexSleep
       # @param timeout [Numeric, nil] seconds
-      # @return [Integer, nil] as Mutex#sleep
-      # @raise [Exception] the exception that ended the wait, once the lock is held again
+      # @return [Integer, nil] seconds that it slept; nil after the timeout
+      # @raise [Exception] what cancelled the fiber meanwhile, once the lock is held again
       def sleep(timeout = nil)
-        super
-      rescue Exception
-        unless owned?
-          task = Elah.current_loop&.current_task
-          task ? task.shielded { lock } : lock
+        scheduler = Fiber.current_scheduler
+        return super unless scheduler.is_a?(Scheduler)
+        raise ArgumentError, "time interval must not be negative" if timeout&.negative?
+
+        task = scheduler.event_loop.waiting_task
+        began_at = Concurrency.now
+        unlock
+        begin
+          woken = scheduler.block(self, timeout) # by this name a ConditionVariable wakes it
+        ensure
+          task.shielded { lock }
         end
-        raise
+        task.raise_postponed
+        (Concurrency.now - began_at).to_i if woken
       end
 
-      Thread::Mutex.prepend(self) if RUBY_VERSION < "3.2"
+      Thread::Mutex.prepend(self)
     end
   end
 end
