@@ -4,8 +4,8 @@ require_relative "servers"
 
 module Elah
   class Entity
-    # The epochs of one store's shards under which this worker may write. Each belongs to the term in which its shard was claimed: when the shard comes
-    # back, all collections get a new one.
+    # The epochs of one store's shards under which this worker may write. Each belongs to the term in which its shard was claimed: when the shard
+    # comes back, all collections get a new one.
     class Epochs
       @all = {}
 

@@ -160,6 +160,7 @@ class EntityBoundsTest < EntityCase
       end
       Elah.run do
         gate = Gate.new
+        assert_equal 0, accounts["1"].balance # both begin before anything is stored
         write = Elah.async { accounts["1"].deposit_too_much }
         read = Elah.async { accounts["1"].balance_after(gate) }
         assert_instance_of Elah::Store::Full, write.wait.error
