@@ -16,6 +16,7 @@ module Leaderboards
   #   board's own; metadata is JSON, "null" to remove it, nil to keep it. {Text#submission}. Raises InvalidScore, BoardFull.
   # [increment(definition, member, amount, key, style)] adds once for each Idempotency-Key of the board: `[Text#submission, whether this
   #   is a replay]`. Raises IdempotencyMismatch if the key belongs to another request, and the errors of submit.
+  # [put_metadata(definition, member, metadata, style)] changes the metadata of a member only: {Text#row}. Raises MemberNotFound.
   # [submit_to_boards(submissions, key, style)] all or nothing: each is `[definition, member, score, operator]`; `[Array of Text#submission,
   #   whether this is a replay]`. The Idempotency-Key may be nil. {Boards::MultiBoardWrites} describes what a reader may see meanwhile
   # [import(definition, rows, operator)] submits rows of member, score and metadata: `[[index, code], ...]` of those that were refused

@@ -39,6 +39,35 @@ class LeaderboardsClientTest < Minitest::Test
     assert_equal [true, false, 1], [@board.remove_member("bob"), @board.remove_member("bob"), @board.total_members]
   end
 
+  # The data was stored with the score that had been read before, and undid what others had done meanwhile.
+  def test_data_is_stored_without_a_score
+    @board.rank_member("ann", 1000)
+    threads = Array.new(3) do |thread|
+      Thread.new do
+        board = client(@board.leaderboard_name)
+        50.times { |n| board.change_score_for("ann", -1, { "n" => (n * 10) + thread }) }
+      ensure
+        board.disconnect
+      end
+    end
+    threads.each(&:join)
+    assert_equal 850, @board.score_for("ann")
+    assert_includes [490, 491, 492], @board.member_data_for("ann")["n"]
+  end
+
+  def test_data_goes_to_the_board_of_the_score_and_to_nobody_who_is_not_there
+    @board.rank_member("ann", 5, { "team" => "red" })
+    other = "other #{@board.leaderboard_name}"
+    @board.change_score_for_member_in(other, "ann", 7, { "team" => "blue" })
+    assert_equal({ "team" => "red" }, @board.member_data_for("ann"))
+    assert_equal({ "team" => "blue" }, client(other).member_data_for("ann"))
+    assert_equal({ member: "ann", score: 5, rank: 1 }, @board.update_member_data("ann", { "team" => "green" }))
+    @board.remove_member("ann")
+    assert_nil @board.update_member_data("ann", { "team" => "blue" })
+    assert_nil @board.remove_member_data("ann")
+    assert_equal 0, @board.total_members
+  end
+
   def test_pages_ranges_and_neighbours
     fill
     assert_equal [60, 3, 6], [@board.total_members, @board.total_pages, @board.total_pages(10)]

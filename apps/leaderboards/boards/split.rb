@@ -43,6 +43,13 @@ module Leaderboards
         [text(standing, rank_or_nil(standing, style)), is_replay]
       end
 
+      def put_metadata(member, metadata, style)
+        check_style(style)
+        part(member).put_metadata(member, metadata, :ordinal)
+        standing = find(member)
+        text(standing, rank_or_nil(standing, style))
+      end
+
       def delete(member, erase) = part(member).delete(member, erase)
 
       def show(member, style)

@@ -41,6 +41,19 @@ module Leaderboards
         failures
       end
 
+      # Changes the metadata of a member, and nothing else.
+      #
+      # @param member [String]
+      # @param metadata [String] JSON; "null" deletes it
+      # @param style [Symbol]
+      # @return [String] the member
+      # @raise [MemberNotFound]
+      def put_metadata(member, metadata, style)
+        show(member, style)
+        @member_data.put_metadata(member, metadata)
+        show(member, style)
+      end
+
       # Adds to a score, exactly once for each key.
       #
       # @param member [String]

@@ -61,7 +61,7 @@ module Leaderboards
         rescue Unreachable
           (attempts += 1) < ATTEMPTS ? retry : raise
         end
-        update_member_data(member, member_data) if member_data
+        keep_data(name, member, member_data) if member_data
         changed
       end
 
@@ -94,18 +94,17 @@ module Leaderboards
       def members_data_for(members) = members.map { |member| member_data_for(member) }
 
       # Stores data of a member that has a score.
-      def update_member_data(member, member_data) = keep_data(member, member_data)
+      def update_member_data(member, member_data) = keep_data(@leaderboard_name, member, member_data)
 
-      def remove_member_data(member) = keep_data(member, nil)
+      def remove_member_data(member) = keep_data(@leaderboard_name, member, nil)
 
       private
 
       def standing(member) = call_or_nil("GET", "#{path(@leaderboard_name, 'members', member)}?rank=#{@ranks}")
 
-      # The member's own score is never better than itself, so it stays.
-      def keep_data(member, data)
-        score = score_for(member) or return
-        row(call("PUT", path(@leaderboard_name, "members", member), { score: score, operator: "best", metadata: data }))
+      def keep_data(name, member, data)
+        changed = call_or_nil("PUT", "#{path(name, 'members', member)}?rank=#{@ranks}", { metadata: data })
+        changed && row(changed)
       end
 
       def row(given, with_data: false)

@@ -63,14 +63,19 @@ module Leaderboards
         end
       end
 
-      desc "Submits a score, and returns the rank"
+      desc "Submits a score, and returns the rank; without a score changes the metadata only"
       put "leaderboards/:id/members/:member", raw: true, late_body: true, requirements: Support::MEMBER do
         read_body
         board = definition
         name = member
         authorize_for!(board, name)
         body = json_object
-        send_json(scores.submit(board, name, body["score"], operator(body["operator"], board), style, metadata(body)))
+        data = metadata(body)
+        if body.keys == ["metadata"]
+          send_json(scores.put_metadata(board, name, data, style))
+        else
+          send_json(scores.submit(board, name, body["score"], operator(body["operator"], board), style, data))
+        end
       end
 
       desc "Adds to a score, once for each Idempotency-Key"

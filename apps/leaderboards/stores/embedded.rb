@@ -47,6 +47,8 @@ module Leaderboards
 
       def increment(definition, member, amount, key, style) = board(definition).increment(member, amount, key, style)
 
+      def put_metadata(definition, member, metadata, style) = board(definition).put_metadata(member, metadata, style)
+
       def submit_to_boards(submissions, key, style)
         raise NotInParts, "A leaderboard in parts cannot share a write with others." if submissions.any? { |definition, *| definition.parts > 1 }
 

@@ -75,6 +75,12 @@ module Leaderboards
       end
 
       def import(definition, rows, operator) = board(definition).import(rows, operator)
+
+      def put_metadata(definition, member, metadata, style)
+        board(definition).put_metadata(member, metadata)
+        show(definition, member, style)
+      end
+
       def delete(definition, member, erase) = board(definition).delete(member, erase)
       def ban(definition, member) = board(definition).ban(member, true) && nil
       def pardon(definition, member) = board(definition).ban(member, false)

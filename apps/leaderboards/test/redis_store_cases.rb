@@ -131,6 +131,21 @@ module RedisStoreCases
     assert_raises(Leaderboards::MemberNotFound) { @store.around(board, "bob", 3, :ordinal) }
   end
 
+  def test_metadata_changes_without_a_score
+    board = board_of
+    @store.submit(board, "ann", 5, nil, :ordinal)
+    @store.submit(board, "bob", 6, nil, :ordinal)
+    @store.ban(board, "bob")
+    %w[ann bob].each do |member|
+      text = @store.put_metadata(board, member, '{"a":1}', :ordinal)
+      assert_equal({ "a" => 1 }, read(text)["metadata"])
+      assert_equal text, @store.show(board, member, :ordinal)
+      refute_includes read(@store.put_metadata(board, member, "null", :ordinal)), "metadata"
+    end
+    assert_raises(Leaderboards::MemberNotFound) { @store.put_metadata(board, "cid", "{}", :ordinal) }
+    assert_equal 1, @store.size(board)
+  end
+
   def test_concurrent_increments_count_once_for_each_key
     board = board_of(operator: "sum", decimals: 2)
     threads = Array.new(4) do

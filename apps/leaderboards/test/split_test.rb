@@ -51,6 +51,19 @@ class SplitTest < BoardCase
     end
   end
 
+  def test_metadata_changes_without_a_score
+    in_loop do
+      fill(9, 9)
+      whole, split = [@whole, @split].map do |board|
+        assert_raises(Leaderboards::MemberNotFound) { @scores.put_metadata(board, "nobody", "{}", :ordinal) }
+        json(@scores.put_metadata(board, "m3", '{"a":1}', :ordinal))
+      end
+      assert_equal({ "a" => 1 }, whole["metadata"])
+      assert_equal whole, split.except("as_of")
+      assert_raises(Leaderboards::NotInParts) { @scores.put_metadata(@split, "m3", "{}", :dense) }
+    end
+  end
+
   def test_lists
     in_loop do
       fill(60, 9)

@@ -40,7 +40,7 @@ module Leaderboards
         FOLLOWED_SECONDS = 300
 
         # The scripts, shared by all boards.
-        Programs = Struct.new(:submit, :rows, :changes, :delete, :ban, :trim, :advance, :remove) do
+        Programs = Struct.new(:submit, :metadata, :rows, :changes, :delete, :ban, :trim, :advance, :remove) do
           # @param redis [Elah::Redis]
           # @return [Programs]
           def self.of(redis) = new(*members.map { |name| redis.script(Scripts.const_get(name.upcase)) })
@@ -134,6 +134,13 @@ module Leaderboards
           season, size, log_id, number, changes = run(@programs.changes, log_id, number, Random.urandom(4).unpack1("H*"), FOLLOWED_SECONDS)
           texts = changes&.map { |change| @text.submission(submission(change.first.force_encoding(Encoding::UTF_8), *change.drop(1), 1)) }
           [season.to_i, size, log_id, number, texts]
+        end
+
+        # @param member [String]
+        # @param metadata [String] JSON
+        # @raise [MemberNotFound]
+        def put_metadata(member, metadata)
+          run(@programs.metadata, member, metadata) == [1] or no_member!(member)
         end
 
         # @param member [String]

@@ -197,6 +197,22 @@ module Leaderboards
           return {current, redis.call('ZCARD', keys_of(current, false).order), log_id, number, changes}
         LUA
 
+        # ARGV: member, metadata (null: none). Returns whether the member exists.
+        METADATA = <<~LUA
+          #{Parts::BOARD}
+          local member, metadata = unpack(ARGV)
+          local is_there = 0
+          for _, shadow in ipairs({false, true}) do
+            if redis.call('HEXISTS', keys_of(current, shadow).members, member) == 1 then is_there = 1 end
+          end
+          if is_there == 1 and metadata == 'null' then
+            redis.call('HDEL', stem .. ':metadata', member)
+          elseif is_there == 1 then
+            redis.call('HSET', stem .. ':metadata', member, metadata)
+          end
+          return {is_there}
+        LUA
+
         # ARGV: bytes of a sort key, member, whether to delete all its data. Returns whether the member existed.
         DELETE = <<~LUA
           #{Parts::BOARD}
