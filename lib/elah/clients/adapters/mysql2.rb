@@ -7,7 +7,7 @@ module Elah
     # The mysql2 adapter. Its queries wait through Ruby. Connecting and pinging block in C while the server is silent. So a thread connects, and a
     # ping is a query.
     module Mysql2
-      # Number of threads that connect. They are separate, so that a silent server takes no threads from other work.
+      # Number of threads that connect to one server. They are separate, so that a silent server takes no threads from other work.
       CONNECTING_MAX = 16
 
       class << self
@@ -19,8 +19,9 @@ module Elah
           true
         end
 
+        # @param address [Array] of a server
         # @return [Elah::Offload::Pool]
-        def pool = @pool ||= Offload::Pool.new(threads: CONNECTING_MAX, name: "elah mysql2")
+        def pool(address) = (@pools ||= {})[address] ||= Offload::Pool.new(threads: CONNECTING_MAX, name: "elah mysql2")
       end
 
       # Prepended to Mysql2::Client.
@@ -41,7 +42,8 @@ module Elah
 
         private
 
-        def connect(*) = Mysql2.pool.call { super }
+        # Arguments are user, password, host, port, database and socket.
+        def connect(*arguments) = Mysql2.pool(arguments.values_at(2, 3, 5)).call { super }
       end
     end
   end

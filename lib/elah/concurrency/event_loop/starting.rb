@@ -13,8 +13,8 @@ module Elah
       # @raise [Elah::Overloaded] when the system refuses the fiber
       def start(task)
         current = @current
-        current&.observer&.stop
         if current
+          current.observer&.stop
           current.suspended = Fiber.current
           @ready << current
         end
