@@ -152,11 +152,11 @@ class EventProcessorTest < SinkCase
     @service = service(@clock, dead_max: 1)
     @service.schemas.put("late", { "required" => ["never"] })
     %w[1 2].each do |visitor|
-      @service.sink.push_all([event("/a", visitor: visitor * 32, params: { "event" => "late" })])
       @meanwhile = meanwhile if visitor == "2"
-      @service.sink.flush
+      @service.sink.push_all([event("/a", visitor: visitor * 32, params: { "event" => "late" })])
+      assert @service.sink.flush
     end
-    @service.sink.flush
+    assert @service.sink.flush
   end
 
   # They stayed, since nobody looked at them after they were parked.
