@@ -11,12 +11,14 @@ module Stats
     # @param rollups [Rollups]
     # @param schemas [Schemas]
     # @param destination [#deliver, nil] nil if events only go to the archive
-    def initialize(store, archive:, rollups:, schemas:, destination:)
+    # @yieldparam letters [Array<Elah::Sink::DeadLetter>] rejected events, once they are parked
+    def initialize(store, archive:, rollups:, schemas:, destination:, &parked)
       @store = store
       @archive = archive
       @rollups = rollups
       @schemas = schemas
       @destination = destination
+      @parked = parked
     end
 
     # @param events [Array<Elah::Sink::Event>]
@@ -31,6 +33,9 @@ module Stats
       keep(good) unless good.empty?
       park(events - good, reasons)
     end
+
+    # @param letters [Array<Elah::Sink::DeadLetter>]
+    def parked(letters) = @parked&.call(letters)
 
     # @param error [Exception]
     # @return [Boolean] whether the destination failed, rather than an event

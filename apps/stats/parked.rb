@@ -10,6 +10,8 @@ module Stats
   class Parked
     LETTERS_AT_ONCE = 500
     FOLLOW_SECONDS = 1
+    ATTEMPTS_MAX = 50
+    PAUSE_SECONDS = 0.1
     CHANGES = "all"
     SCHEMA = /\Aschema ".*" version \d+: /m.freeze
 
@@ -25,17 +27,32 @@ module Stats
       @followed = nil
     end
 
-    # Follows the changes of other machines, including those made while this one was down.
+    # Reviews the parked events at the start, since a process may have ended before it did, and follows the changes of other machines.
     #
+    # @param machines [Boolean] whether there are others
     # @return [void]
-    def follow
+    def follow(machines:)
       Elah.every(FOLLOW_SECONDS, detached: true) do
-        changes = @changes.get(CHANGES)
+        changes = machines ? @changes.get(CHANGES) : 0
         review unless changes == @followed
         @followed = changes
       rescue Elah::Store::Unavailable
         nil # the next tick tries again, and the log has it already
       end
+    end
+
+    # Reviews events that have just been parked: a schema was changed, or a visitor erased, while they were processed. Only one process
+    # at a time may release events.
+    #
+    # @param letters [Array<Elah::Sink::DeadLetter>]
+    def review_new(letters)
+      attempts ||= 0
+      review_page(letters)
+    rescue Elah::Sink::Error => e
+      raise if e.is_a?(Elah::Sink::Closed) || (attempts += 1) >= ATTEMPTS_MAX
+
+      sleep(PAUSE_SECONDS)
+      retry
     end
 
     # @param after [String, nil] the id of the last one of the page before
@@ -84,14 +101,14 @@ module Stats
     end
 
     # Does for all schemas and visitors what {#release} and {#erase} do for one.
-    def review
-      each_page do |letters|
-        events = letters.map { |letter| EventFields.new(letter) }
-        kept = @archive.without_erased(events)
-        @sink.discard((events - kept).map(&:id))
-        fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
-        @sink.replay(fitting.map(&:id))
-      end
+    def review = each_page { |letters| review_page(letters) }
+
+    def review_page(letters)
+      events = letters.map { |letter| EventFields.new(letter) }
+      kept = @archive.without_erased(events)
+      @sink.discard((events - kept).map(&:id))
+      fitting = kept.select { |event| SCHEMA.match?(event.event.reason) && @schemas.reason(event.name) { params(event.event) }.nil? }
+      @sink.replay(fitting.map(&:id)) if fitting.any?
     end
 
     def params(letter) = Elah::JSON.parse(letter.bytes)["params"]

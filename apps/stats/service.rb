@@ -98,13 +98,12 @@ module Stats
       build_processing(Destination.of(destination), kept_seconds, sink)
     end
 
-    # Starts the background work of each worker: it reports its figures to the other workers, and follows the changes of other
-    # machines.
+    # Starts the background work of each worker: it reports its figures to the other workers, and reviews parked events.
     #
     # @return [void]
     def start
       @live.start
-      @parked.follow if @machine
+      @parked.follow(machines: !@machine.nil?)
     end
 
     # @param request [#header, #remote_ip]
@@ -123,7 +122,9 @@ module Stats
       @archive = Archive.new(@store, kept_seconds: kept_seconds, is_keeping: destination.nil?)
       @rollups = Rollups.new(@store)
       @schemas = Schemas.new(@store)
-      processor = EventProcessor.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination)
+      processor = EventProcessor.new(@store, archive: @archive, rollups: @rollups, schemas: @schemas, destination: destination) do |letters|
+        @parked.review_new(letters)
+      end
       @sink = Elah::Sink.new("stats", to: processor, batch_events_max: [BATCH_EVENTS_MAX, Elah.config.sink_batch_events_max].min, **sink_options)
       @parked = Parked.new(@sink, @store, @schemas, @archive)
       @erasure = Erasure.new(@archive, @rollups, destination, @parked)

@@ -74,7 +74,7 @@ module Elah
     # Creates a sink. It opens its files at its first use or when a worker starts.
     #
     # @param name [String, Symbol] name of its folder below that of `data`; letters, digits, `.`, `-` and `_`
-    # @param to [#deliver] a destination, unless there is a block
+    # @param to [#deliver] a destination, unless there is a block. Its method `parked`, if any, receives dead letters once they are stored
     # @param deliver [Boolean] whether this process delivers. If false, other processes deliver its events, and it needs no destination
     # @param folder [String, nil] the folder to use instead of `sinks/NAME` in the folder of `data`
     # @param clock [Elah::Store::Clock, nil] clock for the time of acceptance; nil uses the system's
@@ -97,6 +97,7 @@ module Elah
       @notices = Notices.new(@name)
       @health = Health.new(@notices)
       backoff = Backoff.new(@bounds.retry_seconds, @bounds.retry_max_seconds, random: random)
+      @destination = destination
       @delivery_worker = DeliveryWorker.new(self, destination, @bounds, backoff, pause)
       @lock = Mutex.new
       @ledger = @journal = @left = nil
@@ -225,6 +226,7 @@ module Elah
     def parked(letters, *batch)
       @notices.parked(letters)
       @awaited.reject(letters, *batch)
+      pass_on(letters) if @destination.respond_to?(:parked)
     end
 
     # A block as a destination.
@@ -240,6 +242,16 @@ module Elah
 
     def open
       @lock.synchronize { @journal ||= @delivery_worker.open(ledger, @clock) }
+    end
+
+    # The batch is settled, whatever the destination does now.
+    def pass_on(letters)
+      @destination.parked(letters)
+    rescue StandardError => e
+      raise if e.is_a?(Cancelled)
+
+      Log.current.exception(e, "The destination of the sink #{@name} failed with its dead letters")
+      ErrorReports.report(e, sink: @name)
     end
 
     # Before anything is accepted.

@@ -13,9 +13,9 @@ class EventProcessorTest < SinkCase
   end
 
   # @param clock [Elah::Store::Clock] says when an event was accepted
-  def service(clock)
-    options = { folder: File.join(@folder, "stats"), clock: clock, pause: method(:pause), linger_seconds: 0.0 }
-    Stats::Service.new(@store, sink: options).tap { |made| @sinks << made.sink }
+  def service(clock, **options)
+    given = { folder: File.join(@folder, "stats"), clock: clock, pause: method(:pause), linger_seconds: 0.0 }
+    Stats::Service.new(@store, sink: given.merge(options)).tap { |made| @sinks << made.sink }
   end
 
   def teardown
@@ -137,6 +137,42 @@ class EventProcessorTest < SinkCase
     events.push_all([event("/a", visitor: "1" * 32), event("/b")])
     events.flush
     assert_equal ["/b"], (events.dead_letters.map { |letter| Elah::JSON.parse(letter.bytes)["path"] })
+  end
+
+  # What a test does while a rejected event waits for room among the parked ones.
+  def pause(seconds)
+    meanwhile, @meanwhile = @meanwhile, nil if @service&.sink&.health&.stuck?
+    meanwhile&.call
+    super
+  end
+
+  # Two events break their schema, and there is room for one.
+  def park_two(&meanwhile)
+    @service.sink.close
+    @service = service(@clock, dead_max: 1)
+    @service.schemas.put("late", { "required" => ["never"] })
+    %w[1 2].each do |visitor|
+      @meanwhile = meanwhile if visitor == "2"
+      @service.sink.push_all([event("/a", visitor: visitor * 32, params: { "event" => "late" })])
+      assert @service.sink.flush
+    end
+    assert @service.sink.flush
+  end
+
+  # They stayed, since nobody looked at them after they were parked.
+  def test_events_that_are_parked_after_their_schema_was_deleted_are_released
+    park_two do
+      @service.schemas.delete("late")
+      @service.parked.release("late")
+    end
+    assert_empty @service.sink.dead_letters
+    assert_equal [2, 2], rows("day", "total").first.to_a.values_at(2, 4)
+  end
+
+  def test_events_that_are_parked_after_their_visitor_was_erased_are_discarded
+    park_two { %w[1 2].each { |visitor| @service.erasure.erase(visitor * 32) } }
+    assert_empty @service.sink.dead_letters
+    assert_equal [0, 0, 0, 0], account(@service.sink)
   end
 
   # A batch that was too large used to take what was left, so that the key could send nothing until the minute was over.

@@ -41,6 +41,22 @@ class SinkDeliveryTest < SinkCase
     assert_equal [100, 98, 0, 2], account(events)
   end
 
+  def test_a_destination_receives_its_dead_letters_once_they_are_stored
+    picky = Picky.new("1", "3")
+    events = sink(to: picky)
+    seen = []
+    picky.define_singleton_method(:parked) do |letters|
+      seen.concat(letters.map(&:bytes))
+      events.discard(letters.map(&:id))
+      raise "this is logged"
+    end
+    events.push_all([*"0".."4"])
+    assert events.flush
+    assert_equal %w[1 3], seen
+    assert_equal [3, 3, 0, 0], account(events)
+    assert_match(/failed with its dead letters/, @log.string)
+  end
+
   def test_who_waits_for_the_delivery_of_a_poisoned_event_learns_the_reason
     events = sink(to: Picky.new("bad"))
     error = assert_raises(Elah::Sink::Rejected) { events.push("bad", durability: :delivered) }
