@@ -135,6 +135,19 @@ class SinkDestinationsTest < SinkCase
       @mongo.close
     end
 
+    # The server refuses one of two such commands as a whole: the event became a dead letter.
+    def test_an_event_that_two_processes_deliver_at_once_is_stored_once
+      clients = Array.new(4) { Elah::Mongo.new(server.url) }
+      destinations = clients.map { |client| Elah::Sink::MongoCollection.new(client["events"]) }
+      300.times do |n|
+        event = Elah::Sink::Event.new([n].pack("x8Q>"), +"", 0, true, +"{}")
+        destinations.map { |one| Thread.new { one.deliver([event]) } }.each(&:join)
+      end
+      assert_equal 300, rows.size
+    ensure
+      clients&.each(&:close)
+    end
+
     def server = @@server ||= Servers::MongoJavaServer.start(durable: true)
     def destination = Elah::Sink::MongoCollection.new(@collection)
     def rows = @collection.find({}).to_a.map { |document| [document["_id"], document["data"]] }

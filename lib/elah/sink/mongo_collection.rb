@@ -23,6 +23,8 @@ module Elah
       def deliver(events)
         @collection.insert_many(events.map { |event| { "_id" => event.id }.merge(@document.call(event)) }, ordered: false)
       rescue ::Elah::Mongo::WriteFailed => e
+        # mongo-java-server refuses the whole command when another one inserts the same document at the same moment.
+        return if events.size == 1 && e.is_a?(::Elah::Mongo::DuplicateKey)
         raise if e.write_errors.empty?
 
         refused = e.write_errors.reject { |_, code, _| code == DUPLICATE }
