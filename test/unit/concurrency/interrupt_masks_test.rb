@@ -3,8 +3,9 @@
 require "test_helper"
 require "elah/concurrency/scheduler"
 
-# A deadline passed Thread.handle_interrupt, in which a library puts back a connection: a pool of the gem connection_pool
-# lost one for good each time, and mysql2 took a Timeout for a broken connection and closed it. In a thread both wait.
+# A deadline passed Thread.handle_interrupt, in which a library puts back a connection: a pool of the gem
+# connection_pool lost one for good each time, and mysql2 took a Timeout for a broken connection and closed it. In a
+# thread both wait.
 class InterruptMasksTest < Minitest::Test
   TIMEOUT = defined?(Timeout::ExitException) ? Timeout::ExitException : Timeout::Error
 

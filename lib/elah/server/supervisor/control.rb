@@ -5,7 +5,8 @@ require "socket"
 module Elah
   class Supervisor
     # One end of the connection between the supervisor and a worker: lines of a command and its arguments. The supervisor sends
-    # `release SHARDS`, `drain`, `stop` and `end`, the worker `ready`, `released` and `drained`. When one side dies, the other reads end of file.
+    # `release SHARDS`, `drain`, `stop`, `abandon` and `end`, the worker `ready`, `released` and `drained`. When one side dies, the other reads end
+    # of file.
     class Control
       # @return [Array(Control, Control)] the supervisor's end and the worker's
       def self.pair = UNIXSocket.pair.map { |socket| new(socket) }
