@@ -5,8 +5,11 @@ require "test_helper"
 require "open3"
 require "support/elah_server"
 require "support/gems"
+require "support/patience"
 
 class RackupTest < Minitest::Test
+  include Patience
+
   LIB = File.expand_path("../../lib", __dir__)
   APP = "run ->(env) { [200, { 'content-type' => 'text/plain' }, [env['PATH_INFO'], Elah.config.queue_max.to_s, ENV['RACK_ENV'].to_s].join(' ').lines] }"
 
@@ -84,6 +87,19 @@ class RackupTest < Minitest::Test
     server = Elah::Server.new(->(_) {}, Elah::Config.build(bind: "tcp://127.0.0.1:1"))
     assert_nil server.stop
     assert_equal ["#<Elah::Server for tcp://127.0.0.1:1>", "#<Elah::Config>"], [server.inspect, Elah.config.inspect]
+  end
+
+  # It had entered "/": config/elah.rb was ignored without a word, and the data were in /data.
+  def test_a_daemon_of_rackup_reads_its_config_file_and_keeps_its_data_in_the_folder_of_the_app
+    app = "run ->(_) { [200, {}, [Elah.config.queue_max.to_s, ' ', File.expand_path(Elah.config.data)]] }"
+    with_file("config.ru", app) do |folder|
+      FileUtils.mkdir(File.join(folder, "config"))
+      File.write(File.join(folder, "config/elah.rb"), "queue_max 7\n")
+      with_daemon(folder) do |url|
+        body = HttpClient.open(url) { |client| client.get("/") }.body
+        assert_equal "7 #{File.join(File.realpath(folder), 'data')}", body
+      end
+    end
   end
 
   # Rack found its own server running, both in the trial run and after it.
@@ -169,6 +185,23 @@ class RackupTest < Minitest::Test
   private
 
   def rackup(*arguments, &block) = with_file("config.ru", APP) { |folder| run_until_ended(folder, %w[-S rackup -s elah] + arguments, :TERM, &block) }
+
+  # Yields the URL of a daemon, and ends it.
+  def with_daemon(folder)
+    bind = "unix://#{folder}/socket"
+    pid_file = File.join(folder, "rack.pid")
+    arguments = %W[-I #{LIB} -S rackup -D -s elah -P #{pid_file} -O bind=#{bind}]
+    output, status = Open3.capture2e(RbConfig.ruby, *arguments, chdir: folder)
+    assert_predicate status, :success?, output
+    wait_until("it listens") { File.socket?(File.join(folder, "socket")) }
+    yield bind
+  ensure
+    pid = File.exist?(pid_file) && File.read(pid_file).to_i
+    if pid
+      Process.kill(:TERM, pid)
+      wait_until("it has ended") { !File.exist?(pid_file) }
+    end
+  end
 
   # @return [Array(Array<String>, Integer)] the warnings about the stack, and how deeply a handler recursed
   def levels_under_rackup(env)

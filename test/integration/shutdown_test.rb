@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../test_helper"
+require "tempfile"
 require_relative "../support/elah_server"
 require_relative "../support/supervised_case"
 
@@ -29,6 +30,11 @@ class ShutdownTest < Minitest::Test
       get(:ruby) { loop { nil } }
       get(:native) { Deadlock.enter }
       get(:sleep) { sleep }
+      get(:waits) do
+        sleep
+      ensure
+        warn "the handler cleaned up"
+      end
       get(:cleans_up) do
         sleep
       ensure
@@ -87,6 +93,28 @@ class ShutdownTest < Minitest::Test
       assert_equal 75, server.wait_until_ended.exitstatus
       assert_match(/INT came again: abandoning 1 open requests, exit status 75/, server.log)
       assert_match(%r{GET /sleep was cancelled: the worker exits$}, server.log)
+    end
+  end
+
+  # They were killed at once: no `ensure`, no response, no hook.
+  def test_a_second_int_cancels_the_requests_of_workers
+    Tempfile.create(%w[config .rb]) do |file|
+      File.write(file.path, "before_worker_shutdown { warn 'the hook ran' }")
+      with_request("/waits", workers: 2, config: file.path) do |server, client|
+        interrupt_twice(server)
+        assert_equal [503, "server_stopped"], client.read_answer.then { |got| [got.status, got.json["code"]] }
+        assert_equal 75, server.wait_until_ended.exitstatus
+        assert_match(/the handler cleaned up/, server.log)
+        assert_match(/the hook ran/, server.log)
+      end
+    end
+  end
+
+  def test_a_second_int_ends_a_worker_whose_handler_loops
+    with_request("/ruby", workers: 2) do |server|
+      interrupt_twice(server)
+      assert_equal 75, server.wait_until_ended.exitstatus
+      assert_match(/Killing Worker .*INT came again, and it did not end within 1\.0 s/, server.log)
     end
   end
 
@@ -163,11 +191,11 @@ class ShutdownTest < Minitest::Test
   private
 
   # A server whose handler has begun.
-  def with_request(path, drain_seconds: 3600)
-    server = ElahServer.start(APP, drain_seconds: drain_seconds)
+  def with_request(path, drain_seconds: 3600, **options)
+    server = ElahServer.start(APP, drain_seconds: drain_seconds, **options)
     client = HttpClient.new(server.url).write("GET #{path} HTTP/1.1\r\nHost: a\r\n\r\n")
     server.wait_for(/began #{path}/)
-    yield server
+    yield server, client
   ensure
     client&.close
     server&.kill

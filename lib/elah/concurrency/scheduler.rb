@@ -6,6 +6,7 @@ require_relative "event_loop"
 require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
 require_relative "scheduler/file_lock"
+require_relative "scheduler/interrupt_masks"
 require_relative "scheduler/last_status"
 require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/name_lookup"
@@ -131,11 +132,14 @@ module Elah
     # @param message [String]
     # @raise [Exception] also Timeout::Error
     def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired", &block)
-      return @loop.limit(duration, -> { exception_class.exception(message) }, &block) unless exception_class.equal?(Timeout::Error)
+      unless exception_class.equal?(Timeout::Error)
+        is_timeout = exception_class.is_a?(InterruptMasks::TIMEOUT) # of the gem timeout from version 0.6 on
+        return @loop.limit(duration, -> { exception_class.exception(message) }, is_timeout: is_timeout, &block)
+      end
 
       begin
         expired = Expired.new(message)
-        @loop.limit(duration, -> { expired }, &block)
+        @loop.limit(duration, -> { expired }, is_timeout: true, &block)
       rescue Expired => e
         raise unless e.equal?(expired)
 

@@ -66,7 +66,7 @@ module Elah
     def initialize(is_transient: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
       @activation = @awaits = @callers = @parent = @observer = nil
-      @raising_shields = @shields = 0
+      @raising_shields = @shields = @masks = @timeout_masks = 0
       @transient = is_transient
       @woken = @keeps_children = @fiber_state = false
     end
@@ -97,8 +97,9 @@ module Elah
     # @return [Boolean]
     def keeps_children? = @keeps_children
 
-    # @return [Integer] number of shields around the running code
-    def shields = @shields
+    # @param exception [Exception, #exception, nil] what they would defer
+    # @return [Integer] number of shields and masks around the running code
+    def shields(exception = nil) = @shields + (EventLoop::Cancellation.timeout?(exception) ? @timeout_masks : @masks)
 
     # Counts one more shield during the block.
     def shielded
@@ -106,6 +107,25 @@ module Elah
       yield
     ensure
       @shields -= 1
+    end
+
+    # Applies a mask of Thread.handle_interrupt during the block. It is one more shield, or as none of the masks around it.
+    #
+    # @param timing [Symbol, nil] for cancellations: `:never`, another one, or nil, which changes nothing
+    # @param timeout_timing [Symbol, nil] for the end of a Timeout
+    # @raise [Exception] a kept exception that no mask defers any more
+    def masked(timing, timeout_timing)
+      @masks += more = more_masks(timing, @masks)
+      @timeout_masks += more_timeouts = more_masks(timeout_timing, @timeout_masks)
+      begin
+        raise_postponed
+        result = yield
+      ensure
+        @masks -= more
+        @timeout_masks -= more_timeouts
+      end
+      raise_postponed
+      result
     end
 
     # Adds a fiber that ends with this task.
@@ -135,7 +155,7 @@ module Elah
       return unless @postponed
 
       forget_postponed_of_others
-      kept = @postponed.find { |candidate| candidate.shields >= shields } or return
+      kept = @postponed.find { |candidate| candidate.shields >= shields(candidate.exception) } or return
       @postponed.delete(kept)
       kept.exception
     end
@@ -182,6 +202,14 @@ module Elah
     def withdraw(exception) = @postponed&.delete_if { |kept| kept.exception.equal?(exception) }
 
     private
+
+    def more_masks(timing, masks)
+      case timing
+      when nil then 0
+      when :never then 1
+      else -masks
+      end
+    end
 
     def forget_postponed_of_others = @postponed&.select! { |kept| kept.request.equal?(request) }
 

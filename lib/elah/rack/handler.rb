@@ -15,6 +15,7 @@ module Elah
       # @yieldparam server [Elah::Server] before it runs
       # @raise [Elah::Error]
       def run(app, **options)
+        enter_app_folder(options) if options[:daemonize]
         flags = options.slice(*(Options.names - RACKUP_OWN))
         flags[:bind] ||= address(options) if options[:Port]
         Elah.config = Config.load(flags: flags)
@@ -33,6 +34,11 @@ module Elah
       end
 
       private
+
+      # `rackup -D` and `rails server -d` have entered "/", where neither config/elah.rb nor the data are.
+      def enter_app_folder(options)
+        Dir.chdir((::Rails.root if defined?(::Rails.root)) || File.dirname(options[:config]))
+      end
 
       def address(options)
         host = options[:Host] || "localhost"

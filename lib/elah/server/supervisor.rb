@@ -45,7 +45,7 @@ module Elah
       set_up(inherited)
       @signals.trap_all
       # The supervisor kills workers that take too long; the watchdog ends the supervisor when one of its hooks does not return.
-      ShutdownWatchdog.start(@config.drain_seconds + Worker::GRACE_SECONDS, Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
+      ShutdownWatchdog.start(@config.drain_seconds, 2 * Worker::GRACE_SECONDS, Worker::DRAIN_EXCEEDED, false)
       inherited ? adopt(inherited) : start_first_time
       @restart.release_stop
       supervise until @ended

@@ -104,6 +104,9 @@ module Elah
       @sockets.close if @supervisor_link.supervised? || !leaves_backlog
     end
 
+    # Cancels the requests that still run, and exits. May be called from a trap.
+    def abandon = @loop.post { give_up("INT came again") }
+
     # Hands over its shards, after its own requests, and replies to the calls that others have sent meanwhile.
     def leave_clusters
       clusters = Store.clusters.select(&:joined?)
@@ -176,7 +179,7 @@ module Elah
 
     # The second INT does not wait for requests. A pending restart is abandoned.
     def stop(signal)
-      @loop.post { give_up("INT came again") } if @stopping && signal == "INT"
+      abandon if @stopping && signal == "INT"
       @stopping = true
       Restart.current.abandon
       drain

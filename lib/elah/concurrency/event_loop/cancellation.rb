@@ -11,10 +11,13 @@ module Elah
       SAFE_METHODS = %w[GET HEAD].freeze
 
       # What a time limit raises, made in the fiber that it interrupts: the constructor of an app's exception may raise.
-      Late = Struct.new(:maker) do
+      Late = Struct.new(:maker, :is_timeout) do
         def exception(*) = maker.call
       end
       private_constant :SAFE_METHODS, :Late
+
+      # @return [Boolean] whether it is the end of a Timeout without a class of the caller
+      def self.timeout?(exception) = exception.is_a?(Late) && exception.is_timeout
 
       # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:begun` (those of them whose response has begun), `:all`
       # or `:none`. An event stream is cancelled whatever its method, unless this is `:none`, because nobody else reads it.
@@ -30,7 +33,7 @@ module Elah
       # @param exception [Exception, #exception]
       # @param shields [Numeric] number of shields that the exception passes
       def cancel(task, exception, shields: 0)
-        if task.woken || task.shields > shields || !@waits.delete(task.wait)
+        if task.woken || task.shields(exception) > shields || !@waits.delete(task.wait)
           task.postpone(exception, shields)
         else
           cancel_wait(task.wait)
@@ -52,20 +55,21 @@ module Elah
       #
       # @param seconds [Numeric]
       # @param exception [#call] returns the exception to raise
+      # @param is_timeout [Boolean] whether it is that of a Timeout
       # @yieldparam seconds [Numeric]
       # @raise [Elah::OutsideLoop] in the loop itself
-      def limit(seconds, exception)
+      def limit(seconds, exception, is_timeout: false)
         task = waiting_task
-        shields = task.shields
-        raised = nil
+        late = Late.new(exception, is_timeout)
+        shields = task.shields(late)
         id = new_wait
         begin
-          after_wait(id) { cancel(task, raised = Late.new(exception), shields: shields) }
+          after_wait(id) { cancel(task, late, shields: shields) }
           start_timer(id, seconds.to_f)
           yield seconds
         ensure
           forget(id)
-          task.withdraw(raised) if raised
+          task.withdraw(late)
         end
       end
 

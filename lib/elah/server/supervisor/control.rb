@@ -5,8 +5,8 @@ require "socket"
 module Elah
   class Supervisor
     # One end of the connection between the supervisor and a worker: lines of a command and its arguments. The supervisor sends
-    # `release NUMBER SHARDS`, `drain`, `stop` and `end`, the worker `ready`, `released NUMBER` and `drained`. When one side dies, the other reads end
-    # of file.
+    # `release NUMBER SHARDS`, `drain`, `stop`, `abandon` and `end`, the worker `ready`, `released NUMBER` and `drained`. When one side dies, the
+    # other reads end of file.
     class Control
       # @return [Array(Control, Control)] the supervisor's end and the worker's
       def self.pair = UNIXSocket.pair.map { |socket| new(socket) }

@@ -8,7 +8,7 @@ module Elah
 
       # The second INT does not wait for requests.
       def stop(signal)
-        return give_up("INT came again") if @stopping && signal == "INT"
+        return abandon if @stopping && signal == "INT" && !@abandoned
         return if @stopping
 
         @stopping = true
@@ -17,21 +17,30 @@ module Elah
         @changes.clear
         end_trial
         @stop_by = Concurrency.now + @config.drain_seconds + Worker::GRACE_SECONDS
+        @stop_reason = "it did not drain within #{@config.drain_seconds} s"
         @workers.children.each { |child| child.control.say("stop") }
         @sockets.close
       end
 
       def continue_stopping
         @table.scoreboard.set_server(:heartbeat_ms, Scoreboard.now_ms)
-        give_up("it did not drain within #{@config.drain_seconds} s") if Concurrency.now > @stop_by
+        give_up if Concurrency.now > @stop_by
         @workers.children.each { |child| child.control.say("end") } if @workers.children.all?(&:drained?)
         @ended = @workers.children.empty?
       end
 
-      def give_up(reason)
+      # The workers cancel their requests, as one that is alone does.
+      def abandon
+        @abandoned = true
+        @stop_by = Concurrency.now + Worker::GRACE_SECONDS
+        @stop_reason = "INT came again, and it did not end within #{Worker::GRACE_SECONDS} s"
+        @workers.children.each { |child| child.control.say("abandon") }
+      end
+
+      def give_up
         @gave_up = true
         @workers.children.each do |child|
-          @log.warn("Killing #{child}: #{reason}") unless child.killed_for
+          @log.warn("Killing #{child}: #{@stop_reason}") unless child.killed_for
           child.killed_for = :hangs
           child.kill(:KILL)
         end

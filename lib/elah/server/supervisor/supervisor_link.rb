@@ -58,6 +58,7 @@ module Elah
           when "release" then spawn { release(*rest.split) }
           when "drain" then leave
           when "stop" then stop
+          when "abandon" then @worker.abandon
           when "end" then @loop.linger(false)
           end
         end
