@@ -76,6 +76,8 @@ module Elah
         # Entities with unsettled writes cannot be evicted yet.
         def add_when_settled(activation)
           @commits.flush
+          raise Moved, "#{activation.identity} is handed over." if @released.key?(activation.shard) # meanwhile
+
           @here[activation.key] || @residents.add(activation, @commits.settled) or
             raise Overloaded, "All #{size} entities #{@name} in memory are busy: try again later."
         end
