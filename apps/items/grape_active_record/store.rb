@@ -33,6 +33,7 @@ module Items
       Client = Struct.new(:connection) do
         def postgres? = connection.adapter_name == "PostgreSQL"
         def execute(statement) = connection.execute(statement)
+        def value(statement) = connection.select_value(statement)
       end
 
       def make_tables = ::ActiveRecord::Base.connection_pool.with_connection { |connection| SQL::Tables.create(Client.new(connection)) }

@@ -30,15 +30,16 @@ module Items
           "ENGINE=InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin"
         ].freeze
 
+        HAS_TOTALS = "SELECT 1 FROM item_totals WHERE scope = '#next_id'"
         FIRST_TOTALS = "INSERT INTO item_totals VALUES ('', 0), ('#next_id', 1), ('#loaded', 0)"
 
         # Locks nothing where all is there, so that a worker starts while others write.
         #
-        # @param sql [Elah::SQL]
+        # @param sql [#postgres?, #execute, #value] an Elah::SQL, for example
         def self.create(sql)
           attempts ||= 0
           (sql.postgres? ? POSTGRESQL : MYSQL).each { |statement| sql.execute(statement) }
-          sql.execute(FIRST_TOTALS) unless sql.value(TOTAL, NEXT_ID)
+          sql.execute(FIRST_TOTALS) unless sql.value(HAS_TOTALS)
         rescue Elah::SQL::Error
           # Processes that create the same table, type or row at the same moment meet errors of several classes.
           (attempts += 1) < 5 ? retry : raise
