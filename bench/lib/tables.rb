@@ -106,7 +106,7 @@ module Bench
     # @param results [Array<Hash>] what bench/machine_calls gave
     # @return [String] one row per way
     def machine_calls(results)
-      rows = results.map { |result| ["a call in #{result[:what]}", "#{rounded(result[:us])} µs", rounded(result[:figure]), result[:target].to_s] }
+      rows = results.map { |result| [result[:what], "#{rounded(result[:us])} µs", rounded(result[:figure]), result[:target].to_s] }
       table(["A call, one at a time", "p50", "÷ rustls alone", "target"], rows)
     end
 

@@ -99,7 +99,7 @@ module Bench
     def results(record) = record[:results].map { |result| result.values_at(:what, :figure, :target) }
 
     def machine_calls(record)
-      record[:results].map { |result| ["A call in #{result[:what]} ÷ rustls alone: p50", result[:figure], result[:target]] }
+      record[:results].map { |result| ["A call, #{result[:what]} ÷ rustls alone: p50", result[:figure], result[:target]] }
     end
 
     def ranked_set(record)
