@@ -203,10 +203,7 @@ class EntityHandOverTest < Minitest::Test
       clients = begin_calls(server, "later/%s/gate") + begin_calls(server, "then/x%s/gate")
       server.signal(:USR1)
       server.wait_for(/Hand-over begins/)
-      server.signal(:TERM)
-      server.wait_for(/TERM: draining/)
-      File.write(File.join(server.folder, "data/gate"), "")
-      assert_equal ["1"], bodies(clients).uniq
+      assert_finishes(clients, server)
     end
   end
 
@@ -217,10 +214,7 @@ class EntityHandOverTest < Minitest::Test
       clients = begin_calls(server, "later/%s/gate", busy) + begin_calls(server, "then/x%s/gate")
       server.signal(:TTIN)
       server.wait_for(/(Hand-over begins.*){2}/m)
-      server.signal(:TERM)
-      server.wait_for(/TERM: draining/)
-      File.write(File.join(server.folder, "data/gate"), "")
-      assert_equal ["1"], bodies(clients).uniq
+      assert_finishes(clients, server)
     end
   end
 
@@ -240,6 +234,14 @@ class EntityHandOverTest < Minitest::Test
   end
 
   private
+
+  # A server that is stopped.
+  def assert_finishes(clients, server)
+    server.signal(:TERM)
+    server.wait_for(/TERM: draining/)
+    File.write(File.join(server.folder, "data/gate"), "")
+    assert_equal ["1"], bodies(clients).uniq
+  end
 
   # Calls that wait for a gate until it is opened, also in another worker.
   def app(durability)
