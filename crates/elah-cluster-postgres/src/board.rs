@@ -27,6 +27,9 @@ const LOOKS_PER_FIGURES: u64 = 4;
 /// The pause before a look at what was announced.
 const ANNOUNCED_PAUSE: Duration = Duration::from_millis(5);
 
+/// For how many times its silence a vanished writer is known as such.
+const VANISHED_KEPT: u32 = 20;
+
 /// What is known of the last look.
 pub(crate) struct Looks {
     node: String,
@@ -102,7 +105,13 @@ impl Looks {
             members.writers.insert(writer.writer, member);
             board.writers.push(writer);
         }
-        members.writers.extend(self.vanished(&signs));
+        let vanished = self.vanished(&signs);
+        // Looks may follow each other before anybody asks who has vanished.
+        let seen = self.seen.take();
+        let is_kept =
+            |writer: u64, since: Instant| since.elapsed() < VANISHED_KEPT * self.silence && vanished.contains_key(&writer);
+        signs.extend(seen.into_iter().filter(|(writer, (_, since))| is_kept(*writer, *since)));
+        members.writers.extend(vanished);
         self.seen.replace(signs);
         board.shards = self.shards().await?;
         self.raise_version(&board).await;
@@ -129,7 +138,7 @@ impl Looks {
     }
 
     /// Silent writers that are not listed any more: others have taken all their shards since the last look.
-    fn vanished(&self, listed: &HashMap<u64, (Seen, Instant)>) -> Vec<(u64, Member)> {
+    fn vanished(&self, listed: &HashMap<u64, (Seen, Instant)>) -> HashMap<u64, Member> {
         let before = self.shared.members();
         let is_gone = |writer: u64, since: Instant| since.elapsed() >= self.silence && !listed.contains_key(&writer);
         let seen = self.seen.borrow();
