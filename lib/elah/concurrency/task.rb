@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "event_loop/cancellation"
+
 module Elah
   # A unit of work in the loop: a request in its handler, or a fiber that the app spawned. Its lists are created on demand, because most requests
   # never wait.
