@@ -16,8 +16,9 @@ module Elah
     GROWTH_BYTES = 12_000_000
     GROWTH_SHARE = 0.25
 
-    # After a round that returned more, there is another one.
+    # A round that returned less was fruitless. Rounds end after several in a row: Ruby 3.3 may return nothing in one and much in the next.
     WORTHWHILE_BYTES = 1_000_000
+    FRUITLESS_MAX = 3
 
     # Checks the memory of this process until the worker exits.
     #
@@ -30,7 +31,7 @@ module Elah
     def initialize
       @requests = 0
       @floor = anonymous_bytes
-      @goes_on = false
+      @rounds_left = 0
     end
 
     # Returns memory if the worker is idle and has grown.
@@ -41,7 +42,8 @@ module Elah
       @requests = requests
       held = anonymous_bytes
       @floor = [@floor, held].min
-      release(held) if is_idle && (@goes_on || held - @floor > [GROWTH_BYTES, GROWTH_SHARE * @floor].max)
+      @rounds_left = FRUITLESS_MAX if held - @floor > [GROWTH_BYTES, GROWTH_SHARE * @floor].max
+      release(held) if is_idle && @rounds_left.positive?
     end
 
     private
@@ -50,7 +52,7 @@ module Elah
       GC.start
       Memory.release
       @floor = anonymous_bytes
-      @goes_on = held - @floor > WORTHWHILE_BYTES
+      @rounds_left = held - @floor > WORTHWHILE_BYTES ? FRUITLESS_MAX : @rounds_left - 1
     end
 
     # Without mapped files, which the system reclaims itself.
