@@ -70,7 +70,9 @@ class NameLookupTest < Minitest::Test
   def test_a_failure_that_nobody_waits_for_is_not_reported
     _, errors = capture_io do
       run_bounded do
-        resolving("one.silent").cancel.wait
+        fiber = resolving("one.silent")
+        wait_until("it is asked for") { @asked.size == 1 }
+        fiber.cancel.wait
         @answers << false
         wait_until("the look-up has ended") { @answers.empty? && @answers.num_waiting.zero? }
         sleep(0.001)
@@ -79,7 +81,36 @@ class NameLookupTest < Minitest::Test
     assert_empty errors
   end
 
+  # They stayed in the queue: a name of /etc/hosts took 44 s after the last of 320 requests had given up.
+  def test_a_look_up_that_nobody_waits_for_any_more_never_begins
+    run_bounded do
+      fibers = occupy_resolvers
+      2.times { resolving("late.silent").cancel.wait }
+      64.times { @answers << true }
+      fibers.each(&:value)
+      @answers << true
+      assert_equal "127.0.0.9", resolving("late.silent").value
+      assert_equal 65, @asked.size
+    end
+  end
+
+  def test_a_name_that_was_resolved_before_waits_for_no_silent_ones
+    run_bounded do
+      resolving("localhost").value
+      fibers = occupy_resolvers
+      assert_equal "127.0.0.1", resolving("localhost").value
+      fibers.each(&:cancel)
+    end
+  end
+
   private
+
+  # @return [Array<Elah::Async>]
+  def occupy_resolvers
+    fibers = Array.new(64) { |number| resolving("#{number}.silent") }
+    wait_until("all are asked for") { @asked.size == 64 }
+    fibers
+  end
 
   def run_bounded(&block)
     Elah.run do
