@@ -16,43 +16,43 @@ module Elah
     GROWTH_BYTES = 12_000_000
     GROWTH_SHARE = 0.25
 
-    # A round that returned less was fruitless. Rounds end after several in a row: Ruby 3.3 may return nothing in one and much in the next.
+    # After a round that returned more, there is another one.
     WORTHWHILE_BYTES = 1_000_000
-    FRUITLESS_MAX = 3
 
     # Checks the memory of this process until the worker exits.
     #
     # @param event_loop [Elah::EventLoop] of this thread
     def self.start(event_loop)
-      memory = new
-      Elah.every(SECONDS, detached: true) { memory.look(event_loop.counts[:requests]) }
+      memory = new(event_loop)
+      Elah.every(SECONDS, detached: true) { memory.look }
     end
 
-    def initialize
+    # @param event_loop [Elah::EventLoop]
+    def initialize(event_loop)
+      @loop = event_loop
       @requests = 0
       @floor = anonymous_bytes
-      @rounds_left = 0
+      @goes_on = false
     end
 
     # Returns memory if the worker is idle and has grown.
-    #
-    # @param requests [Integer] since the start
-    def look(requests)
+    def look
+      requests = @loop.counts[:requests]
       is_idle = requests - @requests < REQUESTS_MAX
       @requests = requests
       held = anonymous_bytes
       @floor = [@floor, held].min
-      @rounds_left = FRUITLESS_MAX if held - @floor > [GROWTH_BYTES, GROWTH_SHARE * @floor].max
-      release(held) if is_idle && @rounds_left.positive?
+      @loop.post { release(held) } if is_idle && (@goes_on || held - @floor > [GROWTH_BYTES, GROWTH_SHARE * @floor].max)
     end
 
     private
 
     def release(held)
+      @loop.end_idle_fibers
       GC.start
       Memory.release
       @floor = anonymous_bytes
-      @rounds_left = held - @floor > WORTHWHILE_BYTES ? FRUITLESS_MAX : @rounds_left - 1
+      @goes_on = held - @floor > WORTHWHILE_BYTES
     end
 
     # Without mapped files, which the system reclaims itself.

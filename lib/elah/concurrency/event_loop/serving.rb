@@ -13,10 +13,19 @@ module Elah
       REFUSED = "The server cannot start another fiber: try again later."
       private_constant :REFUSED
 
+      # Ends the idle fibers, whose stacks may keep objects of their last requests alive; only in the loop itself.
+      def end_idle_fibers
+        @idle_max = 0
+        enter(@idle.pop) until @idle.empty?
+      ensure
+        @idle_max = POOL_MAX
+      end
+
       private
 
       def prepare_serving
         @idle = []
+        @idle_max = POOL_MAX
         @next_warning = 0.0
         @without_fiber = 0
       end
@@ -30,7 +39,7 @@ module Elah
         task.suspended = task.fiber = fiber = Fiber.new(**FiberState::OPTIONS) do
           while true
             serve_ready(task, handler)
-            break if @idle.size >= POOL_MAX || @fatal
+            break if @idle.size >= @idle_max || @fatal
 
             task.suspended = fiber
             @idle << task
