@@ -39,11 +39,17 @@ pub struct Claim {
     checked_at: AtomicU64,
     /// Whether another owner is known to have claimed the shard.
     is_taken: AtomicBool,
+    /// Whether it replaces a failed one, and nothing is known to be stored under it.
+    is_on_trial: AtomicBool,
 }
 
 impl Claim {
     /// The right to write to `shard` under `epoch`, which whoever stores its batches has granted.
     pub fn new(shard: u16, epoch: u64) -> Arc<Self> {
+        Self::with(shard, epoch, false)
+    }
+
+    fn with(shard: u16, epoch: u64, is_on_trial: bool) -> Arc<Self> {
         Arc::new(Claim {
             shard,
             epoch,
@@ -51,6 +57,7 @@ impl Claim {
             failure: Mutex::new(None),
             checked_at: AtomicU64::new(0),
             is_taken: AtomicBool::new(false),
+            is_on_trial: AtomicBool::new(is_on_trial),
         })
     }
 
@@ -105,7 +112,17 @@ impl Claim {
 
     /// The same right for batches that do not build on lost ones. `None` if another owner has the shard.
     pub fn renewed(&self) -> Option<Arc<Self>> {
-        (!self.is_taken.load(Ordering::Acquire)).then(|| Claim::new(self.shard, self.epoch))
+        (!self.is_taken.load(Ordering::Acquire)).then(|| Self::with(self.shard, self.epoch, self.has_failed()))
+    }
+
+    /// Whether it replaces a failed claim, and nothing is known to be stored under it: the next batch may fail for the same reason.
+    pub fn is_on_trial(&self) -> bool {
+        self.is_on_trial.load(Ordering::Relaxed)
+    }
+
+    /// Records that a batch was stored under it.
+    pub fn end_trial(&self) {
+        self.is_on_trial.store(false, Ordering::Relaxed);
     }
 
     /// Records that the batch `number` was not stored, in whatever order batches fail.

@@ -40,6 +40,10 @@ module Elah
         @is_leaving = false
       end
 
+      # @return [Boolean] whether results wait for the disk although the durability does not ask for it: nobody stores later what its calls leave in
+      #   memory, or what the last ones left there could not be stored
+      def cautious? = @is_leaving || @state&.on_trial?
+
       # Nobody stores later what its calls leave in memory.
       def leave_collection
         @is_leaving = true
@@ -90,7 +94,7 @@ module Elah
 
       # Reports changes that returned from memory and were not stored: nobody waits for them.
       def report_loss
-        @state.check(batch) if @state && !@collection.durable?
+        @state.check(batch) unless @state.nil? || @collection.durable? || @state.on_trial?
       rescue Store::Error => e
         lost = Lost.new("The last changes of #{identity} are lost because they could not be stored: #{e.message}")
         @collection.event_loop&.report(lost)

@@ -153,11 +153,11 @@ module Elah
       def activations = @here
 
       # @api private
-      # Waits as the durability requires. Of an entity that leaves this worker nothing is left in memory.
-      def conclude_all(batch, is_leaving)
+      # Waits as the durability requires, or until nothing is left in memory.
+      def conclude_all(batch, is_cautious)
         return @commits.settle(batch) if @is_durable
 
-        is_leaving ? @commits.settle_now(batch) : @commits.hold_back(batch)
+        is_cautious ? @commits.settle_now(batch) : @commits.hold_back(batch)
       end
 
       # @api private

@@ -17,7 +17,7 @@ module Elah
         @states = []
         @batches = []
         @last = @settled
-        @is_leaving = false
+        @is_cautious = false
         @name = NONE
         @method_name = nil
         @is_failed = false
@@ -34,7 +34,7 @@ module Elah
       # @raise [Exception] the exception that cancelled the task
       def run(task)
         @calls.each_with_index { |call, index| run_one(task, index, call) }
-        @collection.conclude_all(@last, @is_leaving) if @last > @settled
+        @collection.conclude_all(@last, @is_cautious) if @last > @settled
         check_stored
         @replies
       end
@@ -86,9 +86,9 @@ module Elah
         return if batch <= @settled
 
         @last = batch if batch > @last
-        return unless @is_durable || activation.leaving?
+        return unless @is_durable || (is_cautious = activation.cautious?)
 
-        @is_leaving ||= activation.leaving?
+        @is_cautious ||= is_cautious
         @states[index] = activation.state
         @batches[index] = batch
       end

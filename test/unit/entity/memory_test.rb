@@ -111,6 +111,32 @@ class EntityMemoryTest < EntityCase
     end
   end
 
+  # Each call was answered at once and then lost, for as long as the store refused writes.
+  def test_after_a_loss_calls_wait_for_the_disk_until_it_takes_one
+    Dir.mktmpdir("elah-full") do |dir|
+      store = Elah::Store.open(dir, bytes_max: 1024**2)
+      accounts = accounts("cautious", store: store) do
+        durability :memory
+        linger_seconds 60
+      end
+      big = ["1", :write, "big", "x" * 2_000_000]
+      _, log = capture_io do
+        Elah.run do
+          accounts["1"].write(*big.drop(2))
+          accounts.flush
+          assert_raises(Elah::Store::Full) { accounts["1"].write(*big.drop(2)) }
+          assert_instance_of Elah::Store::Full, accounts.call_many([big]).first
+          assert_equal 1, accounts["1"].deposit(1)
+          assert_equal 1, accounts.index(:history).size
+          assert_equal 2, accounts["1"].deposit(1)
+          assert_equal 1, accounts.index(:history).size, "which lingers again"
+        end
+      end
+      assert_equal 1, log.scan("are lost").size, log
+      store.close
+    end
+  end
+
   def test_a_fork_leaves_its_parents_entities_alone
     @accounts["1"].deposit(3)
     child = fork do

@@ -176,9 +176,9 @@ module Elah
           return if batch <= settled
 
           state = activation.state
-          is_leaving = activation.leaving?
-          conclude_all(batch, is_leaving)
-          state.check(batch) if @is_durable || is_leaving
+          is_cautious = !@is_durable && activation.cautious?
+          conclude_all(batch, is_cautious)
+          state.check(batch) if @is_durable || is_cautious
         end
 
         def attempt(task, shard, key, name, arguments)

@@ -204,8 +204,20 @@ impl RubyState {
     }
 
     /// Raises the error of the batch `number`, or an earlier one, if it was not stored.
+    /// Raises why the settled batch `number` was not stored.
     fn check(ruby: &Ruby, state: &Self, number: u64) -> Result<(), Error> {
-        state.failure(number).map_or(Ok(()), |error| Err(raised(ruby, &error)))
+        if let Some(error) = state.failure(number) {
+            return Err(raised(ruby, &error));
+        }
+        if number > 0 {
+            state.claim.end_trial();
+        }
+        Ok(())
+    }
+
+    /// Whether the last batch of its shard was lost, and nothing was stored since.
+    fn is_on_trial(state: Receiver<Self>) -> bool {
+        state.claim.is_on_trial()
     }
 
     fn has_failed(state: Receiver<Self>) -> bool {
@@ -235,6 +247,7 @@ pub(super) fn init(ruby: &Ruby, shards: RModule) -> Result<(), Error> {
     class.define_method("last_batch", method!(RubyState::last_batch, 0))?;
     class.define_method("take_used", method!(RubyState::take_used, 0))?;
     class.define_method("check", method!(RubyState::check, 1))?;
+    class.define_method("on_trial?", method!(RubyState::is_on_trial, 0))?;
     class.define_method("failed?", method!(RubyState::has_failed, 0))?;
     class.define_method("gathered?", method!(RubyState::has_gathered, 0))?;
     class.define_method("discard", method!(RubyState::discard, 0))?;
