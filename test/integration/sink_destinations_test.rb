@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # Each destination with the real server: what arrives, what comes twice, what it does not take, and when it is gone.
+require "delegate"
 require "test_helper"
 require "support/sink_case"
 require "support/servers"
@@ -239,6 +240,50 @@ class SinkDestinationsTest < SinkCase
       assert_equal 300, rows.size
     ensure
       clients&.each(&:close)
+    end
+
+    # A duplicate key of any index counted as an event that came again, so the event was nowhere.
+    def test_an_event_that_another_unique_index_refuses_is_parked_and_one_that_comes_again_is_not
+      @collection.create_index({ "data.number" => 1 }, unique: true)
+      events = sink(to: destination)
+      first = events.push({ n: 1, number: "A-1" }, durability: :delivered, wait_seconds: 60)
+      events.push_all([{ n: 2, number: "A-2" }, { n: 3, number: "A-1" }, { n: 4, number: "A-4" }], durability: :disk)
+      events.push({ n: 1, number: "A-1" }, id: first.id, durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [1, 2, 4], rows.map { |_, data| data["n"] }.sort
+      assert_match(/duplicate key/, events.dead_letters.first.reason)
+      assert_equal [5, 4, 0, 1], account(events)
+    ensure
+      @collection.drop
+    end
+
+    # A collection whose server refuses the first commands as MongoDB does, and stores the documents of the last one.
+    class Troubled < SimpleDelegator
+      TROUBLES = [[14_031, "OutOfDiskSpace"], [13, "Unauthorized"], [112, "WriteConflict"], [100, "UnsatisfiableWriteConcern"]].freeze
+
+      def initialize(collection)
+        super
+        @troubles = TROUBLES.map { |code, name| Elah::Mongo::WriteFailed.new(name, code, name, []) }
+        @troubles << Elah::Mongo::WriteFailed.new("WriteConflict", 112, "", [[1, 112, "WriteConflict"]])
+        @last = Elah::Mongo::WriteFailed.new("waiting for replication timed out", 64, "WriteConcernFailed", [])
+      end
+
+      def insert_many(documents, **options)
+        raise @troubles.shift if @troubles.any?
+
+        super
+        last, @last = @last, nil
+        raise last if last
+      end
+    end
+
+    # They counted as the fault of each event, so all became dead letters.
+    def test_while_the_server_is_in_trouble_events_wait_and_then_arrive
+      events = sink(to: Elah::Sink::MongoCollection.new(Troubled.new(@collection)))
+      events.push_all(Array.new(3) { |n| { n: n } }, durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [0, 1, 2], rows.map { |_, data| data["n"] }.sort
+      assert_equal [3, 3, 0, 0], account(events)
     end
 
     def server = @@server ||= Servers::MongoJavaServer.start(durable: true)
