@@ -50,11 +50,25 @@ class ClusterEntitiesTest < Minitest::Test
       assert_equal cluster.confirmed, cluster.balances(two)
       assert_equal [1, "elah: No process of the cluster runs on three; see elah cluster status.\n"],
                    failing("drain", cluster, "three")
+      assert_match(/No other machine takes the shards of two, so it keeps them/, failing("drain", cluster, "two").last)
       assert_match(/fsync is off/, failing("check", cluster).last + elah_output)
       cluster.sql.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
       cluster.sql.execute("ALTER DATABASE test SET synchronous_commit = 'local'")
       cluster.sql.value("SELECT pg_reload_conf()")
       wait_until("the settings are checked") { (failing("check", cluster).last + elah_output).include?("does not wait until the standby has") }
+    end
+  end
+
+  # The processes of the last machine handed over to each other, until none of them took shards any more.
+  def test_processes_that_are_all_drained_keep_their_shards
+    BankCluster.start(servers: 2) do |cluster|
+      one, two = cluster.servers
+      cluster.wait_until_spread(one, 2)
+      cluster.sql.execute("UPDATE elah_writers SET draining = true")
+      cluster.sql.execute("NOTIFY elah_owners")
+      wait_until("they know it") { !cluster.sql.value("SELECT bool_or(ready) FROM elah_writers WHERE NOT fenced") }
+      KEYS.each { |key| assert_equal 201, cluster.deposit(two, key, 1) }
+      assert_match(/, 0 shards without an owner/, elah("status", cluster))
     end
   end
 

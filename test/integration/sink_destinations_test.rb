@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # Each destination with the real server: what arrives, what comes twice, what it does not take, and when it is gone.
+require "delegate"
 require "test_helper"
 require "support/sink_case"
 require "support/servers"
@@ -85,6 +86,49 @@ class SinkDestinationsTest < SinkCase
       assert_match(/too long/i, visits.dead_letters.first.reason)
     end
 
+    def own_table(columns, *names, &row)
+      @sql.execute("DROP TABLE IF EXISTS visits")
+      @sql.execute("CREATE TABLE visits (id char(36) PRIMARY KEY, #{columns})")
+      Elah::Sink::SQLTable.new(@sql, "visits", columns: names, &row)
+    end
+
+    # ON DUPLICATE KEY UPDATE of MariaDB dropped the second one, which counted as delivered.
+    def test_an_event_that_another_unique_key_refuses_is_parked_and_one_that_comes_again_is_not
+      columns = %w[number n]
+      table = own_table("number varchar(20) UNIQUE, n integer", *columns) { |event| event.data.values_at(*columns) }
+      visits = sink(to: table)
+      first = visits.push({ number: "A-1", n: 1 }, durability: :delivered, wait_seconds: 60)
+      visits.push_all([{ number: "A-2", n: 2 }, { number: "A-1", n: 3 }, { number: "A-4", n: 4 }], durability: :disk)
+      visits.push({ number: "A-1", n: 1 }, id: first.id, durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal [1, 2, 4], @sql.rows("SELECT n FROM visits ORDER BY n").flatten
+      assert_match(/UniqueViolation/, visits.dead_letters.first.reason)
+      assert_equal [5, 4, 0, 1], account(visits)
+    end
+
+    # Such an error counted as one of the server, so the batch was sent again for ever.
+    def test_an_event_that_a_trigger_refuses_is_parked
+      table = own_table("n integer", "n") { |event| [event.data["n"]] }
+      trigger.each { |statement| @sql.execute(statement) }
+      visits = sink(to: table)
+      visits.push_all([{ n: 1 }, { n: -1 }, { n: 2 }], durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal [1, 2], @sql.rows("SELECT n FROM visits ORDER BY n").flatten
+      assert_match(/no negative number/, visits.dead_letters.first.reason)
+    end
+
+    # Two events with 3 values together for 2 columns each once had a value of the other one's.
+    def test_an_event_whose_block_returns_another_number_of_values_is_parked
+      table = own_table("path varchar(9), agent varchar(9)", "path", "agent") { |event| event.data.values }
+      visits = sink(to: table)
+      visits.push_all([{ path: "/a", agent: "c" }, { path: "/b" }, { path: "/c", agent: "c", more: "m" },
+                       { path: "/d", agent: "c" }], durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal [%w[/a c], %w[/d c]], @sql.rows("SELECT path, agent FROM visits ORDER BY path")
+      assert_match(/The row has 1 values for the 2 columns path, agent/, visits.dead_letters.first.reason)
+      assert_equal [4, 2, 0, 2], account(visits)
+    end
+
     def test_a_table_that_is_not_there_is_waited_for
       @sql.execute("DROP TABLE events")
       events = sink(to: @table)
@@ -103,6 +147,22 @@ class SinkDestinationsTest < SinkCase
 
     def server = Servers::PostgreSQL.shared
     def refused = { n: 9, text: "\0" }
+
+    def trigger
+      ["CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " \
+       "IF NEW.n < 0 THEN RAISE EXCEPTION 'no negative number'; END IF; RETURN NEW; END $$",
+       "CREATE TRIGGER refuses BEFORE INSERT ON visits FOR EACH ROW EXECUTE FUNCTION refuse()"]
+    end
+
+    def test_an_event_that_is_too_long_for_an_index_is_parked
+      table = own_table("path text", "path") { |event| [event.data["path"]] }
+      @sql.execute("CREATE INDEX ON visits (path)")
+      visits = sink(to: table)
+      visits.push_all([{ path: "/a" }, { path: Random.bytes(6000).unpack1("H*") }, { path: "/b" }], durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal %w[/a /b], @sql.rows("SELECT path FROM visits ORDER BY path").flatten
+      assert_match(/54000: index row requires/, visits.dead_letters.first.reason)
+    end
   end
 
   class MariaDBTest < SinkDestinationsTest
@@ -117,6 +177,40 @@ class SinkDestinationsTest < SinkCase
 
     def server = Servers::MariaDB.shared
     def refused = { n: 1001 }
+
+    def trigger
+      ["CREATE TRIGGER refuses BEFORE INSERT ON visits FOR EACH ROW " \
+       "IF NEW.n < 0 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no negative number'; END IF"]
+    end
+
+    # The server closes the connection at such a statement, so it was sent again for ever.
+    def test_a_batch_above_max_allowed_packet_is_sent_in_parts_and_a_longer_event_is_parked
+      allowed = @sql.value("SELECT @@GLOBAL.max_allowed_packet")
+      @sql.execute("SET GLOBAL max_allowed_packet = 1048576")
+      small = Elah::SQL.new(server.url, connections_max: 1)
+      visits = sink(to: Elah::Sink::SQLTable.new(small, "events"), event_bytes_max: 4 * 1024 * 1024)
+      texts = ["x" * 2_000_000, *(["x" * 10_000] * 200)]
+      visits.push_all(texts.map { |text| { n: 1, text: text } }, durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal 200, rows.size
+      assert_match(/2000\d\d\d bytes, above the server's max_allowed_packet of 1048576/, visits.dead_letters.first.reason)
+      assert_equal [201, 200, 0, 1], account(visits)
+    ensure
+      @sql.execute("SET GLOBAL max_allowed_packet = #{allowed}")
+      small&.close
+    end
+
+    # Their SQLSTATE is HY000, as that of a full disk.
+    def test_an_event_that_fits_no_partition_is_parked
+      table = own_table("n integer", "n") { |event| [event.data["n"]] }
+      @sql.execute("ALTER TABLE visits DROP PRIMARY KEY, ADD PRIMARY KEY (id, n) " \
+                   "PARTITION BY RANGE (n) (PARTITION few VALUES LESS THAN (10))")
+      visits = sink(to: table)
+      visits.push_all([{ n: 1 }, { n: 11 }, { n: 2 }], durability: :disk)
+      assert visits.flush(wait_seconds: 60)
+      assert_equal [1, 2], @sql.rows("SELECT n FROM visits ORDER BY n").flatten
+      assert_equal [3, 2, 0, 1], account(visits)
+    end
   end
 
   class MongoTest < SinkDestinationsTest
@@ -146,6 +240,50 @@ class SinkDestinationsTest < SinkCase
       assert_equal 300, rows.size
     ensure
       clients&.each(&:close)
+    end
+
+    # A duplicate key of any index counted as an event that came again, so the event was nowhere.
+    def test_an_event_that_another_unique_index_refuses_is_parked_and_one_that_comes_again_is_not
+      @collection.create_index({ "data.number" => 1 }, unique: true)
+      events = sink(to: destination)
+      first = events.push({ n: 1, number: "A-1" }, durability: :delivered, wait_seconds: 60)
+      events.push_all([{ n: 2, number: "A-2" }, { n: 3, number: "A-1" }, { n: 4, number: "A-4" }], durability: :disk)
+      events.push({ n: 1, number: "A-1" }, id: first.id, durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [1, 2, 4], rows.map { |_, data| data["n"] }.sort
+      assert_match(/duplicate key/, events.dead_letters.first.reason)
+      assert_equal [5, 4, 0, 1], account(events)
+    ensure
+      @collection.drop
+    end
+
+    # A collection whose server refuses the first commands as MongoDB does, and stores the documents of the last one.
+    class Troubled < SimpleDelegator
+      TROUBLES = [[14_031, "OutOfDiskSpace"], [13, "Unauthorized"], [112, "WriteConflict"], [100, "UnsatisfiableWriteConcern"]].freeze
+
+      def initialize(collection)
+        super
+        @troubles = TROUBLES.map { |code, name| Elah::Mongo::WriteFailed.new(name, code, name, []) }
+        @troubles << Elah::Mongo::WriteFailed.new("WriteConflict", 112, "", [[1, 112, "WriteConflict"]])
+        @last = Elah::Mongo::WriteFailed.new("waiting for replication timed out", 64, "WriteConcernFailed", [])
+      end
+
+      def insert_many(documents, **options)
+        raise @troubles.shift if @troubles.any?
+
+        super
+        last, @last = @last, nil
+        raise last if last
+      end
+    end
+
+    # They counted as the fault of each event, so all became dead letters.
+    def test_while_the_server_is_in_trouble_events_wait_and_then_arrive
+      events = sink(to: Elah::Sink::MongoCollection.new(Troubled.new(@collection)))
+      events.push_all(Array.new(3) { |n| { n: n } }, durability: :disk)
+      assert events.flush(wait_seconds: 60)
+      assert_equal [0, 1, 2], rows.map { |_, data| data["n"] }.sort
+      assert_equal [3, 3, 0, 0], account(events)
     end
 
     def server = @@server ||= Servers::MongoJavaServer.start(durable: true)

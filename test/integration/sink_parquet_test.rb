@@ -71,6 +71,32 @@ class SinkParquetTest < SinkCase
     assert_equal [2, 1, 0, 1], account(visits)
   end
 
+  # The file of the first hour was there when the block failed in the second one, and those of the halves came beside it.
+  def test_an_event_that_a_block_cannot_read_doubles_no_event_of_another_hour
+    clock = Elah::Store::Clock.new(Time.utc(2026, 11, 21, 13, 59, 59))
+    accepting = sink(clock: clock, deliver: false)
+    12.times { |n| accepting.push({ n: n, at: "2026-11-21T13:59:59Z" }, durability: :disk) }
+    clock.advance(1)
+    late = "2026-11-21T14:00:00Z"
+    accepting.push_all([{ n: 12, at: late }, { n: 13 }, { n: 14, at: late }], durability: :disk)
+    accepting.close
+    visits = sink(to: files(columns: { date: :text }) { |event| [event["at"][0, 10]] }, clock: clock)
+    assert visits.flush(wait_seconds: 60)
+    assert_equal [[14, 14]], query("SELECT count(*), count(DISTINCT id) FROM ARCHIVE")
+    assert_equal 2, paths.size
+    assert_equal [15, 14, 0, 1], account(visits)
+  end
+
+  # As one that asks a database for a value.
+  def test_a_block_that_fails_for_a_time_is_called_again
+    failures = [Elah::Unavailable.new("The database is away.")]
+    visits = sink(to: files(columns: { n: :integer }) { |event| failures.any? ? raise(failures.shift) : [event["n"]] })
+    visits.push_all([{ n: 1 }, { n: 2 }], durability: :disk)
+    assert visits.flush(wait_seconds: 60)
+    assert_equal [[1], [2]], query("SELECT n FROM ARCHIVE ORDER BY n")
+    assert_equal [2, 2, 0, 0], account(visits)
+  end
+
   # After a crash a batch begins with the same event, and may have become longer.
   def test_a_batch_that_comes_again_is_there_once
     batch = Array.new(20) { |n| event(n, hour: n / 15) }

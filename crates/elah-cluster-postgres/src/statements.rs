@@ -129,9 +129,10 @@ SELECT coalesce(sum(epoch), 0)::bigint, (extract(epoch FROM pg_postmaster_start_
 /// All owners.
 pub(crate) const SHARDS: &str = "SELECT shard, epoch, writer FROM elah_shards ORDER BY shard";
 
-/// The writers that are not fenced, and those that own shards still.
+/// The writers that are not fenced, and those that own shards still. One that is told to drain counts as not ready at once, not at its next
+/// beat: of two that drain, neither hands over to the other.
 pub(crate) const WRITERS: &str = "
-SELECT writer, node, address, socket, version, ready, sequence, session, fenced, draining FROM elah_writers w
+SELECT writer, node, address, socket, version, ready AND NOT draining, sequence, session, fenced, draining FROM elah_writers w
 WHERE NOT fenced OR EXISTS (SELECT FROM elah_shards s WHERE s.writer = w.writer) ORDER BY writer";
 
 /// Listens to what [`ANNOUNCE`] says.

@@ -24,10 +24,12 @@ module Elah
       FREE = <<~SQL
         SELECT count(*) FROM elah_shards s WHERE NOT EXISTS (SELECT FROM elah_writers w WHERE w.writer = s.writer AND NOT w.fenced)
       SQL
+      # Machines, and whether a process there takes shards.
+      NODES = "SELECT node, bool_or(ready AND NOT draining) FROM elah_writers WHERE NOT fenced GROUP BY node"
       DRAIN = "UPDATE elah_writers SET draining = true WHERE node = ? AND NOT fenced"
       # The channel by which processes tell each other to look at the owners.
       ANNOUNCE = "NOTIFY elah_owners"
-      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :DRAIN
+      private_constant :FIGURES, :WRITERS, :VERSION, :STANDBYS, :FREE, :NODES, :DRAIN
 
       class << self
         # @param argv [Array<String>]
@@ -123,11 +125,16 @@ module Elah
         def drain(sql, nodes, out)
           raise OptionError, "elah cluster drain needs the name of one machine; see elah cluster status." unless nodes.size == 1
 
-          count = sql.execute(DRAIN, nodes[0]).affected_rows
-          raise Error, "No process of the cluster runs on #{nodes[0]}; see elah cluster status." if count.zero?
+          node = nodes[0]
+          takes_shards = sql.rows(NODES).to_h
+          raise Error, "No process of the cluster runs on #{node}; see elah cluster status." unless takes_shards.key?(node)
+          unless takes_shards.except(node).value?(true)
+            raise Error, "No other machine takes the shards of #{node}, so it keeps them: start another one, or restart one that was drained."
+          end
 
+          count = sql.execute(DRAIN, node).affected_rows
           sql.execute(ANNOUNCE)
-          out.puts "#{count} processes of #{nodes[0]} hand over their shards. Restart them to give them shards again."
+          out.puts "#{count} processes of #{node} hand over their shards. Restart them to give them shards again."
         end
 
         def check(sql, config, out)

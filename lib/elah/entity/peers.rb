@@ -78,6 +78,10 @@ module Elah
         @peers[slot] || find(slot)&.tap { |peer| @peers[slot] = peer }
       end
 
+      # @param slot [Integer]
+      # @return [Boolean] whether its worker lives and cannot be called, as one on another machine without `cluster_listen`
+      def unlisted?(slot) = @placement.generation_of(slot).positive? && path_of(slot).nil?
+
       # @return [String, nil] where other machines call this worker
       def address = @links.address
 

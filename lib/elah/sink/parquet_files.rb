@@ -37,15 +37,14 @@ module Elah
 
       # @param events [Array<Event>]
       # @return [void]
-      # @raise [Rejected] when a value does not have its column's kind
+      # @raise [Rejected] when a value does not have its column's kind, or the block has failed
       # @raise [SystemCallError] when the files cannot be written
       def deliver(events)
         @is_clean ||= @files.clean
         reasons = {}
-        events.uniq(&:raw_id).group_by { |event| event.accepted_ms / HOUR_MS }.each do |hour, of_hour|
-          rows = of_hour.filter_map { |event| (values = values(event, reasons)) && [event, values] }
-          put(hour, rows) if rows.any?
-        end
+        # All rows before the first file: a part of the batch would not replace the files of the whole.
+        rows = events.uniq(&:raw_id).filter_map { |event| (values = values(event, reasons)) && [event, values] }
+        rows.group_by { |event, _| event.accepted_ms / HOUR_MS }.each { |hour, of_hour| put(hour, of_hour) }
         raise Rejected, reasons if reasons.any?
       end
 
@@ -66,8 +65,10 @@ module Elah
       def values(event, reasons)
         given = @row.call(event)
         @columns.each_with_index.map { |column, index| column.cast(given[index]) }
-      rescue ParquetColumn::Misfit => e
-        reasons[event.id] = e.message
+      rescue Cancelled, *Attempts::PASSING
+        raise
+      rescue StandardError => e
+        reasons[event.id] = e.is_a?(ParquetColumn::Misfit) ? e.message : Text.of_exception(e)
         nil
       end
     end

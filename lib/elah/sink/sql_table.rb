@@ -9,9 +9,13 @@ module Elah
       ROWS = [128, 16, 1].freeze
       NAME = /\A[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)?\z/.freeze
       COLUMNS = %w[stream accepted_at data].freeze
-      # Classes of SQLSTATE that concern the values of a row: failed conversions and broken constraints.
-      OF_A_ROW = %w[22 23].freeze
-      private_constant :ROWS, :NAME, :COLUMNS, :OF_A_ROW
+      # Classes of SQLSTATE that do not concern a row: connection, access, schema, transactions, locks, resources, the server's own state. Triggers
+      # may use any other.
+      OF_THE_SERVER = %w[08 0A 0L 0P 25 26 28 2D 34 3B 3D 3F 40 42 53 55 57 58 70 72 F0 HV HY XA XX].freeze
+      # Numbers of MySQL and MariaDB that concern a row in spite of their SQLSTATE: it is too large, lacks a value, has a wrong one, or fits no
+      # partition, view or CHECK.
+      OF_A_ROW = [1118, 1364, 1366, 1369, 1526, 3819].freeze
+      private_constant :ROWS, :NAME, :COLUMNS, :OF_THE_SERVER, :OF_A_ROW
 
       # @param sql [Elah::SQL]
       # @param table [String]
@@ -42,8 +46,38 @@ module Elah
       # @param events [Array<Event>]
       # @return [void]
       def deliver(events)
-        rows = events.uniq(&:id).map { |event| [event.id, *@row.call(event)] }
+        rows = events.uniq(&:id).map { |event| row_of(event) }
+        insert(rows)
+      rescue ::Elah::SQL::UniqueViolation
+        stored = stored_ids(rows)
+        raise if stored.empty? # so another unique key is taken
+
+        insert(rows.reject { |id, *| stored[id] })
+      end
+
+      # @param error [Exception]
+      # @return [Boolean] whether the server or the table caused the error, and not an event
+      def passing?(error)
+        return false unless error.is_a?(::Elah::SQL::Error)
+        # Without a state the call is invalid, such as a statement that is too large for the server.
+        return error.is_a?(::Elah::SQL::Closed) unless error.sqlstate
+
+        OF_THE_SERVER.include?(error.sqlstate[0, 2]) && !OF_A_ROW.include?(error.number)
+      end
+
+      private
+
+      # @raise [ArgumentError] when values are missing or left over: they would shift into the rows of other events
+      def row_of(event)
+        row = [event.id, *@row.call(event)]
+        return row if row.size == @columns.size
+
+        raise ArgumentError, "The row has #{row.size - 1} values for the #{@columns.size - 1} columns #{@columns.drop(1).join(', ')}."
+      end
+
+      def insert(rows)
         @sql.transaction do |tx|
+          rows = rows.dup
           until rows.empty?
             size = ROWS.find { |count| count <= rows.size }
             tx.execute(statement(size), *rows.shift(size).flatten(1))
@@ -51,21 +85,22 @@ module Elah
         end
       end
 
-      # @param error [Exception]
-      # @return [Boolean] whether the server or the table caused the error, and not an event
-      def passing?(error)
-        error.is_a?(::Elah::SQL::Error) && !OF_A_ROW.include?(error.sqlstate.to_s[0, 2])
+      # @return [Hash{String=>true}]
+      def stored_ids(rows)
+        rows.each_slice(ROWS.first).with_object({}) do |slice, stored|
+          marks = (["?"] * slice.size).join(", ")
+          @sql.rows("SELECT id FROM #{@table} WHERE id IN (#{marks})", *slice.map(&:first)).each { |(id)| stored[id] = true }
+        end
       end
 
-      private
-
-      # A clause that leaves an existing row unchanged, and still refuses values that do not fit. INSERT IGNORE would truncate those.
+      # MySQL has no clause that ignores an existing ID alone: ON DUPLICATE KEY and INSERT IGNORE would drop an event that another unique key
+      # refuses.
       def statement(rows)
         @statements ||= {}
         @statements[rows] ||= begin
           values = Array.new(rows, "(#{Array.new(@columns.size, '?').join(', ')})").join(", ")
           insert = "INSERT INTO #{@table} (#{@columns.join(', ')}) VALUES #{values}"
-          @sql.postgres? ? "#{insert} ON CONFLICT (id) DO NOTHING" : "#{insert} ON DUPLICATE KEY UPDATE id = id"
+          @sql.postgres? ? "#{insert} ON CONFLICT (id) DO NOTHING" : insert
         end
       end
     end

@@ -34,6 +34,8 @@ pub(super) struct Connection {
     conn: Conn,
     is_in_transaction: bool,
     server: Arc<str>,
+    /// The server's `max_allowed_packet`: it closes the connection at a longer statement.
+    statement_bytes_max: usize,
 }
 
 /// The result of a connection attempt or a statement, as the crate returns it.
@@ -42,8 +44,10 @@ type Outcome<T> = Result<T, mysql_async::Error>;
 impl Connection {
     pub(super) async fn open(settings: &Settings) -> Result<Connection, Error> {
         let server = Arc::clone(&settings.server);
-        let conn = connect(settings).await.map_err(|cause| connect_error(&server, &cause))?;
-        Ok(Connection { conn, is_in_transaction: false, server })
+        let failed = |cause| connect_error(&server, &cause);
+        let mut conn = connect(settings).await.map_err(failed)?;
+        let bytes_max = conn.query_first("SELECT @@max_allowed_packet").await.map_err(failed)?;
+        Ok(Connection { conn, is_in_transaction: false, server, statement_bytes_max: bytes_max.unwrap_or(usize::MAX) })
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -65,6 +69,7 @@ impl Connection {
     }
 
     async fn run_unnoted(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        self.check_length(statement)?;
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let cause = match self.run_prepared(statement).await {
@@ -95,6 +100,7 @@ impl Connection {
     }
 
     async fn stream_unnoted(&mut self, statement: &Statement, bound: Duration, outlet: &mut Outlet) -> Result<bool, Error> {
+        self.check_length(statement)?;
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
@@ -128,6 +134,17 @@ impl Connection {
             let _ = killer.query_drop(format!("KILL CONNECTION {id}")).await;
             let _ = timeout(GOODBYE, killer.disconnect()).await;
         }
+    }
+
+    fn check_length(&self, statement: &Statement) -> Result<(), Error> {
+        let bytes = encode::bytes(statement);
+        if bytes <= self.statement_bytes_max {
+            return Ok(());
+        }
+        let allowed = self.statement_bytes_max;
+        let reason =
+            format!("The statement and its parameters have {bytes} bytes, above the server's max_allowed_packet of {allowed}");
+        Err(Error::Unusable { server: Arc::clone(&self.server), statement: Some(Arc::clone(&statement.sql)), reason })
     }
 
     /// Notes what the last reply says of the transaction. An error says nothing of it, so the server is asked: some errors end
@@ -208,6 +225,9 @@ fn options(settings: &Settings, tls_mode: TlsMode) -> Opts {
         .db_name(Some(settings.database.clone()))
         .prefer_socket(false)
         .stmt_cache_size(settings.bounds.statements_max)
+        // Given both, the crate does not ask the server for them: `Connection::open` asks, and the crate's pool is not used.
+        .max_allowed_packet(Some(usize::MAX))
+        .wait_timeout(Some(usize::MAX))
         // An UPDATE counts the rows that it found, as on PostgreSQL.
         .client_found_rows(true)
         .init(vec!["SET time_zone = '+00:00'"])

@@ -155,6 +155,7 @@ module Elah
 
         def not_here(shard)
           owner = @placement.owner_of(shard)
+          return Moved.new("The owner of shard #{shard} has no address: set cluster_listen on its machine.") if @peers&.unlisted?(owner)
           return Moved.new("Nobody owns shard #{shard} at the moment.") if @event_loop || owner.zero? || owner == @placement.slot
 
           OutsideLoop.new("Another process owns shard #{shard} of #{@name}, and only a fiber of a loop can call it: use Elah.run { ... }.")

@@ -68,7 +68,7 @@ module Elah
         # @return [Array<String>] what has happened since the last call
         def notes
           introduce if @introduced
-          [*@native.take_notes, *note_namesake]
+          [*@native.take_notes, *look_at_members]
         end
 
         # Hands everything over, once. Does nothing in a fork of the process.
@@ -82,16 +82,29 @@ module Elah
 
         private
 
-        # Calls to processes of the same machine go to their Unix sockets, and those of another machine are not there. A process that does not listen
-        # has no address, a script for example.
-        def note_namesake
-          return if @seen == @native.version || !@peers&.address
+        # What to change in the options of the machines, when members have changed.
+        def look_at_members
+          return if @seen == @native.version || !@peers
 
           @seen = @native.version
+          living = @native.members.each_value.reject { |member| member[:fenced] }
+          [*(note_namesake(living) if @peers.address), *note_unlisted(living)]
+        end
+
+        # Calls to processes of the same machine go to their Unix sockets, and those of another machine are not there. A process that does not listen
+        # has no address, a script for example.
+        def note_namesake(living)
           hosts = [host_of(@peers.address), nil]
-          namesakes = @native.members.each_value.select { |member| member[:node] == @node && !member[:fenced] }
-          other = namesakes.find { |member| !hosts.include?(host_of(member[:address])) } or return
+          other = living.find { |member| member[:node] == @node && !hosts.include?(host_of(member[:address])) } or return
           "Another machine (#{other[:address]}) has the name #{@node} too: give one of them another cluster_node."
+        end
+
+        # Logged once for each machine.
+        def note_unlisted(living)
+          owners = living.select { |member| member[:node] != @node && member[:shards].positive? && member[:address].empty? }
+          nodes = owners.map { |member| member[:node] }.uniq - (@unlisted ||= [])
+          @unlisted.concat(nodes)
+          "Processes of #{nodes.join(', ')} own shards, and other machines cannot call them: set cluster_listen there." if nodes.any?
         end
 
         def host_of(address) = address[/@(.+):/, 1]

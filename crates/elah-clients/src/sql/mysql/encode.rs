@@ -14,6 +14,19 @@ pub(super) fn params(statement: &Statement) -> Params {
     }
 }
 
+/// Bytes of the longest packet that carries the statement, at most: its text, or its parameters each with type and length.
+pub(super) fn bytes(statement: &Statement) -> usize {
+    const OF_A_PACKET: usize = 64;
+    const OF_A_PARAM: usize = 16;
+    let value_bytes = |param: &Param| match param {
+        Param::Decimal(text) | Param::Text(text) | Param::Json(text) => text.len(),
+        Param::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let of_params = statement.params.iter().map(|param| value_bytes(param) + OF_A_PARAM).sum::<usize>();
+    OF_A_PACKET + of_params.max(statement.sql.len())
+}
+
 fn value(param: &Param) -> Value {
     match param {
         Param::Null => Value::NULL,
