@@ -87,11 +87,18 @@ module Elah
         filter.filter(params, include_missing)
       end
 
-      # Reads the body as other routes do before their handlers. In a route with `late_body: true` the handler decides whether and when.
+      # Reads the body as other routes do before their handlers. In a route with `late_body: true` the handler decides whether and when, and only then
+      # are its parameters in {#params}. They are not validated.
       #
       # @return [void]
       # @raise [Halt] 415 for a type that the API does not accept, 400 for a malformed body
-      def read_body = _read_body
+      def read_body
+        _read_body
+        @_was_read = true
+        return unless @params && (document = _body_params)
+
+        @params.merge!(document) { |name, before, of_body| _captures.key?(name) ? before : of_body }
+      end
 
       # Reads a body before hooks run. An unknown type is 415, an invalid document 400.
       def _read_body
@@ -162,7 +169,7 @@ module Elah
         return @_document if @_document.is_a?(Hash)
 
         verb = @request.request_method
-        return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body]
+        return if @_document || !BODY_VERBS.include?(verb) || route.options[:stream_body] || (route.options[:late_body] && !@_was_read)
 
         if MULTIPART.include?(@_media_type)
           _keep_files(FormParameters.parse_multipart(@request.body, @request.header("content-type")))
