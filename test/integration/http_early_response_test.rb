@@ -67,6 +67,21 @@ class HttpEarlyResponseTest < Minitest::Test
 
   def connect(&block) = self.class.server.connect(&block)
 
+  # The connection was reset after 1 MB. nginx, which looks at the response when it has sent the request, answered 502 and
+  # took the server for failed.
+  def test_a_client_may_send_a_long_body_before_it_reads_the_response
+    ElahServer.start(APP, body_bytes_max: 20_000_000) do |server|
+      { "/refuse" => [422, 16], "/ignore" => [201, 16], "/body" => [413, 24] }.each do |path, (status, megabytes)|
+        server.connect do |client|
+          client.write(head_of(path, "Content-Length: #{megabytes}000000"))
+          megabytes.times { client.write("x" * 1_000_000) }
+          answer = client.read_answer
+          assert_equal [status, "close"], [answer.status, answer.headers["connection"]], path
+        end
+      end
+    end
+  end
+
   # The second reader was the only one that was woken, and the first waited until the deadline.
   def test_two_fibers_share_the_pieces_of_a_body
     connect do |client|

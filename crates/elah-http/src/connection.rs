@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::ReadBuf;
@@ -18,10 +18,17 @@ use crate::shared::Shared;
 use crate::socket::Socket;
 use elah_loop::wake::WaitId;
 
-/// After a refusal the peer may still be sending. Its bytes are read and dropped for this long, because a close with unread bytes
-/// would reset the connection and could destroy the response in flight.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES_MAX: usize = 1024 * 1024;
+/// How long a refusal, which nothing was read before, may take to be sent.
+const REFUSAL: Duration = Duration::from_secs(2);
+
+/// After a response that did not wait for the whole request, the peer may still be sending. Its bytes are read and dropped for this
+/// long, because a close with unread bytes would reset the connection and could destroy the response in flight. A proxy such as
+/// nginx looks at the response only when it has sent the request, and takes a reset for a failure of the server. These are its own
+/// times for the same.
+const LINGER: Duration = Duration::from_secs(30);
+/// For this long at a time the peer may send nothing.
+const LINGER_PAUSE: Duration = Duration::from_secs(5);
+const LINGER_DRAINING: Duration = Duration::from_secs(2);
 
 enum End {
     Finished,
@@ -64,11 +71,11 @@ pub(crate) async fn serve(shared: Rc<Shared>, state: Rc<ConnectionState>, socket
             // Boxed, so that the state for refusals is not part of every connection.
             if let Some(problem) = refusal {
                 shared.metrics.refused();
-                let _ = tokio::time::timeout(LINGER, Box::pin(send(guarded.socket(), refusal_bytes(&shared, &problem)))).await;
+                let _ = tokio::time::timeout(REFUSAL, Box::pin(send(guarded.socket(), refusal_bytes(&shared, &problem)))).await;
             }
             let _ = poll_fn(|context| guarded.socket().poll_shutdown(context)).await;
             if lingers {
-                let _ = tokio::time::timeout(LINGER, Box::pin(discard(guarded.socket()))).await;
+                Box::pin(linger(&shared, guarded.socket())).await;
             }
         }
     }
@@ -100,16 +107,23 @@ async fn send(socket: &mut Socket, bytes: Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-async fn discard(socket: &mut Socket) -> io::Result<()> {
-    let mut scratch = [0_u8; 4096];
-    let mut dropped = 0;
-    while dropped < LINGER_BYTES_MAX {
+/// Reads and drops what comes, until the peer closes or the time is over.
+async fn linger(shared: &Shared, socket: &mut Socket) {
+    let began = Instant::now();
+    let mut scratch = [0_u8; 16 * 1024];
+    loop {
+        let is_draining = shared.is_draining();
+        let left = if is_draining { LINGER_DRAINING } else { LINGER }.saturating_sub(began.elapsed());
         let mut buffer = ReadBuf::new(&mut scratch);
-        poll_fn(|context| socket.poll_read(context, &mut buffer)).await?;
-        if buffer.filled().is_empty() {
-            break;
+        let read = poll_fn(|context| {
+            if shared.is_draining() != is_draining {
+                return Poll::Ready(Ok(false));
+            }
+            socket.poll_read(context, &mut buffer).map_ok(|()| buffer.filled().is_empty())
+        });
+        match tokio::time::timeout(left.min(LINGER_PAUSE), read).await {
+            Ok(Ok(false)) if !left.is_zero() => {}
+            _ => return,
         }
-        dropped += buffer.filled().len();
     }
-    Ok(())
 }
