@@ -56,6 +56,22 @@ class SQLMariaDBTest < Minitest::Test
     assert_equal ["a"], @admin.rows("SELECT name FROM things").flatten
   end
 
+  # They are sent as texts, with which the server computes as floating-point numbers: digits of amounts were lost.
+  def test_the_server_computes_exactly_with_decimals_and_large_integers
+    @admin.execute("CREATE TABLE more_things (name varchar(40), amount decimal(30, 2), n bigint unsigned)")
+    sql = client
+    sql.execute("INSERT INTO more_things VALUES (?, ?, ?)", BigDecimal("1.5"), BigDecimal("12345678901234567.89"), (2**64) - 1)
+    sql.execute("UPDATE more_things SET amount = amount + ?, n = ? - 1 WHERE amount > ?",
+                BigDecimal("0.10"), (2**64) - 1, BigDecimal("12345678901234567.88"))
+    assert_equal [["1.5", BigDecimal("12345678901234567.99"), (2**64) - 2]], sql.rows("SELECT * FROM more_things")
+    assert_equal 1, sql.value("SELECT ? = ? + ?", BigDecimal("0.3"), BigDecimal("0.1"), BigDecimal("0.2"))
+    assert_equal [BigDecimal("2.25"), 2**64], sql.rows("SELECT ? * 1.5, ? - 1", BigDecimal("1.5"), (2**64) + 1).first
+    assert_equal ["1.5!"], sql.rows("SELECT concat(?, '!')", BigDecimal("1.5")).first
+    sql.each_row("SELECT amount - ? AS rest FROM more_things", BigDecimal("0.09")) do |row|
+      assert_equal BigDecimal("12345678901234567.90"), row["rest"]
+    end
+  end
+
   def test_a_connection_without_autocommit_goes_to_nobody
     sql = client(connections_max: 1)
     assert_raises(Elah::SQL::Error) { sql.execute("SET autocommit = 0") }

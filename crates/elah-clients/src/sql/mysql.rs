@@ -1,5 +1,6 @@
 //! A connection to MySQL or MariaDB.
 
+mod decimals;
 mod encode;
 
 use std::sync::Arc;
@@ -104,7 +105,8 @@ impl Connection {
         let server = Arc::clone(&self.server);
         let failed = |cause| error(&server, Some(statement), cause);
         let overdue = |_| Error::QueryTimeout { server: Arc::clone(&server), statement: Arc::clone(&statement.sql), bound };
-        let begun = timeout(bound, self.conn.exec_iter(&*statement.sql, encode::params(statement))).await.map_err(overdue)?;
+        let sql = decimals::exact(statement);
+        let begun = timeout(bound, self.conn.exec_iter(&*sql, encode::params(statement))).await.map_err(overdue)?;
         let mut result = begun.map_err(failed)?;
         let columns = result.columns().unwrap_or_default();
         loop {
@@ -164,7 +166,7 @@ impl Connection {
     }
 
     async fn run_prepared(&mut self, statement: &Statement) -> Outcome<Rows> {
-        let result = self.conn.exec_iter(&*statement.sql, encode::params(statement)).await?;
+        let result = self.conn.exec_iter(&*decimals::exact(statement), encode::params(statement)).await?;
         read::<BinaryProtocol>(result, &self.server, statement).await
     }
 

@@ -2,6 +2,7 @@
 
 use mysql_async::{Params, Value};
 
+use super::decimals::cast_bytes;
 use crate::sql::calendar::date_from_days;
 use crate::sql::statement::Statement;
 use crate::sql::value::Param;
@@ -24,7 +25,7 @@ pub(super) fn bytes(statement: &Statement) -> usize {
         _ => 0,
     };
     let of_params = statement.params.iter().map(|param| value_bytes(param) + OF_A_PARAM).sum::<usize>();
-    OF_A_PACKET + of_params.max(statement.sql.len())
+    OF_A_PACKET + of_params.max(statement.sql.len() + cast_bytes(statement))
 }
 
 fn value(param: &Param) -> Value {
@@ -33,7 +34,9 @@ fn value(param: &Param) -> Value {
         Param::Bool(value) => Value::Int((*value).into()),
         Param::Int(number) => Value::Int(*number),
         Param::Float(number) => Value::Double(*number),
-        Param::Decimal(text) | Param::Text(text) | Param::Json(text) => Value::Bytes(text.clone().into_bytes()),
+        // An integer above those of `Param::Int`.
+        Param::Decimal(text) => text.parse().map_or_else(|_| Value::Bytes(text.clone().into_bytes()), Value::UInt),
+        Param::Text(text) | Param::Json(text) => Value::Bytes(text.clone().into_bytes()),
         Param::Bytes(bytes) => Value::Bytes(bytes.clone()),
         Param::Date(days) => {
             let (year, month, day) = date_from_days(*days);
