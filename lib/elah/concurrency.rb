@@ -111,7 +111,7 @@ module Elah
       task = event_loop.current_task
       previous = task.deadline
       task.deadline = [previous, Concurrency.now + seconds].compact.min
-      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, &block)
+      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, DeadlineExceeded, &block)
     ensure
       task.deadline = previous if task
     end

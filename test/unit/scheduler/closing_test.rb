@@ -6,7 +6,8 @@ require "rbconfig"
 
 # IO#close beside a loop.
 class ClosingTest < Minitest::Test
-  # Once a loop had run, every File.open with a block raised a Ractor::IsolationError in a Ractor, and left its file open.
+  # Once a loop had run, every File.open with a block raised a Ractor::IsolationError in a Ractor, and its file stayed
+  # open.
   def test_a_ractor_closes_its_files
     script = <<~'RUBY'
       require "elah"
