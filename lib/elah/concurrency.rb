@@ -153,6 +153,10 @@ module Elah
       event_loop if event_loop&.in_task?
     end
 
+    # @return [Elah::Task, nil] what the calling code belongs to: a request, a spawned fiber or a block of {offload}
+    # @api private
+    def current_task = current_loop&.current_task || Offload::Job.current_task
+
     private
 
     def thread_loop

@@ -8,7 +8,7 @@ module Elah
       # Stands for Thread in the lock under which Rails loads and unloads code, and in the executor.
       module Owner
         # @return [Elah::Task, Thread] what holds the lock, or runs
-        def self.current = Elah.current_loop&.current_task || ::Thread.current
+        def self.current = Elah.current_task || ::Thread.current
       end
 
       # @return [Symbol, nil] whether `:thread` or `:fiber` owns the state of a request; nil before ActiveSupport 7.0
