@@ -37,7 +37,7 @@ module Elah
             remedy: "use Client#query, or Elah::SQL"
           ),
           "rack-timeout" => Rule.new(
-            level: :warning, page: PAGE, reason: "it raises in the thread, so the exception meets whichever request runs",
+            level: :warning, page: PAGE, reason: "it raises in the thread, so the exception meets whichever request runs, or none",
             remedy: "remove it and set request_seconds"
           ),
           "sequel" => Rule.new(
