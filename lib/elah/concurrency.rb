@@ -111,7 +111,7 @@ module Elah
       task = event_loop.current_task
       previous = task.deadline
       task.deadline = [previous, Concurrency.now + seconds].compact.min
-      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, &block)
+      event_loop.limit(seconds, -> { DeadlineExceeded.new(late(seconds)) }, DeadlineExceeded, &block)
     ensure
       task.deadline = previous if task
     end
@@ -152,6 +152,10 @@ module Elah
       event_loop = thread_loop
       event_loop if event_loop&.in_task?
     end
+
+    # @return [Elah::Task, nil] what the calling code belongs to: a request, a spawned fiber or a block of {offload}
+    # @api private
+    def current_task = current_loop&.current_task || Offload::Job.current_task
 
     private
 

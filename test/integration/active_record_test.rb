@@ -129,6 +129,21 @@ class ActiveRecordTest < Minitest::Test
     end
   end
 
+  # The thread kept it for good. After a block in as many threads as there are connections, every request of the worker
+  # got a 503.
+  on_each_database "a_block_of_offload_returns_its_connection" do
+    Elah.run do
+      assert_kind_of Integer, Elah.offload { Enumerator.new { |results| results << wait(0) }.next }
+      assert_equal 0, stat[:busy]
+      in_fibers(POOL) { Elah.offload { wait(0.1) } }
+      in_fibers(POOL) { Timeout.timeout(0.2) { Elah.offload { BASE.transaction { [note(1), wait(1)] } } } }
+      Elah.offload { BASE.connection.begin_transaction && note(2) }
+      assert_raises(ThreadError) { Elah.offload { [note(3), Thread.exit] } }
+      assert_all_returned
+      assert_equal [3], notes
+    end
+  end
+
   # Each lease left something to do at the end of the task, and a task that goes on for days had more and more of it.
   on_each_database "a_fiber_that_leases_again_and_again_keeps_nothing_of_it" do
     Elah.run do

@@ -42,6 +42,24 @@ class LoopFailuresTest < Minitest::Test
     end
   end
 
+  # As rack-timeout raises: a slow request ended the process.
+  def test_the_loop_outlives_what_another_thread_raises
+    serve do |server|
+      assert_equal "raised", server.get("/thread_raises").body
+      server.wait_for(/ERROR .*The loop continues after an exception .*: RuntimeError: for whoever runs/)
+    end
+  end
+
+  def test_a_thread_with_abort_on_exception_ends_the_process
+    server = ElahServer.start(APP)
+    client = server.connect
+    client.write("GET /thread_aborts HTTP/1.1\r\nHost: a\r\n\r\n")
+    refute_predicate server.wait_until_ended, :success?
+    assert_match(/the process is to end \(RuntimeError\)/, server.log)
+  ensure
+    server&.kill
+  end
+
   def test_a_broadcast_that_is_closed_while_another_thread_pushes
     serve do |server|
       server.connect do |listener|

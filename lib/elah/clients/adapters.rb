@@ -7,8 +7,10 @@ module Elah
     autoload :ActionController, "elah/clients/adapters/action_controller"
     autoload :ActiveRecord, "elah/clients/adapters/active_record"
     autoload :ActiveSupport, "elah/clients/adapters/active_support"
+    autoload :Dalli, "elah/clients/adapters/dalli"
     autoload :ErrorMapping, "elah/clients/adapters/error_mapping"
     autoload :ErrorReporter, "elah/clients/adapters/error_reporter"
+    autoload :Excon, "elah/clients/adapters/excon"
     autoload :I18n, "elah/clients/adapters/i18n"
     autoload :Mysql2, "elah/clients/adapters/mysql2"
     autoload :NetHTTP, "elah/clients/adapters/net_http"
@@ -17,7 +19,7 @@ module Elah
     autoload :SQLite3, "elah/clients/adapters/sqlite3"
 
     # The gems that there are adapters for.
-    ALL = %i[ActionController ActiveRecord ActiveSupport I18n Mysql2 NetHTTP Sentry SQLite3].freeze
+    ALL = %i[ActionController ActiveRecord ActiveSupport Dalli Excon I18n Mysql2 NetHTTP Sentry SQLite3].freeze
 
     # @return [Symbol, nil] whether Rails keeps the state of a request by `:thread` or by `:fiber`; nil before 7.0
     def self.isolation_level = ActiveSupport.isolation_level

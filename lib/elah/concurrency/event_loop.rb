@@ -80,7 +80,11 @@ module Elah
       enter_ready # what was spawned at boot
       while true
         begin_drain if @drain_requested
-        @handle.iterate
+        begin
+          @handle.iterate
+        rescue Exception => e # -- of another thread, or fatal
+          outlive_interruption(e)
+        end
         resume if news? # what has begun goes on before anything new
         while request_ready?
           task = @idle.pop

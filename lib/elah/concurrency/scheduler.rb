@@ -133,13 +133,13 @@ module Elah
     # @raise [Exception] also Timeout::Error
     def timeout_after(duration, exception_class = Timeout::Error, message = "execution expired", &block)
       unless exception_class.equal?(Timeout::Error)
-        is_timeout = exception_class.is_a?(InterruptMasks::TIMEOUT) # of the gem timeout from version 0.6 on
-        return @loop.limit(duration, -> { exception_class.exception(message) }, is_timeout: is_timeout, &block)
+        kind = exception_class.is_a?(Exception) ? exception_class.class : exception_class
+        return @loop.limit(duration, -> { exception_class.exception(message) }, kind, &block)
       end
 
       begin
         expired = Expired.new(message)
-        @loop.limit(duration, -> { expired }, is_timeout: true, &block)
+        @loop.limit(duration, -> { expired }, InterruptMasks::TIMEOUT, &block)
       rescue Expired => e
         raise unless e.equal?(expired)
 

@@ -67,8 +67,8 @@ module Elah
     # @param is_transient [Boolean]
     def initialize(is_transient: false)
       @request = @fiber = @suspended = @wait = @endings = @raising = @postponed = @children = @deadline = nil
-      @activation = @awaits = @callers = @parent = @observer = nil
-      @raising_shields = @shields = @masks = @timeout_masks = 0
+      @activation = @awaits = @callers = @parent = @observer = @masks = nil
+      @raising_shields = @shields = 0
       @transient = is_transient
       @woken = @keeps_children = @fiber_state = false
     end
@@ -99,9 +99,9 @@ module Elah
     # @return [Boolean]
     def keeps_children? = @keeps_children
 
-    # @param exception [Exception, #exception, nil] what they would defer
+    # @param exception [Exception, #exception] what they would defer
     # @return [Integer] number of shields and masks around the running code
-    def shields(exception = nil) = @shields + (EventLoop::Cancellation.timeout?(exception) ? @timeout_masks : @masks)
+    def shields(exception) = @masks.nil? || @masks.empty? ? @shields : @shields + deferring_masks(EventLoop::Cancellation.kind(exception))
 
     # Counts one more shield during the block.
     def shielded
@@ -111,20 +111,17 @@ module Elah
       @shields -= 1
     end
 
-    # Applies a mask of Thread.handle_interrupt during the block. It is one more shield, or as none of the masks around it.
+    # Applies a mask of Thread.handle_interrupt during the block.
     #
-    # @param timing [Symbol, nil] for cancellations: `:never`, another one, or nil, which changes nothing
-    # @param timeout_timing [Symbol, nil] for the end of a Timeout
+    # @param mask [Hash{Module=>Symbol}]
     # @raise [Exception] a kept exception that no mask defers any more
-    def masked(timing, timeout_timing)
-      @masks += more = more_masks(timing, @masks)
-      @timeout_masks += more_timeouts = more_masks(timeout_timing, @timeout_masks)
+    def masked(mask)
+      (@masks ||= []) << mask
       begin
         raise_postponed
         result = yield
       ensure
-        @masks -= more
-        @timeout_masks -= more_timeouts
+        @masks.delete_at(@masks.rindex { |other| other.equal?(mask) }) # fibers of the task may leave theirs in any order
       end
       raise_postponed
       result
@@ -205,11 +202,14 @@ module Elah
 
     private
 
-    def more_masks(timing, masks)
-      case timing
-      when nil then 0
-      when :never then 1
-      else -masks
+    # A mask that defers the kind is one more shield. One that lets it through undoes those around it.
+    def deferring_masks(kind)
+      @masks.inject(0) do |count, mask|
+        case Scheduler::InterruptMasks.timing(mask, kind)
+        when nil then count
+        when :never then count + 1
+        else 0
+        end
       end
     end
 

@@ -106,7 +106,7 @@ module Elah
       option :entity_once_max, :integer, "Limits how many results of once one entity stores; further calls with new keys are refused.",
              default: 1000, range: 1..1_000_000
       option :entity_queue_max, :integer, "Limits how many calls wait for one entity; further calls are refused.", default: 1024, range: 0..1_000_000
-      option :adapters, :boolean, "Adapts ActiveRecord, i18n, mysql2, Net::HTTP, sentry-ruby and sqlite3 to fibers if the app has loaded them.",
+      option :adapters, :boolean, "Adapts ActiveRecord, dalli, excon, i18n, mysql2, Net::HTTP, sentry-ruby and sqlite3 to fibers if they are loaded.",
              default: true
       option :data, :path, "Keeps the embedded store in this folder; creates it if it is missing.", default: "data"
       option :pidfile, :path, "Writes the process ID to this file; refuses to start while the process in it runs.", variable: "PIDFILE"

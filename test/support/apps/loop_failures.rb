@@ -51,6 +51,20 @@ class LoopFailures < Elah::API
   end
   post(:news_of_a_thread) { Thread.new { NEWS.push("of a thread") && NEWS.close }.join && "closed" }
 
+  # While the handler, and with it the loop, waits.
+  get(:thread_raises) do
+    thread = Thread.current
+    Thread.new { Thread.pass until thread.stop? && thread.raise("for whoever runs").nil? }.join && "raised"
+  end
+  get(:thread_aborts) do
+    thread = Thread.current
+    Thread.new do
+      Thread.current.abort_on_exception = true
+      Thread.pass until thread.stop?
+      raise "the process is to end"
+    end.join
+  end
+
   # With more descriptors than the loop watches itself.
   get(:select) do
     Thread.abort_on_exception = true

@@ -6,8 +6,9 @@ require "open3"
 require "rbconfig"
 require "active_support"
 require "active_support/concurrency/share_lock"
+require "active_support/execution_wrapper"
 
-# The lock under which Rails reloads code, with requests in flight.
+# The lock under which Rails reloads code, and its executor, with requests in flight.
 class ActiveSupportAdapterTest < Minitest::Test
   UNLOAD = { purpose: :unload, compatible: %i[load unload], after_compatible: %i[load unload] }.freeze
 
@@ -28,6 +29,28 @@ class ActiveSupportAdapterTest < Minitest::Test
     assert_equal %i[ended ended ended unloaded], events
   end
 
+  # Until Rails 7.0 the hooks of the first ran when the second began, and once more at its end: a lease that `to_run`
+  # took was given back while the request used it.
+  def test_the_executor_completes_each_request_once_at_its_own_end
+    events = []
+    executor = executor_of(events)
+    Elah.run do
+      first_begins, first_ends = Array.new(2) { Thread::Queue.new }
+      first = Elah.async do
+        execution = executor.run!(reset: true)
+        first_begins << true
+        first_ends.pop
+        execution.complete!
+      end
+      first_begins.pop
+      executor.run!(reset: true).complete!
+      executor.wrap { events << "wrapped" }
+      first_ends << true
+      first.value
+    end
+    assert_equal ["run 1", "run 2", "complete 2", "run 3", "wrapped", "complete 3", "complete 1"], events
+  end
+
   # An app may have ActiveSupport without ActiveRecord: its CurrentAttributes leaked from one request to the next.
   def test_the_state_of_a_request_belongs_to_its_fiber
     stand_in = "module ActiveSupport; module IsolatedExecutionState; @isolation_level = :thread; " \
@@ -40,5 +63,15 @@ class ActiveSupportAdapterTest < Minitest::Test
   def test_a_thread_outside_the_loop_owns_the_lock_as_ever
     lock = ActiveSupport::Concurrency::ShareLock.new
     assert_equal :unloaded, lock.sharing { lock.exclusive(**UNLOAD) { :unloaded } }
+  end
+
+  private
+
+  def executor_of(events)
+    count = 0
+    Class.new(ActiveSupport::ExecutionWrapper) do
+      to_run { events << "run #{@number = count += 1}" }
+      to_complete { events << "complete #{@number}" }
+    end
   end
 end

@@ -93,6 +93,24 @@ class InterruptMasksTest < Minitest::Test
     assert_equal [:reply], steps
   end
 
+  # The error was raised inside the block that its mask protects.
+  def test_a_mask_of_a_class_of_ones_own_defers_the_timeout_that_raises_it
+    steps = []
+    Elah.run do
+      [KeyError, IndexError].each do |covered|
+        assert_raises(KeyError) do
+          Timeout.timeout(0.01, KeyError) do
+            Thread.handle_interrupt(covered => :never) { sleep(0.03) && steps << :done }
+          end
+        end
+      end
+      assert_raises(KeyError) do
+        Timeout.timeout(0.01, KeyError) { Thread.handle_interrupt(Elah::Cancelled => :never) { sleep } }
+      end
+    end
+    assert_equal %i[done done], steps
+  end
+
   def test_a_mask_of_all_defers_a_timeout_that_began_outside_and_none_that_begins_inside
     steps = []
     Elah.run do

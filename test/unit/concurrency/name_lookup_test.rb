@@ -84,7 +84,7 @@ class NameLookupTest < Minitest::Test
   # They stayed in the queue: a name of /etc/hosts took 44 s after the last of 320 requests had given up.
   def test_a_look_up_that_nobody_waits_for_any_more_never_begins
     run_bounded do
-      fibers = occupy_resolvers
+      fibers = occupy_resolvers("early")
       2.times { resolving("late.silent").cancel.wait }
       64.times { @answers << true }
       fibers.each(&:value)
@@ -97,7 +97,7 @@ class NameLookupTest < Minitest::Test
   def test_a_name_that_was_resolved_before_waits_for_no_silent_ones
     run_bounded do
       resolving("localhost").value
-      fibers = occupy_resolvers
+      fibers = occupy_resolvers("new")
       assert_equal "127.0.0.1", resolving("localhost").value
       fibers.each(&:cancel)
     end
@@ -105,9 +105,10 @@ class NameLookupTest < Minitest::Test
 
   private
 
+  # @param prefix [String] the test's own: names that another has resolved occupy no resolver of new names
   # @return [Array<Elah::Async>]
-  def occupy_resolvers
-    fibers = Array.new(64) { |number| resolving("#{number}.silent") }
+  def occupy_resolvers(prefix)
+    fibers = Array.new(64) { |number| resolving("#{prefix}#{number}.silent") }
     wait_until("all are asked for") { @asked.size == 64 }
     fibers
   end

@@ -44,6 +44,30 @@ class OffloadTest < Minitest::Test
     end
   end
 
+  # A report in a block was made as the user, and in the language, of an earlier block in the same thread.
+  def test_a_block_finds_nothing_of_the_blocks_before_it
+    pool = Elah::Offload::Pool.new(threads: 1)
+    Elah.run do
+      Elah.offload(pool) { Thread.current[:user] = "alice" }
+      assert_empty Elah.offload(pool) { Thread.current.keys }
+    end
+  end
+
+  def test_a_block_inherits_the_variables_of_its_fiber
+    return unless Fiber.respond_to?(:[]) # Ruby 3.2 brings them
+
+    pool = Elah::Offload::Pool.new(threads: 1)
+    Elah.run do
+      users = %w[alice bob].map do |user|
+        Elah.async do
+          Fiber[:user] = user
+          [Elah.offload(pool) { [Fiber[:user], Fiber[:user] = "other"].first }, Fiber[:user]]
+        end
+      end
+      assert_equal [%w[alice alice], %w[bob bob]], users.map(&:value)
+    end
+  end
+
   # Its waiting neighbours, and all later blocks, get another thread.
   def test_a_block_that_ends_its_thread_fails_alone
     pool = Elah::Offload::Pool.new(threads: 1, queue_max: 10)

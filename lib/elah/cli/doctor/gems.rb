@@ -37,7 +37,7 @@ module Elah
             remedy: "use Client#query, or Elah::SQL"
           ),
           "rack-timeout" => Rule.new(
-            level: :warning, page: PAGE, reason: "it raises in the thread, so the exception meets whichever request runs",
+            level: :warning, page: PAGE, reason: "it raises in the thread, so the exception meets whichever request runs, or none",
             remedy: "remove it and set request_seconds"
           ),
           "sequel" => Rule.new(
@@ -55,6 +55,7 @@ module Elah
 
         # Gems that an adapter fits in.
         ADAPTED = { "activerecord" => "each request has its own connection", "activesupport" => "reloading and request state count fibers",
+                    "dalli" => "a cancelled request does not mark memcached as down", "excon" => "each call has its own socket",
                     "mysql2" => "connecting waits in a thread", "sentry-ruby" => "each request has its own hub",
                     "sentry-ruby-core" => "each request has its own hub", "sqlite3" => "a locked database suspends the fiber only" }.freeze
         private_constant :Rule, :PAGE

@@ -13,16 +13,16 @@ module Elah
         true
       end
 
-      # Stands before Sentry's own methods. In a thread of its own, code keeps the hub of that thread.
+      # Stands before Sentry's own methods. In a thread that the app starts, code keeps the hub of that thread.
       module FiberHub
         # @return [Sentry::Hub, nil]
         def get_current_hub
-          Elah.current_loop ? Thread.current[:sentry_hub] || clone_hub_to_current_thread : super
+          Elah.current_task ? Thread.current[:sentry_hub] || clone_hub_to_current_thread : super
         end
 
         # @return [Sentry::Hub, nil]
         def clone_hub_to_current_thread
-          return super unless Elah.current_loop
+          return super unless Elah.current_task
 
           Thread.current[:sentry_hub] = get_main_hub.clone if initialized?
         end

@@ -39,7 +39,7 @@ module Elah
           true
         rescue Exception => e # -- it is raised later
           task = Elah.current_loop&.current_task
-          task&.postpone(e, task.shields)
+          task&.postpone(e, task.shields(e))
           false
         end
       end

@@ -10,14 +10,15 @@ module Elah
       # Safe methods, whose handlers may be cancelled anywhere.
       SAFE_METHODS = %w[GET HEAD].freeze
 
-      # What a time limit raises, made in the fiber that it interrupts: the constructor of an app's exception may raise.
-      Late = Struct.new(:maker, :is_timeout) do
+      # What a time limit raises, made in the fiber that it interrupts: the constructor of an app's exception may raise. Masks know it by its kind.
+      Late = Struct.new(:maker, :kind) do
         def exception(*) = maker.call
       end
       private_constant :SAFE_METHODS, :Late
 
-      # @return [Boolean] whether it is the end of a Timeout without a class of the caller
-      def self.timeout?(exception) = exception.is_a?(Late) && exception.is_timeout
+      # @param exception [Exception, #exception]
+      # @return [Class] what a mask of Thread.handle_interrupt names, or an ancestor of that
+      def self.kind(exception) = exception.is_a?(Late) ? exception.kind : exception.class
 
       # Which requests are cancelled when their clients disconnect: `:safe` (GET and HEAD), `:begun` (those of them whose response has begun), `:all`
       # or `:none`. An event stream is cancelled whatever its method, unless this is `:none`, because nobody else reads it.
@@ -55,12 +56,12 @@ module Elah
       #
       # @param seconds [Numeric]
       # @param exception [#call] returns the exception to raise
-      # @param is_timeout [Boolean] whether it is that of a Timeout
+      # @param kind [Class] of that exception, for masks
       # @yieldparam seconds [Numeric]
       # @raise [Elah::OutsideLoop] in the loop itself
-      def limit(seconds, exception, is_timeout: false)
+      def limit(seconds, exception, kind)
         task = waiting_task
-        late = Late.new(exception, is_timeout)
+        late = Late.new(exception, kind)
         shields = task.shields(late)
         id = new_wait
         begin

@@ -31,7 +31,8 @@ module Elah
         task = waiting_task
         return yield if streams?(task)
 
-        @open_streams[task] = stream = OpenStream.new(Cancelled.new("The server drains: the stream ends."), task.shields)
+        ending = Cancelled.new("The server drains: the stream ends.")
+        @open_streams[task] = stream = OpenStream.new(ending, task.shields(ending))
         begin
           end_stream(task, stream) if @drain_requested
           yield

@@ -4,6 +4,10 @@ module Elah
   class EventLoop
     # What the loop does with exceptions: it outlives all but those of {Fatal} and {#end_with}.
     module Survival
+      # The file whose code waits, and is the first line of what another thread raises there.
+      ITERATING = File.expand_path("../event_loop.rb", __dir__)
+      private_constant :ITERATING
+
       # Ends {#run}, in a callback or a posted block.
       #
       # @param exception [Exception] what {#run} raises
@@ -43,6 +47,14 @@ module Elah
         Log.current.exception(exception, "The loop continues after an exception outside of handlers")
       rescue Exception => e # -- the exception's own methods may raise
         end_if_fatal(e)
+      end
+
+      # What another thread raises while the loop waits, as rack-timeout does, ends no handler and not the loop either. The loop's own errors end it,
+      # and what has ended another thread: Ruby raises it here with `Thread.abort_on_exception`, or when that thread calls `exit`.
+      def outlive_interruption(exception)
+        raise exception if exception.is_a?(Error) || exception.backtrace_locations&.first&.path != ITERATING
+
+        outlive(exception)
       end
 
       def end_if_fatal(exception)

@@ -1,9 +1,22 @@
 # frozen_string_literal: true
 
+require_relative "../task"
+
 module Elah
   module Offload
-    # One block that a thread runs for a fiber.
+    # One block that a thread runs for a fiber. It has a task and a fiber of its own, so it finds nothing that the blocks before it have left in the
+    # thread, and what it has acquired returns at its end.
     class Job
+      # The thread variable with the task.
+      TASK = :elah_offload_task
+
+      # Ruby 3.2 and later have variables that a fiber inherits.
+      HAS_STORAGE = Fiber.method_defined?(:storage)
+      private_constant :TASK, :HAS_STORAGE
+
+      # @return [Elah::Task, nil] that of the job which the calling thread runs
+      def self.current_task = Thread.current.thread_variable_get(TASK)
+
       # @return [Thread, nil] the thread that the block has ended, with `Thread.exit` or `Thread.current.kill`
       attr_reader :ended_thread
 
@@ -13,17 +26,17 @@ module Elah
         @loop = event_loop
         @block = block
         @lock = Thread::Mutex.new
+        @fiber_options = HAS_STORAGE ? { storage: Fiber.current.storage } : {}
       end
 
       # Runs the block, in a thread of the pool.
       def run
         @lock.synchronize { @done ? return : @thread = Thread.current }
-        @value = Thread.handle_interrupt(Exception => :immediate) { @block.call }
+        Fiber.new(blocking: true, **@fiber_options) { call_block }.resume
         returned = true
       rescue Exception => e # -- the fiber raises it
         @failure = e
       ensure
-        @loop.end_fork(@failure)
         note_end unless returned || @failure || @thread.nil?
         finish
       end
@@ -49,6 +62,19 @@ module Elah
       end
 
       private
+
+      def call_block
+        task = Task.new
+        task.fiber = Fiber.current
+        Thread.current.thread_variable_set(TASK, task)
+        @value = Thread.handle_interrupt(Exception => :immediate) { @block.call }
+      rescue Exception => e # -- as above
+        @failure = e
+      ensure
+        @loop.end_fork(@failure)
+        task.finish { |exception| @loop.post { @loop.report(exception) } } if task.endings
+        Thread.current.thread_variable_set(TASK, nil)
+      end
 
       def wait
         @wait = @loop.new_wait

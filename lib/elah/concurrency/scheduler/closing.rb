@@ -77,7 +77,11 @@ module Elah
         def forget(watches) = @all = (@all - [watches]).freeze
 
         # @param descriptor [Integer] the descriptor that is about to be closed
-        def release(descriptor) = @all.each { |watches| watches.release(descriptor) }
+        def release(descriptor)
+          @all.each { |watches| watches.release(descriptor) }
+        rescue Ractor::IsolationError
+          nil # another Ractor closes it, for which no fiber of a loop waits
+        end
       end
 
       # Closes the stream when no fiber waits for it.

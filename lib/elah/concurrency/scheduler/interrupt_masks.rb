@@ -14,16 +14,16 @@ module Elah
       def handle_interrupt(mask, &block)
         scheduler = Fiber.current_scheduler
         task = scheduler.event_loop.current_task if scheduler.is_a?(Scheduler)
-        return super unless task && block && mask.is_a?(Hash)
+        return super unless task && block && InterruptMasks.valid?(mask) # or it raises an ArgumentError
 
-        timings = [Cancelled, TIMEOUT].map { |kind| InterruptMasks.timing(mask, kind) }
-        return super if timings.none? || mask.each_value.any? { |timing| !TIMINGS.include?(timing) } # or it raises an ArgumentError
-
-        task.masked(*timings, &block)
+        task.masked(mask, &block)
       end
 
       TIMINGS = %i[never immediate on_blocking].freeze
       private_constant :TIMINGS
+
+      # @return [Boolean] whether it is a mask of Thread.handle_interrupt
+      def self.valid?(mask) = mask.is_a?(Hash) && mask.all? { |kind, timing| kind.is_a?(Module) && TIMINGS.include?(timing) }
 
       # @param mask [Hash{Class=>Symbol}]
       # @param kind [Class]

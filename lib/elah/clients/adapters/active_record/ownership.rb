@@ -5,12 +5,12 @@ require_relative "../../../concurrency/task"
 module Elah
   module Adapters
     module ActiveRecord
-      # The owner of a connection until ActiveRecord 7.0: the running task of the loop, and elsewhere the thread. A task is a request or a spawned
-      # fiber. Fibers that a handler creates, for example an Enumerator, share the task's connection.
+      # The owner of a connection until ActiveRecord 7.0: the running task, and elsewhere the thread. A task is a request, a spawned fiber or a
+      # block of Elah.offload. Fibers that a handler creates, for example an Enumerator, share the task's connection.
       module Ownership
         class << self
           # @return [Elah::Task, Thread, Fiber]
-          def current = Elah.current_loop&.current_task || native
+          def current = Elah.current_task || native
 
           # @return [Thread, Fiber] the owner according to ActiveRecord
           def native
@@ -22,7 +22,7 @@ module Elah
         # the state of the handler, and so its connection and transaction.
         module OfState
           # @return [Fiber, Thread]
-          def context = Elah.current_loop&.current_task&.fiber || super
+          def context = Elah.current_task&.fiber || super
         end
 
         # Prepended to ConnectionPool.
@@ -53,16 +53,16 @@ module Elah
         # kept with the fiber, so `connected_to` in one request does not send the queries of another to the replica.
         module OfRole
           # @return [Array<Hash>] the roles and shards of the blocks that the fiber is in
-          def connected_to_stack = Elah.current_loop&.current_task ? Thread.current[:ar_connected_to_stack] ||= Concurrent::Array.new : super
+          def connected_to_stack = Elah.current_task ? Thread.current[:ar_connected_to_stack] ||= Concurrent::Array.new : super
 
           # @return [ActiveRecord::ConnectionAdapters::ConnectionHandler] of the role, with `legacy_connection_handling`
           def connection_handler
-            Elah.current_loop&.current_task ? Thread.current[:ar_connection_handler] || default_connection_handler : super
+            Elah.current_task ? Thread.current[:ar_connection_handler] || default_connection_handler : super
           end
 
           # @param handler [ActiveRecord::ConnectionAdapters::ConnectionHandler]
           def connection_handler=(handler)
-            Elah.current_loop&.current_task ? Thread.current[:ar_connection_handler] = handler : super
+            Elah.current_task ? Thread.current[:ar_connection_handler] = handler : super
           end
         end
 

@@ -11,7 +11,7 @@ module Elah
             super.tap do
               Interruption.fit(self.class)
               holder = owner
-              @lessee = Elah.current_loop&.current_task
+              @lessee = Elah.current_task
               @ending = @lessee&.at_end { pool.checkin(self) if owner.equal?(holder) }
             end
           end
