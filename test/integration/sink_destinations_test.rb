@@ -193,7 +193,8 @@ class SinkDestinationsTest < SinkCase
       visits.push_all(texts.map { |text| { n: 1, text: text } }, durability: :disk)
       assert visits.flush(wait_seconds: 60)
       assert_equal 200, rows.size
-      assert_match(/2000\d\d\d bytes, above the server's max_allowed_packet of 1048576/, visits.dead_letters.first.reason)
+      reason = visits.dead_letters.first.reason
+      assert_match(/2000\d\d\d bytes, above the server's max_allowed_packet of 1048576/, reason)
       assert_equal [201, 200, 0, 1], account(visits)
     ensure
       @sql.execute("SET GLOBAL max_allowed_packet = #{allowed}")
@@ -259,7 +260,8 @@ class SinkDestinationsTest < SinkCase
 
     # A collection whose server refuses the first commands as MongoDB does, and stores the documents of the last one.
     class Troubled < SimpleDelegator
-      TROUBLES = [[14_031, "OutOfDiskSpace"], [13, "Unauthorized"], [112, "WriteConflict"], [100, "UnsatisfiableWriteConcern"]].freeze
+      TROUBLES = { 14_031 => "OutOfDiskSpace", 13 => "Unauthorized", 112 => "WriteConflict",
+                   100 => "UnsatisfiableWriteConcern" }.freeze
 
       def initialize(collection)
         super
