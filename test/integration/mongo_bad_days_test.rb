@@ -62,7 +62,8 @@ class MongoBadDaysTest < Minitest::Test
     inserts = { one: -> { items.insert_one({}) }, many: -> { items.insert_many([{}, {}]) },
                 bulk: -> { items.bulk_write { |bulk| bulk.insert_one({}) } } }
     inserts.each do |name, insert|
-      unmet = { ok: 1.0, n: 1, writeConcernError: { code: 64, codeName: "WriteConcernFailed", errmsg: "timed out" } }
+      concern = { code: 64, codeName: "WriteConcernFailed", errmsg: "timed out" }
+      unmet = { ok: 1.0, n: 1, writeConcernError: concern }
       replies = name == :one ? [unmet] : [unmet, { **unmet, **refused }]
       replies.each do |reply|
         proxy.reply(reply)

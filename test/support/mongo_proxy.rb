@@ -2,8 +2,8 @@
 
 require "socket"
 
-# A proxy before a server of MongoDB's protocol that replies to inserts as the test says: of what mongo-java-server never
-# has, such as a full disk or an unmet write concern.
+# A proxy before a server of MongoDB's protocol that replies to inserts as the test says: with what mongo-java-server
+# never has, such as a full disk or an unmet write concern.
 class MongoProxy
   REPLY = 2013 # OP_MSG
   INSERT = "\x02insert\0".b
