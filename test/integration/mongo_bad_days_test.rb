@@ -2,6 +2,7 @@
 
 require_relative "../test_helper"
 require "support/cutting_proxy"
+require "support/mongo_proxy"
 require "support/servers"
 require "timeout"
 require "support/patience"
@@ -51,6 +52,27 @@ class MongoBadDaysTest < Minitest::Test
     @server.start
     once_available { items.update_one({ _id: 1 }, { "$set" => { seen: true } }) }
     assert_equal true, items.find_one["seen"]
+  end
+
+  # A bulk write did not look, and insert_many told of a refused document alone: the others seemed safe.
+  def test_a_write_concern_that_is_not_met_is_an_error_of_each_insert
+    proxy = MongoProxy.new(@server.port)
+    items = client(port: proxy.port)["items"]
+    refused = { writeErrors: [{ index: 0, code: 121, errmsg: "Document failed validation" }] }
+    inserts = { one: -> { items.insert_one({}) }, many: -> { items.insert_many([{}, {}]) },
+                bulk: -> { items.bulk_write { |bulk| bulk.insert_one({}) } } }
+    inserts.each do |name, insert|
+      concern = { code: 64, codeName: "WriteConcernFailed", errmsg: "timed out" }
+      unmet = { ok: 1.0, n: 1, writeConcernError: concern }
+      replies = name == :one ? [unmet] : [unmet, { **unmet, **refused }]
+      replies.each do |reply|
+        proxy.reply(reply)
+        error = assert_raises(Mongo::WriteFailed, name) { insert.call }
+        assert_equal [64, reply.key?(:writeErrors) ? 1 : 0], [error.server_code, error.write_errors.size]
+      end
+    end
+  ensure
+    proxy&.close
   end
 
   def test_a_halted_server_is_a_timeout_and_then_goes_on

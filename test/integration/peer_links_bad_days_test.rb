@@ -33,6 +33,37 @@ class PeerLinksBadDaysTest < PeerLinksCase
     end
   end
 
+  # Cleaners of /tmp remove it, and systemd the folder of a user who has logged out. Workers that came later called in
+  # vain, for good.
+  def test_a_worker_whose_socket_is_removed_listens_there_again
+    peer = start_peer
+    as_worker do |links|
+      FileUtils.rm_rf(@folder)
+      wait_until("the peer can be called") { echoes?(links.peer(peer.path)) }
+      wait_until("this worker says so") { turn && @complaints.any? }
+      assert_equal ["The worker's socket #{@folder}/test.sock was removed. It listens there again."], @complaints
+    end
+  end
+
+  def test_a_socket_whose_folder_cannot_be_made_again_is_reported_once
+    start_peer
+    as_worker do
+      FileUtils.rm_rf(@folder)
+      File.write(@folder, "") # stands for a folder that only root may make
+      wait_until("this worker says so") { turn && @complaints.any? }
+      FileUtils.rm(@folder)
+      wait_until("it listens again") { turn && @complaints.size > 1 }
+      assert_match(/test.sock was removed, so new workers cannot call it: .+\.\z/, @complaints[0])
+      assert_match(/It listens there again/, @complaints[1])
+    end
+  end
+
+  def echoes?(peer)
+    peer.call([:echo, 1], 5)
+  rescue Elah::PeerUnavailable
+    false
+  end
+
   def test_who_is_cancelled_has_its_call_cancelled
     peer = start_peer
     as_worker do |links|

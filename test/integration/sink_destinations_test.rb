@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Each destination with the real server: what arrives, what comes twice, what it does not take, and when it is gone.
-require "delegate"
 require "test_helper"
+require "support/mongo_proxy"
 require "support/sink_case"
 require "support/servers"
 require "support/slow_proxy"
@@ -193,7 +193,8 @@ class SinkDestinationsTest < SinkCase
       visits.push_all(texts.map { |text| { n: 1, text: text } }, durability: :disk)
       assert visits.flush(wait_seconds: 60)
       assert_equal 200, rows.size
-      assert_match(/2000\d\d\d bytes, above the server's max_allowed_packet of 1048576/, visits.dead_letters.first.reason)
+      reason = visits.dead_letters.first.reason
+      assert_match(/2000\d\d\d bytes, above the server's max_allowed_packet of 1048576/, reason)
       assert_equal [201, 200, 0, 1], account(visits)
     ensure
       @sql.execute("SET GLOBAL max_allowed_packet = #{allowed}")
@@ -216,6 +217,8 @@ class SinkDestinationsTest < SinkCase
   class MongoTest < SinkDestinationsTest
     include Promises
     include ServerPromises
+
+    UNMET = { writeConcernError: { code: 64, codeName: "WriteConcernFailed", errmsg: "replication timed out" } }.freeze
 
     def setup
       super
@@ -257,33 +260,41 @@ class SinkDestinationsTest < SinkCase
       @collection.drop
     end
 
-    # A collection whose server refuses the first commands as MongoDB does, and stores the documents of the last one.
-    class Troubled < SimpleDelegator
-      TROUBLES = [[14_031, "OutOfDiskSpace"], [13, "Unauthorized"], [112, "WriteConflict"], [100, "UnsatisfiableWriteConcern"]].freeze
-
-      def initialize(collection)
-        super
-        @troubles = TROUBLES.map { |code, name| Elah::Mongo::WriteFailed.new(name, code, name, []) }
-        @troubles << Elah::Mongo::WriteFailed.new("WriteConflict", 112, "", [[1, 112, "WriteConflict"]])
-        @last = Elah::Mongo::WriteFailed.new("waiting for replication timed out", 64, "WriteConcernFailed", [])
-      end
-
-      def insert_many(documents, **options)
-        raise @troubles.shift if @troubles.any?
-
-        super
-        last, @last = @last, nil
-        raise last if last
+    # They counted as the fault of each event, so all became dead letters.
+    def test_while_the_server_is_in_trouble_events_wait_and_then_arrive
+      through_proxy do |proxy, mongo|
+        troubles = { 14_031 => "OutOfDiskSpace", 13 => "Unauthorized", 100 => "UnsatisfiableWriteConcern" }
+        troubles.each { |code, name| proxy.reply({ ok: 0.0, code: code, codeName: name, errmsg: name }) }
+        proxy.reply({ ok: 1.0, n: 2, writeErrors: [{ index: 1, code: 112, errmsg: "WriteConflict" }] })
+        proxy.reply({ ok: 1.0, n: 3, **UNMET }, stores: true)
+        events = sink(to: Elah::Sink::MongoCollection.new(mongo["events"]))
+        events.push_all(Array.new(3) { |n| { n: n } }, durability: :disk)
+        assert events.flush(wait_seconds: 60)
+        assert_equal [0, 1, 2], rows.map { |_, data| data["n"] }.sort
+        assert_equal [3, 3, 0, 0], account(events)
       end
     end
 
-    # They counted as the fault of each event, so all became dead letters.
-    def test_while_the_server_is_in_trouble_events_wait_and_then_arrive
-      events = sink(to: Elah::Sink::MongoCollection.new(Troubled.new(@collection)))
-      events.push_all(Array.new(3) { |n| { n: n } }, durability: :disk)
-      assert events.flush(wait_seconds: 60)
-      assert_equal [0, 1, 2], rows.map { |_, data| data["n"] }.sort
-      assert_equal [3, 3, 0, 0], account(events)
+    # The good event counted as delivered, and a failover might have lost it.
+    def test_a_write_concern_that_is_not_met_beside_a_bad_event_is_waited_for
+      through_proxy do |proxy, mongo|
+        refused = { index: 1, code: 121, errmsg: "Document failed validation" }
+        2.times { |n| proxy.reply({ ok: 1.0, n: 1, writeErrors: [refused], **(n.zero? ? UNMET : {}) }, stores: true) }
+        events = sink(to: Elah::Sink::MongoCollection.new(mongo["events"]))
+        events.push_all(Array.new(2) { |n| { n: n } }, durability: :disk)
+        assert events.flush(wait_seconds: 60)
+        refute_empty @pauses, "the insert was repeated"
+        assert_equal ["Document failed validation (121)"], events.dead_letters.map(&:reason)
+      end
+    end
+
+    def through_proxy
+      proxy = MongoProxy.new(server.port)
+      mongo = Elah::Mongo.new("mongodb://127.0.0.1:#{proxy.port}/test")
+      yield proxy, mongo
+    ensure
+      mongo&.close
+      proxy&.close
     end
 
     def server = @@server ||= Servers::MongoJavaServer.start(durable: true)

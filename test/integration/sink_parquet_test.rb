@@ -71,7 +71,7 @@ class SinkParquetTest < SinkCase
     assert_equal [2, 1, 0, 1], account(visits)
   end
 
-  # The file of the first hour was there when the block failed in the second one, and those of the halves came beside it.
+  # The file of the first hour was there when the block failed in the second one, and those of the halves came beside.
   def test_an_event_that_a_block_cannot_read_doubles_no_event_of_another_hour
     clock = Elah::Store::Clock.new(Time.utc(2026, 11, 21, 13, 59, 59))
     accepting = sink(clock: clock, deliver: false)

@@ -34,7 +34,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::net::UnixListener;
 
 pub use frame::Reason;
 use incoming::Incoming;
@@ -119,7 +118,7 @@ pub struct Links {
     incoming: Rc<Incoming>,
     network: Option<Rc<Network>>,
     /// Removes the file when the links are dropped.
-    socket: SocketFile,
+    socket: Rc<SocketFile>,
 }
 
 impl Links {
@@ -132,8 +131,7 @@ impl Links {
         waker: LocalWaker,
     ) -> io::Result<(Links, impl Future<Output = ()> + 'static)> {
         let (listener, socket) = SocketFile::bind(path)?;
-        listener.set_nonblocking(true)?;
-        let listener = UnixListener::from_std(listener)?;
+        let socket = Rc::new(socket);
         let shared = Rc::new(Shared::new(bounds, waker, socket.owner()));
         let (tcp_listener, network) = match port {
             Some(port) => {
@@ -145,7 +143,7 @@ impl Links {
         let outgoing = Rc::new(Outgoing::new(Rc::clone(&shared), network.clone()));
         let incoming = Rc::new(Incoming::new(Rc::clone(&shared)));
         let tcp = tcp_listener.zip(network.clone());
-        let work = porter::run(listener, tcp, Rc::clone(&shared), Rc::clone(&outgoing), Rc::clone(&incoming));
+        let work = porter::run(listener, Rc::clone(&socket), tcp, Rc::clone(&shared), Rc::clone(&outgoing), Rc::clone(&incoming));
         Ok((Links { shared, outgoing, incoming, network, socket }, work))
     }
 

@@ -16,23 +16,28 @@ use super::incoming::Incoming;
 use super::network::{LOOK_INTERVAL, Network};
 use super::outgoing::{Link, Outgoing};
 use super::shared::Shared;
-use super::socket::trusted;
+use super::socket::{SocketFile, trusted};
 use super::stream::Failure;
 
 /// The pause of `accept` when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a worker looks for the file of its socket.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 enum Event {
     Dial(Rc<Link>),
     Accepted(io::Result<UnixStream>),
     Connected(io::Result<(TcpStream, SocketAddr)>, Rc<Network>),
     Look(Rc<Network>),
+    Check,
     Closed,
 }
 
 /// Accepts and opens connections until the links are closed.
 pub(crate) async fn run(
-    listener: UnixListener,
+    mut listener: UnixListener,
+    socket: Rc<SocketFile>,
     tcp: Option<(TcpListener, Rc<Network>)>,
     shared: Rc<Shared>,
     outgoing: Rc<Outgoing>,
@@ -41,6 +46,9 @@ pub(crate) async fn run(
     let handshakes = Rc::new(Handshakes::default());
     let mut looks = interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checks = interval(CHECK_INTERVAL);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_missing = false;
     loop {
         let event = poll_fn(|context| {
             shared.register_porter(context);
@@ -54,6 +62,9 @@ pub(crate) async fn run(
                 && looks.poll_tick(context).is_ready()
             {
                 return Poll::Ready(Event::Look(Rc::clone(network)));
+            }
+            if checks.poll_tick(context).is_ready() {
+                return Poll::Ready(Event::Check);
             }
             if incoming.is_full() {
                 return Poll::Pending;
@@ -88,6 +99,23 @@ pub(crate) async fn run(
                 });
             }
             Event::Look(network) => network.look_at_certificates(),
+            Event::Check => match socket.restore() {
+                Ok(None) => is_missing = false,
+                Ok(Some(restored)) => {
+                    listener = restored;
+                    is_missing = false;
+                    shared.complain(format!(
+                        "The worker's socket {} was removed. It listens there again.",
+                        socket.path().display()
+                    ));
+                }
+                Err(cause) if !is_missing => {
+                    is_missing = true;
+                    let path = socket.path().display();
+                    shared.complain(format!("The worker's socket {path} was removed, so new workers cannot call it: {cause}."));
+                }
+                Err(_) => {}
+            },
             Event::Accepted(Err(_)) | Event::Connected(Err(_), _) => tokio::time::sleep(EXHAUSTED_PAUSE).await,
         }
     }

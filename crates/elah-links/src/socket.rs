@@ -1,13 +1,14 @@
 //! The sockets between workers: the file on which a worker listens, for processes of the same user only, and the connection to
 //! another worker.
 
+use std::cell::Cell;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::UnixListener as BoundListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixStream;
+use tokio::net::{UnixListener, UnixStream};
 
 use elah_loop::unix_socket;
 
@@ -23,30 +24,31 @@ const FULL_BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
-    inode: u64,
+    inode: Cell<u64>,
     owner: u32,
     process_id: u32,
 }
 
 impl SocketFile {
     /// Listens on `path`. Refuses a folder that others may enter, or that belongs to another user.
-    pub(crate) fn bind(path: &Path) -> io::Result<(BoundListener, SocketFile)> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no folder"))?;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let listener = unix_socket::bind(path, BACKLOG)?;
-        let metadata = std::fs::symlink_metadata(path)?;
-        let file =
-            SocketFile { path: path.to_owned(), inode: metadata.ino(), owner: metadata.uid(), process_id: std::process::id() };
-        let folder = std::fs::metadata(folder)?;
-        if folder.uid() != file.owner || folder.mode() & 0o077 != 0 {
-            file.remove();
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "its folder must belong to this user and be closed to others (mode 0700)",
-            ));
+    pub(crate) fn bind(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+        let (listener, metadata) = listen(path)?;
+        let (inode, owner) = (Cell::new(metadata.ino()), metadata.uid());
+        Ok((listener, SocketFile { path: path.to_owned(), inode, owner, process_id: std::process::id() }))
+    }
+
+    /// Listens again if the file is gone: a cleaner may remove it, or systemd the folder when the user's last session ends.
+    pub(crate) fn restore(&self) -> io::Result<Option<UnixListener>> {
+        if fs::symlink_metadata(&self.path).is_ok() {
+            return Ok(None);
         }
-        Ok((listener, file))
+        let (listener, metadata) = listen(&self.path)?;
+        self.inode.set(metadata.ino());
+        Ok(Some(listener))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The user that this process runs as.
@@ -56,11 +58,29 @@ impl SocketFile {
 
     /// Removes the file, unless this is a forked child or the path belongs to another socket now.
     pub(crate) fn remove(&self) {
-        let is_ours = std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode);
+        let is_ours = fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode.get());
         if is_ours && std::process::id() == self.process_id {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+fn listen(path: &Path) -> io::Result<(UnixListener, Metadata)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no folder"))?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let listener = unix_socket::bind(path, BACKLOG)?;
+    let metadata = fs::symlink_metadata(path)?;
+    let folder = fs::metadata(folder)?;
+    if folder.uid() != metadata.uid() || folder.mode() & 0o077 != 0 {
+        let _ = fs::remove_file(path);
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "its folder must belong to this user and be closed to others (mode 0700)",
+        ));
+    }
+    listener.set_nonblocking(true)?;
+    Ok((UnixListener::from_std(listener)?, metadata))
 }
 
 /// Connects to the worker that listens on `path`. A full backlog means that the worker exists but is behind. Linux refuses such a

@@ -165,7 +165,7 @@ module Elah
       return if @keep_at && now < @keep_at
 
       @keep_at = now + RunDir::KEEP_SECONDS
-      @run_dir.keep(@log) or @log.error("The run folder #{@run_dir.path} was removed: a new worker cannot be called by the others. " \
+      @run_dir.keep(@log) or @log.error("The run folder #{@run_dir.path} was removed: elah status does not see this server, and it cannot restart. " \
                                         "Stop the server and start it again")
     end
 

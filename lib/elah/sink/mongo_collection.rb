@@ -38,9 +38,12 @@ module Elah
       # @return [Boolean] whether the server caused the error, and not an event
       def passing?(error)
         return false unless error.is_a?(::Elah::Mongo::Refused)
-        return !OF_A_DOCUMENT.include?(error.server_code) if error.write_errors.empty?
 
-        error.write_errors.any? { |_, code, _| OF_THE_SERVER.include?(code) }
+        codes = error.write_errors.map { |_, code, _| code }
+        # Beside the errors of documents, another code is that of a write concern that is not met.
+        return !OF_A_DOCUMENT.include?(error.server_code) unless codes.include?(error.server_code)
+
+        codes.any? { |code| OF_THE_SERVER.include?(code) }
       end
 
       private

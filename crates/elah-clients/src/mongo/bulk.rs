@@ -103,6 +103,7 @@ impl Client {
             let doing = format!("bulk write on {}.{collection}", self.database_name());
             let mut outcome = BulkOutcome::default();
             let mut write_errors = Vec::new();
+            let mut unmet = None;
             let mut done = 0;
             while done < writes.len() && (write_errors.is_empty() || !is_ordered) {
                 let part = &writes[done..done + command_length(&writes[done..])];
@@ -114,11 +115,17 @@ impl Client {
                 outcome.add(part[0].kind, &reply);
                 let errors = reply.get_array("writeErrors").into_iter().flatten();
                 write_errors.extend(errors.filter_map(|error| WriteError::read(error.as_document()?, done)));
+                unmet = unmet.or_else(|| reply.get_document("writeConcernError").ok().cloned());
                 done += part.len();
             }
-            match write_errors.first().cloned() {
-                None => Ok(outcome),
-                Some(first) => Err(self.asked(&doing).write(first.code, "", &first.message, write_errors)),
+            match (unmet, write_errors.first().cloned()) {
+                (Some(unmet), _) => {
+                    let text = |name| unmet.get_str(name).unwrap_or_default();
+                    let code = unmet.get_i32("code").unwrap_or_default();
+                    Err(self.asked(&doing).unmet(code, text("codeName"), text("errmsg"), write_errors))
+                }
+                (None, Some(first)) => Err(self.asked(&doing).write(first.code, "", &first.message, write_errors)),
+                (None, None) => Ok(outcome),
             }
         })
     }

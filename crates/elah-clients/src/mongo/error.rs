@@ -89,8 +89,8 @@ impl Asked<'_> {
             ErrorKind::Write(WriteFailure::WriteError(refused)) => {
                 self.write(refused.code, refused.code_name.as_deref().unwrap_or_default(), &refused.message, Vec::new())
             }
-            ErrorKind::Write(WriteFailure::WriteConcernError(refused)) => {
-                self.refused(Kind::Write, refused.code, &refused.code_name, &refused.message, Vec::new())
+            ErrorKind::Write(WriteFailure::WriteConcernError(unmet)) => {
+                self.unmet(unmet.code, &unmet.code_name, &unmet.message, Vec::new())
             }
             ErrorKind::InsertMany(refused) => {
                 let write_errors: Vec<_> = refused
@@ -100,10 +100,8 @@ impl Asked<'_> {
                     .map(|one| WriteError { index: one.index, code: one.code, message: one.message.clone() })
                     .collect();
                 match (write_errors.first().cloned(), &refused.write_concern_error) {
-                    (Some(first), _) => self.write(first.code, "", &first.message, write_errors),
-                    (None, Some(refused)) => {
-                        self.refused(Kind::Write, refused.code, &refused.code_name, &refused.message, Vec::new())
-                    }
+                    (_, Some(unmet)) => self.unmet(unmet.code, &unmet.code_name, &unmet.message, write_errors),
+                    (Some(first), None) => self.write(first.code, "", &first.message, write_errors),
                     (None, None) => self.invalid_reply("a failed insert without a reason".to_owned()),
                 }
             }
@@ -130,6 +128,11 @@ impl Asked<'_> {
     pub(super) fn write(&self, code: i32, name: &str, message: &str, write_errors: Vec<WriteError>) -> Error {
         let kind = if DUPLICATE_KEY.contains(&code) { Kind::DuplicateKey } else { Kind::Write };
         self.refused(kind, code, name, message, write_errors)
+    }
+
+    /// A write concern that is not met concerns all documents of a write, so it is told before what failed of some.
+    pub(super) fn unmet(&self, code: i32, name: &str, message: &str, write_errors: Vec<WriteError>) -> Error {
+        self.refused(Kind::Write, code, name, message, write_errors)
     }
 
     fn command(&self, code: i32, name: &str, message: &str) -> Error {
