@@ -43,7 +43,7 @@ module Lab
     end
 
     # @return [Hash{Symbol=>Object}]
-    def about = JSON.parse(File.read(file("about.json")), symbolize_names: true)
+    def about = JSON.parse(File.read(file("about.json"), encoding: "UTF-8"), symbolize_names: true)
 
     # @param run [Hash] as Measurement and Soak give it
     def append(run)
@@ -60,7 +60,7 @@ module Lab
     def runs
       return [] unless File.exist?(file("runs.ndjson"))
 
-      File.foreach(file("runs.ndjson")).filter_map { |line| JSON.parse(line, symbolize_names: true) if line.end_with?("\n") }
+      File.foreach(file("runs.ndjson"), encoding: "UTF-8").filter_map { |line| JSON.parse(line, symbolize_names: true) if line.end_with?("\n") }
     end
 
     # @param name [String]

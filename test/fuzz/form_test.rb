@@ -17,11 +17,18 @@ class FormFuzzTest < Minitest::Test
     Fuzz.run(self) do |random|
       text = MUTATOR.mutated(random).force_encoding(Encoding::UTF_8)
       separators = ["&;", "&"].sample(random: random)
+      next if Rack.release >= "3.1" && names(text.b).any? { |name| odd?(name) }
+
       assert_equal rack(text, separators), elah(text, separators), text.inspect
     end
   end
 
   private
+
+  def names(text) = text.gsub(/%5b/i, "[").gsub(/%5d/i, "]").split(/[&;]/).map { |pair| pair[/[^=]*/].lstrip }
+
+  # Rack 3.1 reads names like `[a]b` and `a]b[c` in another way.
+  def odd?(name) = !name.match?(/\A[^\[\]]+(\[[^\[\]]*\])*\z/n)
 
   def elah(text, separators)
     Elah::Form.parse(text, params_max: 100, depth_max: 8, semicolons: separators == "&;")

@@ -99,6 +99,8 @@ class ServersTest < Minitest::Test
   end
 
   def test_a_cluster_answers_for_every_key
+    skip "The gem redis has its client for clusters in another gem since version 5." if Redis::VERSION >= "5"
+
     Servers::RedisCluster.start(masters: 3) do |cluster|
       client = Redis.new(cluster: cluster.urls)
       20.times { |index| client.set("key#{index}", index) }

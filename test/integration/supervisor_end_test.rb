@@ -52,7 +52,7 @@ class SupervisorEndTest < Minitest::Test
     pids = worker_pids(server)
     Process.kill(:KILL, server.pid)
     server.wait_until_ended
-    wait_until("the workers have ended") { pids.none? { |pid| File.exist?("/proc/#{pid}") } }
+    wait_until("the workers have ended") { pids.none? { |pid| File.exist?("/proc/#{pid}/exe") } }
     folder = run_dir(server).path
     assert_path_exists folder
     supervised(bind: server.url, run_dir: File.dirname(folder)) do |next_server|

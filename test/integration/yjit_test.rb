@@ -47,6 +47,10 @@ class YJITTest < Minitest::Test
     run Compiled
   RUBY
   CLIENTS = 4
+
+  def setup
+    skip "This Ruby has no YJIT." unless defined?(RubyVM::YJIT)
+  end
   REQUESTS = 100
 
   def test_an_api_on_two_workers

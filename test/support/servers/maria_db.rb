@@ -57,7 +57,8 @@ module Servers
                    "character-set-server" => "utf8mb4", "max-connections" => 200 }
       settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0,
                       "innodb-flush-method" => "nosync") unless @durable
-      settings.update("ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path) if tls?
+      settings["ssl"] = "OFF" # of MariaDB 11.4 and later
+      settings.update("ssl" => "ON", "ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path) if tls?
       settings
     end
 
