@@ -67,8 +67,8 @@ class HttpEarlyResponseTest < Minitest::Test
 
   def connect(&block) = self.class.server.connect(&block)
 
-  # The connection was reset after 1 MB. nginx, which looks at the response when it has sent the request, answered 502 and
-  # took the server for failed.
+  # The connection was reset after 1 MB. nginx, which looks at the response when it has sent the request, answered 502
+  # and took the server for failed.
   def test_a_client_may_send_a_long_body_before_it_reads_the_response
     ElahServer.start(APP, body_bytes_max: 20_000_000) do |server|
       { "/refuse" => [422, 16], "/ignore" => [201, 16], "/body" => [413, 24] }.each do |path, (status, megabytes)|

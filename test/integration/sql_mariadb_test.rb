@@ -60,7 +60,8 @@ class SQLMariaDBTest < Minitest::Test
   def test_the_server_computes_exactly_with_decimals_and_large_integers
     @admin.execute("CREATE TABLE more_things (name varchar(40), amount decimal(30, 2), n bigint unsigned)")
     sql = client
-    sql.execute("INSERT INTO more_things VALUES (?, ?, ?)", BigDecimal("1.5"), BigDecimal("12345678901234567.89"), (2**64) - 1)
+    sql.execute("INSERT INTO more_things VALUES (?, ?, ?)",
+                BigDecimal("1.5"), BigDecimal("12345678901234567.89"), (2**64) - 1)
     sql.execute("UPDATE more_things SET amount = amount + ?, n = ? - 1 WHERE amount > ?",
                 BigDecimal("0.10"), (2**64) - 1, BigDecimal("12345678901234567.88"))
     assert_equal [["1.5", BigDecimal("12345678901234567.99"), (2**64) - 2]], sql.rows("SELECT * FROM more_things")

@@ -58,9 +58,11 @@ module Servers
       settings.update("innodb-flush-log-at-trx-commit" => 0, "innodb-doublewrite" => 0,
                       "innodb-flush-method" => "nosync") unless @durable
       settings["ssl"] = "OFF" # of MariaDB 11.4 and later
-      settings.update("ssl" => "ON", "ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path) if tls?
+      settings.update(tls) if tls?
       settings
     end
+
+    def tls = { "ssl" => "ON", "ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path }
 
     # It runs as whoever runs the tests, and wants root to say so.
     def user = Etc.getpwuid.name
