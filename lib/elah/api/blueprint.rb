@@ -112,7 +112,7 @@ module Elah
         documentation = parameters.map(&:documentation).reduce({}, :merge)
         renamed = parameters.map(&:renamed).reduce({}, :merge)
         @declared = DeclaredFilter.new(parameters.flat_map(&:declared), documentation, renamed)
-        own = settings.innermost(:parameters).last&.declared || []
+        own = settings.own_parameters&.declared || []
         @own_declared = DeclaredFilter.new(own, documentation, renamed)
       end
     end

@@ -48,7 +48,7 @@ module Elah
         if mount.app.respond_to?(:captured_layers)
           layer = Layer.new
           layer.stacked[:mount_path] << path unless path == "/"
-          compile(mount.app, layers + [layer], parameters + Settings.new(layers).stack(:parameters))
+          compile(mount.app, layers + [layer], parameters + Settings.new(layers).parameters)
         else
           settings = Settings.new(layers)
           versions_in_path(settings).each do |version|

@@ -3,22 +3,25 @@
 # The settings of nested scopes: a class, its namespaces and the APIs that mount it each add a layer.
 module Elah
   class API
-    # The settings of one scope. `single` values override those of outer scopes, `stacked` ones join them.
+    # The settings of one scope. `single` values override those of outer scopes, `stacked` ones join them. `parameters` are the `params` blocks for
+    # the next endpoint or namespace.
     class Layer
-      attr_reader :single, :stacked
+      attr_reader :single, :stacked, :parameters
 
-      def initialize
-        @single = {}
-        @stacked = Hash.new { |hash, key| hash[key] = [] }
+      # @param single [Hash{Symbol=>Object}]
+      # @param stacked [Hash{Symbol=>Array}] makes an Array for a new key
+      # @param parameters [Array<Parameters>]
+      def initialize(single = {}, stacked = Hash.new { |hash, key| hash[key] = [] }, parameters = [])
+        @single = single
+        @stacked = stacked
+        @parameters = parameters
       end
 
       # @return [Layer] a copy that later statements in the scope do not change
-      def snapshot
-        copy = Layer.new
-        copy.single.merge!(single)
-        stacked.each { |key, values| copy.stacked[key].concat(values) }
-        copy
-      end
+      def snapshot = Layer.new(single.dup, stacked.transform_values(&:dup), parameters.dup)
+
+      # @return [Layer] one that later statements in the scope change, except for `params`
+      def view = Layer.new(single, stacked, parameters.dup)
     end
 
     # The settings of an endpoint: a stack of layers, the outermost first.
@@ -43,11 +46,11 @@ module Elah
       # @return [Hash] the stacked hashes of the key in one, where the inner ones win
       def merged(key) = stack(key).reduce({}, :merge)
 
-      # @return [Array] the values of the innermost layer that has any
-      def innermost(key)
-        layer = @layers.reverse_each.find { |candidate| candidate.stacked.fetch(key, []).any? }
-        layer ? layer.stacked[key] : []
-      end
+      # @return [Array<Parameters>] the `params` blocks, outermost first
+      def parameters = @layers.flat_map(&:parameters)
+
+      # @return [Parameters, nil] the last block of the innermost layer that has any
+      def own_parameters = @layers.reverse_each.find { |layer| layer.parameters.any? }&.parameters&.last
     end
   end
 end

@@ -62,7 +62,9 @@ module Servers
       settings
     end
 
-    def tls = { "ssl" => "ON", "ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path }
+    def tls
+      { "ssl" => "ON", "ssl-ca" => ca_file, "ssl-cert" => @certificate.path, "ssl-key" => @certificate.key_path }
+    end
 
     # It runs as whoever runs the tests, and wants root to say so.
     def user = Etc.getpwuid.name

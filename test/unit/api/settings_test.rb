@@ -29,8 +29,6 @@ class APISettingsTest < Minitest::Test
     @inner.stacked[:before] << 2
     assert_equal [1, 2], @settings.stack(:before)
     assert_equal [2, 1], @settings.stack_from_innermost(:before)
-    assert_equal [2], @settings.innermost(:before)
-    assert_equal [], @settings.innermost(:after)
   end
 
   def test_stacked_hashes_merge_and_the_inner_wins

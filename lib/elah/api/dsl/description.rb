@@ -23,7 +23,8 @@ module Elah
         # @return [void]
         def params(&block)
           parameters = Parameters.new(named: settings.merged(:named_params), &block)
-          stack(:parameters, parameters)
+          changed!
+          @layers.last.parameters << parameters
         end
 
         # Stores a custom value with the next endpoint, or reads it.

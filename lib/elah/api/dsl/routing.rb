@@ -39,7 +39,7 @@ module Elah
           paths = Array(paths).map(&:to_s)
           @definitions << Definition.new(
             verbs: verbs, paths: paths.empty? ? ["/"] : paths, options: options, block: block, layers: captured_layers,
-            description: @description || {}, parameters: captured_parameters, route_settings: @route_settings.dup,
+            description: @description || {}, parameters: settings.parameters, route_settings: @route_settings.dup,
             api: self
           )
           finish_route
@@ -148,12 +148,14 @@ module Elah
         # @api private
         attr_reader :definitions
 
-        # @return [Array<Layer>] the settings at this point of the class body, as they are now
+        # @return [Array<Layer>] the settings of an endpoint at this point of the class body: later statements in its own scope do not concern it,
+        #   those of outer scopes do, as under Grape
         # @api private
-        def captured_layers
-          inherited = superclass.respond_to?(:captured_layers) ? superclass.captured_layers : []
-          inherited + @layers.map(&:snapshot)
-        end
+        def captured_layers = [*scopes[0...-1], @layers.last.snapshot]
+
+        # @return [Array<Layer>] the scopes at this point of the class body, the outermost first
+        # @api private
+        def scopes = [*(superclass.scopes if superclass.respond_to?(:scopes)), *@layers.map(&:view)]
 
         private
 
@@ -193,13 +195,11 @@ module Elah
           finish_route
         end
 
-        def captured_parameters = captured_layers.flat_map { |layer| layer.stacked.fetch(:parameters, []) }
-
         # The values of `desc`, `params` and `route_setting` applied to the endpoint just defined only.
         def finish_route
           @description = nil
           @route_settings = {}
-          @layers.last.stacked.delete(:parameters)
+          @layers.last.parameters.clear
           changed!
         end
 

@@ -21,6 +21,34 @@ module Parity
     get(:declared_in_time) { declared(params) }
   end
 
+  # What stands below a namespace holds for it: an app whose `authenticate!` did was open to all.
+  class Below < API_BASE
+    namespace(:a) do
+      namespace(:b) { get { { helped: respond_to?(:helping) } } }
+      before { header "X-A", "1" }
+      get(:c) { { c: 1 } }
+      after { header "X-Z", "1" }
+    end
+    scope(:part) { get(:part) { { part: 1 } } }
+    params { optional :number, type: Integer }
+    namespace(:typed) { get { params[:number].class.name } }
+    route_param(:id) { get { { id: params[:id] } } }
+    before { header "X-Below", params[:number].class.name }
+    format :json
+    prefix :api
+    helpers { def helping = true }
+  end
+
+  # The same for exceptions.
+  class RescuedBelow < API_BASE
+    namespace(:a) do
+      get(:raises) { raise IOError, "x" }
+      rescue_from(EOFError) { error!("inner", 491) }
+      get(:ends) { raise EOFError, "x" }
+    end
+    rescue_from(IOError) { |error| error!("outer #{error.class.name}", 490) }
+  end
+
   # What an app says of one rule or another at the same time.
   class Scopes < API_BASE
     format :json
