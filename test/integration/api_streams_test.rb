@@ -11,6 +11,14 @@ class APIStreamsTest < Minitest::Test
   API = <<~RUBY
     SILENCE = Elah::Broadcast.new
 
+    class Cursor
+      def each
+        yield "row"
+      end
+
+      def close = warn("the cursor is closed")
+    end
+
     class Streaming < Elah::API
       rescue_from(ArgumentError) { |e| error!("rescued: \#{e.message}", 422) }
       before { @connection = "open" }
@@ -26,6 +34,7 @@ class APIStreamsTest < Minitest::Test
       get(:fails) { stream { |_out| raise ArgumentError, "no rows" } }
       get(:halts) { stream { |_out| error!("no such row", 404) } }
       get(:fails_later) { stream { |out| out << "first"; raise ArgumentError, "no more rows" } }
+      get(:cursor) { stream Cursor.new }
       get(:missing) { sendfile "/there/is/no/such/file" }
     end
   RUBY
@@ -39,6 +48,13 @@ class APIStreamsTest < Minitest::Test
   def each_server(**options)
     ElahServer.start(NATIVE, **options) { |server| yield server }
     ElahServer.start(BEHIND_RACK, extension: ".ru", **options) { |server| yield server }
+  end
+
+  def test_a_streamed_object_is_closed
+    each_server do |server|
+      assert_equal "row", server.get("/cursor").body
+      server.wait_for(/the cursor is closed/)
+    end
   end
 
   # The client got a 200 and a broken stream, to which an EventSource connects again at once.

@@ -53,6 +53,37 @@ class APIStreamingTest < APICase
     assert_raises(ArgumentError) { get(sending, "/wrong_file") }
   end
 
+  class Rows
+    attr_reader :closed
+
+    def initialize(failing: false)
+      @failing = failing
+      @closed = 0
+    end
+
+    def each
+      yield "row"
+      raise IOError, "lost" if @failing
+    end
+
+    def close = @closed += 1
+  end
+
+  # A cursor kept its connection, and a file its descriptor.
+  def test_an_object_is_closed_at_the_end_of_the_request
+    rows = [Rows.new, Rows.new(failing: true), Rows.new]
+    first, failing, unread = rows
+    streaming = api do
+      get(:first) { stream first }
+      get(:failing) { stream failing }
+      get(:unread) { stream unread }
+    end
+    assert_equal "row", get(streaming, "/first").body
+    assert_raises(IOError) { get(streaming, "/failing") }
+    head(streaming, "/unread")
+    assert_equal [1, 1, 1], rows.map(&:closed)
+  end
+
   def test_events
     ticking = api do
       get(:x) do

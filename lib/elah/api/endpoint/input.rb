@@ -178,13 +178,19 @@ module Elah
         end
       end
 
+      # @return [Elah::Task, nil] nil under another server
+      def _request_task
+        task = Elah.current_loop&.current_task
+        task = task.parent while task&.parent
+        task
+      end
+
       # Closes and deletes uploaded files at the end of the request. Under another server Rack::TempfileReaper does.
       def _keep_files(document)
         files = FormParameters.files_in(document)
         return document if files.empty?
 
-        if (task = Elah.current_loop&.current_task)
-          task = task.parent while task.parent
+        if (task = _request_task)
           task.at_end { files.each(&:close!) }
         else
           (@request.env["rack.tempfiles"] ||= []).concat(files)

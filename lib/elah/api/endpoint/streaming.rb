@@ -44,7 +44,7 @@ module Elah
       end
 
       # Streams the response: from a block that writes to `out`, from an object with `each`, or from the file at a path. The handler ends first;
-      # then the block runs. The headers are sent with the first piece.
+      # then the block runs. The headers are sent with the first piece. An object with `close` is closed at the end of the request.
       #
       # @example
       #   stream { |out| rows.each { |row| out << row.to_json << "\n" } }
@@ -99,7 +99,10 @@ module Elah
       private
 
       def _writer(source)
-        return ->(out) { source.each { |piece| out << piece } } if source.respond_to?(:each)
+        if source.respond_to?(:each)
+          _close_at_end(source) if source.respond_to?(:close)
+          return ->(out) { source.each { |piece| out << piece } }
+        end
         raise ArgumentError, "Stream object must respond to :each." unless source.is_a?(String)
 
         lambda do |out|
@@ -107,10 +110,22 @@ module Elah
         end
       end
 
+      # Under another server the end of the request is that of its body.
+      def _close_at_end(source)
+        task = _request_task
+        task ? task.at_end { source.close } : @_streamed_source = source
+      end
+
+      def _end_rack_stream
+        @_streamed_source&.close
+      ensure
+        _run_finally
+      end
+
       # Under Rack the server runs the writer later, and `finally` runs after that. Elah sends the head with an empty piece.
       def _rack_stream(status, headers)
         writer = @_stream
-        response = @request.stream(status, headers, method(:_run_finally)) { |sink| writer.call(Output.new { sink.tap { sink.write("") } }) }
+        response = @request.stream(status, headers, method(:_end_rack_stream)) { |sink| writer.call(Output.new { sink.tap { sink.write("") } }) }
         @_finally_later = true
         response
       end
