@@ -12,6 +12,7 @@ require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/name_lookup"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
+require_relative "scheduler/thread_join"
 require_relative "scheduler/working_directory"
 
 module Elah
