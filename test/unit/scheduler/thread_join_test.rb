@@ -2,8 +2,8 @@
 
 require "test_helper"
 
-# A thread that did not end within the limit of `join` was waited for all the same on Ruby 3.1, and returned as if it had:
-# `thread.join(5) || thread.kill` never killed.
+# A thread that did not end within the limit of `join` was waited for all the same on Ruby 3.1, and returned as if it
+# had: `thread.join(5) || thread.kill` never killed.
 class ThreadJoinTest < Minitest::Test
   def setup
     @end = Thread::Queue.new
