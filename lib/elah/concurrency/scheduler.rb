@@ -5,7 +5,6 @@ require "timeout"
 require_relative "event_loop"
 require_relative "scheduler/autoload"
 require_relative "scheduler/closing"
-require_relative "scheduler/enumerator_fibers"
 require_relative "scheduler/file_lock"
 require_relative "scheduler/interrupt_masks"
 require_relative "scheduler/last_status"
@@ -45,8 +44,9 @@ module Elah
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
     # @return [Boolean] true
+    # @raise [TypeError, ArgumentError] see {Interval}
     def kernel_sleep(duration = nil)
-      duration&.zero? ? self.yield : block(:sleep, duration)
+      Interval.check(duration)&.zero? ? self.yield : block(:sleep, duration)
       true
     end
 

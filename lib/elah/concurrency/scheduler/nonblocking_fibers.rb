@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "enumerator_fibers"
+
 module Elah
   class Scheduler
     # Fibers that code in a task makes. In a blocking fiber Ruby asks no scheduler: a wait would block the loop, and one for another task would never
