@@ -60,7 +60,7 @@ module Elah
       start(task, detached) do
         while true
           due = [due + seconds, Concurrency.now].max
-          sleep(due - Concurrency.now)
+          sleep([due - Concurrency.now, 0].max)
           call_reporting(task, &block)
         end
       end

@@ -26,7 +26,7 @@ class RackEnvTest < Minitest::Test
 
   def test_it_has_what_rack_2_and_rack_3_ask_for
     env = env_of(get("/"))
-    assert_equal([[1, 3], "http", false, false, false, true],
+    assert_equal([[1, 3], "http", true, false, false, true],
                  env.values_at("rack.version", "rack.url_scheme", "rack.multithread", "rack.multiprocess", "rack.run_once", "rack.hijack?"))
     assert_equal [], env["rack.response_finished"]
     %w[rack.input rack.errors rack.hijack].each { |key| assert_includes env, key }

@@ -12,6 +12,7 @@ require_relative "scheduler/mutex_sleep"
 require_relative "scheduler/name_lookup"
 require_relative "scheduler/nonblocking_fibers"
 require_relative "scheduler/select"
+require_relative "scheduler/thread_join"
 require_relative "scheduler/working_directory"
 
 module Elah
@@ -43,8 +44,9 @@ module Elah
 
     # @param duration [Numeric, nil] seconds; nil sleeps until it is woken, 0 lets other fibers run first
     # @return [Boolean] true
+    # @raise [TypeError, ArgumentError] see {Interval}
     def kernel_sleep(duration = nil)
-      duration&.zero? ? self.yield : block(:sleep, duration)
+      Interval.check(duration)&.zero? ? self.yield : block(:sleep, duration)
       true
     end
 

@@ -21,7 +21,8 @@ module Elah
 
         private
 
-        # A key that every request sets is included too: replacing its value is cheaper than adding it.
+        # A key that every request sets is included too: replacing its value is cheaper than adding it. `rack.multithread` is true although there is
+        # one thread: a request that waits lets others in, and middleware takes its locks only if the app may be called meanwhile.
         def template
           {
             "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "PATH_INFO" => "", "QUERY_STRING" => "",
@@ -29,7 +30,7 @@ module Elah
             "SERVER_NAME" => "localhost", "SERVER_PORT" => "80", "REMOTE_ADDR" => "127.0.0.1",
             "SERVER_SOFTWARE" => "Elah/#{Elah::VERSION}", "GATEWAY_INTERFACE" => "CGI/1.1",
             "rack.version" => VERSION, "rack.url_scheme" => "http", "rack.input" => EmptyInput.new, "rack.errors" => $stderr,
-            "rack.multithread" => false, "rack.multiprocess" => Elah.config.workers > 1, "rack.run_once" => false,
+            "rack.multithread" => true, "rack.multiprocess" => Elah.config.workers > 1, "rack.run_once" => false,
             "rack.hijack?" => true, "rack.hijack" => nil, "rack.response_finished" => nil
           }
         end

@@ -37,7 +37,7 @@ module Elah
       # The task waits.
       def stop = @other&.stop
 
-      # The task continues. Ruby asks no scheduler in a blocking fiber, such as that of an Enumerator until Ruby 3.2.
+      # The task continues. Ruby asks no scheduler in a blocking fiber, which native code may make.
       def start
         @other&.start
         WAIT.call(0, RESTORE) if !$?.equal?(@status) && Fiber.current_scheduler

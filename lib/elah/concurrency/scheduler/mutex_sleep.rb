@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "interval"
+
 module Elah
   class Scheduler
     # Mutex#sleep, through which ConditionVariable and Monitor wait, in a fiber of the loop. A cancellation would end Ruby's own wait for the lock.
@@ -8,12 +10,13 @@ module Elah
     module MutexSleep
       # @param timeout [Numeric, nil] seconds
       # @return [Integer, nil] seconds that it slept; nil after the timeout
+      # @raise [TypeError, ArgumentError] see {Interval}
       # @raise [Exception] what cancelled the fiber meanwhile, once the lock is held again
       def sleep(timeout = nil)
         scheduler = Fiber.current_scheduler
         return super unless scheduler.is_a?(Scheduler)
-        raise ArgumentError, "time interval must not be negative" if timeout&.negative?
 
+        Interval.check(timeout)
         task = scheduler.event_loop.waiting_task
         began_at = Concurrency.now
         unlock

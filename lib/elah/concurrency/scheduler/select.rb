@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "interval"
+
 module Elah
   class Scheduler
     # IO.select in a fiber of the loop. Ruby's own says who is ready, so that buffers, closed descriptors and conversions are as
@@ -22,10 +24,9 @@ module Elah
       # @param writables [Array<IO>, nil]
       # @param exceptables [Array<IO>, nil]
       # @param timeout [Numeric, nil] seconds
-      # @raise [ArgumentError] when the timeout is negative
+      # @raise [TypeError, ArgumentError] see {Interval}
       def initialize(readables, writables, exceptables, timeout)
-        raise ArgumentError, "time interval must not be negative" if timeout&.negative?
-
+        Interval.check(timeout)
         @lists = [readables, writables, exceptables]
         @due = timeout && now + timeout
       end
