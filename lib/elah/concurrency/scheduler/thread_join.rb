@@ -15,7 +15,7 @@ module Elah
         scheduler = Fiber.current_scheduler
         return super unless limit.is_a?(Numeric) && scheduler.is_a?(Scheduler)
 
-        scheduler.event_loop.limit(limit, -> { LimitOver.new }) { super }
+        scheduler.event_loop.limit(limit, -> { LimitOver.new }, LimitOver) { super }
       rescue LimitOver
         nil
       end
