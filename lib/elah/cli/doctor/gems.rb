@@ -19,6 +19,10 @@ module Elah
             level: :note, page: PAGE, reason: "a hash is computed in C, which holds the loop for its whole cost",
             remedy: "call it in Elah.offload"
           ),
+          "bunny" => Rule.new(
+            level: :note, page: PAGE, reason: "a request that is cancelled while it waits for RabbitMQ closes the connection, which all share",
+            remedy: "wrap its calls in Elah.shield"
+          ),
           "concurrent-ruby" => Rule.new(
             level: :note, versions: "< 1.2", page: PAGE,
             reason: "its reentrant locks belong to the thread, so that two requests can hold one write lock",
