@@ -128,6 +128,17 @@ module SQLStatements
     assert_equal %w[id name more], sql.first("SELECT * FROM things").keys
   end
 
+  # The server converted the parameter to the old type, and refused it, until the worker was restarted.
+  def test_a_column_that_changes_its_type_under_a_prepared_statement
+    sql = client(connections_max: 1)
+    @admin.execute("ALTER TABLE things ADD COLUMN more integer")
+    insert = "INSERT INTO things (more) VALUES (?)"
+    sql.execute(insert, 1)
+    @admin.execute("ALTER TABLE things #{server.is_a?(Servers::PostgreSQL) ? 'ALTER more TYPE' : 'MODIFY more'} bigint")
+    sql.execute(insert, 3_000_000_000)
+    assert_equal 3_000_000_000, sql.value("SELECT max(more) FROM things")
+  end
+
   private
 
   def resident_bytes = File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i * 1024

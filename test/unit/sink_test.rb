@@ -52,6 +52,14 @@ class SinkTest < SinkCase
     assert_equal(:disk, events.push({ n: 1 }, durability: :delivered, wait_seconds: 1000).durability)
   end
 
+  # Each took over the journals of the other one, and delivered its events.
+  def test_two_sinks_cannot_have_one_folder
+    folder = sink("payments") { |_| nil }.folder
+    error = assert_raises(Elah::OptionError) { sink("clicks", folder: "#{folder}/") { |_| nil } }
+    assert_match(/\AThe sinks payments and clicks have the same folder, /, error.message)
+    assert_equal folder, sink("payments") { |_| nil }.folder
+  end
+
   def test_an_event_keeps_the_id_that_it_is_given
     ids = []
     events = sink { |batch| ids.concat(batch.map(&:id)) }

@@ -12,7 +12,11 @@ module Elah
       def id_of(name) = Id.of(name)
 
       # @api private
+      # @raise [Elah::OptionError] when a sink of another name has the folder: each would deliver the events of both
       def add(sink)
+        other = all.find { |known| known.name != sink.name && File.expand_path(known.folder) == File.expand_path(sink.folder) }
+        raise OptionError, "The sinks #{other.name} and #{sink.name} have the same folder, #{sink.folder}. Give each its own." if other
+
         @sinks << sink
       end
 

@@ -82,6 +82,14 @@ pub async fn connect(
 /// The schema has changed under a prepared statement, or an intermediate pooler has lost it.
 const STALE_STATES: [&str; 2] = ["0A000", "26000"];
 
+/// Classes of errors that a statement which was prepared earlier may cause after a change of the schema: the server converts a
+/// parameter to the type that its column had then.
+const STALE_CLASSES: [&str; 2] = ["22", "42"];
+
+fn may_be_stale(sqlstate: &str, was_kept: bool) -> bool {
+    STALE_STATES.contains(&sqlstate) || (was_kept && STALE_CLASSES.iter().any(|class| sqlstate.starts_with(class)))
+}
+
 pub(super) struct Connection {
     client: Client,
     statements: Statements,
@@ -107,9 +115,10 @@ impl Connection {
     }
 
     pub(super) async fn run(&mut self, statement: &Statement, may_repeat: bool) -> Result<Rows, Error> {
+        let was_kept = self.statements.has(&statement.sql);
         let outcome = self.run_once(statement).await;
         match &outcome {
-            Err(Error::Refused(refusal)) if STALE_STATES.contains(&&*refusal.sqlstate) => {
+            Err(Error::Refused(refusal)) if may_be_stale(&refusal.sqlstate, was_kept) => {
                 self.statements.forget(&statement.sql);
                 if may_repeat { Box::pin(self.run_once(statement)).await } else { outcome }
             }

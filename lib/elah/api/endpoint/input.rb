@@ -174,7 +174,7 @@ module Elah
         if MULTIPART.include?(@_media_type)
           _keep_files(FormParameters.parse_multipart(@request.body, @request.header("content-type")))
         elsif @_media_type == FORM || (@_media_type.nil? && verb == "POST")
-          FormParameters.parse(@request.body)
+          FormParameters.parse(@request.body, semicolons: false)
         end
       end
 

@@ -6,10 +6,11 @@ module Elah
     # Parses forms and query strings.
     module FormParameters
       # @param text [String]
+      # @param semicolons [Boolean] whether they separate parameters too: in a query, as with Rack 2.2, and not in a body
       # @return [Hash{String=>Object}]
       # @raise [Exceptions::InvalidParameters] 400
-      def self.parse(text)
-        Form.parse(text, params_max: Elah.config.params_max, depth_max: Elah.config.param_depth_max)
+      def self.parse(text, semicolons: true)
+        Form.parse(text, params_max: Elah.config.params_max, depth_max: Elah.config.param_depth_max, semicolons: semicolons)
       rescue Form::ParseError => e
         raise Exceptions::InvalidParameters, e.message
       end
