@@ -63,7 +63,6 @@ module Elah
       # The workers of the previous image serve until their successors, which have this image's code, take over.
       def adopt(inherited)
         @proven = true
-        prepare_to_fork
         @workers.slots = @table.slots
         inherited["children"].each do |values|
           child = Child.adopted(values, Concurrency.now)
@@ -71,6 +70,11 @@ module Elah
           slot = @workers.slots[child.slot]
           slot.child = child if slot && values["is_current"]
         end
+        @worker ? replace_all : @systemd.ready
+      end
+
+      def replace_all
+        prepare_to_fork
         old = @workers.children.dup
         @workers.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
         difference = @config.workers - @workers.slots.size
