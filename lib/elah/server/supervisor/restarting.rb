@@ -10,14 +10,13 @@ module Elah
         return if @stopping
 
         @changes.add(:restart) do
-          next if @restart.due? # by an earlier one
-
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
           if !@run_dir.keep(@log)
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
           elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
+            Fiber.yield while @restart.due? # the next image would not know a change that began now
           else
             @log.error("The trial process failed: the workers continue with the old code")
           end
