@@ -28,6 +28,7 @@ module Elah
       @pid = Process.pid
       # So that a write beyond RLIMIT_FSIZE fails like one to a full disk. The signal would end the process.
       trap("XFSZ", "IGNORE")
+      trap("QUIT") { stop } # which other servers know as the signal of an orderly stop
       Descriptors.allow(@config, @log)
       @config.warnings.each { |warning| @log.warn(warning) }
       warn_of_small_stacks
