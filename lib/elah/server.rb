@@ -28,6 +28,7 @@ module Elah
       @pid = Process.pid
       # So that a write beyond RLIMIT_FSIZE fails like one to a full disk. The signal would end the process.
       trap("XFSZ", "IGNORE")
+      trap("QUIT") { stop } # which other servers know as the signal of an orderly stop
       Descriptors.allow(@config, @log)
       @config.warnings.each { |warning| @log.warn(warning) }
       warn_of_small_stacks
@@ -35,7 +36,7 @@ module Elah
       @restart = Restart.current
       @sockets = Sockets.new(@config.bind.map(&:to_s), inherited: @restart.state.fetch("sockets", []), given: Systemd.take_descriptors)
       load_code
-      worker = Worker.new(@app, @config, @log)
+      worker = Worker.new(@app, @config, @log) if @app # there is none when its code failed to load in a restart
       supervised? ? Supervisor.new(worker, @config, @log, @sockets, @restart).run : run_alone(worker)
     ensure
       @pid = nil
@@ -82,7 +83,7 @@ module Elah
     def load_code
       require_relative "server/worker"
       modules = [Elah, Adapters]
-      modules << Rack unless Worker.native?(@app)
+      modules << Rack unless @app.nil? || Worker.native?(@app)
       modules += %i[Entity Sink].reject { |name| Elah.autoload?(name) }.map { |name| Elah.const_get(name) }
       modules.each do |owner|
         owner.constants.each { |name| owner.const_get(name) if owner.autoload?(name) && !LATER.include?(name) }
@@ -90,7 +91,7 @@ module Elah
     end
 
     # Inherited workers need a supervisor, whatever the option says.
-    def supervised? = @config.workers > 1 || @restart.state.key?("supervisor")
+    def supervised? = @config.workers > 1 || @restart.supervises?
 
     # New connections wait in the sockets while the process restarts.
     def run_alone(worker)

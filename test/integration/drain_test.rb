@@ -7,9 +7,10 @@ require_relative "../support/elah_server"
 class DrainTest < Minitest::Test
   APP = File.expand_path("../support/apps/loop.rb", __dir__)
 
-  %i[TERM INT].each do |signal|
-    define_method(:"test_#{signal}_answers_what_runs_and_what_waits") do
-      server = ElahServer.start(APP, fibers_max: 8, queue_seconds: 60)
+  # QUIT cancelled the requests at once, and ended a supervisor without its workers.
+  [[:TERM, 1], [:INT, 1], [:QUIT, 1], [:QUIT, 2]].each do |signal, workers|
+    define_method(:"test_#{signal}_answers_what_runs_and_what_waits_with_#{workers}") do
+      server = ElahServer.start(APP, workers: workers, fibers_max: 8, queue_seconds: 60)
       # 8 run, 8 wait for a fiber, and some may still be with the kernel when the signal comes.
       clients = Array.new(16) { HttpClient.new(server.url) }
       idle = HttpClient.new(server.url)

@@ -19,6 +19,9 @@ class RestartBadDaysTest < Minitest::Test
     run Api
   RUBY
 
+  # Begins an app with a fault: not in the trial run, but in the image that follows it.
+  WHEN_GONE = "if File.exist?('gone') && Elah::Restart.current.state.key?('supervisor')\n#{SLOW}".freeze
+
   ROOT = File.expand_path("../..", __dir__)
 
   FAILING = <<~RUBY
@@ -102,6 +105,39 @@ class RestartBadDaysTest < Minitest::Test
     end
   end
 
+  # The trial run had loaded it a moment before. The supervisor ended, and its workers with it.
+  { "raise 'no database'" => "RuntimeError: no database", "abort" => "SystemExit: exit" }.each do |fault, message|
+    define_method(:"test_workers_stay_when_the_code_loads_in_the_trial_run_only_and_calls_#{fault[/\w+/]}") do
+      supervised("#{fault} #{WHEN_GONE}") do |server|
+        assert_workers_stay(server, File.join(server.folder, "gone"), message)
+      end
+    end
+  end
+
+  def test_workers_stay_when_the_configuration_loads_in_the_trial_run_only
+    config = "raise 'no vault' if File.exist?(BROKEN) && Elah::Restart.current.state.key?('supervisor')"
+    Dir.mktmpdir do |folder|
+      pidfile = File.join(folder, "pid")
+      supervised_with_config(config, SLOW, pidfile: pidfile) do |server, broken|
+        assert_workers_stay(server, broken, "RuntimeError: no vault")
+        assert_equal server.pid.to_s, File.read(pidfile).chomp
+      end
+    end
+  end
+
+  # It cannot be replaced without the new code.
+  def test_a_worker_that_dies_after_the_code_failed_to_load_makes_the_server_restart_again
+    supervised("raise #{WHEN_GONE}") do |server|
+      gone = File.join(server.folder, "gone")
+      assert_workers_stay(server, gone)
+      File.delete(gone)
+      pids = worker_pids(server)
+      Process.kill(:KILL, pids.first)
+      wait_for_workers(server, 2, besides: pids)
+      assert_equal "served", server.get("/").body
+    end
+  end
+
   # It lived for ever, with its memory, as a child of process 1.
   def test_term_kills_the_trial_run_of_a_supervisor
     app = <<~RUBY
@@ -149,6 +185,19 @@ class RestartBadDaysTest < Minitest::Test
     ensure
       client&.close
     end
+  end
+
+  # @param fault [String] the file whose presence keeps the code from being loaded
+  def assert_workers_stay(server, fault, message = "")
+    pids = worker_pids(server)
+    File.write(fault, "")
+    traffic = traffic(server, target: "/") do
+      server.signal(:HUP)
+      server.wait_for(/ERROR.* after its trial run: the workers continue .*: #{Regexp.escape(message)}/)
+      wait_until("the next image supervises") { status(server).server[:generation] == 2 }
+    end
+    assert_empty traffic.failures
+    assert_equal pids, worker_pids(server)
   end
 
   def assert_restarted(server)

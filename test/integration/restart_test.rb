@@ -186,6 +186,22 @@ class RestartTest < Minitest::Test
     end
   end
 
+  # The worker that TTIN had started was in no slot of the next image: it served the old code until the server stopped.
+  def test_ttin_during_a_trial_run_leaves_no_worker_with_the_old_code
+    app = "File.read('gate') if Elah::Restart.current.trial?\n#{format(APP_OF, 'old')}"
+    supervised(app) do |server|
+      gate = File.join(server.folder, "gate")
+      File.mkfifo(gate)
+      pids = worker_pids(server)
+      server.signal(:HUP)
+      server.wait_for(/a trial process loads the code/)
+      server.signal(:TTIN)
+      File.write(gate, "")
+      server.wait_for(/Restarted; listening/)
+      wait_for_workers(server, 2, besides: pids)
+    end
+  end
+
   # TERM was forgotten: the server had closed its sockets, executed itself and served on another port.
   def test_term_ends_one_process_during_a_trial_run
     with_gated_trials do |server, gate, loads|

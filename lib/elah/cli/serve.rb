@@ -14,6 +14,20 @@ module Elah
         arguments = Arguments.new(argv)
         return Help.run(["serve"], out: out) if arguments.help?
 
+        server = load(arguments)
+        pidfile = Elah.config.pidfile
+        if Restart.current.trial?
+          Pidfile.check(pidfile, Process.ppid)
+          return server.try
+        end
+
+        Pidfile.hold(pidfile, earlier: Restart.current.options[:pidfile]) { server.run }
+      end
+
+      # What the trial run has loaded may fail now, as when a database is gone. The workers of the previous image then stay.
+      #
+      # @return [Elah::Server]
+      def self.load(arguments)
         config = Elah.config = arguments.config
         Options::Environment.announce(config)
         Elah::Store.check_restored(config.data)
@@ -21,14 +35,17 @@ module Elah
         app = AppFile.load(arguments.file)
         config.check_store!
         config.check_cluster!
-        server = Server.new(app, config)
-        if Restart.current.trial?
-          Pidfile.check(config.pidfile, Process.ppid)
-          return server.try
-        end
+        app.compile! if app.respond_to?(:compile!)
+        Server.new(app, config)
+      rescue Exception => e # -- an app may call exit
+        raise unless Restart.current.supervises?
 
-        Pidfile.hold(config.pidfile, earlier: Restart.current.state["pidfile"]) { server.run }
+        Elah.config = Config.build(**Restart.current.options)
+        Log.new(level: Elah.config.log_level).exception(e, "The code failed to load after its trial run: the workers continue with the old code. " \
+                                                           "Restart again when the cause is gone")
+        Server.new(nil, Elah.config)
       end
+      private_class_method :load
     end
   end
 end

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
 module Elah
-  # INT and TERM while a server executes its next image and that loads the app. It needs nothing else, so that the command `elah` can load it first.
+  # INT, TERM and QUIT while a server executes its next image and that loads the app. It needs nothing else, so the command `elah` can load it first.
   module HeldStop
     # The variable with which the previous image starts the next one, and a trial run.
     RESTART = "ELAH_RESTART"
+
+    SIGNALS = %w[INT TERM QUIT].freeze
 
     class << self
       # @return [String, nil] the signal that was held
@@ -16,11 +18,11 @@ module Elah
       def hold_early(env) = env.key?(RESTART) && hold
 
       # Holds the first signal. A second one ends the process at once.
-      def hold = %w[INT TERM].each { |name| trap(name) { @signal ? Process.exit!(1) : @signal = name } }
+      def hold = SIGNALS.each { |name| trap(name) { @signal ? Process.exit!(1) : @signal = name } }
 
       # Holds no longer. The held signal is sent to this process again.
       def let_through
-        %w[INT TERM].each { |name| trap(name, "DEFAULT") }
+        SIGNALS.each { |name| trap(name, "DEFAULT") }
         release
       end
 

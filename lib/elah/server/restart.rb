@@ -22,7 +22,10 @@ module Elah
     # The signals that a server handles in addition to INT and TERM.
     SIGNALS = %w[HUP USR1 USR2 TTIN TTOU].freeze
 
-    private_constant :COMMAND
+    # Options that the next image keeps when its code does not load.
+    KEPT_OPTIONS = %i[bind pidfile log_level drain_seconds boot_seconds hang_seconds handover_seconds].freeze
+
+    private_constant :COMMAND, :KEPT_OPTIONS
 
     # @param status [Process::Status, nil] of a trial run
     # @return [Boolean] whether it succeeded
@@ -62,6 +65,12 @@ module Elah
     # @return [Hash{Symbol=>Object}] state of the server that started this trial run: `held`, the addresses on which it listens, and
     #   `frees_ports`, whether its exit frees them
     def trial = @state.fetch(TRIAL).transform_keys(&:to_sym)
+
+    # @return [Boolean] whether the previous image left workers
+    def supervises? = @state.key?("supervisor")
+
+    # @return [Hash{Symbol=>Object}] options of the previous image; empty at a first start
+    def options = @state.fetch("options", {}).transform_keys(&:to_sym)
 
     # Starts a trial run.
     #
@@ -108,7 +117,7 @@ module Elah
       SIGNALS.each { |signal| trap(signal, "IGNORE") }
       HeldStop.hold
       kept = descriptors.to_h { |descriptor| [descriptor, descriptor] }
-      left = state.merge(STOP => HeldStop.signal, "pidfile" => Elah.config.pidfile)
+      left = state.merge(STOP => HeldStop.signal, "options" => options_for_next)
       # The next image writes it again.
       deleted = @rack_pid_file && File.exist?(@rack_pid_file) && File.delete(@rack_pid_file)
       exec(Options::Environment.restart(JSON.generate(left)), *COMMAND, chdir: @folder, **kept)
@@ -118,6 +127,11 @@ module Elah
     end
 
     private
+
+    def options_for_next
+      values = KEPT_OPTIONS.to_h { |name| [name, Elah.config.public_send(name)] }.compact
+      values.merge(bind: values[:bind].map(&:to_s))
+    end
 
     # Gives a trial run a pid file of its own.
     #

@@ -21,7 +21,7 @@ module Elah
     # The longest time between two checks of the workers.
     TICK_SECONDS = 0.1
 
-    # @param worker [Elah::Worker] the app, ready to run in a fork
+    # @param worker [Elah::Worker, nil] the app, ready to run in a fork; nil keeps the workers of the previous image, because the code failed to load
     # @param config [Elah::Config]
     # @param log [Elah::Log]
     # @param sockets [Elah::Sockets]
@@ -66,12 +66,15 @@ module Elah
       @table = inherited ? Table.new(Scoreboard.open(@run_dir.scoreboard_path)) : Table.create(@run_dir, @config.shards)
       @run_dir.hold
       @watch = Watch.new(@table.scoreboard, @config, @log)
-      @workers = WorkerSet.new(@table, @run_dir, @config, @log) do |supervisor_link|
-        @signals.leave_to_supervisor
-        @restart.leave_rack_pid_file
-        @worker.run(@sockets, supervisor_link)
-      end
+      @workers = WorkerSet.new(@table, @run_dir, @config, @log, &(method(:serve) if @worker))
       @changes = Changes.new(@workers, @table, @config, @log)
+    end
+
+    # In a new process.
+    def serve(supervisor_link)
+      @signals.leave_to_supervisor
+      @restart.leave_rack_pid_file
+      @worker.run(@sockets, supervisor_link)
     end
 
     def start_first_time
@@ -194,6 +197,7 @@ module Elah
 
       @log.exception(e, "Worker #{slot.number} could not be started")
       slot.failed(nil, now)
+      restart unless @worker
     end
   end
 end

@@ -26,6 +26,13 @@ class APITypesTest < Minitest::Test
     assert_nil coerce(Float, nil)
   end
 
+  # It was Infinity, and an endpoint that sent it back as JSON failed.
+  def test_a_number_beyond_the_range_of_a_float_is_none
+    assert_equal INVALID, coerce(Float, "1e400")
+    assert_equal INVALID, coerce(Numeric, "-1e400")
+    assert_equal BigDecimal("1e400"), coerce(BigDecimal, "1e400")
+  end
+
   def test_booleans
     assert_equal [true, false, true], ["on", "0", 1].map { |value| coerce(Elah::API::Boolean, value) }
     assert_equal INVALID, coerce(Elah::API::Boolean, "maybe")

@@ -10,14 +10,13 @@ module Elah
         return if @stopping
 
         @changes.add(:restart) do
-          next if @restart.due? # by an earlier one
-
           @systemd.reloading
           @log.info("Restarting: a trial process loads the code")
           if !@run_dir.keep(@log)
             @log.error("The run folder #{@run_dir.path} was removed: the workers continue with the old code. Stop the server and start it again")
           elsif @restart.possible?(@sockets, @log, frees_ports: false) { |pid| try(pid) }
             @restart.prepare
+            Fiber.yield while @restart.due? # the next image would not know a change that began now
           else
             @log.error("The trial process failed: the workers continue with the old code")
           end
@@ -63,7 +62,6 @@ module Elah
       # The workers of the previous image serve until their successors, which have this image's code, take over.
       def adopt(inherited)
         @proven = true
-        prepare_to_fork
         @workers.slots = @table.slots
         inherited["children"].each do |values|
           child = Child.adopted(values, Concurrency.now)
@@ -71,6 +69,11 @@ module Elah
           slot = @workers.slots[child.slot]
           slot.child = child if slot && values["is_current"]
         end
+        @worker ? replace_all : @systemd.ready
+      end
+
+      def replace_all
+        prepare_to_fork
         old = @workers.children.dup
         @workers.slots.each { |slot| @changes.replace(slot, slot.child, :restarts) if slot.child }
         difference = @config.workers - @workers.slots.size

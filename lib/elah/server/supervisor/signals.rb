@@ -35,7 +35,7 @@ module Elah
 
       # Resets the signals in a worker. It ignores signals that a terminal sends to all processes, because the supervisor handles them.
       def leave_to_supervisor
-        (NAMES - %w[TERM CHLD]).each { |name| trap(name) { nil } }
+        ["QUIT", *(NAMES - %w[TERM CHLD])].each { |name| trap(name) { nil } }
         %w[TERM CHLD].each { |name| trap(name, "DEFAULT") }
         [@io, @wake].each(&:close)
       end

@@ -20,7 +20,7 @@ module Elah
       # @param run_dir [RunDir]
       # @param config [Elah::Config]
       # @param log [Elah::Log]
-      # @yieldparam supervisor_link [SupervisorLink] in the new process, which exits after the block
+      # @yieldparam supervisor_link [SupervisorLink] in the new process, which exits after the block. Without a block no worker can be started
       def initialize(table, run_dir, config, log, &serve)
         @table = table
         @run_dir = run_dir
@@ -43,6 +43,8 @@ module Elah
       # @return [Child]
       # @raise [StandardError] when the system cannot start another process, or a before_fork block fails
       def start(slot)
+        @serve or raise Error, "The code failed to load in the last restart: restart again."
+
         @config.run_hooks(:before_fork)
         generation = @table.next_worker_generation
         row = @table.take_row(slot.number, generation)

@@ -52,6 +52,7 @@ module Parity
     get("captures/:one/x/:two") { "#{params[:one]}|#{params[:two]}" }
     get("files/*path") { params[:path] }
     get("optional(/:part)") { params.to_json }
+    get("optional_part/(:part)") { params.to_json }
     get("year/:year", requirements: { year: /\d{4}/ }) { "year #{params[:year]}" }
     get("year/:name") { "name #{params[:name]}" }
     get("dots/:name", requirements: { name: %r{[^/]+} }) { params[:name] }

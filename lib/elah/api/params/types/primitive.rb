@@ -43,9 +43,12 @@ module Elah
           INVALID
         end
 
-        def self.float(value) = OR_INVALID.call(Float(value, exception: false))
+        def self.float(value)
+          number = Float(value, exception: false)
+          number&.finite? ? number : INVALID
+        end
 
-        def self.decimal(value) = float(value) == INVALID ? INVALID : value.to_d
+        def self.decimal(value) = Float(value, exception: false) ? value.to_d : INVALID
 
         def self.number(value)
           return value if value.is_a?(Numeric)
