@@ -59,8 +59,10 @@ module Elah
         misfit(value)
       end
 
+      # Time alone takes the 30th of February for the 1st of March.
       def parse(text)
         require "time"
+        Date.iso8601(text)
         Time.iso8601(text)
       rescue ArgumentError
         misfit(text)
